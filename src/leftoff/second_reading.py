@@ -65,28 +65,18 @@ class _Stored(Struct, frozen=True):
 
 
 class SecondReading(Struct, frozen=True):
-    """How a second reader is asked.
+    """How a second reader is asked."""
 
-    Attributes:
-        name: of the reader, part of the key of a stored answer.
-        reader: answers questions.
-        folder: stores answers; None stores nothing.
-        most: tokens of one question, an upper bound.
-        refresh: ask again although the answer is stored.
-        limit: seconds for all questions about a session. A reader that takes a time limit
-            (`within`) is stopped then; any other is asked nothing more.
-        gate: makes what redacts the questions about a session.
-        clock: seconds, for how long the reader takes.
-    """
-
-    name: str
-    reader: Reader
-    folder: Path | None = None
-    most: int = MAX_TOKENS
-    refresh: bool = False
+    name: str  # of the reader, part of the key of a stored answer
+    reader: Reader  # answers questions
+    folder: Path | None = None  # stores answers; None stores nothing
+    most: int = MAX_TOKENS  # tokens of one question, an upper bound
+    refresh: bool = False  # ask again although the answer is stored
+    # Seconds for all questions about a session. A reader that takes a time limit (`within`) is
+    # stopped then; any other is asked nothing more.
     limit: float = TIME_LIMIT
-    gate: Callable[[], Redactor] = Redactor
-    clock: Callable[[], float] = time.monotonic
+    gate: Callable[[], Redactor] = Redactor  # makes what redacts the questions about a session
+    clock: Callable[[], float] = time.monotonic  # seconds, for how long the reader takes
 
     def judge(self, summary: ContextSummary, view: SessionView) -> ContextSummary:
         """The summary with what the reader chose; without it, and with an issue, where the

@@ -210,17 +210,13 @@ class Settings(Struct, frozen=True):
 
 
 class LoadedSettings(Struct, frozen=True):
-    """Settings with where each value comes from.
-
-    Attributes:
-        origins: path such as "context_management.budget_total" to "default", a file's name,
-            "environment LEFTOFF_…" or "option --…".
-        notices: what was accepted and has no effect.
-    """
+    """Settings with where each value comes from."""
 
     settings: Settings
+    # Path such as "context_management.budget_total" to "default", a file's name, "environment
+    # LEFTOFF_…" or "option --…".
     origins: dict[str, str]
-    notices: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()  # what was accepted and has no effect
 
     def values(self) -> JsonObject:
         """Every setting by its path, as plain values, home filled in."""

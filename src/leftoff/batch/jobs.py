@@ -48,28 +48,22 @@ class ReaderOptions(Struct, frozen=True):
 
 
 class BatchOptions(Struct, frozen=True):
-    """What a batch makes of each session.
+    """What a batch makes of each session."""
 
-    Attributes:
-        what: the document: the whole summary, its files alone, the account of tokens, or the
-            entries of a project's memory (`handover.entries`).
-        only: built-in extractors to run, in place of those that `what` needs.
-        extractors, redactors: plug-ins to run too, by name.
-        format: read everything as this format; recognised by content if "".
-        personal: also hide personal data.
-        preset, windows: of the account of tokens.
-        prices: rows that come before the built-in table of prices.
-    """
-
+    # The document: the whole summary, its files alone, the account of tokens, or the entries of
+    # a project's memory (`handover.entries`).
     what: What = "summarize"
+    # Built-in extractors to run, in place of those that `what` needs.
     only: tuple[str, ...] = ()
+    # extractors, redactors: plug-ins to run too, by name.
     extractors: tuple[str, ...] = ()
     redactors: tuple[str, ...] = ()
-    format: str = ""
-    personal: bool = False
+    format: str = ""  # read everything as this format; recognised by content if ""
+    personal: bool = False  # also hide personal data
+    # preset, windows: of the account of tokens.
     preset: Preset | None = None
     windows: tuple[ModelRow, ...] = ()
-    prices: tuple[PriceRow, ...] = ()
+    prices: tuple[PriceRow, ...] = ()  # rows that come before the built-in table of prices
     reader: ReaderOptions | None = None
 
     @property
@@ -104,34 +98,23 @@ class BatchOptions(Struct, frozen=True):
 
 
 class InputFile(Struct, frozen=True):
-    """A file with what the file system reports about it.
+    """A file with what the file system reports about it."""
 
-    Attributes:
-        path: a path, or a URL that fsspec knows.
-        size: bytes; -1 if unknown.
-        modified: nanoseconds since 1970; 0 if unknown, and then the file is read every time.
-        place: device and inode, or the ETag in an object store.
-        named: the caller named this file, not a folder or pattern.
-    """
-
-    path: str
-    size: int = -1
+    path: str  # a path, or a URL that fsspec knows
+    size: int = -1  # bytes; -1 if unknown
+    # Nanoseconds since 1970; 0 if unknown, and then the file is read every time.
     modified: int = 0
-    place: str = ""
-    named: bool = False
+    place: str = ""  # device and inode, or the ETag in an object store
+    named: bool = False  # the caller named this file, not a folder or pattern
 
 
 class FileHeader(Struct, frozen=True):
-    """Which session a file belongs to, from its first records.
+    """Which session a file belongs to, from its first records."""
 
-    Attributes:
-        keys: hashes of values that only files of one line of work share: the session's id, the
-            id that it was forked from, ids of its first records.
-        start: the cursor behind them; None where the file cannot be read on.
-    """
-
+    # Hashes of values that only files of one line of work share: the session's id, the id that
+    # it was forked from, ids of its first records.
     keys: tuple[int, ...] = ()
-    start: Cursor | None = None
+    start: Cursor | None = None  # the cursor behind them; None where the file cannot be read on
 
 
 class Job(Struct, frozen=True):
@@ -169,26 +152,18 @@ class Counts(Struct):
 
 
 class JobResult(Struct, frozen=True):
-    """The result of a job.
-
-    Attributes:
-        tables: for each of `rows.TABLES` its rows as JSON lines, redacted.
-        states: saved states of its files, by path.
-        read: bytes that had to be read.
-        seconds: how long it took, in processor time of the worker.
-        final: the same bytes would give the same result; False if a worker was killed or
-            stopped, or a second reader gave no answer.
-        memory: of each session, if asked for.
-    """
+    """The result of a job."""
 
     number: int
-    tables: tuple[bytes, ...]
+    tables: tuple[bytes, ...]  # for each of `rows.TABLES` its rows as JSON lines, redacted
     counts: Counts
-    states: dict[str, SavedPosition] = {}
-    read: int = 0
-    seconds: float = 0.0
+    states: dict[str, SavedPosition] = {}  # saved states of its files, by path
+    read: int = 0  # bytes that had to be read
+    seconds: float = 0.0  # how long it took, in processor time of the worker
+    # The same bytes would give the same result; False if a worker was killed or stopped, or a
+    # second reader gave no answer.
     final: bool = True
-    memory: tuple[SessionEntries, ...] = ()
+    memory: tuple[SessionEntries, ...] = ()  # of each session, if asked for
 
 
 class Chunk(Struct, frozen=True):

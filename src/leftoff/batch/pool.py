@@ -35,13 +35,9 @@ _SHUTDOWN_TIMEOUT = 5.0
 
 
 class Engine(Protocol):
-    """Does chunks, in any order.
+    """Does chunks, in any order."""
 
-    Attributes:
-        workers: how many chunks it does at once.
-    """
-
-    workers: int
+    workers: int  # how many chunks it does at once
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Each chunk that was done, as soon as it is; chunks may come back in parts."""

@@ -25,27 +25,18 @@ class Crossed(Struct, frozen=True):
 
 
 class Account(Struct, frozen=True):
-    """The token account of a session.
-
-    Attributes:
-        spend: tokens over distinct API calls by model, without subagents.
-        subagents: the same of all subagents together.
-        curve: one point for each API call of the main thread.
-        crossed: thresholds in the order in which they were reached; each once between two
-            compactions.
-        forecast: what is left of the usable window, None where it is not known.
-        estimated: tokens of the conversation's text where no usage is recorded, else None.
-        cost: at list prices, with subagents.
-    """
+    """The token account of a session."""
 
     context: ContextInfo
-    spend: dict[str, Usage]
-    subagents: dict[str, Usage]
-    curve: tuple[Filling, ...]
+    spend: dict[str, Usage]  # tokens over distinct API calls by model, without subagents
+    subagents: dict[str, Usage]  # the same of all subagents together
+    curve: tuple[Filling, ...]  # one point for each API call of the main thread
+    # Thresholds in the order in which they were reached; each once between two compactions.
     crossed: tuple[Crossed, ...]
-    forecast: Forecast | None
+    forecast: Forecast | None  # what is left of the usable window, None where it is not known
+    # Tokens of the conversation's text where no usage is recorded, else None.
     estimated: int | None
-    cost: Cost = Cost()
+    cost: Cost = Cost()  # at list prices, with subagents
 
 
 def account(

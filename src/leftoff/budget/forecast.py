@@ -23,19 +23,12 @@ _MAX_CALLS = 240
 
 
 class Forecast(Struct, frozen=True):
-    """What is left of a window.
+    """What is left of a window."""
 
-    Attributes:
-        tokens_left: until the usable window is full, at least 0.
-        calls_left: API calls until then.
-        growth: tokens that a call adds, as estimated.
-        calls_seen: calls since the last compaction that it rests on.
-    """
-
-    tokens_left: int
-    calls_left: int
-    growth: float
-    calls_seen: int
+    tokens_left: int  # until the usable window is full, at least 0
+    calls_left: int  # API calls until then
+    growth: float  # tokens that a call adds, as estimated
+    calls_seen: int  # calls since the last compaction that it rests on
 
 
 def growth(counts: Sequence[int]) -> float:

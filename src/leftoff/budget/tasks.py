@@ -205,24 +205,17 @@ class Crossed(Struct, frozen=True):
 
 
 class TaskDocument(Struct, frozen=True):
-    """The saved state of a task's budgets.
-
-    Attributes:
-        token_budget: the budget with the current provider.
-        checkpoints: ids, oldest first.
-        handoffs: how often the task was handed over since it last made progress.
-        budgets, armed: the budget with each provider, and which thresholds have fired.
-        crossed: the latest crossings, oldest first.
-    """
+    """The saved state of a task's budgets."""
 
     task_id: str
-    token_budget: TaskTokenBudget | None = None
-    checkpoints: tuple[str, ...] = ()
+    token_budget: TaskTokenBudget | None = None  # the budget with the current provider
+    checkpoints: tuple[str, ...] = ()  # ids, oldest first
     last_handoff: Handoff | None = None
-    handoffs: int = 0
+    handoffs: int = 0  # how often the task was handed over since it last made progress
+    # budgets, armed: the budget with each provider, and which thresholds have fired.
     budgets: dict[str, TaskTokenBudget] = field(default_factory=dict)
     armed: dict[str, FiredThresholds] = field(default_factory=dict)
-    crossed: tuple[Crossed, ...] = ()
+    crossed: tuple[Crossed, ...] = ()  # the latest crossings, oldest first
 
 
 def limit_of(provider: str, more: dict[str, int] | None = None) -> int | None:

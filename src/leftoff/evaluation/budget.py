@@ -39,36 +39,24 @@ FORECAST_SHARES = (0.5, 0.75)
 
 
 class ForecastError(Struct, frozen=True):
-    """Relative forecast errors for one series of calls that ended in a compaction.
+    """Relative forecast errors for one series of calls that ended in a compaction."""
 
-    Attributes:
-        share: share of the calls after which the forecast was made.
-        calls_left: |predicted - real calls left| / real calls left.
-        end: |predicted - real call of the compaction| / real call of the compaction.
-        tokens_left: |predicted - real tokens left| / what the window held at the compaction.
-    """
-
-    share: float
-    calls_left: float
-    end: float
+    share: float  # share of the calls after which the forecast was made
+    calls_left: float  # |predicted - real calls left| / real calls left
+    end: float  # |predicted - real call of the compaction| / real call of the compaction
+    # |predicted - real tokens left| / what the window held at the compaction.
     tokens_left: float
 
 
 class RecordingMeasure(Struct, frozen=True):
-    """The measurements of one recording.
-
-    Attributes:
-        digest: 16 hex digits of the hash of its decompressed bytes.
-        spent: tokens over distinct API calls; `naive` adds the usage of every record.
-        occupancy: relative errors of our figure against the recorder's own.
-    """
+    """The measurements of one recording."""
 
     name: str
     format: str
-    digest: str
-    spent: int
+    digest: str  # 16 hex digits of the hash of its decompressed bytes
+    spent: int  # tokens over distinct API calls; `naive` adds the usage of every record
     naive: int
-    occupancy: tuple[float, ...]
+    occupancy: tuple[float, ...]  # relative errors of our figure against the recorder's own
     forecasts: tuple[ForecastError, ...]
 
 

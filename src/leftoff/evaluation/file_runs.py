@@ -43,28 +43,24 @@ _COMMIT_OUTPUT = re.compile(r"\[[^\]\n]{1,120}? ([0-9a-f]{7,40})\] ")
 
 
 class CommittedFiles(Struct, frozen=True):
-    """How many of the committed files of one session our summary names.
-
-    Attributes:
-        own, own_found: files of the commits whose creation the recording shows.
-        span, span_found: files of all commits dated within the recording that name the
-            session, also those that another session or a person made meanwhile.
-        commits: number of commits of its own.
-        changed, changed_uncommitted: files that our summary calls changed, and those of them
-            that no commit of the sidecar contains.
-        uncommitted_shown: of the latter, those whose change the recording itself shows: a
-            file tool that succeeded, or a certain effect of a command.
-    """
+    """How many of the committed files of one session our summary names."""
 
     name: str
     half: str
+    # own, own_found: files of the commits whose creation the recording shows.
     own: int
     own_found: int
+    # span, span_found: files of all commits dated within the recording that name the session,
+    # also those that another session or a person made meanwhile.
     span: int
     span_found: int
-    commits: int
+    commits: int  # number of commits of its own
+    # changed, changed_uncommitted: files that our summary calls changed, and those of them that
+    # no commit of the sidecar contains.
     changed: int
     changed_uncommitted: int
+    # Of the latter, those whose change the recording itself shows: a file tool that succeeded,
+    # or a certain effect of a command.
     uncommitted_shown: int
 
 

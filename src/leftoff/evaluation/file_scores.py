@@ -13,15 +13,11 @@ from leftoff.model import Message, ToolCall
 
 
 class FileCounts(Counts, frozen=True, kw_only=True):
-    """Right, wrong and missed (path, action) pairs of one session.
-
-    Attributes:
-        paths: number of pairs with the right path and any action.
-    """
+    """Right, wrong and missed (path, action) pairs of one session."""
 
     name: str
     session: int
-    paths: int
+    paths: int  # number of pairs with the right path and any action
     half: str = ""
     left_out: int = 0
 

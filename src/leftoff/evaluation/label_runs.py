@@ -58,20 +58,16 @@ class Result(Struct, frozen=True):
 
 
 class LabelRun(Run, frozen=True, kw_only=True, tag="leftoff.accuracy/1"):
-    """The figures of one evaluation against labels.
-
-    Attributes:
-        labels, recordings: hashes of the evaluated data.
-        results: our own first.
-        trained: files of the sessions that our decision weights were trained on.
-        apart: our figures over the other sessions, then over these, if there are both.
-    """
+    """The figures of one evaluation against labels."""
 
     rules: str
+    # labels, recordings: hashes of the evaluated data.
     labels: str
     recordings: str
-    results: tuple[Result, ...]
+    results: tuple[Result, ...]  # our own first
+    # Files of the sessions that our decision weights were trained on.
     trained: tuple[str, ...] = ()
+    # Our figures over the other sessions, then over these, if there are both.
     apart: tuple[Result, ...] = ()
 
     def blocks(self) -> Iterator[Block]:

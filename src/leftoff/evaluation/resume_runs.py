@@ -109,22 +109,15 @@ class Group(Struct, frozen=True):
 
 
 class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
-    """Figures with intervals, and shares by cut.
-
-    Attributes:
-        labels: digest of the labels; "" for none.
-        recordings: hash over the prefixes of all cuts.
-        tuned: repositories that were looked at while leftoff was built.
-        lost: misses by form, kind and reason.
-    """
+    """Figures with intervals, and shares by cut."""
 
     rules: str
-    labels: str
-    recordings: str
-    tuned: tuple[str, ...]
+    labels: str  # digest of the labels; "" for none
+    recordings: str  # hash over the prefixes of all cuts
+    tuned: tuple[str, ...]  # repositories that were looked at while leftoff was built
     measures: tuple[str, ...]
     groups: tuple[Group, ...]
-    lost: dict[str, dict[str, dict[str, int]]]
+    lost: dict[str, dict[str, dict[str, int]]]  # misses by form, kind and reason
     cuts: tuple[CutRow, ...]
 
     def blocks(self) -> Iterator[Block]:

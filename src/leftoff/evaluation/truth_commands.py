@@ -47,26 +47,19 @@ _STOPPED = re.compile(
 
 
 class Ran(Struct, frozen=True):
-    """A shell command of the agent and how it ended.
+    """A shell command of the agent and how it ended."""
 
-    Attributes:
-        message, part: the call.
-        segments: its simple commands as words, with the operator before each ("" at first); ()
-            where it cannot be cut simply.
-        exit_code: as recorded, None where nothing tells.
-        text: its output, None if none was recorded.
-        result: index of the message with the output.
-        ended: whether it came to an end, as far as the recording tells.
-    """
-
+    # message, part: the call.
     message: int
     part: int
     command: str
+    # Its simple commands as words, with the operator before each ("" at first); () where it
+    # cannot be cut simply.
     segments: tuple[tuple[str, tuple[str, ...]], ...]
-    exit_code: int | None
-    text: str | None
-    result: int
-    ended: bool
+    exit_code: int | None  # as recorded, None where nothing tells
+    text: str | None  # its output, None if none was recorded
+    result: int  # index of the message with the output
+    ended: bool  # whether it came to an end, as far as the recording tells
 
 
 def commands(messages: Sequence[Message], format: str) -> Iterator[Ran]:

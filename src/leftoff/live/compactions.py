@@ -30,25 +30,17 @@ CUT_SHARES = (0.25, 0.5, 0.75)
 
 
 class Cut(Struct, frozen=True):
-    """A session before and after one place.
+    """A session before and after one place."""
 
-    Attributes:
-        name: `compaction 1` or `50%`.
-        natural: whether the cut is a compaction.
-        place: the first line or item after the cut.
-        prefix: the messages before it, in file order, with those of subagents.
-        future: the messages after it, up to the next compaction, without the summary.
-        recorded: the recorder's own summary of the prefix; "" at an artificial cut.
-        data: the lines of the prefix, a valid recording.
-    """
-
-    name: str
-    natural: bool
-    place: int
+    name: str  # `compaction 1` or `50%`
+    natural: bool  # whether the cut is a compaction
+    place: int  # the first line or item after the cut
+    # The messages before it, in file order, with those of subagents.
     prefix: tuple[Message, ...]
+    # The messages after it, up to the next compaction, without the summary.
     future: tuple[Message, ...]
-    recorded: str
-    data: tuple[bytes, ...]
+    recorded: str  # the recorder's own summary of the prefix; "" at an artificial cut
+    data: tuple[bytes, ...]  # the lines of the prefix, a valid recording
 
 
 class _Recording(Struct):

@@ -46,34 +46,27 @@ RECENT = 256
 
 
 class SessionState(Struct):
-    """The saved state of a running session.
-
-    Attributes:
-        basis: "sum" or "occupancy", decided by the first call; "" before it.
-        used: tokens used on that basis.
-        spent: tokens over distinct API calls.
-        armed: the session's thresholds that have fired since the last compaction.
-        calls: usage by response id of the latest `RECENT` responses that have an id.
-        counts: `used` after each of the latest calls since the last compaction.
-        logged_for: reasons for which a resume log was written since the last compaction.
-        unlogged: tokens were used since the last resume log.
-    """
+    """The saved state of a running session."""
 
     session_id: str
     schema: Literal["leftoff.session/1"] = "leftoff.session/1"
-    basis: str = ""
-    used: int = 0
-    spent: Usage = Usage()
+    basis: str = ""  # "sum" or "occupancy", decided by the first call; "" before it
+    used: int = 0  # tokens used on that basis
+    spent: Usage = Usage()  # tokens over distinct API calls
     stop_reason: str = ""
     model: str = DEFAULT_MODEL
     started: str = ""
     updated: str = ""
     status: str = "active"
+    # The session's thresholds that have fired since the last compaction.
     armed: FiredThresholds = FiredThresholds()
+    # Usage by response id of the latest `RECENT` responses that have an id.
     calls: dict[str, Usage] = field(default_factory=dict)
+    # `used` after each of the latest calls since the last compaction.
     counts: list[int] = field(default_factory=list)
+    # Reasons for which a resume log was written since the last compaction.
     logged_for: tuple[str, ...] = ()
-    unlogged: bool = False
+    unlogged: bool = False  # tokens were used since the last resume log
     tasks: dict[str, TaskDocument] = field(default_factory=dict)
 
 

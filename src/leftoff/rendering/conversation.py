@@ -30,23 +30,15 @@ _SUBJECT_KEYS = "file_path path command cmd pattern query url description".split
 
 
 class Block(Struct, frozen=True):
-    """A part of a message, redacted: text | thought | call | result | media.
-
-    Attributes:
-        text: what was said, the result's text, or the type of a medium.
-        title: the tool's name.
-        subject: what a call acts on: its path, command, query, ...
-        status: the outcome of a call or of a result without one, "" if there is none.
-        answer: number of the message that holds the result of a call, 0 if there is none.
-    """
+    """A part of a message, redacted: text | thought | call | result | media."""
 
     kind: str
-    text: SafeText
-    title: str = ""
-    subject: str = ""
+    text: SafeText  # what was said, the result's text, or the type of a medium
+    title: str = ""  # the tool's name
+    subject: str = ""  # what a call acts on: its path, command or query
     arguments: Any = None
-    status: str = ""
-    answer: int = 0
+    status: str = ""  # the outcome of a call or of a result without one, "" if there is none
+    answer: int = 0  # number of the message that holds the result of a call, 0 if there is none
 
 
 class Entry(Struct, frozen=True):

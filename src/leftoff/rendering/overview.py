@@ -71,23 +71,14 @@ GIT_NAMES = {"pull_request": "pull request"}
 
 
 class Item(Struct, frozen=True):
-    """One line of a part.
+    """One line of a part."""
 
-    Attributes:
-        text: the words; a path where `is_path`.
-        ref: where they stand, None if nowhere in particular.
-        outcome: good | bad | open | past | "".
-        note: what they are, in ours.
-        output: a line of a tool's output, which every form marks as such.
-        was: the path of a moved file before.
-    """
-
-    text: str
-    ref: Ref | None = None
-    outcome: str = ""
-    note: str = ""
-    output: str = ""
-    was: str = ""
+    text: str  # the words; a path where `is_path`
+    ref: Ref | None = None  # where they stand, None if nowhere in particular
+    outcome: str = ""  # good | bad | open | past | ""
+    note: str = ""  # what they are, in ours
+    output: str = ""  # a line of a tool's output, which every form marks as such
+    was: str = ""  # the path of a moved file before
     is_path: bool = False
 
 

@@ -20,22 +20,17 @@ from leftoff.stores.protocol import Store
 
 
 class Pending(Struct, frozen=True):
-    """A threshold crossing, or a provider's failure, whose handling is not finished.
-
-    Attributes:
-        capacity: "90" | "95" | "98", "" for a failure.
-        error: the provider's failure, "" for a crossing.
-        before: contents of the files when the agent was `asked` for its dump, by name.
-        handoffs: the task's handoffs before this one; None until a handoff has begun.
-    """
+    """A threshold crossing, or a provider's failure, whose handling is not finished."""
 
     provider: str
     at: str
-    capacity: str = ""
+    capacity: str = ""  # "90" | "95" | "98", "" for a failure
     threshold: str = ""
-    error: str = ""
+    error: str = ""  # the provider's failure, "" for a crossing
     asked: bool = False
+    # Contents of the files when the agent was `asked` for its dump, by name.
     before: dict[str, str] = field(default_factory=dict)
+    # The task's handoffs before this one; None until a handoff has begun.
     handoffs: int | None = None
 
 
@@ -48,32 +43,24 @@ class LateDump(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """The orchestrator's state of a task; saved in the task's document.
-
-    Attributes:
-        directory: where the task works; its sandbox is in there.
-        project, specific: names of its files, without suffix.
-        status: in_progress | stopped | completed.
-        staged: the provider that takes over next.
-        seen: number of the last crossing that was added to `pending`.
-        session, reached: the session and its progress at the last crossing.
-        extra: unknown keys of the task's document; they are written back.
-    """
+    """The orchestrator's state of a task; saved in the task's document."""
 
     task_id: str
     goal: str = ""
     role: str = ""
-    directory: str = "."
+    directory: str = "."  # where the task works; its sandbox is in there
+    # project, specific: names of its files, without suffix.
     project: str = "project"
     specific: str = "task"
-    status: str = "in_progress"
-    staged: str = ""
+    status: str = "in_progress"  # in_progress | stopped | completed
+    staged: str = ""  # the provider that takes over next
     pending: tuple[Pending, ...] = ()
     late: LateDump | None = None
-    seen: int = 0
+    seen: int = 0  # number of the last crossing that was added to `pending`
+    # session, reached: the session and its progress at the last crossing.
     session: str = ""
     reached: TaskProgress = TaskProgress()
-    extra: codec.JsonObject = {}
+    extra: codec.JsonObject = {}  # unknown keys of the task's document; they are written back
 
 
 def document(task: TaskDocument, plan: Plan) -> codec.JsonObject:

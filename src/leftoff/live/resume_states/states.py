@@ -92,21 +92,16 @@ class Found(Struct, frozen=True):
 
 
 class Available(Struct, frozen=True):
-    """A short description of a workflow that can be resumed.
-
-    Attributes:
-        tools_completed: number of successful tool calls that are still in the state.
-        problem: why it cannot be read; "" if it can.
-    """
+    """A short description of a workflow that can be resumed."""
 
     workflow_id: str
     workflow_file_path: str = ""
     last_activity: str = ""
     current_phase: str = ""
-    tools_completed: int = 0
+    tools_completed: int = 0  # number of successful tool calls that are still in the state
     completed: bool = False
     where: str = ""
-    problem: str = ""
+    problem: str = ""  # why it cannot be read; "" if it can
 
 
 class Cleaned(Struct, frozen=True):
