@@ -65,9 +65,8 @@ def is_url(path: str) -> bool:
 def find_files(
     paths: Iterable[str | os.PathLike[str]], environ: Mapping[str, str]
 ) -> FoundFiles:
-    """The files at the paths; those of all default locations if there are no paths.
-
-    A path that does not exist is included; it is reported when it is read.
+    """The files at the paths, or at all default locations; a path that does not exist is
+    included and reported when it is read.
 
     Raises:
         UsageError: a folder is that of all files of the machine, or holds very many others.
@@ -245,8 +244,7 @@ def _changed(info: Mapping[str, Any]) -> int:
 
 @contextmanager
 def local_copy(path: str) -> Iterator[str]:
-    """A local path of a file: its own, or that of a temporary copy that is removed when the
-    block ends.
+    """A local path of a file: its own, or that of a copy that is removed when the block ends.
 
     Raises:
         SourceError: it cannot be fetched.

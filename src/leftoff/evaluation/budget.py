@@ -66,10 +66,8 @@ def evaluate_budget(
     progress: Callable[[str], None] | None = None,
     resamples: int = RESAMPLES,
 ) -> BudgetRun:
-    """Measures recordings and all recordings in directories.
-
-    Calls that another recording repeats (a resumed session contains the records of its
-    predecessor) count once.
+    """Measures recordings and all recordings in directories. Calls that another recording
+    repeats (a resumed session holds its predecessor's records) count once.
 
     Raises:
         UsageError: none of the recordings could be read.

@@ -130,7 +130,7 @@ def evaluate_files(
     progress: Callable[[str], None] | None = None,
     resamples: int = RESAMPLES,
 ) -> FileRun:
-    """File tracking measured against final patches and against commits, in sidecars beside the
+    """File tracking measured against final patches and commits, in sidecars beside the
     recordings.
 
     Raises:

@@ -51,11 +51,9 @@ def is_excluded(path: str, name: str = "") -> bool:
 
 
 def patch_files(patch: str, name: str = "") -> tuple[dict[str, str], int]:
-    """Action by path of a final patch, and the number of its excluded files.
-
-    Binary files, generated files and the set-up of a data set's tasks are excluded. A renamed
-    file counts as deleted under the old name and created under the new one.
-    """
+    """Action by path of a final patch, and the number of its excluded files: binary and
+    generated ones, and the set-up of a data set's tasks. A renamed file is deleted and
+    created."""
     files: dict[str, str] = {}
     left_out = 0
     for part in _FILE_HEADER.split(patch.replace("\r\n", "\n"))[1:]:

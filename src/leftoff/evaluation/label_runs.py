@@ -315,9 +315,7 @@ def evaluate_labels(
     Args:
         directory: where the recordings are.
         others: further systems to score, by name (`baselines.RULES`).
-        predict: used as our system instead of our summaries, such as a detector trained for
-            each source repository on the others.
-        progress: called with the name of each session.
+        predict: scored as ours in place of our summaries.
 
     Raises:
         UsageError: none of the recordings could be read.

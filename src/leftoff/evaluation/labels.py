@@ -232,10 +232,10 @@ def relocated(
 ) -> tuple[Labels, list[Move]]:
     """The labels with each at the place where its quote stands, and what was moved.
 
-    A quote that its place holds stays there. Else it is looked for in the message in which its
-    line lies, and then in the others, the nearest first; for directives first in `typed`, the
-    person's own text. A label whose quote is not found keeps its place. Turns that an earlier
-    reader swallowed become directives.
+    A quote that its place does not hold is looked for in the message of its line, then in the
+    others, the nearest first; for directives first in `typed`, the person's own text. A label
+    whose quote is not found keeps its place. Turns that an earlier reader swallowed become
+    directives.
     """
     moves: list[Move] = []
     places = sorted(texts)

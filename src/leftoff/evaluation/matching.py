@@ -192,13 +192,10 @@ def count_statements(
     labelled: Sequence[tuple[int, str]],
     mixed: Collection[int] = (),
 ) -> tuple[Counts, tuple[bool, ...]]:
-    """Counts of statements by the words that they share with a label, and whether each of the
-    first by confidence is labelled. A second one that states the same label is wrong among the
-    counts only.
-
-    Args:
-        predicted: (place, words, confidence).
-        mixed: places that also repeat a label: what matches nothing there is ignored.
+    """Counts of statements (place, words, confidence) by the words that they share with a
+    label, and whether each of the first by confidence is labelled; a second one of the same
+    label is wrong among the counts only. At `mixed` places, which repeat a label, what matches
+    nothing is ignored.
     """
     stated = match_statements([(place, text) for place, text, _ in predicted], labelled)
     judged = [
@@ -228,10 +225,9 @@ def match_items(
 ) -> Counts:
     """Labelled items that any prediction mentions, wherever it stands.
 
-    An item that is mentioned twice is found once, and neither mention is a false alarm; nor is
-    a prediction that mentions several items. Words beside the quote of a place that holds but
-    one item are a mention of it (`around`, by `beside`). Predictions in `further` count where
-    they mention an item, and not where they do not.
+    An item that is mentioned twice is found once, without a false alarm. Words beside the quote
+    of a place that holds but one item are a mention of it (`around`, by `beside`). Predictions
+    in `further` count where they mention an item, and not where they do not.
     """
     alone = Counter(place for place, _ in labelled)
     near = [" ".join(text.split()) for text in around]

@@ -56,11 +56,7 @@ class Claim(Struct, frozen=True):
 
 
 class GroundingSource:
-    """The text of a recording up to a cut, indexed for lookups.
-
-    Args:
-        data: the recording's lines.
-    """
+    """The lines of a recording up to a cut, indexed for lookups."""
 
     def __init__(self, data: Iterable[bytes]) -> None:
         strings: list[str] = []

@@ -202,13 +202,8 @@ def evaluate_resume(
     progress: Callable[[str], None] | None = None,
 ) -> ResumeReport:
     """Scores every form at the cuts of recordings; a cut that is recorded twice (the session
-    was continued in another file) counts once.
-
-    Args:
-        paths: recordings, or directories of them.
-        labels: of some of them; the first label of a file counts.
-        natural, artificial: which cuts to evaluate.
-        misses_of: forms whose misses are listed.
+    was continued in another file) counts once, and of two labels of a file the first.
+    `misses_of`: the forms whose misses are listed.
 
     Raises:
         UsageError: no cut could be measured.
@@ -256,11 +251,7 @@ def evaluate_resume(
 
 
 def summary_of(cut: Cut, path: str) -> ContextSummary:
-    """Leftoff's summary of the prefix alone.
-
-    Raises:
-        FormatError: the prefix is not a recording.
-    """
+    """Leftoff's summary of the prefix alone; `FormatError` where it is not a recording."""
     reading = Pass(path)
     reading.feed_lines(cut.data)
     reading.close()

@@ -17,14 +17,9 @@ CUTS = 10
 
 
 class LabelledSession:
-    """Labels, and the messages of the main thread that they refer to.
-
-    Attributes:
-        messages: messages of the main thread that the annotator read, in file order.
-        lines: number of lines of the recording that hold them, None for all.
-        problems: labels whose place or quote is wrong, as sentences.
-        moves: labels that stand at another place than their file says, see `labels.relocated`.
-    """
+    """Labels, and the messages of the main thread that the annotator read, in file order.
+    `lines`: number of lines of the recording that hold them, None for all. `problems`: labels
+    whose place or quote is wrong, as sentences. `moves`: see `labels.relocated`."""
 
     def __init__(self, labels: Labels, path: str, messages: Sequence[Message]) -> None:
         self.path = path

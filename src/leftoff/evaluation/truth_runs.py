@@ -153,11 +153,8 @@ def evaluate_truth(
     seed: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> TruthRun:
-    """Every measure over the recordings in `paths`.
-
-    Args:
-        outputs: folder of real outputs of real tools (`truth_outputs.table`), "" for none.
-        seed: of the places at which recordings are cut.
+    """Every measure over the recordings in `paths`; `outputs`: a folder of real outputs of real
+    tools (`truth_outputs.table`); `seed`: of the places at which recordings are cut.
 
     Raises:
         UsageError: there is no recording that can be read, and no table.

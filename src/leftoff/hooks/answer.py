@@ -344,11 +344,9 @@ class Call(NamedTuple):
 
 def last_call(path: str) -> Call | None:
     """The last API call of the main thread; None if the last lines hold none, or if a
-    compaction comes after it. Its tokens equal the occupancy that a full pass would give.
-
-    It reads only the last lines, and in them only keys that every version of the clients has
-    written: parsing them with the readers in `formats` would double the time of a hook.
-    """
+    compaction comes after it. Its tokens equal the occupancy that a full pass would give."""
+    # Only the last lines, and in them only keys that every version of the clients has written:
+    # parsing them with the readers in `formats` would double the time of a hook.
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path as the client spells it
             size = file.seek(0, os.SEEK_END)

@@ -158,12 +158,10 @@ MAX_BLOCK_BYTES = 16_000
 
 
 def read_briefing(folder: Path, name: str = BRIEFING) -> str:
-    """A block of a session for an agent; "" if there is none or it is not well formed.
-
-    The file may come from elsewhere, for instance with a cloned repository. So the block is
-    used only if it has the form of our blocks: it says that it is data, and no tag inside
-    closes it early.
-    """
+    """A block of a session for an agent; "" if there is none or it is not well formed."""
+    # The file may come from elsewhere, for instance with a cloned repository: only what has the
+    # form of our blocks is used, which says that it is data, and which no tag inside closes
+    # early.
     content = read_text(folder / name)
     lines = content.split("\n")
     well_formed = (
@@ -194,11 +192,9 @@ def pending_jobs(folder: Path) -> list[str]:
 
 
 def dequeue(folder: Path, name: str) -> codec.JsonObject:
-    """Takes a job from the queue; {} if there is none of that name or it is damaged.
-
-    The job stays on disk until `acknowledge`: if the worker is killed, the next one dequeues it
-    again. A newer pending job of the same name replaces it. The caller holds the lock `LOCK`.
-    """
+    """Takes a job from the queue; {} if there is none of that name or it is damaged."""
+    # It stays on disk until `acknowledge`: if the worker is killed, the next one dequeues it
+    # again. A newer pending job of the name replaces it. The caller holds the lock `LOCK`.
     path = folder / f"{DEQUEUED}{name}"
     with suppress(FileNotFoundError):
         os.replace(folder / f"{PENDING}{name}", path)  # noqa: PTH105

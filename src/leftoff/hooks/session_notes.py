@@ -75,11 +75,9 @@ def _open_points(handover: Handover) -> Iterator[Fact]:
 
 
 def open_before(home: Path, but: str, branch: str, later: Handover) -> tuple[Fact, ...]:
-    """What sessions before this one left open and no later one took up, the latest first.
-
-    A point counts as taken up if a later session's words, of which this one's are `later`,
-    state it: what became of it stands there.
-    """
+    """What sessions before this one left open and no later one took up, the latest first."""
+    # A later session whose words (of this one `later`) state a point took it up: what became of
+    # it stands there.
     facts = [*later.said, *later.task, *later.constraints, *later.to_dos, *later.open_items]
     facts += [*later.decisions, *later.sentences, *later.lessons, *later.checks, *later.git]
     facts += [f for f in (later.goal, later.last_message, later.last_words) if f is not None]

@@ -18,13 +18,10 @@ _TO = {"said to the agent": "agent", "said to the person": "person"}
 
 
 def event_rows(home: Path) -> list[JsonObject]:
-    """One row for each event, in the order of `EVENTS`.
-
-    event, last (ISO 8601, "" for never), session, milliseconds, output ("agent", "person" or
-    "" for none, of the last run), given (when the agent was last given a block, "" for never),
-    seen (whether that block stands in the transcript; None where that is not known) and failed
-    (why the last run failed, "" if it did not).
-    """
+    """One row for each event: event, last (ISO 8601, "" for never), session, milliseconds,
+    output ("agent", "person" or "" for none, of the last run), given (when the agent was last
+    given a block, "" for never), seen (whether that block stands in the transcript; None if
+    unknown) and failed (why the last run failed, "" if it did not)."""
     rows: dict[str, JsonObject] = {event: _row(event) for event in EVENTS}
     for line in queue.read_text(home / queue.STATE / queue.LOG).splitlines():
         if (found := _LINE.fullmatch(line)) is not None:

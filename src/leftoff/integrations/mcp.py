@@ -86,11 +86,9 @@ def server(answers: Answers) -> Any:
 
 def _strict(server_class: Any, tool_error: type[Exception], answers: Answers) -> Any:
     """The class of servers, but a call with an argument that the tool does not have is refused,
-    and one that takes long notifies of its progress, for clients that asked for that.
-
-    The library drops an unknown argument: `{"sesion": ...}` would answer about the newest
-    session.
-    """
+    and one that takes long notifies of its progress, for clients that asked for that."""
+    # The library drops an unknown argument: `{"sesion": ...}` would answer about the newest
+    # session.
 
     class Strict(server_class):  # type: ignore[misc]
         async def call_tool(

@@ -261,12 +261,11 @@ class Answers:
         return _answer({"session": found.session.id or path, **build(found)})
 
     def _path(self, session: str) -> str:
-        """The path of a session that is given by its id, a prefix of it, `latest`, or its path.
-
-        Only recordings in the folders of known clients are allowed: an agent must not read
-        other files of the machine through this server, also not by a link that it has put into
-        such a folder. What a link leads to is looked at here, when a session is named.
-        """
+        """The path of a session that is given by its id, a prefix of it, `latest`, or its
+        path."""
+        # Only recordings in the folders of known clients: an agent must not read other files of
+        # the machine through this server, also not by a link that it has put into such a
+        # folder. What a link leads to is looked at here, when a session is named.
         if session == discover.LATEST:
             path = discover.latest_session(self._environ, self._cwd).path
         elif os.sep in session or "/" in session:

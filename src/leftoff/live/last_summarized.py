@@ -22,7 +22,7 @@ class Position(Struct, frozen=True):
 
 def exchange_position(path: Path, summary: ContextSummary) -> Position | None:
     """Saves a session's present position in a JSON file, and returns the one saved before, None
-    if there is none. Concurrent calls lose no update.
+    if there is none; concurrent calls lose no update.
 
     Raises:
         StateError: the file is damaged or cannot be read or written, or is locked.

@@ -40,21 +40,15 @@ logger = logging.getLogger("leftoff.live")
 
 
 class Event(Struct, frozen=True):
-    """An event of a running session.
-
-    Attributes:
-        name, fields: a key of `FIELDS`, and values by the names there, not redacted.
-        logged: whether a telemetry record is written.
-        line: a log message for people, "" if there is none, with its `level` (critical |
-        warning).
-    """
+    """An event of a running session: its name, a key of `FIELDS`, and its values by the names
+    there, not redacted."""
 
     name: str
     fields: JsonObject = field(default_factory=dict)
     crossing: Crossing | None = None
-    logged: bool = True
-    line: str = ""
-    level: str = "warning"
+    logged: bool = True  # whether a telemetry record is written
+    line: str = ""  # a log message for people, "" if there is none, with its `level`
+    level: str = "warning"  # critical | warning
 
 
 Subscriber: TypeAlias = Callable[[Event], object]
@@ -62,11 +56,10 @@ Subscriber: TypeAlias = Callable[[Event], object]
 
 class Channel:
     """An event queue. Delivers events to all subscribers in the same order, one at a time,
-    without holding a lock.
+    without holding a lock."""
 
-    An event that is put while another thread delivers is delivered by that thread. If a
-    subscriber raises, the error is logged and delivery goes on.
-    """
+    # What is put while another thread delivers is delivered by that thread. If a subscriber
+    # raises, the error is logged and delivery goes on.
 
     def __init__(self) -> None:
         self._subscribers: list[Subscriber] = []

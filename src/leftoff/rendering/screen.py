@@ -224,11 +224,8 @@ def _path_lines(path: str, room: int) -> list[str]:
 def render_screen(
     summary: SafeSummary, *, colour: bool = False, width: int = 96, everything: bool = False
 ) -> str:
-    """The summary as text of at most `width` columns (40 to 200).
-
-    Args:
-        everything: all items of every part, and the milestones.
-    """
+    """The summary as text of at most `width` columns (40 to 200); `everything`: all items of
+    every part, and the milestones."""
     out = _Screen(width, colour=colour, everything=everything)
     shown = overview(summary)
     state_style = {"good": "green", "open": "yellow", "bad": "red"}.get(shown.state.outcome, "")

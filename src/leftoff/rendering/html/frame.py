@@ -26,11 +26,9 @@ def html_document(
 ) -> str:
     """A whole HTML document: a plain title, a body in which all recorded text is escaped, CSS
     added to the style that all pages share, a script that runs at the end, without which the
-    page must be complete, and the class of the `body` element.
-
-    Its content security policy allows this style and this script and nothing else: no request,
-    image, frame or form, and no `style` or event attribute.
-    """
+    page must be complete, and the class of the `body` element."""
+    # The content security policy allows this style and this script and nothing else: no
+    # request, image, frame or form, and no `style` or event attribute.
     css = f"\n{BASE_STYLE}\n{style.strip()}\n" if style else f"\n{BASE_STYLE}\n"
     policy = f"default-src 'none'; style-src {_hash(css)}"
     if script:

@@ -78,11 +78,7 @@ class Statement(Struct, frozen=True):
 
 
 def report_row(summary: ContextSummary, gate: Redactor | None = None) -> ReportRow:
-    """One session's entry in the report.
-
-    Args:
-        gate: the redactor of the whole report.
-    """
+    """One session's entry in the report; `gate` is the redactor of the whole report."""
     safe = safe_summary(summary, gate)
     shown = overview(safe)
     session, context, spend = safe.session, safe.context, safe.context.spend
