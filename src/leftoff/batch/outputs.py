@@ -122,45 +122,33 @@ WriterFactory = Callable[[Sequence[str]], Any]
 # -- JSON lines ------------------------------------------------------------------------------
 
 
-@contextmanager
-def _lines(places: Sequence[str]) -> Iterator[AddRows]:
-    with ExitStack() as stack:
-        files = [stack.enter_context(open(path, "wb")) for path in places]  # noqa: PTH123
-        yield _adder(files)
+def _lines(packed: Callable[[ExitStack, IO[bytes]], IO[bytes]]) -> WriterFactory:
+    @contextmanager
+    def writer(places: Sequence[str]) -> Iterator[AddRows]:
+        with ExitStack() as stack:
+            raw = [stack.enter_context(open(path, "wb")) for path in places]  # noqa: PTH123
+            files = [packed(stack, file) for file in raw]
+
+            def add(tables: Sequence[bytes]) -> None:
+                for file, data in zip(files, tables, strict=True):
+                    if data:
+                        file.write(data)
+
+            yield add
+
+    return writer
 
 
-@contextmanager
-def _gzipped(places: Sequence[str]) -> Iterator[AddRows]:
-    with ExitStack() as stack:
-        files: list[IO[bytes]] = []
-        for path in places:
-            raw = stack.enter_context(open(path, "wb"))  # noqa: PTH123
-            # No name and no time in the header: the same rows are the same bytes.
-            packed = gzip.GzipFile("", "wb", 6, raw, mtime=0)
-            stack.callback(packed.close)
-            files.append(stack.enter_context(io.BufferedWriter(packed, 1 << 20)))
-        yield _adder(files)
+def _gzip(stack: ExitStack, raw: IO[bytes]) -> IO[bytes]:
+    # No name and no time in the header: the same rows are the same bytes.
+    file = gzip.GzipFile("", "wb", 6, raw, mtime=0)
+    stack.callback(file.close)
+    return stack.enter_context(io.BufferedWriter(file, 1 << 20))
 
 
-@contextmanager
-def _zstandard(places: Sequence[str]) -> Iterator[AddRows]:
-    zstandard = _zstd()
-    with ExitStack() as stack:
-        files = []
-        for path in places:
-            raw = stack.enter_context(open(path, "wb"))  # noqa: PTH123
-            packer = zstandard.ZstdCompressor(level=3)
-            files.append(stack.enter_context(packer.stream_writer(raw)))
-        yield _adder(files)
-
-
-def _adder(files: Sequence[IO[bytes]]) -> AddRows:
-    def add(tables: Sequence[bytes]) -> None:
-        for file, data in zip(files, tables, strict=True):
-            if data:
-                file.write(data)
-
-    return add
+def _zstandard(stack: ExitStack, raw: IO[bytes]) -> IO[bytes]:
+    packer = _zstd().ZstdCompressor(level=3)
+    return stack.enter_context(packer.stream_writer(raw))
 
 
 def _zstd() -> Any:
@@ -289,12 +277,9 @@ def _cell(value: Any, kind: str) -> Any:
 # -- SQLite ----------------------------------------------------------------------------------
 
 _SQL = {
-    "text": "TEXT",
-    "json": "TEXT",
-    "time": "TEXT",
-    "integer": "INTEGER",
+    **dict.fromkeys(("text", "json", "time"), "TEXT"),
+    **dict.fromkeys(("integer", "boolean"), "INTEGER"),
     "real": "REAL",
-    "boolean": "INTEGER",
 }
 
 
@@ -332,9 +317,9 @@ def _sqlite(places: Sequence[str]) -> Iterator[AddRows]:
 
 
 _KINDS: dict[str, tuple[str, WriterFactory]] = {
-    ".jsonl": ("jsonl", _lines),
-    ".jsonl.gz": ("jsonl", _gzipped),
-    ".jsonl.zst": ("jsonl", _zstandard),
+    ".jsonl": ("jsonl", _lines(lambda _, raw: raw)),
+    ".jsonl.gz": ("jsonl", _lines(_gzip)),
+    ".jsonl.zst": ("jsonl", _lines(_zstandard)),
     ".parquet": ("parquet", _parquet),
     ".sqlite": ("sqlite", _sqlite),
     ".db": ("sqlite", _sqlite),
