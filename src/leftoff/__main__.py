@@ -18,8 +18,8 @@ from typing import NoReturn
 
 from leftoff._version import __version__
 
+# Error numbers of writing to a full or failing disk, or to a closed stream (`>&-`).
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
-"""Error numbers of writing to a full or failing disk, or to a closed stream (`>&-`)."""
 
 
 def run() -> NoReturn:
@@ -59,10 +59,7 @@ def _store_patterns() -> None:
 
 
 def main(args: list[str] | None = None) -> int:
-    """The exit code of one run of the command line.
-
-    Args:
-        args: the words after the program's name; those of the process if None.
+    """The exit code of one run of the command line, of this process or of the words `args`.
 
     Returns:
         0 done; 1 done, and the answer is no; 2 could not; 130 interrupted. A reader that
@@ -80,7 +77,6 @@ def main(args: list[str] | None = None) -> int:
     try:
         if words[:1] == ["--version"]:
             print(f"leftoff {__version__}")
-            code = 0
         elif words == ["hook"]:  # a client waits for it: no command line is built
             from leftoff.hooks.answer import main as hook
 
@@ -96,11 +92,8 @@ def main(args: list[str] | None = None) -> int:
 
 
 def _failed(error: BaseException, code: int, *, hook: bool) -> int:
-    """The exit code after an interruption, or where memory or an output was not to be had.
-
-    Raises:
-        OSError: the same error, where none of these was the reason.
-    """
+    """The exit code after an interruption, or where memory or an output was not to be had;
+    raises the same error, where none of these was the reason."""
     try:
         raise error
     except KeyboardInterrupt:
@@ -159,7 +152,6 @@ def _crashed(
 
 
 def _drop_stdout() -> None:
-    """Points stdout at nothing, so that the flush at interpreter exit does not fail again."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)

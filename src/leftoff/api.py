@@ -123,23 +123,16 @@ def _with_forerunners(
 
 
 def paths_given(paths: Any) -> list[str]:
-    """One path, or several, as strings.
-
-    Raises:
-        UsageError: one of them is something else.
-    """
+    """One path, or several, as strings; `UsageError` where one of them is something else."""
     single = isinstance(paths, (str, PathLike)) or not isinstance(paths, Iterable)
     if single or isinstance(paths, (bytes, bytearray, dict)):
         return [path_given(paths)]
     return [path_given(path) for path in paths]
 
 
-def path_given(place: Any) -> str:
-    """A path as a string.
-
-    Raises:
-        UsageError: it is something else; the message says which function takes that.
-    """
+def path_given(place: object) -> str:
+    """A path as a string; where it is something else, a `UsageError` says which function takes
+    that."""
     if isinstance(place, (str, PathLike)):
         return str(place)
     if isinstance(place, (bytes, bytearray)):
@@ -152,12 +145,8 @@ def path_given(place: Any) -> str:
 
 
 class HeardPass(Pass):
-    """A pass that gives its messages to a listener.
-
-    Attributes:
-        on_message: gets each message, but repeated records, after the main recording of its
-            session.
-    """
+    """A pass that gives its messages, but repeated records, to a listener, after the main
+    recording of its session."""
 
     on_message: Callable[[SessionState, Message], None] | None = None
 
@@ -340,7 +329,7 @@ def messages_at(summary: ContextSummary, refs: Iterable[Ref]) -> dict[Ref, Messa
     for number, wanted in sorted(by_source.items()):
         placed: dict[tuple[Any, Any], list[Ref]] = {}
         for ref in wanted:
-            if _has_place(ref):
+            if ref.line is not None or ref.item is not None:
                 placed.setdefault((ref.line, ref.item), []).append(ref)
         indexes = {ref.message for ref in wanted}
         threads = numbered[number] = {"": {}, summary.session.id: {}}
@@ -360,10 +349,6 @@ def messages_at(summary: ContextSummary, refs: Iterable[Ref]) -> dict[Ref, Messa
                 if ref not in found and place not in spoken and ref.message in thread:
                     found[ref] = thread[ref.message]
     return found
-
-
-def _has_place(ref: Ref) -> bool:
-    return ref.line is not None or ref.item is not None
 
 
 def _in_one_file(summary: ContextSummary, number: int, found: dict[Ref, Message]) -> bool:
@@ -389,7 +374,7 @@ def _is_of(ref: Ref, message: Message) -> bool:
 # -- checking --------------------------------------------------------------------------------
 
 
-def refs_of(value: Any) -> Iterator[tuple[Ref, str]]:
+def refs_of(value: object) -> Iterator[tuple[Ref, str]]:
     """Every reference in a summary (or part of one) with the words that stand beside it."""
     if isinstance(value, Ref):
         yield value, ""

@@ -20,7 +20,7 @@ import base64
 import math
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 import orjson
@@ -30,6 +30,9 @@ from msgspec.structs import astuple
 from leftoff import lazy_re as re
 
 T = TypeVar("T", bound=Struct)
+
+JsonObject: TypeAlias = dict[str, Any]
+"""A JSON object: what was decoded, or is going to be encoded."""
 
 MAX_LINE = 32 * 1024 * 1024
 """Bytes; a longer line of a line-based recorder is skipped and reported. Chosen by hand; not

@@ -44,22 +44,19 @@ from leftoff.summary import ContextSummary, ReaderCost
 from leftoff.text.truncation import one_line
 from leftoff.tokens import max_tokens
 
+# How often a question is asked whose answer is not valid.
 ATTEMPTS = 2
-"""How often a question is asked whose answer is not valid."""
-
+# Seconds for all questions about a session. Chosen by hand; not measured.
 TIME_LIMIT = 600.0
-"""Seconds for all questions about a session. Chosen by hand; not measured."""
-
+# Where answers are stored, below leftoff's folder in a project.
 STORED = Path("state", "second-reader")
-"""Where answers are stored, below leftoff's folder in a project."""
-
+# Code points of what went wrong. Chosen by hand.
 _MAX_REASON = 200
-"""Code points of what went wrong. Chosen by hand."""
 
 
 class _Stored(Struct, frozen=True):
-    """A valid answer as it is stored: the text, what it cost, and the session that was asked
-    about; `tokens` are an upper bound of those of the question and the answers before."""
+    """A valid answer as it is stored, the session that was asked about, and what it cost;
+    `tokens` are an upper bound of those of the question and the answers before."""
 
     answer: str
     seconds: float = 0.0
@@ -68,28 +65,18 @@ class _Stored(Struct, frozen=True):
 
 
 class SecondReading(Struct, frozen=True):
-    """How a second reader is asked.
+    """How a second reader is asked."""
 
-    Attributes:
-        name: of the reader, part of the key of a stored answer.
-        reader: answers questions.
-        folder: stores answers; None stores nothing.
-        most: tokens of one question, an upper bound.
-        refresh: ask again although the answer is stored.
-        limit: seconds for all questions about a session. A reader that takes a time limit
-            (`within`) is stopped then; any other is asked nothing more.
-        gate: makes what redacts the questions about a session.
-        clock: seconds, for how long the reader takes.
-    """
-
-    name: str
-    reader: Reader
-    folder: Path | None = None
-    most: int = MAX_TOKENS
-    refresh: bool = False
+    name: str  # of the reader, part of the key of a stored answer
+    reader: Reader  # answers questions
+    folder: Path | None = None  # stores answers; None stores nothing
+    most: int = MAX_TOKENS  # tokens of one question, an upper bound
+    refresh: bool = False  # ask again although the answer is stored
+    # Seconds for all questions about a session. A reader that takes a time limit (`within`) is
+    # stopped then; any other is asked nothing more.
     limit: float = TIME_LIMIT
-    gate: Callable[[], Redactor] = Redactor
-    clock: Callable[[], float] = time.monotonic
+    gate: Callable[[], Redactor] = Redactor  # makes what redacts the questions about a session
+    clock: Callable[[], float] = time.monotonic  # seconds, for how long the reader takes
 
     def judge(self, summary: ContextSummary, view: SessionView) -> ContextSummary:
         """The summary with what the reader chose; without it, and with an issue, where the
@@ -143,8 +130,8 @@ class SecondReading(Struct, frozen=True):
         raise AssertionError("unreachable")
 
 
+# A reader by name or command, a callable, or how one is asked.
 AnyReader: TypeAlias = str | Reader | SecondReading
-"""A reader by name or command, a callable, or how one is asked."""
 
 
 def second_reading(
@@ -154,45 +141,32 @@ def second_reading(
     most: int = MAX_TOKENS,
     refresh: bool = False,
 ) -> SecondReading:
-    """How a reader is asked. One that does not exist is a reader that gives no answer.
-
-    Args:
-        reader: a registered name (`claude`, `codex`), a command line that takes a question on
-            standard input and writes the answer to standard output, or a callable.
-    """
-    if not isinstance(reader, str):
-        name = getattr(reader, "__name__", type(reader).__name__)
-        return SecondReading(name, reader, folder, most, refresh)
-    return SecondReading(reader, _named(reader), folder, most, refresh)
+    """How a reader is asked: a registered name (`claude`, `codex`), a command line that takes a
+    question on standard input and writes the answer to standard output, or a callable. One that
+    does not exist is a reader that gives no answer."""
+    if isinstance(reader, str):
+        return SecondReading(reader, _named(reader), folder, most, refresh)
+    name = getattr(reader, "__name__", type(reader).__name__)
+    return SecondReading(name, reader, folder, most, refresh)
 
 
 def project_reading(
     reader: str, home: Path, *, refresh: bool = False, limit: float = TIME_LIMIT
 ) -> SecondReading:
-    """How a reader is asked whose answers are stored in a project.
-
-    Args:
-        home: leftoff's folder there.
-    """
+    """How a reader is asked whose answers are stored in leftoff's folder of a project."""
     found = second_reading(reader, folder=home / STORED, refresh=refresh)
     return replace(found, limit=limit)
 
 
 def stored_cost(home: Path, session: str) -> ReaderCost | None:
-    """What the answers about a session cost that are stored in a project; None if there are
-    none.
-
-    Args:
-        home: leftoff's folder there.
-    """
+    """What the answers about a session cost that are stored in leftoff's folder of a project;
+    None if there are none."""
     found: list[_Stored] = []
     for path in sorted((home / STORED).glob("*.json")):
         with suppress(OSError, ValueError):
             found.append(msgspec.json.decode(path.read_bytes(), type=_Stored))
     mine = [stored for stored in found if session and stored.session == session]
-    if not mine:
-        return None
-    return _cost(mine)
+    return _cost(mine) if mine else None
 
 
 def _cost(paid: Sequence[_Stored]) -> ReaderCost:

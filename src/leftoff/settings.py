@@ -22,6 +22,7 @@ from msgspec import Meta, Struct, field
 from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset, Threshold, preset
 from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow
+from leftoff.codec import JsonObject
 from leftoff.errors import SourceError, UsageError, nearest
 
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
@@ -193,11 +194,8 @@ class Settings(Struct, frozen=True):
         return path.replace("{home}", self.home.rstrip("/") or "/")
 
     def watched(self) -> Preset:
-        """The thresholds of the chosen preset, at the shares that are set.
-
-        Raises:
-            UsageError: the preset is `own` and there are none.
-        """
+        """The thresholds of the chosen preset, at the shares that are set; `UsageError` where
+        the preset is `own` and there are none."""
         if self.preset == "own":
             if not self.thresholds:
                 raise UsageError('preset = "own" needs [[thresholds]] with name and at')
@@ -207,34 +205,24 @@ class Settings(Struct, frozen=True):
 
     def preset_of(self, name: str) -> Preset:
         """A built-in preset at the shares that are set."""
-        shares: Struct = (
-            self.context_management.thresholds
-            if name == "advisory"
-            else self.token_budget.thresholds
-        )
-        return preset(name).at(msgspec.structs.asdict(shares))
+        own = self.context_management if name == "advisory" else self.token_budget
+        return preset(name).at(msgspec.structs.asdict(own.thresholds))
 
 
 class LoadedSettings(Struct, frozen=True):
-    """Settings with where each value comes from.
-
-    Attributes:
-        origins: path such as "context_management.budget_total" to "default", a file's name,
-            "environment LEFTOFF_…" or "option --…".
-        notices: what was accepted and has no effect.
-    """
+    """Settings with where each value comes from."""
 
     settings: Settings
+    # Path such as "context_management.budget_total" to "default", a file's name, "environment
+    # LEFTOFF_…" or "option --…".
     origins: dict[str, str]
-    notices: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()  # what was accepted and has no effect
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> JsonObject:
         """Every setting by its path, as plain values, home filled in."""
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for path, _ in setting_types():
-            value: Any = self.settings
-            for name in path.split("."):
-                value = getattr(value, name)
+            value = _value_at(self.settings, path)
             plain = msgspec.to_builtins(value)
             if isinstance(plain, str):
                 plain = self.settings.place(plain)
@@ -242,15 +230,12 @@ class LoadedSettings(Struct, frozen=True):
         return found
 
 
+# Names that the original designs give to a section.
 _ALIASES = {"tokenbudgetconfig": "token_budget"}
-"""Names that the original designs give to a section."""
-
+# Settings that run a program: a project's files cannot set them.
 _OWN = {"hooks.reader"}
-"""Settings that run a program: a project's files cannot set them."""
-
+# Settings whose value False is accepted and has no effect.
 _IGNORED = {"resume.enable_atomic_writes"}
-"""Settings whose value False is accepted and has no effect."""
-
 ENVIRONMENT = "LEFTOFF_"
 TOML = "leftoff.toml"
 YAML = ".claude-mpm/configuration.yaml"
@@ -280,20 +265,21 @@ class _Collected:
     """Values by path, later ones over earlier ones."""
 
     def __init__(self) -> None:
-        self.values: dict[str, Any] = {}
+        self.values: JsonObject = {}
         self.origins: dict[str, str] = {}
         self.notices: list[str] = []
         self.types = dict(setting_types())
 
-    def put(self, path: str, value: Any, origin: str, where: str) -> None:
+    def put(self, path: str, value: object, origin: str, where: str) -> None:
         type_ = self.types[path]
         try:
             converted = msgspec.convert(value, type_)
         except msgspec.ValidationError as error:
-            hint = nearest_valid(type_, value, _default(path))
+            hint = nearest_valid(type_, value, _value_at(Settings(), path))
             raise UsageError(f"{where}: {error}; the nearest valid value is {hint}") from None
         if get_origin(type_) is dict:
-            converted = {**self.values.get(path, _default(path)), **converted}
+            known = self.values.get(path, _value_at(Settings(), path))
+            converted = {**known, **converted}
         if path in _IGNORED and converted is False:
             self.notices.append(f"{where}: has no effect, writes are always atomic")
         self.values[path], self.origins[path] = converted, origin
@@ -301,14 +287,8 @@ class _Collected:
     def tree(
         self, tree: Any, type_: type[Struct], before: str, origin: str, *, own: bool = True
     ) -> None:
-        """Takes in a tree of a settings file.
-
-        Args:
-            own: the file is the user's own.
-
-        Raises:
-            UsageError: a key that does not exist, or a value that is not valid.
-        """
+        """Takes in a tree of a settings file, of the user's `own` or of a project; `UsageError`
+        for a key that does not exist, or a value that is not valid."""
         if not isinstance(tree, Mapping):
             raise UsageError(f"{origin}: {before.rstrip('.') or 'the file'} must be a table")
         known = {normalized_key(f.name): f for f in msgspec.structs.fields(type_)}
@@ -327,7 +307,7 @@ class _Collected:
                 self.put(path, value, origin, f"{origin}: {path}")
 
     def done(self) -> LoadedSettings:
-        tree: dict[str, Any] = {}
+        tree: JsonObject = {}
         for path, value in self.values.items():
             place = tree
             *sections, name = path.split(".")
@@ -342,8 +322,7 @@ class _Collected:
         return LoadedSettings(settings, origins, tuple(self.notices))
 
 
-def _default(path: str) -> Any:
-    value: Any = Settings()
+def _value_at(value: object, path: str) -> Any:
     for name in path.split("."):
         value = getattr(value, name)
     return value
@@ -381,24 +360,17 @@ def nearest_valid(type_: Any, value: Any, default: Any) -> str:
         limits: Meta = get_args(type_)[1]
         if limits.le is not None and value > limits.le:
             return repr(limits.le)
-        low = limits.ge if limits.ge is not None else None
-        return repr(low if low is not None and value < low else default)
+        return repr(limits.ge if limits.ge is not None and value < limits.ge else default)
     return repr(default)
 
 
-def _nearest_word(value: Any, known: Sequence[str]) -> str | None:
+def _nearest_word(value: object, known: Sequence[str]) -> str | None:
     folded = {normalized_key(k): k for k in known}
     near = nearest(normalized_key(str(value)), folded)
     return folded[near] if near is not None else None
 
 
 def _read(path: Path) -> Any:
-    """The tree of a settings file, {} if it is not there.
-
-    Raises:
-        SourceError: it cannot be read.
-        UsageError: it is no TOML or YAML.
-    """
     try:
         text = _text(path, "strict")
     except (FileNotFoundError, NotADirectoryError):
@@ -522,21 +494,16 @@ def _environment(collected: _Collected, environ: Mapping[str, str]) -> None:
             collected.put(path, value, origin, origin)
         elif key.startswith(sections):
             near = nearest(key, known)
-            path = known[near] if near else ""
-            hint = f"; the nearest valid one is {_variable(path)}" if path else ""
+            variable = ENVIRONMENT + known[near].replace(".", "_").upper() if near else ""
+            hint = f"; the nearest valid one is {variable}" if near else ""
             raise UsageError(f"environment: there is no setting {name}{hint}")
-
-
-def _variable(path: str) -> str:
-    """The environment variable of a setting."""
-    return ENVIRONMENT + path.replace(".", "_").upper()
 
 
 _BOOLEANS = {"yes": True, "on": True, "true": True, "1": True}
 _BOOLEANS |= {"no": False, "off": False, "false": False, "0": False}
 
 
-def _parse_variable(text: str, type_: Any, where: str) -> Any:
+def _parse_variable(text: str, type_: object, where: str) -> Any:
     """The value that a variable's text means; lists separated by commas, tables as a=1,b=2."""
     base = get_args(type_)[0] if get_origin(type_) is Annotated else type_
     pieces = [piece.strip() for piece in text.split(",") if piece.strip()]
@@ -562,30 +529,14 @@ def _number(text: str, kind: type) -> Any:
 def load_here(
     flags: Mapping[str, Any] | None = None, project: str | os.PathLike[str] = "."
 ) -> LoadedSettings:
-    """What is in force here: the settings of every command, and those that the classes of the
-    library have where they are given none.
-
-    Args:
-        flags: as for `load`.
-        project: the folder; by default the current directory of this process.
-
-    Raises:
-        UsageError, SourceError: as for `load`.
-    """
-    return load(
-        flags=flags,
-        environ=os.environ,
-        project=project,
-        user=user_folder(os.environ),
-    )
+    """What is in force here, see `load`: the settings of every command, and those that the
+    classes of the library have where they are given none."""
+    user = user_folder(os.environ)
+    return load(flags=flags, environ=os.environ, project=project, user=user)
 
 
 def user_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """The folder of the user's own settings, as the system has it.
-
-    Args:
-        platform: as `sys.platform` names it.
-    """
+    """The folder of the user's own settings, as the system (`sys.platform`) has it."""
     home = Path.home()
     if platform == "win32":
         base = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")

@@ -184,7 +184,7 @@ def test_a_damaged_one_is_marked_and_stays(made: str, tmp_path: Path) -> None:
 def test_ids_are_unambiguous_or_refused(made: str, root: Path) -> None:
     path = root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
     call(checkpoint, "create", path, "--task", "t2")
-    with pytest.raises(UsageError, match="any of 2"):
+    with pytest.raises(UsageError, match="may be"):
         call(checkpoint, "show", "t")
     with pytest.raises(UnknownName):
         call(checkpoint, "show", "nothing")

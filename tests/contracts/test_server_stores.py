@@ -20,7 +20,7 @@ import pytest
 from leftoff.errors import StateError
 from leftoff.stores.naming import LOCATIONS, file_stem
 from leftoff.stores.protocol import open_store
-from leftoff.testing.checks import check_store
+from leftoff.testing import check_store
 
 # Other people's packages may warn about each other.
 pytestmark = pytest.mark.filterwarnings("default")

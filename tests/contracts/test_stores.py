@@ -15,7 +15,7 @@ from leftoff.stores.files import FileStore
 from leftoff.stores.naming import LOCATIONS, file_stem
 from leftoff.stores.protocol import Entry, Store, StoredDocument, open_store, stores
 from leftoff.stores.sqlite import SqliteStore
-from leftoff.testing.checks import check_store
+from leftoff.testing import check_store
 
 
 def of_files(store: FileStore, ending: str = ".json") -> Callable[..., None]:

@@ -86,16 +86,6 @@ def zst(trial: Trial) -> None:
     trial.expect(trial.run("summarize", packed))
 
 
-def batch(trial: Trial) -> None:
-    """Works without it as well, with the same rows; with it, it is used."""
-    out = trial.folder / "out.jsonl"
-    done = trial.run("batch", SESSION, "-o", out, "--workers", "2")
-    assert done.returncode == 0, done.stderr
-    assert len(out.read_bytes().splitlines()) == 1
-    code = "from leftoff.batch import pool; print(pool.pebble_installed())"
-    assert trial.python(code).stdout.strip() == str(trial.there)
-
-
 def spacy(trial: Trial) -> None:
     """Only without it; with it, integrations have a script of their own."""
     trial.expect(trial.run("summarize", SESSION, "--extractor", "spacy"))
@@ -165,7 +155,6 @@ def browse(trial: Trial) -> None:
 
 
 TRIALS: dict[str, Callable[[Trial], None]] = {
-    "batch": batch,
     "browse": browse,
     "gz": gz,
     "zst": zst,

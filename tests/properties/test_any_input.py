@@ -10,14 +10,14 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.strategies import varying
+from tests.strategies.recordings import examples, recordings
 
 from leftoff import Pass
 from leftoff.errors import UnknownName
 from leftoff.formats.reader import formats
 from leftoff.formats.thread import key64, keys64
-from leftoff.testing import varying
-from leftoff.testing.checks import check_format
-from leftoff.testing.records import check_any_input, check_prefix, examples, recordings
+from leftoff.testing.checks import check_any_input, check_format, check_prefix
 
 FORMATS = formats.names()
 QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])

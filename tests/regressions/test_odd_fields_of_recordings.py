@@ -15,7 +15,7 @@ import pytest
 
 from leftoff import FormatError, Pass
 from leftoff.formats.thread import key64, keys64
-from leftoff.testing.records import check_any_input, check_prefix
+from leftoff.testing.checks import check_any_input, check_prefix
 
 
 @pytest.mark.parametrize("origin", ["tool", "nobody", "", "PROMPT"])

@@ -481,7 +481,7 @@ PLACES = (
 
 
 def growth(size: int) -> list[str]:
-    from leftoff.testing.records import check_any_input
+    from leftoff.testing.checks import check_any_input
 
     table = Table("place", "text", f"s at {size // 1000}k", "ratio of the next")
 
@@ -515,8 +515,10 @@ def growth(size: int) -> list[str]:
 
 def in_formats(size: int) -> list[str]:
     """Hostile repeats in the words of every format's example: what its reader does with them."""
+    from tests.strategies.recordings import examples
+
     from leftoff.formats.reader import formats
-    from leftoff.testing.records import check_any_input, examples
+    from leftoff.testing.checks import check_any_input
 
     table = Table("format", "text", "seconds", "ratio")
 
@@ -550,8 +552,9 @@ def _replaced_line(lines: list[bytes], at: int, text: str) -> bytes:
 def wordy(example: bytes, shape: str) -> Iterator[Callable[[str], bytes]]:
     """For some of the places of an example where people, agents and tools have words: what
     puts a text there."""
+    from tests.strategies.varying import _slots, _written
+
     from leftoff import codec
-    from leftoff.testing.varying import _slots, _written
 
     if shape == "text":
         lines = example.split(b"\n")
@@ -613,7 +616,9 @@ def every_pattern() -> dict[tuple[str, int], tuple[Any, str]]:
             if isinstance(thing, gate.Rule):
                 _ = thing.exact
         # Those that are compiled where they are used.
-        from leftoff.testing.records import check_any_input, examples
+        from tests.strategies.recordings import examples
+
+        from leftoff.testing.checks import check_any_input
 
         for example in examples().values():
             check_any_input(example)
@@ -661,9 +666,11 @@ def patterns() -> list[str]:
 
 def nasty() -> list[str]:
 
+    from tests.strategies.recordings import examples
+
     from leftoff import Pass
     from leftoff.formats.reader import formats
-    from leftoff.testing.records import check_any_input, check_prefix, examples
+    from leftoff.testing.checks import check_any_input, check_prefix
 
     table = Table("document", "as", "wrong")
     trials = refused = 0
@@ -702,10 +709,12 @@ def nasty() -> list[str]:
 
 
 def strings(full: bool) -> list[str]:
+    from tests.strategies.recordings import examples
+    from tests.strategies.varying import STRINGS, _slots, _written
+
     from leftoff import codec, from_json, render
     from leftoff.formats.reader import formats
-    from leftoff.testing.records import check_any_input, examples
-    from leftoff.testing.varying import STRINGS, _slots, _written
+    from leftoff.testing.checks import check_any_input
 
     table = Table("format", "place", "string")
     more = (*STRINGS, "\x85", "\u2029", "\x7f", "ﬀ", "\U000e0041", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),

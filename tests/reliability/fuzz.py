@@ -6,7 +6,7 @@
 
 TARGET is a target's name, `readers` (each reader in turn), or `all`; --seconds are shared out
 among them. A run starts from `corpora/sessions`, `corpora/gold`, the shipped examples of
-`leftoff.testing.records` and the recordings under --seeds (small pieces of them), and keeps
+`leftoff.testing.examples` and the recordings under --seeds (small pieces of them), and keeps
 what reached new code under --out for the next run. An input fails the run that gives any
 exception but a documented one, breaks a promise, or takes longer than a second for 64 KiB.
 Each failure is kept once, with its traceback, beside what was found. `grammar` needs
@@ -48,7 +48,7 @@ Target = Callable[[bytes], object]
 
 def reader(name: str | None) -> Target:
     """A pass over the input, read as one format or as what it looks like."""
-    from leftoff.testing.records import check_any_input
+    from leftoff.testing.checks import check_any_input
 
     def run(data: bytes) -> None:
         said = check_any_input(data, name)
@@ -65,7 +65,7 @@ def reader(name: str | None) -> Target:
 def cut() -> Target:
     """The input read in two parts with a saved pass between them; its first two bytes say
     where it is cut."""
-    from leftoff.testing.records import check_prefix
+    from leftoff.testing.checks import check_prefix
 
     def run(data: bytes) -> None:
         rest = data[2:]
@@ -338,11 +338,12 @@ def small(data: bytes, shape: str, chance: random.Random) -> bytes:
 
 def sow(name: str, place: Path, folders: list[Path]) -> None:
     """Puts the seeds of a target where it begins."""
+    from tests.strategies.recordings import examples
+
     from leftoff import Pass, codec
     from leftoff.errors import InputError
     from leftoff.formats.reader import formats
     from leftoff.handover.resume_log.document import ResumeLog
-    from leftoff.testing.records import examples
 
     place.mkdir(parents=True, exist_ok=True)
     chance = random.Random(name)
@@ -473,7 +474,7 @@ def child(name: str, seconds: float, out: Path) -> None:
         run = targets()[name]()
         for known in formats.names():
             formats.get(known)
-    from leftoff.testing.varying import varied
+    from tests.strategies.varying import varied
 
     failures = Failures(out / name / "failed")
     shape = "document"
@@ -534,8 +535,9 @@ def some_of(name: str, failures: Failures) -> int:
     """Up to 150 recordings of one format; a failure is made small by hypothesis."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
+    from tests.strategies.recordings import recordings
 
-    from leftoff.testing.records import check_any_input, check_prefix, recordings
+    from leftoff.testing.checks import check_any_input, check_prefix
 
     tried = [b""]
 

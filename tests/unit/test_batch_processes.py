@@ -1,4 +1,4 @@
-"""A process for each chunk without pebble: the same outcome, by the standard library alone."""
+"""A process for each chunk, by the standard library alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from leftoff.batch import pool
 from leftoff.batch.jobs import BatchOptions
 from leftoff.batch.pool import InProcess, Pool
 from leftoff.batch.processes import Function, ProcessEnded, Runner
@@ -56,12 +55,6 @@ def test_a_process_that_takes_too_long_is_killed() -> None:
 
 
 @pytest.fixture
-def _without_pebble(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "pebble_installed", lambda: False)
-    monkeypatch.setattr(pool, "_pebble_runner", None)
-
-
-@pytest.fixture
 def many(root: Path, tmp_path: Path) -> Path:
     """Twelve sessions: one of ours, each time under other ids."""
     folder = tmp_path / "many"
@@ -80,7 +73,6 @@ def written(paths: list[Path], engine: Any, out: Path) -> tuple[bytes, Any]:
     return out.read_bytes(), report
 
 
-@pytest.mark.usefixtures("_without_pebble")
 def test_a_killed_worker_costs_nothing(many: Path, tmp_path: Path) -> None:
     calm, _ = written([many], InProcess(), tmp_path / "calm.jsonl")
     engine, killed, over = Pool(2), set[int](), threading.Event()
@@ -103,11 +95,10 @@ def test_a_killed_worker_costs_nothing(many: Path, tmp_path: Path) -> None:
     assert stormy == calm
 
 
-@pytest.mark.usefixtures("_without_pebble")
 def test_a_session_that_takes_too_long_is_a_row(many: Path, tmp_path: Path) -> None:
     data = (many / "00.jsonl").read_bytes()
     (many / "long.jsonl.gz").write_bytes(gzip.compress(data * 4, 1) * 600)  # 600 MB
     paths = [many / "01.jsonl", many / "long.jsonl.gz"]
-    _, report = written(paths, Pool(1, 0.5), tmp_path / "out.jsonl")
+    _, report = written(paths, Pool(1, 2.0), tmp_path / "out.jsonl")
     assert report.sessions == 1
     assert report.counts.failures == {"timeout": 1}

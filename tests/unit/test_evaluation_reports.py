@@ -141,7 +141,7 @@ def test_misses_and_false_alarms_are_listed_worst_first() -> None:
 def test_the_page_is_one_file_escaped_and_redacted() -> None:
     session, said = seen()
     text = page(report([score(session, said)]), [session], [said])
-    assert "<mark>I&#x27;ll keep &lt;b&gt;one&lt;/b&gt; table.</mark>" in text
+    assert "<mark>I&#39;ll keep &lt;b&gt;one&lt;/b&gt; table.</mark>" in text
     assert "<script>" not in text
     assert "QWERTYUIOPASDFGH" not in text
     assert "http" not in text.replace("http-equiv", "")

@@ -27,12 +27,12 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import Struct
+from tests.strategies.recordings import examples
 
 from leftoff import codec
 from leftoff.formats.reader import Cursor, Sample, detect, formats
 from leftoff.model import Message, Record
 from leftoff.testing.checks import registered
-from leftoff.testing.records import examples
 
 FOLDER = Path(__file__).parent / "formats"
 PLUGIN = Path(__file__).parents[2] / "examples/plugins/leftoff-datasets"

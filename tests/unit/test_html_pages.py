@@ -4,7 +4,6 @@ stay out, and a long session still fits."""
 from __future__ import annotations
 
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,10 @@ from msgspec.structs import replace
 from leftoff import api
 from leftoff.budget.thresholds import preset
 from leftoff.budget.usage import Filling
-from leftoff.errors import UsageError
 from leftoff.incremental import accounts
 from leftoff.model import Message, Ref, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
-from leftoff.rendering.html import charts, engine, quotes
+from leftoff.rendering.html import charts, quotes
 from leftoff.rendering.html.session import card, cited, page
 from leftoff.rendering.render_summary import render
 from leftoff.summary import (
@@ -235,14 +233,6 @@ def test_a_long_session_is_cut_and_says_so() -> None:
 def test_the_same_input_gives_the_same_page(root: Path) -> None:
     path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
     assert whole(path) == whole(path)
-
-
-def test_without_jinja2_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    engine._engine.cache_clear()
-    with pytest.raises(UsageError, match="pip install jinja2"):
-        render(said("x")[0], "html")
-    engine._engine.cache_clear()
 
 
 # -- quotations ------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.panel import Panel
 
 from leftoff import ContextSummary, from_json, to_json
-from leftoff.rendering.html import engine
 from leftoff.rendering.render_summary import render
 
 
@@ -46,15 +45,6 @@ def test_a_notebook_gets_a_card(summary: ContextSummary) -> None:
 
 def test_a_summary_that_was_read_back_shows_itself_too(summary: ContextSummary) -> None:
     assert "_repr_html_" in dir(from_json(to_json(summary)))
-
-
-def test_without_jinja2_a_notebook_shows_the_text(
-    summary: ContextSummary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    engine._engine.cache_clear()
-    assert summary._repr_html_() is None  # type: ignore[attr-defined]
-    engine._engine.cache_clear()
 
 
 def test_rich_shows_the_text_form_coloured_on_terminals_only(summary: ContextSummary) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.accuracy.labels.linear import bag_of_words
+from msgspec.structs import replace
 
 from leftoff.evaluation import systems
 from leftoff.evaluation.baselines import RULES
@@ -60,10 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         },
         resamples=options.resamples,
         swaps=options.swaps,
-        date=options.date,
-        machine=options.machine,
     )
-    report = finished.report
+    report = replace(finished.report, date=options.date, machine=options.machine)
     print(as_text(report.blocks()), end="")
     if options.output:
         Path(options.output).write_bytes(to_json(report))

@@ -26,10 +26,7 @@ _PANDAS = {
 
 def data_frame(rows: Iterable[Struct], table: str, library: str = "") -> Any:
     """The rows as a data frame; nulls are the library's own, times are UTC without a zone.
-
-    Raises:
-        UsageError: it is not installed.
-    """
+    `UsageError` where no such library is installed."""
     kinds = {name: kind for name, kind in columns_of(table).items() if name != "document"}
     columns: dict[str, list[Any]] = {name: [] for name in kinds}
     for row in rows:

@@ -23,31 +23,22 @@ from leftoff.errors import SourceError, UsageError
 from leftoff.sources.discover import SessionFile, session_files, session_files_in
 from leftoff.sources.multi_file import conversations, is_multi_file
 
+# Suffixes of recordings, before one of `COMPRESSED`.
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".md", ".traj", ".eval")
-"""Suffixes of recordings, before one of `COMPRESSED`."""
-
 COMPRESSED = ("", ".gz", ".zst")
 _SUFFIXES = tuple(ending + packed for ending in SUFFIXES for packed in COMPRESSED)
-
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
-
+# Levels of folders below one that is named; deeper ones are left out. Chosen by hand.
 MAX_DEPTH = 64
-"""Levels of folders below one that is named; deeper ones are left out. Chosen by hand."""
-
+# From so many files that are no recordings on, a folder is refused: it is a whole disk or the
+# like. Reading so many names takes about ten seconds. Chosen by hand.
 MAX_OTHERS = 1_000_000
-"""From so many files that are no recordings on, a folder is refused: it is a whole disk or the
-like. Reading so many names takes about ten seconds. Chosen by hand."""
-
 _WILDCARD = re.compile(r"[*?\[]")
 
 
 class FoundFiles:
-    """The files of a batch.
-
-    Attributes:
-        files: by path, each once.
-        left_out: number of files with other suffixes, or with names that are not valid UTF-8.
-    """
+    """The files of a batch by path, and the number of those left out, which have other
+    suffixes, or names that are not valid UTF-8."""
 
     def __init__(self) -> None:
         self.files: dict[str, InputFile] = {}
@@ -74,9 +65,8 @@ def is_url(path: str) -> bool:
 def find_files(
     paths: Iterable[str | os.PathLike[str]], environ: Mapping[str, str]
 ) -> FoundFiles:
-    """The files at the paths; those of all default locations if there are no paths.
-
-    A path that does not exist is included; it is reported when it is read.
+    """The files at the paths, or at all default locations; a path that does not exist is
+    included and reported when it is read.
 
     Raises:
         UsageError: a folder is that of all files of the machine, or holds very many others.
@@ -193,9 +183,8 @@ def file_entry(path: str, *, named: bool = False) -> InputFile:
 
 def _file(path: str, state: os.stat_result, *, named: bool = False) -> InputFile:
     if is_multi_file(path) or not stat.S_ISREG(state.st_mode):
-        return InputFile(
-            path, state.st_size, named=named
-        )  # its modification time says nothing about its content
+        # Its modification time says nothing about its content.
+        return InputFile(path, state.st_size, named=named)
     place = f"{state.st_dev}:{state.st_ino}"
     return InputFile(path, state.st_size, state.st_mtime_ns, place, named)
 
@@ -204,11 +193,8 @@ def _file(path: str, state: os.stat_result, *, named: bool = False) -> InputFile
 
 
 def filesystem(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it.
-
-    Raises:
-        UsageError: fsspec is not installed, or what it needs for this URL.
-    """
+    """The file system of a URL, and the path in it; `UsageError` where fsspec, or what it needs
+    for this URL, is not installed."""
     try:
         import fsspec
     except ImportError as error:
@@ -258,8 +244,7 @@ def _changed(info: Mapping[str, Any]) -> int:
 
 @contextmanager
 def local_copy(path: str) -> Iterator[str]:
-    """A local path of a file: its own, or that of a temporary copy that is removed when the
-    block ends.
+    """A local path of a file: its own, or that of a copy that is removed when the block ends.
 
     Raises:
         SourceError: it cannot be fetched.
@@ -276,13 +261,9 @@ def local_copy(path: str) -> Iterator[str]:
                 with system.open(inner, "rb") as there:
                     shutil.copyfileobj(there, here, 1 << 20)
             except Exception as error:  # each file system has errors of its own
-                raise SourceError(f"{path}: {_why(error)}") from error
+                missing = isinstance(error, FileNotFoundError)
+                why = "no such file" if missing else f"{type(error).__name__}: {error}"
+                raise SourceError(f"{path}: {why}") from error
         yield copy
     finally:
         Path(copy).unlink(missing_ok=True)
-
-
-def _why(error: BaseException) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    return f"{type(error).__name__}: {error}"

@@ -38,9 +38,9 @@ CREATE TABLE IF NOT EXISTS states (
 );
 """
 
+# Nanoseconds. A file modified less than this before it was examined can change again with the
+# same modification time, on file systems with a resolution of 1 s (FAT: 2 s).
 _MTIME_RESOLUTION = 2_000_000_000
-"""Nanoseconds. A file modified less than this before it was examined can change again with the
-same modification time, on file systems with a resolution of 1 s (FAT: 2 s)."""
 
 
 def path_digest(path: str) -> bytes:
@@ -78,10 +78,9 @@ def index_error(path: str, error: sqlite3.Error | OSError) -> StateError:
 
 
 class Index:
-    """The index at `path`, made if there is none.
+    """The index at `path` (":memory:" for a temporary one), made if there is none.
 
     Args:
-        path: ":memory:" for a temporary index.
         rules: digest of everything that a result depends on besides the files
             (`BatchOptions.digest`).
         looked: when the files were examined, in nanoseconds since 1970.
@@ -183,8 +182,7 @@ class Index:
     def tables(self, job: Job) -> tuple[bytes, ...] | None:
         """The stored rows of a job, None if there are none for its files as they are now."""
         row = self._db.execute(
-            "SELECT tables FROM jobs WHERE files = ? AND rules = ?",
-            (job_key(job), self._rules),
+            "SELECT tables FROM jobs WHERE files = ? AND rules = ?", (job_key(job), self._rules)
         ).fetchone()
         if row is None:
             return None

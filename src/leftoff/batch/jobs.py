@@ -25,9 +25,8 @@ from leftoff.incremental.saved_positions import SavedPosition
 from leftoff.redaction.redactor import rules_digest as redaction_digest
 
 What: TypeAlias = Literal["summarize", "files", "budget", "memory"]
-
+# Incremented whenever the rows that a worker makes change their meaning.
 ROWS_VERSION = 2
-"""Incremented whenever the rows that a worker makes change their meaning."""
 
 _READERS: dict[str, tuple[str, ...]] = {
     "summarize": BUILTIN,
@@ -38,14 +37,9 @@ _READERS: dict[str, tuple[str, ...]] = {
 
 
 class ReaderOptions(Struct, frozen=True):
-    """A second reader of each session (`second_reading`).
-
-    Attributes:
-        name: a registered name, or a command line.
-        home: leftoff's folder, in which answers are stored.
-        refresh: ask again although an answer is stored.
-        limit: seconds for all questions about the sessions of a job.
-    """
+    """A second reader of each session (`second_reading`): a registered name or a command line,
+    leftoff's folder, in which answers are stored, whether to ask again although one is, and the
+    seconds for all questions about the sessions of a job."""
 
     name: str
     home: str
@@ -54,29 +48,22 @@ class ReaderOptions(Struct, frozen=True):
 
 
 class BatchOptions(Struct, frozen=True):
-    """What a batch makes of each session.
+    """What a batch makes of each session."""
 
-    Attributes:
-        what: the document: the whole summary, its files alone, the account of tokens, or the
-            entries of a project's memory (`handover.entries`).
-        only: built-in extractors to run, in place of those that `what` needs.
-        extractors, redactors: plug-ins to run too, by name.
-        format: read everything as this format; recognised by content if "".
-        personal: also hide personal data.
-        preset, windows: thresholds and window sizes of the account of tokens.
-        prices: rows that come before the built-in table of prices.
-        reader: a second reader.
-    """
-
+    # The document: the whole summary, its files alone, the account of tokens, or the entries of
+    # a project's memory (`handover.entries`).
     what: What = "summarize"
+    # Built-in extractors to run, in place of those that `what` needs.
     only: tuple[str, ...] = ()
+    # extractors, redactors: plug-ins to run too, by name.
     extractors: tuple[str, ...] = ()
     redactors: tuple[str, ...] = ()
-    format: str = ""
-    personal: bool = False
+    format: str = ""  # read everything as this format; recognised by content if ""
+    personal: bool = False  # also hide personal data
+    # preset, windows: of the account of tokens.
     preset: Preset | None = None
     windows: tuple[ModelRow, ...] = ()
-    prices: tuple[PriceRow, ...] = ()
+    prices: tuple[PriceRow, ...] = ()  # rows that come before the built-in table of prices
     reader: ReaderOptions | None = None
 
     @property
@@ -85,11 +72,7 @@ class BatchOptions(Struct, frozen=True):
         return self.only or _READERS[self.what]
 
     def check(self) -> None:
-        """Checks all names before anything is read.
-
-        Raises:
-            UnknownName: no such document, extractor, redactor or format.
-        """
+        """Checks all names before anything is read; raises `UnknownName`."""
         from leftoff.extraction.extractor import extractors
         from leftoff.formats.reader import formats
         from leftoff.redaction.redactor import redactors
@@ -115,44 +98,28 @@ class BatchOptions(Struct, frozen=True):
 
 
 class InputFile(Struct, frozen=True):
-    """A file with what the file system reports about it.
+    """A file with what the file system reports about it."""
 
-    Attributes:
-        path: a path, or a URL that fsspec knows.
-        size: bytes; -1 if unknown.
-        modified: nanoseconds since 1970; 0 if unknown, and then the file is read every time.
-        place: device and inode, or the ETag in an object store.
-        named: the caller named this file, not a folder or pattern.
-    """
-
-    path: str
-    size: int = -1
+    path: str  # a path, or a URL that fsspec knows
+    size: int = -1  # bytes; -1 if unknown
+    # Nanoseconds since 1970; 0 if unknown, and then the file is read every time.
     modified: int = 0
-    place: str = ""
-    named: bool = False
+    place: str = ""  # device and inode, or the ETag in an object store
+    named: bool = False  # the caller named this file, not a folder or pattern
 
 
 class FileHeader(Struct, frozen=True):
-    """Which session a file belongs to, from its first records.
+    """Which session a file belongs to, from its first records."""
 
-    Attributes:
-        keys: hashes of values that only files of one line of work share: the session's id, the
-            id that it was forked from, ids of its first records.
-        start: the cursor behind them; None where the file cannot be read on.
-    """
-
+    # Hashes of values that only files of one line of work share: the session's id, the id that
+    # it was forked from, ids of its first records.
     keys: tuple[int, ...] = ()
-    start: Cursor | None = None
+    start: Cursor | None = None  # the cursor behind them; None where the file cannot be read on
 
 
 class Job(Struct, frozen=True):
-    """Files that are one session, or one file that holds several.
-
-    Attributes:
-        files: in order of path.
-        beside: files of subagents, which are read together with the main file.
-        states: saved positions of files that have grown, by path.
-    """
+    """Files that are one session, or one file that holds several, with files of subagents
+    beside them, and by path the saved positions of those that have grown."""
 
     number: int
     files: tuple[InputFile, ...]
@@ -167,14 +134,9 @@ class Job(Struct, frozen=True):
 
 
 class Counts(Struct):
-    """Counts over rows, summed over jobs.
-
-    Attributes:
-        formats: sessions by format.
-        failures: failed files by kind of failure.
-        lines: total, parsed, unknown, repaired, skipped.
-        unanswered: sessions for which a second reader gave no answer, by reason.
-    """
+    """Counts over rows, summed over jobs: sessions by format, failed files by kind, lines
+    (total, parsed, unknown, repaired, skipped), and sessions without an answer of a second
+    reader."""
 
     formats: dict[str, int] = {}
     failures: dict[str, int] = {}
@@ -182,44 +144,30 @@ class Counts(Struct):
     unanswered: dict[str, int] = {}
 
     def add(self, other: Counts) -> None:
-        for name, count in other.formats.items():
-            self.formats[name] = self.formats.get(name, 0) + count
-        for name, count in other.failures.items():
-            self.failures[name] = self.failures.get(name, 0) + count
-        for reason, count in other.unanswered.items():
-            self.unanswered[reason] = self.unanswered.get(reason, 0) + count
+        for name in ("formats", "failures", "unanswered"):
+            mine: dict[str, int] = getattr(self, name)
+            for key, count in getattr(other, name).items():
+                mine[key] = mine.get(key, 0) + count
         self.lines = tuple(a + b for a, b in zip(self.lines, other.lines, strict=True))
 
 
 class JobResult(Struct, frozen=True):
-    """The result of a job.
-
-    Attributes:
-        tables: for each of `rows.TABLES` its rows as JSON lines, redacted.
-        states: saved states of its files, by path.
-        read: bytes that had to be read.
-        seconds: how long it took, in processor time of the worker.
-        final: the same bytes would give the same result; False if a worker was killed or
-            stopped, or a second reader gave no answer.
-        memory: where the entries of a project's memory were wanted: those of each session.
-    """
+    """The result of a job."""
 
     number: int
-    tables: tuple[bytes, ...]
+    tables: tuple[bytes, ...]  # for each of `rows.TABLES` its rows as JSON lines, redacted
     counts: Counts
-    states: dict[str, SavedPosition] = {}
-    read: int = 0
-    seconds: float = 0.0
+    states: dict[str, SavedPosition] = {}  # saved states of its files, by path
+    read: int = 0  # bytes that had to be read
+    seconds: float = 0.0  # how long it took, in processor time of the worker
+    # The same bytes would give the same result; False if a worker was killed or stopped, or a
+    # second reader gave no answer.
     final: bool = True
-    memory: tuple[SessionEntries, ...] = ()
+    memory: tuple[SessionEntries, ...] = ()  # of each session, if asked for
 
 
 class Chunk(Struct, frozen=True):
-    """A unit of work for one worker: headers to read, or jobs to do.
-
-    Attributes:
-        heads: files whose headers are to be read.
-    """
+    """A unit of work for one worker: headers to read, or jobs to do."""
 
     wanted: BatchOptions
     jobs: tuple[Job, ...] = ()
@@ -233,20 +181,16 @@ class ChunkResult(Struct, frozen=True):
     heads: tuple[FileHeader, ...] = ()
 
 
+# Maximal bytes and files of a chunk, unless one session is larger. Chosen by hand; not
+# measured.
 CHUNK, CHUNK_FILES = 16 << 20, 256
-"""Maximal bytes and files of a chunk, unless one session is larger. Chosen by hand; not
-measured."""
 
 
 def split_into_chunks(
     wanted: BatchOptions, jobs: Sequence[Job], workers: int, *, in_order: bool = False
 ) -> list[Chunk]:
-    """The jobs in chunks of about equal size. A session larger than a chunk has one of its own.
-
-    Args:
-        in_order: as the jobs are; else the largest first, so that none is left over for long
-            at the end.
-    """
+    """The jobs in chunks of about equal size, the largest first, so that none is left over for
+    long at the end, or in order. A session larger than a chunk has one of its own."""
     share = sum(job.size for job in jobs) // max(1, 4 * workers)
     limit = max(1 << 20, min(CHUNK, share))
     if wanted.reader is not None:

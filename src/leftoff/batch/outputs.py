@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import msgspec
 
@@ -26,42 +26,30 @@ from leftoff.batch.rows import TABLES, TIME_COLUMNS
 from leftoff.errors import SourceError, UsageError
 from leftoff.stores.atomic import Directory, NotSynced, file_stamp
 
+# Bytes of JSON after which a row group of a Parquet file is written.
 ROW_GROUP = 16 << 20
-"""Bytes of JSON after which a row group of a Parquet file is written."""
 
 
-class Output(Protocol):
-    """Takes the rows of each job in turn."""
-
-    def add(self, tables: Sequence[bytes]) -> None:
-        """The rows of a job: for each table JSON lines."""
-        ...
+def _kind_of(where: str) -> tuple[str, str, WriterFactory]:
+    """The suffix, the kind and the writer of an output."""
+    for ending, (kind, maker) in _KINDS.items():
+        if where.endswith(ending):
+            return ending, kind, maker
+    raise UsageError(f"{where}: an output's name ends in one of {', '.join(_KINDS)}")
 
 
 def output_kind(where: str) -> str:
-    """The kind of an output by the suffix of its name.
-
-    Raises:
-        UsageError: nothing is known that ends so.
-    """
-    for ending, (kind, _) in _KINDS.items():
-        if where.endswith(ending):
-            return kind
-    known = ", ".join(_KINDS)
-    raise UsageError(f"{where}: an output's name ends in one of {known}")
+    """The kind of an output by the suffix of its name; `UsageError` where nothing is known that
+    ends so."""
+    return _kind_of(where)[1]
 
 
 def output_files(where: str) -> list[str]:
     """The files that an output is made of, sessions first."""
-    for ending, (kind, _) in _KINDS.items():
-        if where.endswith(ending):
-            if kind == "sqlite":
-                return [where]
-            stem = where.removesuffix(ending)
-            others = [f"{stem}.{table}{ending}" for table in list(TABLES)[1:]]
-            return [where, *others]
-    output_kind(where)
-    raise AssertionError
+    ending, kind, _ = _kind_of(where)
+    stem = where.removesuffix(ending)
+    others = [f"{stem}.{table}{ending}" for table in list(TABLES)[1:]]
+    return [where] if kind == "sqlite" else [where, *others]
 
 
 def check(where: str) -> None:
@@ -87,10 +75,7 @@ def check(where: str) -> None:
 
 
 def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
-    """Writes an output whole.
-
-    Args:
-        rows: for each job its tables.
+    """Writes an output whole, from the tables of each job.
 
     Raises:
         SourceError: it cannot be written; what was there before stays.
@@ -98,8 +83,7 @@ def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
     try:
         with ExitStack() as stack:
             places = [stack.enter_context(_place(path)) for path in output_files(where)]
-            maker = next(m for ending, (_, m) in _KINDS.items() if where.endswith(ending))
-            with maker(places) as add:
+            with _kind_of(where)[2](places) as add:
                 for tables in rows:
                     add(tables)
     except NotSynced as error:
@@ -132,50 +116,39 @@ def _place(path: str) -> Iterator[str]:
 
 
 AddRows = Callable[[Sequence[bytes]], None]
+WriterFactory = Callable[[Sequence[str]], Any]
 
 
 # -- JSON lines ------------------------------------------------------------------------------
 
 
-@contextmanager
-def _lines(places: Sequence[str]) -> Iterator[AddRows]:
-    with ExitStack() as stack:
-        files = [stack.enter_context(open(path, "wb")) for path in places]  # noqa: PTH123
-        yield _adder(files)
+def _lines(packed: Callable[[ExitStack, IO[bytes]], IO[bytes]]) -> WriterFactory:
+    @contextmanager
+    def writer(places: Sequence[str]) -> Iterator[AddRows]:
+        with ExitStack() as stack:
+            raw = [stack.enter_context(open(path, "wb")) for path in places]  # noqa: PTH123
+            files = [packed(stack, file) for file in raw]
+
+            def add(tables: Sequence[bytes]) -> None:
+                for file, data in zip(files, tables, strict=True):
+                    if data:
+                        file.write(data)
+
+            yield add
+
+    return writer
 
 
-@contextmanager
-def _gzipped(places: Sequence[str]) -> Iterator[AddRows]:
-    with ExitStack() as stack:
-        files: list[IO[bytes]] = []
-        for path in places:
-            raw = stack.enter_context(open(path, "wb"))  # noqa: PTH123
-            # No name and no time in the header: the same rows are the same bytes.
-            packed = gzip.GzipFile("", "wb", 6, raw, mtime=0)
-            stack.callback(packed.close)
-            files.append(stack.enter_context(io.BufferedWriter(packed, 1 << 20)))
-        yield _adder(files)
+def _gzip(stack: ExitStack, raw: IO[bytes]) -> IO[bytes]:
+    # No name and no time in the header: the same rows are the same bytes.
+    file = gzip.GzipFile("", "wb", 6, raw, mtime=0)
+    stack.callback(file.close)
+    return stack.enter_context(io.BufferedWriter(file, 1 << 20))
 
 
-@contextmanager
-def _zstandard(places: Sequence[str]) -> Iterator[AddRows]:
-    zstandard = _zstd()
-    with ExitStack() as stack:
-        files = []
-        for path in places:
-            raw = stack.enter_context(open(path, "wb"))  # noqa: PTH123
-            packer = zstandard.ZstdCompressor(level=3)
-            files.append(stack.enter_context(packer.stream_writer(raw)))
-        yield _adder(files)
-
-
-def _adder(files: Sequence[IO[bytes]]) -> AddRows:
-    def add(tables: Sequence[bytes]) -> None:
-        for file, data in zip(files, tables, strict=True):
-            if data:
-                file.write(data)
-
-    return add
+def _zstandard(stack: ExitStack, raw: IO[bytes]) -> IO[bytes]:
+    packer = _zstd().ZstdCompressor(level=3)
+    return stack.enter_context(packer.stream_writer(raw))
 
 
 def _zstd() -> Any:
@@ -193,9 +166,8 @@ def _arrow() -> Any:
     try:
         import_module("pyarrow.parquet")
     except ImportError as error:
-        raise UsageError(
-            "an output in .parquet needs: pip install 'leftoff[parquet]'"
-        ) from error
+        what = "an output in .parquet needs: pip install 'leftoff[parquet]'"
+        raise UsageError(what) from error
     return import_module("pyarrow")
 
 
@@ -288,10 +260,9 @@ def _decoder(table: str) -> Callable[[bytes], list[Any]]:
     """Decodes JSON lines of a table, `document` left as it stands."""
     fields: list[Any] = []
     for field in msgspec.structs.fields(TABLES[table]):
-        type_ = msgspec.Raw if field.type is Any else field.type
-        fields.append(
-            (field.name, type_, None if field.type is not Any else msgspec.Raw(b"null"))
-        )
+        raw = field.type is Any
+        type_, default = (msgspec.Raw, msgspec.Raw(b"null")) if raw else (field.type, None)
+        fields.append((field.name, type_, default))
     struct = msgspec.defstruct(table.title(), fields)
     return msgspec.json.Decoder(struct).decode_lines
 
@@ -306,12 +277,9 @@ def _cell(value: Any, kind: str) -> Any:
 # -- SQLite ----------------------------------------------------------------------------------
 
 _SQL = {
-    "text": "TEXT",
-    "json": "TEXT",
-    "time": "TEXT",
-    "integer": "INTEGER",
+    **dict.fromkeys(("text", "json", "time"), "TEXT"),
+    **dict.fromkeys(("integer", "boolean"), "INTEGER"),
     "real": "REAL",
-    "boolean": "INTEGER",
 }
 
 
@@ -333,13 +301,11 @@ def _sqlite(places: Sequence[str]) -> Iterator[AddRows]:
         def add(tables: Sequence[bytes]) -> None:
             for (insert, columns, decode), data in zip(inserts, tables, strict=True):
                 if data:
-                    db.executemany(
-                        insert,
-                        [
-                            tuple(_cell(getattr(r, n), k) for n, k in columns.items())
-                            for r in decode(data)
-                        ],
-                    )
+                    rows = decode(data)
+                    cells = [
+                        [_cell(getattr(r, n), k) for n, k in columns.items()] for r in rows
+                    ]
+                    db.executemany(insert, cells)
 
         yield add
         for table in TABLES:
@@ -350,12 +316,10 @@ def _sqlite(places: Sequence[str]) -> Iterator[AddRows]:
             db.close()
 
 
-WriterFactory = Callable[[Sequence[str]], Any]
-
 _KINDS: dict[str, tuple[str, WriterFactory]] = {
-    ".jsonl": ("jsonl", _lines),
-    ".jsonl.gz": ("jsonl", _gzipped),
-    ".jsonl.zst": ("jsonl", _zstandard),
+    ".jsonl": ("jsonl", _lines(lambda _, raw: raw)),
+    ".jsonl.gz": ("jsonl", _lines(_gzip)),
+    ".jsonl.zst": ("jsonl", _lines(_zstandard)),
     ".parquet": ("parquet", _parquet),
     ".sqlite": ("sqlite", _sqlite),
     ".db": ("sqlite", _sqlite),

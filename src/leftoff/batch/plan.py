@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from leftoff.batch.jobs import FileHeader, InputFile, Job
-from leftoff.incremental.saved_positions import SavedPosition
 
 _SIDE = re.compile(r"(?P<stem>.*)[/\\]subagents[/\\]agent-[^/\\]*\.jsonl[^/\\]*", re.DOTALL)
 
@@ -27,17 +26,8 @@ def subagent_files(paths: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def plan_jobs(
-    files: Sequence[InputFile],
-    heads: Mapping[str, FileHeader],
-    states: Mapping[str, SavedPosition] | None = None,
-) -> list[Job]:
-    """The jobs in order of the path of their first file.
-
-    Args:
-        heads: by path, as far as they are known.
-        states: what is known of files that have grown, by path.
-    """
+def plan_jobs(files: Sequence[InputFile], heads: Mapping[str, FileHeader]) -> list[Job]:
+    """The jobs in order of the path of their first file, by the headers that are known."""
     known = {file.path: file for file in files}
     owner = subagent_files(known)
     sides: dict[str, list[InputFile]] = {}
@@ -46,12 +36,8 @@ def plan_jobs(
     mains = sorted(path for path in known if path not in owner)
     found: list[Job] = []
     for number, group in enumerate(_grouped(mains, heads)):
-        more = [side for path in group for side in sides.get(path, ())]
-        saved = {
-            f: states[f] for f in (*group, *(m.path for m in more)) if states and f in states
-        }
-        members = tuple(known[path] for path in group)
-        found.append(Job(number, members, tuple(more), saved))
+        more = tuple(side for path in group for side in sides.get(path, ()))
+        found.append(Job(number, tuple(known[path] for path in group), more))
     return found
 
 

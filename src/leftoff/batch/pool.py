@@ -14,8 +14,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec.structs import replace
 
@@ -25,28 +24,20 @@ from leftoff.batch.processes import ProcessEnded, Runner
 from leftoff.batch.work import failed_result, run_chunk
 from leftoff.errors import UsageError
 
+# Seconds that a session may take by default. Chosen by hand; not measured.
 TIME_LIMIT = 300.0
-"""Seconds that a session may take by default. Chosen by hand; not measured."""
-
+# Attempts at a session whose process is killed. Chosen by hand; not measured.
 MAX_ATTEMPTS = 3
-"""Attempts at a session whose process is killed. Chosen by hand; not measured."""
-
-
+# Exit code of a process that was killed with SIGKILL.
 _KILLED = -9
-"""Exit code of a process that was killed with SIGKILL."""
-
+# Seconds to wait for killed processes to end. Chosen by hand; not measured.
 _SHUTDOWN_TIMEOUT = 5.0
-"""Seconds to wait for killed processes to end. Chosen by hand; not measured."""
 
 
 class Engine(Protocol):
-    """Does chunks, in any order.
+    """Does chunks, in any order."""
 
-    Attributes:
-        workers: how many chunks it does at once.
-    """
-
-    workers: int
+    workers: int  # how many chunks it does at once
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         """Each chunk that was done, as soon as it is; chunks may come back in parts."""
@@ -94,15 +85,11 @@ class Pool:
         UsageError: no process can be started.
     """
 
-    def __init__(
-        self,
-        workers: int = 0,
-        limit: float = TIME_LIMIT,
-    ) -> None:
+    def __init__(self, workers: int = 0, limit: float = TIME_LIMIT) -> None:
         self.workers = workers or available_processors()
         self._limit = limit
         self._running: dict[Future[bytes], tuple[Chunk, int]] = {}
-        self._runner: Any = None
+        self._runner: Runner | None = None
         self._name = f"leftoff-batch-{os.getpid()}-{id(self):x}"
 
     def _start(self, chunk: Chunk, tries: int) -> None:
@@ -111,30 +98,29 @@ class Pool:
         future = _submit(self._runner, chunk)
         self._running[future] = (chunk, tries)
 
-    def _start_server(self) -> Any:
-        """Starts the fork server and returns `run_chunk` as a function that runs in a new
-        process."""
+    def _start_server(self) -> Runner:
+        """Starts the fork server; the answer runs `run_chunk` in a new process for each
+        call."""
         kinds = multiprocessing.get_all_start_methods()
         kind = "forkserver" if "forkserver" in kinds else "spawn"
         context = multiprocessing.get_context(kind)
         if kind == "forkserver":
             context.set_forkserver_preload(["leftoff.batch.preload"])
-        make = _pebble_runner if pebble_installed() else _plain_runner
         # The first process waits for the server; that is not the first session's time. It has
         # the name too: `close` kills it at Ctrl-C here.
-        first = make(context, self._name)
+        first = Runner(run_chunk, context, self._name)
         for attempt in range(10 * MAX_ATTEMPTS):
             error = _submit(first, Chunk(BatchOptions())).exception()
-            if not _has_died(error):
+            if not isinstance(error, ProcessEnded):
                 break
-            if getattr(error, "exitcode", None) != _KILLED and attempt >= MAX_ATTEMPTS:
+            if error.exitcode != _KILLED and attempt >= MAX_ATTEMPTS:
                 break  # it was not killed: it ends by itself, and will again
         if error is not None:
             raise UsageError(
                 "no process can be started here; a program that asks for workers needs the "
                 'guard `if __name__ == "__main__":`'
             ) from error
-        return make(context, self._name, self._limit)
+        return Runner(run_chunk, context, self._name, self._limit)
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         waiting: deque[tuple[Chunk, int]] = deque()
@@ -157,11 +143,7 @@ class Pool:
                     yield chunk, done
 
     def _outcome(
-        self,
-        future: Future[bytes],
-        chunk: Chunk,
-        tries: int,
-        waiting: deque[tuple[Chunk, int]],
+        self, future: Future[bytes], chunk: Chunk, tries: int, waiting: deque[tuple[Chunk, int]]
     ) -> ChunkResult | None:
         """The result of a chunk; None if it, or each part of it, is tried again."""
         error = future.exception()
@@ -178,7 +160,7 @@ class Pool:
         if tries < MAX_ATTEMPTS:
             waiting.append((chunk, tries + 1))
             return None
-        if not _has_died(error):
+        if not isinstance(error, ProcessEnded):
             return failed_chunk(chunk, "defect", f"{error!r:.300}")
         reason = f"the process that read it ended {MAX_ATTEMPTS} times without an answer"
         return failed_chunk(chunk, "crashed", reason)
@@ -192,45 +174,12 @@ class Pool:
         self._running.clear()
 
 
-def pebble_installed() -> bool:
-    """Whether pebble can run the processes; without it `Runner` does, with the same outcome."""
-    return find_spec("pebble") is not None
-
-
-def _pebble_runner(context: Any, name: str = "", timeout: float | None = None) -> Any:
-    from pebble import concurrent
-
-    # The name of the argument differs between what pebble declares and what it reads.
-    decorate: Any = concurrent.process
-    options: dict[str, Any] = {"context": context, "mp_context": context}
-    return decorate(name=name or None, timeout=timeout, **options)(run_chunk)
-
-
-def _plain_runner(context: Any, name: str = "", timeout: float | None = None) -> Any:
-    return Runner(run_chunk, context, name, timeout)
-
-
-def _has_died(error: BaseException | None) -> bool:
-    """Whether a process ended without an answer, as either way of running it says so."""
-    if error is None or isinstance(error, ProcessEnded):
-        return error is not None
-    return type(error).__name__ == "ProcessExpired"  # pebble's; it may not be installed
-
-
-def _submit(runner: Any, chunk: Chunk) -> Future[bytes]:
-    """Starts a chunk in a process.
-
-    Raises:
-        UsageError: no process can be started.
-    """
+def _submit(runner: Runner, chunk: Chunk) -> Future[bytes]:
+    """Starts a chunk in a process, or raises `UsageError` where none can be started."""
     for attempt in range(10 * MAX_ATTEMPTS):
         try:
-            future: Future[bytes] = runner(codec.pack_state(chunk))
-            return future
-        except (
-            EOFError,
-            OSError,
-        ) as error:  # killed before it could report that it had started
+            return runner(codec.pack_state(chunk))
+        except (EOFError, OSError) as error:  # killed before it could say that it had started
             last_error = error
             time.sleep(0.01 * attempt)
     raise UsageError(f"no process can be started here ({last_error!r})") from last_error

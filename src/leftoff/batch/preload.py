@@ -5,16 +5,12 @@ from __future__ import annotations
 
 import gc
 import signal
-from contextlib import suppress
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_plain
 from leftoff.batch import processes, work
 from leftoff.formats.reader import formats
 from leftoff.rendering import budget
-
-with suppress(ImportError):  # it need not be there
-    import pebble  # noqa: F401
 
 # Ctrl-C is for the program that started the batch; processes forked from here inherit this.
 signal.signal(signal.SIGINT, signal.SIG_IGN)

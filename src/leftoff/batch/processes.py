@@ -1,4 +1,4 @@
-"""A process for each piece of work with the standard library alone, where pebble is absent.
+"""A process for each piece of work, with the standard library alone.
 
 Each process has a pipe of its own, so that one that is killed takes only its own work with it
 (docs/decisions/005-a-process-for-each-chunk.md). A thread waits for each process.
@@ -29,14 +29,8 @@ class ProcessEnded(Exception):
 
 
 class Runner:
-    """Runs a function in a process of its own for each call.
-
-    Args:
-        function: of a module; takes and gives bytes.
-        context: of `multiprocessing`, with the kind of start.
-        name: of the processes.
-        timeout: seconds after which a process is killed; None for no limit.
-    """
+    """Runs a function of bytes to bytes in a process of its own for each call; `context` is of
+    `multiprocessing`, and after `timeout` seconds the process is killed."""
 
     def __init__(
         self, function: Function, context: Any, name: str = "", timeout: float | None = None
@@ -45,8 +39,8 @@ class Runner:
         self._name, self._timeout = name or None, timeout
 
     def __call__(self, given: bytes) -> Future[bytes]:
-        """The answer to come: an exception of the function, `TimeoutError` or `ProcessEnded`
-        where there is none.
+        """The answer to come: the function's exception, `TimeoutError` or `ProcessEnded` if
+        none.
 
         Raises:
             OSError, EOFError: the process cannot be started.

@@ -25,12 +25,11 @@ from leftoff.batch.pool import TIME_LIMIT, failed_chunk, split_chunk
 from leftoff.batch.work import run_chunk
 from leftoff.errors import UsageError
 
+# How often Ray retries a task whose worker was lost. Chosen by hand; not measured.
 MAX_RETRIES = 2
-"""How often Ray retries a task whose worker was lost. Chosen by hand; not measured."""
-
+# Seconds after the time limit before a worker that has not stopped is killed. Chosen by hand;
+# not measured.
 _KILL_DELAY = 10.0
-"""Seconds after the time limit before a worker that has not stopped is killed. Chosen by
-hand; not measured."""
 
 
 class TimeLimitExceeded(Exception):
@@ -43,12 +42,7 @@ class _Stopped(BaseException):
 
 def run_chunk_with_limit(data: bytes, seconds: float, version: str) -> bytes:
     """`run_chunk` with a time limit: stopped by an exception where Python can be interrupted,
-    else by ending the process.
-
-    Raises:
-        OutOfTime: after `seconds`.
-        UsageError: another version of leftoff is installed here.
-    """
+    else by ending the process. `UsageError` where another version of leftoff is installed."""
     if version != __version__:
         raise UsageError(f"leftoff {__version__} here, {version} where the batch was started")
 
@@ -100,7 +94,7 @@ class Cluster:
         self._ray = ray
         self._ours = not ray.is_initialized()
         if self._ours:
-            options: dict[str, Any] = {"address": address} if address else {}
+            options: codec.JsonObject = {"address": address} if address else {}
             if workers and not address:
                 options["num_cpus"] = workers
             os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

@@ -21,8 +21,8 @@ from leftoff.model import parse_time
 from leftoff.rendering.overview import overview
 from leftoff.text.truncation import one_line
 
+# Characters of a title, as in the report. Chosen by hand.
 MAX_TITLE = 260
-"""Characters of a title, as in the report. Chosen by hand."""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -130,32 +130,28 @@ class FileRow(Struct, frozen=True, kw_only=True):
     branch: str | None
 
 
+# Every table by name, sessions first.
 TABLES: dict[str, type[Struct]] = {
     "sessions": SessionRow,
     "decisions": DecisionRow,
     "milestones": MilestoneRow,
     "files": FileRow,
 }
-"""Every table by name, sessions first."""
 
+# Columns of a session by the extractor that fills them.
 _COLUMNS_OF: dict[str, tuple[str, ...]] = {
     "decisions": ("decisions",),
-    "progress": (
-        "stage",
-        "progress",
-        "milestones",
-        "last_test_passed",
-        "tests_older_than_last_edit",
+    "progress": tuple(
+        "stage progress milestones last_test_passed tests_older_than_last_edit".split()
     ),
     "files": ("files_changed", "last_test_passed"),
     "checks": ("last_test_passed",),
     "insights": ("errors", "left_open"),
     "requests": ("open_requests", "user_messages"),
 }
-"""Columns of a session by the extractor that fills them."""
 
+# Columns that hold points in time, UTC.
 TIME_COLUMNS = frozenset({"started", "ended"})
-"""Columns that hold points in time, UTC."""
 
 
 def session_key(path: str, number: int) -> str:
@@ -200,7 +196,7 @@ class Rows:
         number: int,
         summary: SafeSummary,
         plain: Mapping[str, Any],
-        document: Any,
+        document: object,
         ran: Collection[str],
         cost: Cost,
     ) -> None:
@@ -209,17 +205,17 @@ class Rows:
         Args:
             plain: the summary as plain values.
             ran: the built-in extractors that ran; columns of the others are null.
-            cost: at list prices.
         """
         row = _session(key, number, summary, plain, document)
-        unknown: dict[str, Any] = {
-            c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs
-        }
-        unknown |= {"cost_usd": cost.usd, "cost_usd_at_most": cost.usd_at_most}
-        self.add("sessions", [replace(row, **unknown)])
-        self.add("decisions", _decisions(key, plain["key_decisions"]))
-        self.add("milestones", _milestones(key, plain["progress"]["milestones"]))
-        self.add("files", _files(key, plain["file_modifications"]))
+        empty = {c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs}
+        costs = {"cost_usd": cost.usd, "cost_usd_at_most": cost.usd_at_most}
+        self.add("sessions", [replace(row, **empty, **costs)])
+        for table, items in (
+            ("decisions", plain["key_decisions"]),
+            ("milestones", plain["progress"]["milestones"]),
+            ("files", plain["file_modifications"]),
+        ):
+            self.add(table, _rows_of(TABLES[table], key, items))
 
 
 def _session(
@@ -229,7 +225,14 @@ def _session(
     session, stats, context = summary["session"], summary["stats"], summary["context"]
     spend, progress, lines = context["spend"], summary["progress"], stats["lines"]
     subagents = spend["subagents"].values()
-    called = bool(spend["by_model"])
+    kinds = ("input", "output", "cache_read", "cache_write", "reasoning")
+    # Without a recorded call the sums are unknown, not zero.
+    tokens: codec.JsonObject = {
+        f"{k}_tokens": spend[k] if spend["by_model"] else None for k in kinds
+    }
+    read: codec.JsonObject = {
+        f"lines_{k}": lines[k] for k in ("parsed", "unknown", "repaired", "skipped")
+    }
     return SessionRow(
         key=key,
         path=session["path"],
@@ -253,11 +256,7 @@ def _session(
         errors=stats["error_count"],
         subagents=len(session["children"]),
         estimated_tokens=stats["estimated_tokens"],
-        input_tokens=spend["input"] if called else None,
-        output_tokens=spend["output"] if called else None,
-        cache_read_tokens=spend["cache_read"] if called else None,
-        cache_write_tokens=spend["cache_write"] if called else None,
-        reasoning_tokens=spend["reasoning"] if called else None,
+        **tokens,
         subagent_tokens=sum(_total(usage) for usage in subagents),
         window=context["window"],
         occupancy=context["occupancy"],
@@ -272,10 +271,7 @@ def _session(
         last_test_passed=_last_test(summary["checks"]),
         tests_older_than_last_edit=progress["tests_older_than_last_edit"],
         lines=lines["total"],
-        lines_parsed=lines["parsed"],
-        lines_unknown=lines["unknown"],
-        lines_repaired=lines["repaired"],
-        lines_skipped=lines["skipped"],
+        **read,
         redactions=sum(stats["redactions"].values()),
         document=document,
     )
@@ -291,51 +287,23 @@ def _last_test(checks: Iterable[Mapping[str, Any]]) -> bool | None:
     return runs[-1] == "passed" if runs else None
 
 
-def _decisions(key: str, found: Iterable[Mapping[str, Any]]) -> Iterable[DecisionRow]:
-    for number, one in enumerate(found):
-        yield DecisionRow(
-            key=key,
-            number=number,
-            text=one["text"],
-            type=one["type"],
-            confidence=one["confidence"],
-            owner=one["owner"],
-            status=one["status"],
-            rationale=one["rationale"] or None,
-            alternative=one["alternative"] or None,
-            message=one["message_index"],
-            message_number=one["message_index"] + 1,
-            line=one["ref"]["line"],
-            item=one["ref"]["item"],
-        )
+def _rows_of(
+    row: type[Struct], key: str, found: Iterable[Mapping[str, Any]]
+) -> Iterable[Struct]:
+    """Items of a summary as rows: their fields, and those of their reference, by name."""
+    for number, item in enumerate(found):
+        at = item.get("ref", {})
+        given = {**item, **{n: at[n] for n in ("line", "item", "message") if n in at}}
+        given |= {"key": key, "number": number}
+        if "message_index" in item:
+            given["message"] = item["message_index"]
+        if "message" in given:
+            given["message_number"] = given["message"] + 1
+        if "tools" in item:
+            given |= {"touches": item["touch_count"], "tools": ", ".join(item["tools"])}
+        # What the recording does not say is null in a table.
+        given |= {name: item[name] or None for name in _OPTIONAL if name in item}
+        yield row(**{name: given[name] for name in row.__struct_fields__})
 
 
-def _milestones(key: str, found: Iterable[Mapping[str, Any]]) -> Iterable[MilestoneRow]:
-    for number, one in enumerate(found):
-        yield MilestoneRow(
-            key=key,
-            number=number,
-            text=one["text"],
-            kind=one["kind"],
-            evidence=one["evidence"],
-            speaker=one["speaker"],
-            message=one["ref"]["message"],
-            message_number=one["ref"]["message"] + 1,
-            line=one["ref"]["line"],
-            item=one["ref"]["item"],
-        )
-
-
-def _files(key: str, found: Iterable[Mapping[str, Any]]) -> Iterable[FileRow]:
-    for number, one in enumerate(found):
-        yield FileRow(
-            key=key,
-            number=number,
-            path=one["path"],
-            action=one["action"],
-            touches=one["touch_count"],
-            tools=", ".join(one["tools"]),
-            certainty=one["certainty"],
-            renamed_from=one["renamed_from"] or None,
-            branch=one["branch"] or None,
-        )
+_OPTIONAL = ("rationale", "alternative", "renamed_from", "branch")

@@ -6,10 +6,10 @@ import hashlib
 import heapq
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct, field
@@ -34,15 +34,13 @@ from leftoff.errors import UsageError
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.atomic import create_and_open
 
+# Headers in one chunk. Chosen by hand; not measured.
 HEADERS_PER_CHUNK = 500
-"""Headers in one chunk. Chosen by hand; not measured."""
-
+# Seconds between two commits of the index: finished work that a killed run can lose. Chosen by
+# hand; not measured.
 COMMIT_INTERVAL = 2.0
-"""Seconds between two commits of the index: finished work that a killed run can lose. Chosen by
-hand; not measured."""
-
+# Number of slowest sessions in a report; failures: four times as many.
 SHOWN = 5
-"""Number of slowest sessions in a report; failures: four times as many."""
 
 
 class FailedFile(Struct, frozen=True):
@@ -62,10 +60,10 @@ class SlowJob(Struct, frozen=True):
 
 
 class Report(Struct):
-    """What a run job_done.
+    """What a run did.
 
     Attributes:
-        files: recordings found; `left_out` are files in folders with other endings.
+        left_out: files in folders with other endings.
         jobs: groups of files that belong together; `known` of them had a stored result.
         counts: over all rows, with those of stored results.
         failed: the first failures.
@@ -103,26 +101,14 @@ class Report(Struct):
 class ProgressListener(Protocol):
     """Receives the progress of a run."""
 
-    def planned(self, report: Report, todo: int, size: int) -> None:
-        """Planning is finished: `todo` jobs of `size` bytes are to be done."""
-        ...
-
-    def job_done(self, job: Job, report: Report) -> None:
-        """A job is done."""
-        ...
+    # Planning is finished: `todo` jobs of `size` bytes are to be done.
+    def planned(self, report: Report, todo: int, size: int) -> None: ...
+    def job_done(self, job: Job, report: Report) -> None: ...
 
 
 class Run:
-    """A batch.
-
-    Args:
-        paths: files, folders, patterns, URLs, recorders' homes; all default places if none.
-        index: path of the index; ":memory:" for a temporary one.
-        kind: of the index.
-
-    Attributes:
-        missing: a file that was named does not exist.
-    """
+    """A batch of files, folders, patterns, URLs or recorders' homes; of all default places if
+    none is given. `missing`: a file that was named does not exist."""
 
     def __init__(
         self,
@@ -235,9 +221,8 @@ class Run:
     def _failures(self, sessions: bytes) -> None:
         for row in msgspec.json.Decoder(_StatusColumns).decode_lines(sessions):
             if row.status == "failed" and len(self.report.failed) < 4 * SHOWN:
-                self.report.failed.append(
-                    FailedFile(row.path, row.failure or "", row.reason or "")
-                )
+                why = row.failure or "", row.reason or ""
+                self.report.failed.append(FailedFile(row.path, *why))
 
     # -- what for ----------------------------------------------------------------------------
 
@@ -252,15 +237,11 @@ class Run:
         for place in places:
             outputs.check(place)
         every: list[Job] = []
+        with self._finishing():
+            every, todo = self._plan()
+            for _ in self._do(todo, in_order=False):
+                pass
         with self._index.failures_explained():
-            try:
-                every, todo = self._plan()
-                for _ in self._do(todo, in_order=False):
-                    pass
-            except KeyboardInterrupt:
-                report.interrupted = True
-                self._engine.close()
-                self._index.commit()
             if every:
                 self._write(every, places)
             self._index.commit()
@@ -273,17 +254,22 @@ class Run:
         Raises:
             StateError: the index cannot be written.
         """
-        report = self.report
+        with self._finishing():
+            for _ in self._do(self._plan()[1], in_order=False):
+                pass
+        self.report.seconds = time.monotonic() - self._began
+        return self.report
+
+    @contextmanager
+    def _finishing(self) -> Iterator[None]:
+        """Stores what is done, also at Ctrl-C."""
         with self._index.failures_explained():
             try:
-                for _ in self._do(self._plan()[1], in_order=False):
-                    pass
+                yield
             except KeyboardInterrupt:
-                report.interrupted = True
+                self.report.interrupted = True
                 self._engine.close()
             self._index.commit()
-        report.seconds = time.monotonic() - self._began
-        return report
 
     def _write(self, every: Sequence[Job], places: Sequence[str]) -> None:
         """Writes the outputs, except those that have these rows already."""
@@ -300,12 +286,8 @@ class Run:
         for place in places:
             entry = f"output {path_digest(str(Path(place).absolute())).hex()}"
             known = self._index.about(entry)
-            if (
-                comparable
-                and not report.done
-                and known
-                and known == outputs.fingerprint(place, rows)
-            ):
+            now = outputs.fingerprint(place, rows)
+            if comparable and not report.done and known and known == now:
                 report.unchanged.append(place)
                 continue
             outputs.write(place, self._index.rows(every))
@@ -338,8 +320,7 @@ class _StatusColumns(Struct):
 
 
 def _shown(path: str) -> str:
-    shown: str = Redactor().text(codec.to_valid_json(path))
-    return shown
+    return str(Redactor().text(codec.to_valid_json(path)))
 
 
 def index_beside(where: str, home: str) -> str:
@@ -351,9 +332,9 @@ def index_beside(where: str, home: str) -> str:
         return str(folder / f"batch-{path_digest(where).hex()}.index")
 
 
-def report_to_builtins(report: Report) -> dict[str, Any]:
+def report_to_builtins(report: Report) -> codec.JsonObject:
     """A report as plain values."""
-    value: dict[str, Any] = codec.to_builtins(report)
+    value: codec.JsonObject = codec.to_builtins(report)
     if not report.counts.unanswered:
         del value["counts"]["unanswered"]
     return value

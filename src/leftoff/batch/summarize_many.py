@@ -61,13 +61,8 @@ class Summarized(Struct, frozen=True):
 
     @property
     def summary(self) -> ContextSummary:
-        """The whole summary.
-
-        Raises:
-            UsageError: there is none: the file could not be read, or something else was asked
-                for.
-            StateError: something else was asked for.
-        """
+        """The whole summary; `UsageError` where the file could not be read, `StateError` where
+        something else was asked for."""
         if not self.ok:
             raise UsageError(f"{self.row.path}: {self.row.reason}")
         return from_json(self.document)
@@ -133,14 +128,8 @@ def _each(run: Run, *, keep: bool) -> Iterator[Summarized]:
 
 
 async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterator[Summarized]:
-    """`summarize_all` for `async for`; waiting for a session does not block the event loop.
-
-    Args:
-        options: those of `summarize_all`.
-
-    Raises:
-        UsageError: as `summarize_all` does.
-    """
+    """`summarize_all`, with its options, for `async for`; waiting for a session does not block
+    the event loop."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -159,7 +148,7 @@ async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterato
             await loop.run_in_executor(thread, closing.close)
 
 
-_ROWS: dict[str, Any] = {
+_ROWS: codec.JsonObject = {
     name: msgspec.json.Decoder(type_).decode_lines for name, type_ in TABLES.items()
 }
 
@@ -192,7 +181,7 @@ def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
         )
 
 
-def to_dataframe(sessions: Any, table: str = "sessions", *, library: str = "") -> Any:
+def to_dataframe(sessions: object, table: str = "sessions", *, library: str = "") -> Any:
     """One of the tables as a data frame, without the column `document`.
 
     Args:

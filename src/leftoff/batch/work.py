@@ -48,10 +48,10 @@ from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import open_lines, open_regular, read_head
 from leftoff.summary import ContextSummary
 
+# Of the memory of projects: nanoseconds since the last change, and bytes, of a recording whose
+# state is saved, so that one more turn is added in less than 100 ms. From the figures in
+# docs/memory.md.
 RECENT, MIN_MEMORY_SIZE = 2 * 86_400_000_000_000, 1 << 18
-"""Of the memory of projects: nanoseconds since the last change, and bytes, of a recording whose
-state is saved, so that one more turn is added in less than 100 ms. From the figures in
-docs/memory.md."""
 
 
 def run_chunk(data: bytes) -> bytes:
@@ -99,12 +99,8 @@ def _views(gathered: SessionReading) -> tuple[SessionView, list[SessionView]]:
 
 
 class _Opener:
-    """Reads the files of one job, each once, from where it was read to before.
-
-    Attributes:
-        states: saved states of what was read.
-        read: bytes that were read.
-    """
+    """Reads the files of one job, each once, from where it was read to before: the saved states
+    of what was read, and the number of bytes."""
 
     def __init__(self, job: Job, wanted: BatchOptions) -> None:
         self._job, self._wanted = job, wanted
@@ -138,8 +134,8 @@ class _Opener:
         return self._closed(reading, path, None)
 
     def _may_grow(self, path: str) -> bool:
-        """Whether a recording was changed lately. In a long history hardly one grows again, and
-        their states would take more room than what is known of them."""
+        # In a long history hardly a recording grows again, and their states would take more
+        # room than what is known of them.
         since = time.time_ns() - RECENT
         return any(f.path == path and f.modified > since for f in self._job.files)
 
@@ -158,8 +154,7 @@ class _Opener:
 def run_job(job: Job, wanted: BatchOptions) -> JobResult:
     """The rows of a job."""
     began = time.process_time()
-    opener, counts = _Opener(job, wanted), Counts()
-    rows = Rows()
+    opener, counts, rows = _Opener(job, wanted), Counts(), Rows()
     doing = _Job(job, wanted, opener, rows, counts)
     doing.run()
     return JobResult(
@@ -183,9 +178,7 @@ def failed_result(job: Job, failure: str, reason: str) -> JobResult:
 
 
 def _fail(path: str, failure: str, reason: str, rows: Rows, counts: Counts) -> None:
-    gate = Redactor()
-    values = codec.to_valid_json([path, reason])
-    shown = gate.value(values)
+    shown = Redactor().value(codec.to_valid_json([path, reason]))
     rows.failed(session_key(path, 0), shown[0], failure, shown[1])
     counts.failures[failure] = counts.failures.get(failure, 0) + 1
 
@@ -234,7 +227,6 @@ class _Job:
                     self._add_failure(path, error)
 
     def _opens(self, path: str) -> bool:
-        """Whether a file can be read as one session or more; adds a failed row if not."""
         try:
             return bool(self._opened(path).sessions)
         except Exception as error:  # noqa: BLE001 - whatever a recording may do to us
@@ -253,12 +245,8 @@ class _Job:
         _fail(path, _failure(error), reason, self.rows, self.counts)
 
     def _session(self, paths: Sequence[str], number: int) -> None:
-        """Makes the rows of one session.
-
-        Raises:
-            UsageError: the files have nothing to do with each other, or one holds several
-                sessions.
-        """
+        """Makes the rows of one session; `UsageError` if the files have nothing to do with each
+        other, or one holds several sessions."""
         wanted = self.wanted
         if len(paths) > 1 and any(len(self._opened(path).sessions) > 1 for path in paths):
             raise UsageError("one of the files holds several sessions")
@@ -312,11 +300,7 @@ class _Job:
             self.counts.add(Counts(lines=numbers))
 
     def _document(
-        self,
-        summary: ContextSummary,
-        redacted: dict[str, Any],
-        gathered: SessionReading,
-        gate: Redactor,
+        self, summary: ContextSummary, redacted: Any, gathered: SessionReading, gate: Redactor
     ) -> Any:
         """What `wanted.what` asks for, as redacted plain values."""
         if self.wanted.what == "summarize":

@@ -25,27 +25,18 @@ class Crossed(Struct, frozen=True):
 
 
 class Account(Struct, frozen=True):
-    """The token account of a session.
-
-    Attributes:
-        spend: tokens over distinct API calls by model, without subagents.
-        subagents: the same of all subagents together.
-        curve: one point for each API call of the main thread.
-        crossed: thresholds in the order in which they were reached; each once between two
-            compactions.
-        forecast: what is left of the usable window, None where it is not known.
-        estimated: tokens of the conversation's text where no usage is recorded, else None.
-        cost: at list prices, with subagents.
-    """
+    """The token account of a session."""
 
     context: ContextInfo
-    spend: dict[str, Usage]
-    subagents: dict[str, Usage]
-    curve: tuple[Filling, ...]
+    spend: dict[str, Usage]  # tokens over distinct API calls by model, without subagents
+    subagents: dict[str, Usage]  # the same of all subagents together
+    curve: tuple[Filling, ...]  # one point for each API call of the main thread
+    # Thresholds in the order in which they were reached; each once between two compactions.
     crossed: tuple[Crossed, ...]
-    forecast: Forecast | None
+    forecast: Forecast | None  # what is left of the usable window, None where it is not known
+    # Tokens of the conversation's text where no usage is recorded, else None.
     estimated: int | None
-    cost: Cost = Cost()
+    cost: Cost = Cost()  # at list prices, with subagents
 
 
 def account(
@@ -57,11 +48,8 @@ def account(
     windows: Sequence[ModelRow] = (),
     prices: Sequence[PriceRow] = (),
 ) -> Account:
-    """The account of a session with its subagents. A pure function of its arguments.
-
-    Args:
-        windows, prices: rows that come before those of the built-in tables.
-    """
+    """The account of a session with its subagents, a pure function of its arguments; the rows
+    in `windows` and `prices` come before those of the built-in tables."""
     by_child = {child.state.agent: total(spend(child).values()) for child in children}
     by_subagents: dict[str, Usage] = {}
     for child in children:
@@ -69,7 +57,8 @@ def account(
             by_subagents[model] = by_subagents.get(model, Usage()) + usage
     found = context(view, by_child, format, windows=windows)
     points = curve(view)
-    counts = _since_compaction(points)
+    start = max((i for i, p in enumerate(points) if p.emptied), default=0)
+    counts = [p.tokens for p in points[start:]]  # since the last compaction
     # Compacted, and no call since: the window is empty, with nothing to extrapolate from.
     if _emptied_at_the_end(view, points):
         counts = []
@@ -87,15 +76,8 @@ def account(
     )
 
 
-def _since_compaction(points: Sequence[Filling]) -> list[int]:
-    """The window's tokens at each call since the last compaction."""
-    start = max((i for i, p in enumerate(points) if p.emptied), default=0)
-    return [p.tokens for p in points[start:]]
-
-
 def _emptied_at_the_end(view: SessionView, points: Sequence[Filling]) -> bool:
-    compactions = view.all(Compacted)
-    if not compactions:
+    if not (compactions := view.all(Compacted)):
         return False
     after = compactions[-1].ref.message
     return not points or points[-1].message < after and view.state.occupancy.last is None

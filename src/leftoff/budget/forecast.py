@@ -7,38 +7,28 @@ from statistics import median
 
 from msgspec import Struct
 
+# Calls since the last compaction without which there is no forecast. Chosen by hand; not
+# measured.
 MIN_CALLS = 4
-"""Calls since the last compaction without which there is no forecast. Chosen by hand; not
-measured."""
-
+# Share of the first calls that is ignored: a session begins by reading, which fills the window
+# faster than the work after it. Chosen by hand; not measured.
 SKIPPED_SHARE = 0.25
-"""Share of the first calls that is ignored: a session begins by reading, which fills the window
-faster than the work after it. Chosen by hand; not measured."""
-
 PRIOR_GROWTH = 800
+# Prior of the growth: tokens that a call adds, and how many observed calls the prior weighs. A
+# short session is pulled towards it. From sessions of coding agents that ended in a compaction
+# (docs/budget.md).
 PRIOR_CALLS = 20
-"""Prior of the growth: tokens that a call adds, and how many observed calls the prior weighs. A
-short session is pulled towards it. From sessions of coding agents that ended in a compaction
-(docs/budget.md)."""
-
+# The latest calls that the slope is taken over: the number of pairs grows with the square.
 _MAX_CALLS = 240
-"""The latest calls that the slope is taken over: the number of pairs grows with the square."""
 
 
 class Forecast(Struct, frozen=True):
-    """What is left of a window.
+    """What is left of a window."""
 
-    Attributes:
-        tokens_left: until the usable window is full, at least 0.
-        calls_left: API calls until then.
-        growth: tokens that a call adds, as estimated.
-        calls_seen: calls since the last compaction that it rests on.
-    """
-
-    tokens_left: int
-    calls_left: int
-    growth: float
-    calls_seen: int
+    tokens_left: int  # until the usable window is full, at least 0
+    calls_left: int  # API calls until then
+    growth: float  # tokens that a call adds, as estimated
+    calls_seen: int  # calls since the last compaction that it rests on
 
 
 def growth(counts: Sequence[int]) -> float:
@@ -53,12 +43,9 @@ def growth(counts: Sequence[int]) -> float:
 
 
 def forecast(counts: Sequence[int], usable: int | None) -> Forecast | None:
-    """What is left of a window of `usable` tokens; None if `usable` is not known, if there are
-    fewer than `MIN_CALLS` calls, or if the window does not grow.
-
-    Args:
-        counts: tokens in the window at each call since the last compaction.
-    """
+    """What is left of a window of `usable` tokens, by what it held at each call since the last
+    compaction; None if `usable` is not known, if there are fewer than `MIN_CALLS` calls, or if
+    the window does not grow."""
     if not usable or len(counts) < MIN_CALLS:
         return None
     left = max(0, usable - counts[-1])

@@ -20,9 +20,8 @@ from leftoff.session_view import SessionView
 from leftoff.tables import table
 
 _MILLION = 1_000_000
+# The vendor itself. Under another name, such as ``copilot/``, other prices hold.
 _OWN_PREFIX = re.compile(r"(?:anthropic|openai|google|gemini|models)/")
-"""The vendor itself. Under another name, such as ``copilot/``, other prices hold."""
-
 _DATE = re.compile(r"(?:-20[0-9]{6}|\[1m\]|-latest)+")
 
 
@@ -63,14 +62,9 @@ class PriceRow(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Cost(Struct, frozen=True):
-    """What a session cost at list prices, with its subagents.
-
-    Attributes:
-        usd: US dollars, if the cache was written for the shortest time; None where it is not
-            known.
-        usd_at_most: if it was written for the longest time.
-        unpriced: models without a known price, or with calls longer than it holds for.
-    """
+    """What a session cost at list prices, with its subagents, in US dollars: if the cache was
+    written for the shortest time, and at most; None where it is not known, because of the
+    `unpriced` models, or calls longer than a price holds for."""
 
     usd: float | None = None
     usd_at_most: float | None = None
@@ -82,19 +76,12 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     price: tuple[PriceRow, ...]
 
 
-def _load() -> _Table:
-    return convert(table(__file__, "prices.toml"), _Table)
-
-
-_TABLE = _load()
+_TABLE = convert(table(__file__, "prices.toml"), _Table)
 
 
 def price_of(model: str, day: str = "", more: Iterable[PriceRow] = ()) -> PriceRow | None:
-    """The price of a model on a day; None if it is not known.
-
-    Args:
-        more: rows that take precedence over the built-in ones.
-    """
+    """The price of a model on a day; None if it is not known. The rows in `more` take
+    precedence over the built-in ones."""
     name = _OWN_PREFIX.sub("", model.casefold(), count=1)
     names = (name, _DATE.sub("", name))
     for rows in (more, _TABLE.price):

@@ -10,26 +10,22 @@ from msgspec import Struct, field
 
 from leftoff.budget.thresholds import FiredThresholds, percent
 from leftoff.budget.windows import PROVIDER_LIMITS
+from leftoff.codec import JsonObject
 from leftoff.errors import StateError
 from leftoff.model import parse_time
 
 T = TypeVar("T")
-
+# Tokens of a session's budget unless settings say otherwise.
 DEFAULT_BUDGET = 200_000
-"""Tokens of a session's budget unless settings say otherwise."""
-
+# `ContextMetrics.model` where the caller gives no model.
 DEFAULT_MODEL = "claude-sonnet-4.5"
-"""`ContextMetrics.model` where the caller gives no model."""
 
 
 class ContextMetrics(Struct, frozen=True):
     """Token usage of a session, as a resume log holds it.
 
     Attributes:
-        total_budget: the budget in tokens.
-        used_tokens: tokens used.
         percentage_used: of `total_budget`, 0 to 100 and more.
-        remaining_tokens: `total_budget` minus `used_tokens`.
         stop_reason: why the last response ended, e.g. "end_turn".
         timestamp: ISO 8601, "" where the caller gives none.
     """
@@ -68,17 +64,14 @@ class ContextMetrics(Struct, frozen=True):
         """`timestamp` as a datetime with its zone; None where there is none."""
         return parse_time(self.timestamp)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The fields as plain values."""
         return msgspec.structs.asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ContextMetrics:
+    def from_dict(cls, data: JsonObject) -> ContextMetrics:
         """What `to_dict` gave; unknown keys are ignored, missing ones follow from the counts.
-
-        Raises:
-            StateError: a field has the wrong type, or a count is missing.
-        """
+        `StateError` where a field has the wrong type, or a count is missing."""
         total, used = data.get("total_budget"), data.get("used_tokens")
         if isinstance(total, int) and isinstance(used, int):
             made = cls.of(total, used).to_dict()
@@ -103,12 +96,7 @@ class Checkpoints(Struct, frozen=True, omit_defaults=True):
 
 
 class Decisions(Struct, frozen=True, omit_defaults=True):
-    """Measures taken because a budget ran out.
-
-    Attributes:
-        fallback_triggered_at: seconds since 1970.
-        force_handoff_at: ISO 8601.
-    """
+    """Measures taken because a budget ran out; times are seconds since 1970 and ISO 8601."""
 
     fallback_provider: str | None = None
     fallback_triggered_at: float | None = None
@@ -155,25 +143,17 @@ class TaskTokenBudget(Struct, frozen=True):
             total_allocated: tokens.
             shares: thresholds other than the defaults, by name: warning, checkpoint_90, ...
         """
-        given: dict[str, Any] = {f"{n}_threshold": share for n, share in (shares or {}).items()}
+        given: JsonObject = {f"{n}_threshold": share for n, share in (shares or {}).items()}
         return cls(
-            task_id,
-            provider,
-            created_at,
-            total_allocated,
-            tokens_remaining=total_allocated,
-            **given,
-        )
+            task_id, provider, created_at, total_allocated,
+            tokens_remaining=total_allocated, **given,
+        )  # fmt: skip
 
     @property
     def shares(self) -> dict[str, float]:
         """The thresholds by their names in the preset `handoff`."""
-        return {
-            "warning": self.warning_threshold,
-            "checkpoint_90": self.checkpoint_90_threshold,
-            "checkpoint_95": self.checkpoint_95_threshold,
-            "checkpoint_98": self.checkpoint_98_threshold,
-        }
+        names = ("warning", "checkpoint_90", "checkpoint_95", "checkpoint_98")
+        return {name: getattr(self, f"{name}_threshold") for name in names}
 
     def used(self, tokens: int) -> TaskTokenBudget:
         """The budget with `tokens` used in all."""
@@ -186,7 +166,7 @@ class TaskTokenBudget(Struct, frozen=True):
 
     def with_checkpoint(self, capacity: str, made: CheckpointMetadata) -> TaskTokenBudget:
         """The budget with a checkpoint at "90", "95" or "98" percent."""
-        named: dict[str, Any] = {f"checkpoint_{capacity}": made}
+        named: JsonObject = {f"checkpoint_{capacity}": made}
         checkpoints = msgspec.structs.replace(self.checkpoints, **named)
         return msgspec.structs.replace(self, checkpoints=checkpoints)
 
@@ -195,18 +175,14 @@ class TaskTokenBudget(Struct, frozen=True):
         decisions = msgspec.structs.replace(self.decisions, **decision)
         return msgspec.structs.replace(self, decisions=decisions)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The fields as plain values."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
+        plain: JsonObject = msgspec.to_builtins(self)
         return plain
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> TaskTokenBudget:
-        """What `to_dict` gave.
-
-        Raises:
-            StateError: a field is missing or has the wrong type.
-        """
+    def from_dict(cls, data: JsonObject) -> TaskTokenBudget:
+        """What `to_dict` gave; `StateError` where a field is missing or has the wrong type."""
         return _converted(data, cls, "task budget")
 
 
@@ -219,13 +195,8 @@ class Handoff(Struct, frozen=True):
 
 
 class Crossed(Struct, frozen=True):
-    """A task reached a threshold with a provider.
-
-    Attributes:
-        number: counts the crossings of the task, from 1.
-        threshold: its name in the preset.
-        at: ISO 8601.
-    """
+    """A task reached a threshold (its name in the preset) with a provider; `number` counts the
+    crossings of the task, from 1."""
 
     number: int
     provider: str
@@ -234,38 +205,27 @@ class Crossed(Struct, frozen=True):
 
 
 class TaskDocument(Struct, frozen=True):
-    """The saved state of a task's budgets.
-
-    Attributes:
-        token_budget: the budget with the current provider.
-        checkpoints: ids, oldest first.
-        handoffs: how often the task was handed over since it last made progress.
-        budgets: the budget with each provider, the current one included.
-        armed: which thresholds have fired with each provider.
-        crossed: the latest crossings, oldest first.
-    """
+    """The saved state of a task's budgets."""
 
     task_id: str
-    token_budget: TaskTokenBudget | None = None
-    checkpoints: tuple[str, ...] = ()
+    token_budget: TaskTokenBudget | None = None  # the budget with the current provider
+    checkpoints: tuple[str, ...] = ()  # ids, oldest first
     last_handoff: Handoff | None = None
-    handoffs: int = 0
+    handoffs: int = 0  # how often the task was handed over since it last made progress
+    # budgets, armed: the budget with each provider, and which thresholds have fired.
     budgets: dict[str, TaskTokenBudget] = field(default_factory=dict)
     armed: dict[str, FiredThresholds] = field(default_factory=dict)
-    crossed: tuple[Crossed, ...] = ()
+    crossed: tuple[Crossed, ...] = ()  # the latest crossings, oldest first
 
 
 def limit_of(provider: str, more: dict[str, int] | None = None) -> int | None:
-    """Tokens that a task may use with a provider, or None if no limit is known.
-
-    Args:
-        more: limits that take precedence over the built-in ones.
-    """
+    """Tokens that a task may use with a provider, or None if no limit is known; `more` limits
+    take precedence over the built-in ones."""
     limits = {**PROVIDER_LIMITS, **(more or {})}
     return limits.get(provider, limits.get(provider.casefold()))
 
 
-def _converted(data: Any, type_: type[T], what: str) -> T:
+def _converted(data: object, type_: type[T], what: str) -> T:
     try:
         return msgspec.convert(data, type_)
     except msgspec.ValidationError as error:

@@ -10,22 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from leftoff.codec import JsonObject
 from leftoff.errors import UnknownName, UsageError
 from leftoff.tables import table
 
 # A share such as 0.7 is not exact in binary; counts are whole tokens. Relative to the total.
 _TOLERANCE = 1e-9
 
+# Two counts in a row below this share of the peak mean that the window was emptied: a
+# compaction or a restart that was not reported. A smaller drop (a rewound turn, a shorter
+# reply) does not, and a single low count may be a call beside the conversation. Chosen by hand;
+# not measured.
 RESTART = 0.5
-"""Two counts in a row below this share of the peak mean that the window was emptied: a
-compaction or a restart that was not reported. A smaller drop (a rewound turn, a shorter reply)
-does not, and a single low count may be a call beside the conversation. Chosen by hand; not
-measured."""
 
 
 class Threshold(Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,12 +52,8 @@ class Threshold(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Preset(Struct, frozen=True):
-    """Thresholds in ascending order, and the words around them.
-
-    Attributes:
-        says, heading: head of the instructions for an orchestrating agent, and the heading of
-            each threshold there.
-    """
+    """Thresholds in ascending order, the head of the instructions for an orchestrating agent,
+    and the heading of each threshold there."""
 
     name: str
     thresholds: tuple[Threshold, ...]
@@ -97,11 +93,7 @@ class FiredThresholds(Struct, frozen=True):
 
 
 class Crossing(Struct, frozen=True):
-    """A threshold was reached.
-
-    Attributes:
-        used, total: tokens.
-    """
+    """A threshold was reached; `used` and `total` are tokens."""
 
     threshold: Threshold
     used: int
@@ -164,7 +156,8 @@ def crossings(
     fired = list(armed.fired)
     found: list[Crossing] = []
     if whole:
-        for threshold in _thresholds(preset):
+        ordered = preset.thresholds if isinstance(preset, Preset) else _ordered(preset)
+        for threshold in ordered:
             at = threshold.at * whole - _TOLERANCE * whole
             if threshold.name not in fired and count >= at:
                 fired.append(threshold.name)
@@ -172,8 +165,7 @@ def crossings(
     return tuple(found), FiredThresholds(tuple(fired), max(armed.peak, count), fallen)
 
 
-def _count(value: Any) -> int | None:
-    """A count of tokens, or None for a value that is not one."""
+def _count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if not math.isfinite(value) or value < 0:
@@ -181,16 +173,9 @@ def _count(value: Any) -> int | None:
     return int(value)
 
 
-def _thresholds(given: Preset | Iterable[Threshold]) -> tuple[Threshold, ...]:
-    return given.thresholds if isinstance(given, Preset) else _ordered(given)
-
-
 def _ordered(given: Iterable[Threshold]) -> tuple[Threshold, ...]:
-    """Thresholds in ascending order.
-
-    Raises:
-        UsageError: a share outside of 0 to 1, or a name twice.
-    """
+    """Thresholds in ascending order; `UsageError` where a share is outside of 0 to 1, or a name
+    stands twice."""
     ordered = tuple(sorted(given, key=lambda t: (t.at, t.name)))
     for threshold in ordered:
         if not 0 < threshold.at <= 1:
@@ -215,7 +200,7 @@ def thousands(count: int) -> str:
     return f"{count / 1000:.1f}".removesuffix(".0")
 
 
-class _Placeholders(dict[str, Any]):
+class _Placeholders(JsonObject):
     """Values for `str.format_map`; a placeholder without a value is left as it is."""
 
     def __missing__(self, name: str) -> str:
@@ -239,11 +224,8 @@ def fill(template: str, at: float, used: int, total: int, names: Mapping[str, st
 
 
 def instructions(preset: Preset, total: int) -> str:
-    """The instructions for an orchestrating agent: what to say at which threshold.
-
-    Args:
-        total: the budget that the figures are of, in tokens.
-    """
+    """The instructions for an orchestrating agent: what to say at which threshold of a budget
+    of `total` tokens."""
     blocks = [preset.says.strip()] if preset.says else []
     for threshold in preset.thresholds:
         used = round(threshold.at * total)
@@ -256,8 +238,8 @@ def instructions(preset: Preset, total: int) -> str:
 
 # -- presets ---------------------------------------------------------------------------------
 
+# 70, 85 and 95 % with words for the person; 80, 90, 95 and 98 % with checkpoints.
 PRESETS = ("advisory", "handoff")
-"""70, 85 and 95 % with words for the person; 80, 90, 95 and 98 % with checkpoints."""
 
 
 def _load(name: str) -> Preset:
@@ -270,11 +252,7 @@ _PRESETS: Mapping[str, Preset] = MappingProxyType({name: _load(name) for name in
 
 
 def preset(name: str) -> Preset:
-    """A built-in preset by name.
-
-    Raises:
-        UnknownName: there is none of that name.
-    """
+    """A built-in preset by name, or `UnknownName`."""
     if name not in _PRESETS:
         raise UnknownName("preset", name, PRESETS)
     return _PRESETS[name]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from leftoff.budget.windows import ModelRow, Window, fit
 from leftoff.extraction.collector import occupancy_of
@@ -20,10 +21,7 @@ from leftoff.summary import CompactionInfo, ContextInfo, Spend
 
 def total(usages: Iterable[Usage]) -> Usage:
     """The sum of several usages."""
-    whole = Usage()
-    for usage in usages:
-        whole += usage
-    return whole
+    return sum(usages, Usage())
 
 
 # -- spend -----------------------------------------------------------------------------------
@@ -59,13 +57,8 @@ def calls_of(view: SessionView) -> list[Spent]:
 
 
 class Filling(Struct, frozen=True, gc=False):
-    """What the window held at one API call.
-
-    Attributes:
-        message: index of the message.
-        tokens: the call's tokens, in and out.
-        emptied: the conversation was compacted since the call before.
-    """
+    """What the window held at one API call, in and out; `emptied`: the conversation was
+    compacted since the call before."""
 
     message: int
     tokens: int
@@ -147,13 +140,7 @@ def context(
         fraction=_share(occupancy, usable),
         fraction_of_window=_share(occupancy, size),
         spend=Spend(
-            whole.input,
-            whole.output,
-            whole.cache_read,
-            whole.cache_write,
-            whole.reasoning,
-            by_model,
-            dict(sorted(subagents.items())),
+            **asdict(whole), by_model=by_model, subagents=dict(sorted(subagents.items()))
         ),
         compactions=tuple(
             CompactionInfo(view.ref(c.ref), c.trigger, c.occupancy, c.recorded)
@@ -169,9 +156,8 @@ def _window(
     header = view.state.header
     compactions = view.all(Compacted)
     sizes = [c.recorded or c.occupancy or 0 for c in compactions]
-    automatic = [
-        size for c, size in zip(compactions, sizes, strict=True) if c.trigger == "auto" and size
-    ]
+    both = zip(compactions, sizes, strict=True)
+    automatic = [size for c, size in both if c.trigger == "auto" and size]
     calls = view.all(Spent)
     peak = max([occupancy or 0, *sizes, *(c.usage.total for c in calls)])
     models = [c.model for c in calls if c.model] or header.models
@@ -187,6 +173,4 @@ def _window(
 
 
 def _share(part: int | None, whole: int | None) -> float | None:
-    if part is None or not whole:
-        return None
-    return round(part / whole, 4)
+    return None if part is None or not whole else round(part / whole, 4)

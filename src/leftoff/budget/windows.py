@@ -57,22 +57,14 @@ class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
     provider: tuple[_Provider, ...]
 
 
-def _load() -> _Tables:
-    return convert(table(__file__, "windows.toml"), _Tables)
-
-
-_TABLES = _load()
-
+_TABLES = convert(table(__file__, "windows.toml"), _Tables)
+# Tokens that a task may use with each provider, the provider's buffer already subtracted.
 PROVIDER_LIMITS: dict[str, int] = {row.match: row.limit for row in _TABLES.provider}
-"""Tokens that a task may use with each provider, the provider's buffer already subtracted."""
 
 
 def window_of(model: str, more: Iterable[ModelRow] = ()) -> Window | None:
-    """The window of a model by name; None if it is not known. Never a guess.
-
-    Args:
-        more: rows that take precedence over the built-in ones.
-    """
+    """The window of a model by name; None if it is not known. Never a guess. The rows in `more`
+    take precedence over the built-in ones."""
     name = model.casefold().rsplit("/", 1)[-1]
     for source, rows in (("user", more), ("model", _TABLES.model)):
         for row in rows:
@@ -97,12 +89,10 @@ def reserve_of(format: str, version: str, window: int) -> int | None:
 
 
 def _older(version: str, limit: str) -> bool:
-    found = _numbers(version)
-    return bool(found) and found < _numbers(limit)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in re.findall(r"[0-9]+", version)[:4])
+    found, least = (
+        [int(n) for n in re.findall(r"[0-9]+", text)[:4]] for text in (version, limit)
+    )
+    return bool(found) and found < least
 
 
 def fit(

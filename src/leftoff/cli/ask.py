@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from leftoff import codec, settings
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.poll import Seconds
+from leftoff.cli.poll import Seconds, ended_in_order
 from leftoff.errors import UsageError
 from leftoff.handover.wording import duration, inline, number, plural
 from leftoff.integrations.claude_cli import ClaudeClient
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 CLIENTS = ("claude", "codex")
 
+# What became of resuming, in words; other failures are one.
 WHY = {
     "": "",
     "off": "asked with the full prompt, resuming is switched off",
@@ -35,7 +35,6 @@ WHY = {
     "wrong_model": "asked with the full prompt, the conversation is not this model's",
     "full": "asked with the full prompt, the conversation filled its window",
 }
-"""What became of resuming, in words; other failures are one."""
 
 FAILED = "asked with the full prompt, resuming failed"
 
@@ -87,12 +86,8 @@ def ask(
     reviewer = _reviewer(client or CLIENTS[0], chosen, options, time_limit)
     if stats:
         figures = reviewer.metrics()
-        shown = (
-            codec.dumps(figures.to_dict(), indent=2).decode()
-            if as_json
-            else metrics_text(figures)
-        )
-        deliver(Redactor().text(shown), None)
+        plain = codec.dumps(figures.to_dict(), indent=2).decode() if as_json else ""
+        deliver(Redactor().text(plain or metrics_text(figures)), None)
         return
     if review is not None:
         review = reviewer.latest() if review == "latest" else review
@@ -109,14 +104,15 @@ def ask(
         allowed_tools=allowed_tools,
         resume=not no_resume,
     )
-    _raise_on_sigterm()
-    result = reviewer.review(request)
+    # The client is in a process group of its own: a signal to us alone would leave it.
+    with ended_in_order():
+        result = reviewer.review(request)
     gate = Redactor()
     made = result.round
     if result.unsaved:
         complain(f"the answer could not be saved: {gate.text(result.unsaved)}")
     if as_json:
-        value: dict[str, Any] = {
+        value: codec.JsonObject = {
             "review_id": result.review_id,
             "resumed": result.resumed,
             "text": result.text,
@@ -133,24 +129,7 @@ def ask(
         print(f"review {result.review_id}" + (f" ({why})" if why else ""), file=sys.stderr)
 
 
-def _raise_on_sigterm() -> None:
-    """Turns SIGTERM and SIGHUP into an exception, so that the client, which is in a process
-    group of its own, is ended too."""
-
-    def leave(number: int, _: object) -> None:
-        raise click.exceptions.Exit(128 + number)
-
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), leave)
-
-
 def _prompt() -> str:
-    """What is asked.
-
-    Raises:
-        UsageError: nothing is on standard input.
-    """
     if sys.stdin.isatty():
         raise UsageError("the prompt is read from standard input: leftoff ask < prompt.txt")
     return sys.stdin.buffer.read().decode("utf-8", "replace")
@@ -160,12 +139,8 @@ def _reviewer(
     client: str, chosen: Settings, options: tuple[str, ...], time_limit: float
 ) -> Reviewer:
     called = CodexClient if client == "codex" else ClaudeClient
-    return Reviewer(
-        called(options=options),
-        store_for(chosen),
-        settings=chosen,
-        limit=time_limit,
-    )
+    store = store_for(chosen)
+    return Reviewer(called(options=options), store, settings=chosen, limit=time_limit)
 
 
 def metrics_text(figures: ReviewMetrics) -> str:

@@ -17,7 +17,13 @@ from leftoff.batch.pool import Pool
 from leftoff.batch.run import Run, index_beside, report_to_builtins
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import reader_options, recorder_option
+from leftoff.cli.params import (
+    extractor_option,
+    reader_options,
+    recorder_option,
+    redactor_option,
+    workers_option,
+)
 from leftoff.cli.poll import Seconds
 from leftoff.errors import StateError, UsageError
 from leftoff.handover.wording import plural
@@ -52,21 +58,12 @@ ENGINES = ("local", "ray")
     help="Content of the column `document`.",
 )
 @click.option("--only", metavar="NAME", multiple=True, help="Run only this built-in extractor.")
-@click.option(
-    "--extractor", "extra", metavar="NAME", multiple=True, help="Also run this plug-in."
-)
-@click.option(
-    "--redactor", "hide", metavar="NAME", multiple=True, help="Also run this plug-in."
-)
+@extractor_option
+@redactor_option
 @click.option("--personal", is_flag=True, help="Also hide personal data.")
 @recorder_option
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
-@click.option(
-    "-w",
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Number of worker processes.  [default: as many as there are processors]",
-)
+@workers_option
 @click.option("--address", metavar="URL", default="", help="Address of a Ray cluster.")
 @click.option(
     "--time-limit",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.text import Text
 from textual import work
@@ -141,7 +141,7 @@ class Browser(App[None]):
         self.query_one("#page").scroll_home(animate=False)
 
 
-def _entry(listed: dict[str, Any]) -> Text:
+def _entry(listed: codec.JsonObject) -> Text:
     """A session in the list: its title, and below it when, by which client and where."""
     title = one_line(listed["title"], 200) or listed["id"]
     when = listed["modified"][:16].replace("T", " ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -95,7 +95,7 @@ def _shown(
 ) -> str:
     """The account as text or JSON; with `lines` the JSON is one line. `reader`: what a second
     reader of the session cost."""
-    value: dict[str, Any] = rendering.plain(
+    value: codec.JsonObject = rendering.plain(
         accounted.account,
         id=accounted.id,
         format=accounted.format,

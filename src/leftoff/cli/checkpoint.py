@@ -14,26 +14,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from leftoff import codec
-from leftoff.budget.tasks import TaskTokenBudget, limit_of
 from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
 from leftoff.cli.params import (
-    chosen_session,
+    RecordingOptions,
+    chosen_id,
     complete,
+    json_lines_option,
     path_of,
-    reader_options,
-    recorder_option,
-    warn_of_reader,
-    warn_of_several,
+    recording_options,
 )
-from leftoff.errors import Damaged, SourceError, StateError, UnknownName, UsageError
+from leftoff.errors import Damaged, SourceError, StateError, UnknownName
 from leftoff.handover.checkpoint import dumps, file_names, injection, roles
 from leftoff.handover.checkpoint.document import from_summary, path_component, validated
 from leftoff.handover.wording import number
 from leftoff.live.checkpoints.dumps import outputs
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import nearest
-from leftoff.live.checkpoints.recorded import checkpoint_source, recorded
+from leftoff.live.checkpoints.recorded import budget_of, checkpoint_source, recorded
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.sources.open import read_whole
@@ -47,9 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from leftoff.handover.checkpoint.document import ContextCheckpoint
-    from leftoff.second_reading import SecondReading
     from leftoff.stores.protocol import Entry
-    from leftoff.summary import ContextSummary
 
 CAPACITIES = ("90", "95", "98")
 
@@ -81,14 +77,7 @@ def checkpoint() -> None:
 )
 @click.option("--project", metavar="NAME", default="", help="Name of the folder in there.")
 @click.option("--git", "repository", metavar="DIR", help="Save the diff of this repository.")
-@click.option(
-    "--session",
-    "which",
-    metavar="N|ID|DATE",
-    help="Which session of a file that holds several: its number from 1, its id or date.",
-)
-@recorder_option
-@reader_options
+@recording_options
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the checkpoint instead of saving it."
 )
@@ -104,9 +93,7 @@ def create(
     markdown: str | None,
     project: str,
     repository: str | None,
-    which: str | None,
-    recorder: str | None,
-    reading: SecondReading | None,
+    recording: RecordingOptions,
     as_json: bool,
 ) -> None:
     """Make a checkpoint of SESSION now and print its id.
@@ -118,12 +105,13 @@ def create(
     chosen = roles.role(role) if role else None
     globs = chosen.files_to_track if chosen else ()
     diff = _diff(repository, globs) if repository is not None else None
-    found = recorded(path, format=recorder, session=chosen_session(which), reader=reading)
+    found = recorded(
+        path, format=recording.recorder, session=recording.session, reader=recording.reading
+    )
     summary, messages = found.summary, found.messages
-    warn_of_several(summary, which)
-    warn_of_reader(summary)
+    recording.warn(summary)
     task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
-    budget = _budget(summary, task_id, provider, limit, settings)
+    budget = budget_of(summary, task_id, settings, provider, limit)
     level: Any = capacity or nearest(budget)
     note = ""
     if budget.percent_used < int(level):
@@ -173,37 +161,12 @@ def create(
 
 
 def _diff(repository: str, globs: Sequence[str]) -> str:
-    """The diff that was asked for.
-
-    Raises:
-        SourceError: git gives none.
-    """
     if not os.path.isdir(repository):  # noqa: PTH112 - a name too long is no folder
         raise SourceError(f"--git {repository}: no such folder")
     diff = git_diff(repository, globs)
     if diff is None:
         raise SourceError(f"--git {repository}: git gives no diff: is it a repository?")
     return diff
-
-
-def _budget(
-    summary: ContextSummary, task_id: str, provider: str, limit: int | None, settings: Any
-) -> Any:
-    """What the recording says of its window, as the budget of a task."""
-    models = summary.session.models
-    name = provider or (models[-1] if models else summary.session.format)
-    limits = dict(settings.token_budget.provider_limits)
-    total = (
-        limit
-        or limit_of(name, limits)
-        or summary.context.usable_window
-        or settings.context_management.budget_total
-    )
-    used = summary.context.occupancy
-    budget = TaskTokenBudget.start(
-        task_id, name, created_at=summary.session.started, total_allocated=total
-    )
-    return budget.used(summary.stats.estimated_tokens if used is None else used)
 
 
 def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) -> None:
@@ -240,7 +203,7 @@ def show(id: str, *, as_json: bool) -> None:
 
 
 @checkpoint.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@json_lines_option
 def list_command(*, as_json: bool) -> None:
     """List the saved checkpoints, newest first.
 
@@ -357,34 +320,21 @@ def _store() -> FileStore:
 
 
 def _load(id: str) -> Any:
-    """The checkpoint of an id, its unambiguous beginning, `latest`, or a file.
-
-    Raises:
-        UnknownName: there is none.
-        UsageError: several begin so.
-        StateError: it is damaged.
-    """
+    """The checkpoint of an id, its unambiguous beginning, `latest`, or a file."""
     path = Path(id)
     if path.suffix in {".json", ".gz"} and os.path.isfile(id):  # noqa: PTH113
         with _hint(path):
             opened = unseal("checkpoint", decompress(read_whole(id), id), id)
         return StoredDocument(opened.document, opened.issues, id)
     store = _store()
-    entries = store.list("checkpoint")
-    names = [e.id for e in entries]
-    found = [n for n in names if n == id] or [n for n in names if n.startswith(id)]
-    if id == "latest":
-        found = names[:1]
-    if len(found) > 1:
-        listing = ", ".join(found[:5])
-        raise UsageError(f"{id!r} could be any of {len(found)} checkpoints: {listing}")
-    saved = None
-    if found:
-        where = next(e.where for e in entries if e.id == found[0])
-        with _hint(Path(where)):
-            saved = store.load("checkpoint", found[0])
+    entries = {entry.id: entry for entry in store.list("checkpoint")}
+    newest = next(iter(entries), id)
+    found = newest if id == "latest" else chosen_id("checkpoint", id, list(entries))
+    where = entries[found].where if found in entries else ""
+    with _hint(Path(where)):
+        saved = store.load("checkpoint", found)
     if saved is None:
-        raise UnknownName("checkpoint", id, names[:20])
+        raise UnknownName("checkpoint", id, list(entries)[:20])
     return saved
 
 

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from leftoff import lazy_re as re
+from leftoff.codec import JsonObject
 
 
 class Offer(click.types.StringParamType):
@@ -68,6 +69,7 @@ def _roles(ctx: click.Context) -> Iterable[str]:
     return sorted(ROLES)
 
 
+# Which documents a command takes the ids of.
 _KINDS = {
     "leftoff ask": "review",
     "leftoff checkpoint inject": "checkpoint",
@@ -76,7 +78,6 @@ _KINDS = {
     "leftoff log show": "resume_log",
     "leftoff resume": "resume_state",
 }
-"""Which documents a command takes the ids of."""
 
 
 def _documents(ctx: click.Context) -> Iterable[str]:
@@ -92,6 +93,7 @@ def _documents(ctx: click.Context) -> Iterable[str]:
 
 
 _FILES = click.Path()
+# What is taken, by the name of an option or by the word for its value.
 _TAKES: dict[str, click.ParamType[Any]] = {
     **dict.fromkeys(("FILE", "FILE|-", "F", "OUT", "PATH", "SUMMARY", "LABELS", "RUN"), _FILES),
     "DIR": click.Path(file_okay=False),
@@ -101,7 +103,6 @@ _TAKES: dict[str, click.ParamType[Any]] = {
     "--redactor": Offer(_plugins("redactor")),
     "--role": Offer(_roles),
 }
-"""What is taken, by the name of an option or by the word for its value."""
 
 
 def offering(command: click.Command, path: str) -> None:
@@ -113,7 +114,7 @@ def offering(command: click.Command, path: str) -> None:
     for param in command.params:
         if isinstance(param.type, click.types.StringParamType):
             param.type = _taken(param, path) or param.type
-    below: dict[str, Any] = getattr(command, "commands", {})
+    below: JsonObject = getattr(command, "commands", {})
     for name, inner in below.items():
         offering(inner, f"{path} {name}")
 

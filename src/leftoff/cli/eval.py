@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
@@ -21,8 +22,8 @@ from leftoff.sources.open import read_whole
 if TYPE_CHECKING:
     from leftoff.second_reading import SecondReading
 
+# A labelled source repository that is not looked at while rules are built; on demand only.
 HELD_OUT = "marot__spotter"
-"""A labelled source repository that is not looked at while rules are built; on demand only."""
 
 
 class RunOptions(Struct, frozen=True):
@@ -40,17 +41,9 @@ class RunOptions(Struct, frozen=True):
     machine: str
     resamples: int = 0
 
-    def noted(self) -> dict[str, str]:
-        """What is noted in the run, as keywords."""
-        return {"date": self.date, "machine": self.machine}
-
-    def measured(self) -> dict[str, Any]:
-        """The same, and how intervals are computed."""
-        return {**self.noted(), "resamples": self.resamples}
-
     def deliver(self, run: Run, blocks: Iterable[Block]) -> None:
         """Prints a run, as JSON or as text, and writes it to the output file."""
-        data = to_json(run)
+        data = to_json(replace(run, date=self.date, machine=self.machine))
         deliver(data.decode() if self.as_json else as_text(blocks), None)
         if self.output:
             deliver(data, self.output)
@@ -127,7 +120,7 @@ def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """
     from leftoff.evaluation.budget import evaluate_budget
 
-    run = evaluate_budget(paths, progress=progress(), **options.measured())
+    run = evaluate_budget(paths, progress=progress(), resamples=options.resamples)
     options.deliver(run, run.blocks())
 
 
@@ -144,7 +137,7 @@ def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """
     from leftoff.evaluation.file_runs import evaluate_files
 
-    run = evaluate_files(paths, progress=progress(), **options.measured())
+    run = evaluate_files(paths, progress=progress(), resamples=options.resamples)
     options.deliver(run, run.blocks())
 
 
@@ -203,7 +196,7 @@ def resume_command(
         misses_of=(HOOK,) if misses else (),
         progress=progress(),
     )
-    run = run_of(report, tuned=tuned, **options.measured())
+    run = run_of(report, tuned=tuned, resamples=options.resamples)
     options.deliver(run, run.blocks())
     if misses:
         deliver(misses_to_lines(report.misses, without=HELD_OUT), misses)
@@ -237,9 +230,7 @@ def truth_command(
     """
     from leftoff.evaluation.truth_runs import evaluate_truth
 
-    run = evaluate_truth(
-        paths, outputs=outputs or "", seed=seed, progress=progress(), **options.noted()
-    )
+    run = evaluate_truth(paths, outputs=outputs or "", seed=seed, progress=progress())
     options.deliver(run, run.blocks(formats=formats, listed=places))
 
 
@@ -291,7 +282,7 @@ def labels_command(
         others=RULES if baselines else {},
         predict=judged_by(reading) if reading is not None else None,
         progress=progress(),
-        **options.measured(),
+        resamples=options.resamples,
     )
     for problem in finished.problems:
         complain(problem)

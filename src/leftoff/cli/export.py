@@ -10,7 +10,13 @@ import msgspec
 
 from leftoff.api import MessageCollector as Messages
 from leftoff.cli.output import deliver
-from leftoff.cli.params import form_option, path_of, recorder_option, session_argument
+from leftoff.cli.params import (
+    form_option,
+    output_option,
+    path_of,
+    recorder_option,
+    session_argument,
+)
 from leftoff.errors import FormatError, UsageError
 from leftoff.rendering.conversation import Conversation, conversation
 from leftoff.rendering.html.conversation import conversation_page
@@ -35,7 +41,7 @@ if TYPE_CHECKING:
     help="Tool calls and thoughts: one line that opens, in full, or left out.",
 )
 @recorder_option
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
+@output_option
 def export(
     session: str, *, form: str, tools: str, recorder: str | None, output: str | None
 ) -> None:

@@ -119,13 +119,11 @@ class _Watch:
             early = isinstance(error, FormatError)  # nothing may have been said in it yet
             if self._first and not early:
                 raise
-            if str(error) != self._said and not (early and self._is_empty()):
+            empty = all(part.mark.offset == 0 for part in self._follower.parts)
+            if str(error) != self._said and not (early and empty):
                 complain(str(error))
             # Part of it may have been read already; the next poll does not report it again.
             self._first, self._due, self._said = False, True, str(error)
             return None
         self._first, self._due, self._said = False, False, ""
         return found
-
-    def _is_empty(self) -> bool:
-        return all(part.mark.offset == 0 for part in self._follower.parts)

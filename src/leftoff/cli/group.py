@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from leftoff.redaction.redactor import SafeText
 
+# Name of each command: where it is, and its line in the help.
 _COMMANDS = {
     "ask": ("leftoff.cli.ask:ask", "Ask Claude Code or Codex, and continue later."),
     "audit": ("leftoff.cli.audit:audit", "What the compactions of a session lost."),
@@ -31,10 +32,7 @@ _COMMANDS = {
         "leftoff.cli.checkpoint:checkpoint",
         "Save where a task stands, for the next agent.",
     ),
-    "completion": (
-        "leftoff.cli.completion:completion",
-        "Completion for bash, zsh or fish.",
-    ),
+    "completion": ("leftoff.cli.completion:completion", "Completion for bash, zsh or fish."),
     "config": ("leftoff.cli.config:config", "Show the settings and where they come from."),
     "convert": ("leftoff.cli.convert:convert", "Convert a session to another format."),
     "eval": ("leftoff.cli.eval:evaluate", "Measure how accurate leftoff is."),
@@ -58,8 +56,8 @@ _COMMANDS = {
     "show": ("leftoff.cli.show:show", "Print messages of a session by number."),
     "verify": ("leftoff.cli.verify:verify", "Check the references of a saved summary."),
 }
-"""Name of each command: where it is, and its line in the help."""
 
+# The sections of the help, with their commands, the most used first.
 _SECTIONS = {
     "A session": ("summarize", "show", "export", "follow", "budget", "verify", "audit"),
     "Many sessions": (
@@ -70,7 +68,6 @@ _SECTIONS = {
         "convert", "redact", "eval", "memory", "config", "plugins", "schema", "completion",
     ),
 }  # fmt: skip
-"""The sections of the help, with their commands, the most used first."""
 
 
 class Commands(click.Group):

@@ -36,10 +36,7 @@ def hook(ctx: click.Context) -> int:
 
 def _settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option(
-        "--client",
-        type=click.Choice(["claude", "codex"]),
-        default="claude",
-        show_default=True,
+        "--client", type=click.Choice(["claude", "codex"]), default="claude", show_default=True
     )(command)
     return click.option(
         "--scope",

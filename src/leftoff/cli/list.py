@@ -29,8 +29,8 @@ from leftoff.sources.session_choice import contained_session
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line
 
+# Sessions that the text form lists by default.
 SHOWN = 30
-"""Sessions that the text form lists by default."""
 
 
 @click.command("list")
@@ -137,9 +137,8 @@ NONE = (
     "a recording elsewhere is named by its path: leftoff summarize FILE"
 )
 
-
+# Columns for a title beside the rest of its line. Chosen by hand; not measured.
 _LEAST_TITLE = 20
-"""Columns for a title beside the rest of its line. Chosen by hand; not measured."""
 
 
 def line(listed: dict[str, str], width: int, home: str) -> str:

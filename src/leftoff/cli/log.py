@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,24 +10,17 @@ from leftoff import codec
 from leftoff.api import summarize
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import (
-    chosen_session,
-    complete,
-    path_of,
-    reader_options,
-    recorder_option,
-    warn_of_reader,
-    warn_of_several,
-)
-from leftoff.errors import UnknownName, UsageError
+from leftoff.cli.params import RecordingOptions, chosen_id, complete, path_of, recording_options
+from leftoff.errors import StateError
 from leftoff.handover.wording import inline, number, plural
 from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.text import sanitize
 
-if TYPE_CHECKING:
-    from leftoff.second_reading import SecondReading
+_budget_option = click.option(
+    "--budget", type=click.IntRange(min=100), help="Maximum number of tokens.  [default: 10000]"
+)
 
 
 @click.group()
@@ -45,28 +37,12 @@ def log() -> None:
 
 @log.command()
 @click.argument("session", default="latest", shell_complete=complete)
-@click.option(
-    "--budget", type=click.IntRange(min=100), help="Maximum number of tokens.  [default: 10000]"
-)
+@_budget_option
 @click.option("--id", "name", metavar="ID", default="", help="Save it under this id.")
 @click.option("--stdout", is_flag=True, help="Print it instead of saving it.")
-@recorder_option
-@click.option(
-    "--session",
-    "which",
-    metavar="N|ID|DATE",
-    help="Which session of a file that holds several: its number from 1, its id or date.",
-)
-@reader_options
+@recording_options
 def create(
-    session: str,
-    *,
-    budget: int | None,
-    name: str,
-    stdout: bool,
-    recorder: str | None,
-    which: str | None,
-    reading: SecondReading | None,
+    session: str, *, budget: int | None, name: str, stdout: bool, recording: RecordingOptions
 ) -> None:
     """Write the log of SESSION (default: the newest of this directory) and print its path.
 
@@ -77,12 +53,11 @@ def create(
     made = _generator(budget)
     summary = summarize(
         path_of(session),
-        format=recorder,
-        session=chosen_session(which),
-        reader=reading,
+        format=recording.recorder,
+        session=recording.session,
+        reader=recording.reading,
     )
-    warn_of_several(summary, which)
-    warn_of_reader(summary)
+    recording.warn(summary)
     written = made.generate_from_summary(summary, session_id=name)
     if stdout:
         deliver(written.to_markdown(made.max_tokens), None)
@@ -95,22 +70,16 @@ def create(
 @log.command()
 @click.argument("name", metavar="[ID]", default="")
 @click.option("--json", "as_json", is_flag=True, help="The JSON instead of the markdown.")
-@click.option(
-    "--budget", type=click.IntRange(min=100), help="Maximum number of tokens.  [default: 10000]"
-)
+@_budget_option
 def show(name: str, *, as_json: bool, budget: int | None) -> int:
     """Print the log of session ID (its beginning is enough), or the newest one.
 
     Example: leftoff log show
     """
     made = _generator(budget)
-    if name:
-        found = made.load_resume_log(_id(name, [entry.id for entry in made.entries()]))
-    else:
-        found = made.get_latest_resume_log()
+    loaded = made.load_resume_log
+    found = loaded(_meant(made, name)) if name else made.get_latest_resume_log()
     if found is None:
-        from leftoff.errors import StateError
-
         raise StateError("there is no resume log yet; make one with `leftoff log create`")
     if as_json:
         deliver(codec.dumps(Redactor().value(found.to_dict()), indent=2).decode(), None)
@@ -149,7 +118,7 @@ def pin(name: str, *, off: bool) -> None:
     Example: leftoff log pin b0b81e65
     """
     made = _generator()
-    made.pin_resume_log(_id(name, [entry.id for entry in made.entries()]), pinned=not off)
+    made.pin_resume_log(_meant(made, name), pinned=not off)
 
 
 @log.command()
@@ -196,13 +165,5 @@ def _generator(budget: int | None = None) -> ResumeLogGenerator:
     return ResumeLogGenerator(load_here({} if budget is None else {path: budget}).settings)
 
 
-def _id(name: str, known: list[str]) -> str:
-    """The id that is meant by its beginning."""
-    if name in known:
-        return name
-    meant = [key for key in known if key.startswith(name)]
-    if len(meant) > 1:
-        raise UsageError(f"{name}: may be {', '.join(meant[:5])}; give more of its characters")
-    if not meant:
-        raise UnknownName("resume log", name, known)
-    return meant[0]
+def _meant(made: ResumeLogGenerator, name: str) -> str:
+    return chosen_id("resume log", name, [entry.id for entry in made.entries()])

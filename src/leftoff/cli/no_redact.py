@@ -29,7 +29,7 @@ class _Open(Redactor):
     def text(self, s: str) -> str:
         return s
 
-    def value(self, v: Any) -> Any:
+    def value(self, v: object) -> Any:
         return v
 
     def file(self, path: str, content: str) -> str:

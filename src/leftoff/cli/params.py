@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from leftoff.cli.group import complain
+from leftoff.errors import UnknownName, UsageError
 from leftoff.sources.discover import LATEST, find_session, session_files
 from leftoff.sources.session_choice import Choice, as_choice
 
@@ -24,19 +26,6 @@ def path_of(session: str) -> str:
     latest = session.partition("@")[0] == LATEST
     cwd = os.getcwd() if latest else ""  # noqa: PTH109 - the logical path, as a string
     return find_session(session, os.environ, cwd)
-
-
-def chosen_session(which: str | None) -> Choice:
-    """The session of a file that `--session N|ID|DATE` means; if nothing is said, the newest
-    in which the agent did something."""
-    return None if which is None else as_choice(which)
-
-
-def warn_of_several(summary: ContextSummary, which: str | None) -> None:
-    """Says on stderr that a file holds several sessions, where none was chosen."""
-    for issue in summary.issues:
-        if issue.code == "several_sessions" and which is None:
-            complain(f"{issue.count} {issue.what} (choose with --session)")
 
 
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
@@ -57,6 +46,7 @@ def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     return [CompletionItem(incomplete, type="file"), *found]
 
 
+# Which recorder wrote the recording. `--format` is the older name.
 recorder_option = click.option(
     "--from",
     "--format",
@@ -64,7 +54,6 @@ recorder_option = click.option(
     metavar="NAME",
     help="Read as this format.  [default: detected from the content]",
 )
-"""Which recorder wrote the recording. `--format` is the older name."""
 
 
 def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,11 +81,78 @@ def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(asked)
 
 
-def warn_of_reader(summary: ContextSummary) -> None:
-    """Says on stderr why a second reader gave nothing."""
-    for issue in summary.issues:
-        if issue.code == "second_reader":
-            complain(issue.what)
+class RecordingOptions(Struct, frozen=True):
+    """Which session a command reads, and how: the options of `recording_options`."""
+
+    which: str | None = None
+    recorder: str | None = None
+    reading: Any = None
+
+    @property
+    def session(self) -> Choice:
+        """The session of a file; if nothing is said, the newest in which the agent worked."""
+        return None if self.which is None else as_choice(self.which)
+
+    def warn(self, summary: ContextSummary) -> None:
+        """Says on stderr that a file holds several sessions, where none was chosen, and why a
+        second reader gave nothing."""
+        for issue in summary.issues:
+            if issue.code == "several_sessions" and self.which is None:
+                complain(f"{issue.count} {issue.what} (choose with --session)")
+        for issue in summary.issues:
+            if issue.code == "second_reader":
+                complain(issue.what)
+
+
+def recording_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command `recording`, a `RecordingOptions`."""
+
+    @wraps(command)
+    def read(*args: Any, **given: Any) -> Any:
+        own = {name: given.pop(name) for name in RecordingOptions.__struct_fields__}
+        return command(*args, recording=RecordingOptions(**own), **given)
+
+    which = click.option(
+        "--session",
+        "which",
+        metavar="N|ID|DATE",
+        help="Which session of a file that holds several: its number from 1, its id or date.",
+    )
+    return which(recorder_option(reader_options(read)))
+
+
+json_lines_option = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object on each line."
+)
+output_option = click.option(
+    "-o", "--output", metavar="FILE", help="Write here instead of to stdout."
+)
+extractor_option = click.option(
+    "--extractor", "extra", metavar="NAME", multiple=True, help="Also run this plug-in."
+)
+redactor_option = click.option(
+    "--redactor", "hide", metavar="NAME", multiple=True, help="Also run this plug-in."
+)
+no_redact_option = click.option(
+    "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
+)
+workers_option = click.option(
+    "-w",
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Number of worker processes.  [default: as many as there are processors]",
+)
+
+
+def chosen_id(kind: str, given: str, known: Sequence[str]) -> str:
+    """The id of a document that is meant by it or its beginning; `UnknownName` or `UsageError`
+    where none or several are."""
+    meant = [given] if given in known else [one for one in known if one.startswith(given)]
+    if len(meant) > 1:
+        raise UsageError(f"{given}: may be {', '.join(meant[:5])}; give more of its characters")
+    if not meant:
+        raise UnknownName(kind, given, known[:20])
+    return meant[0]
 
 
 def form_option(forms: Sequence[str]) -> Callable[..., Any]:

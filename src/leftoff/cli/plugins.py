@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
+from leftoff.cli.params import json_lines_option
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.formats.reader import formats
@@ -19,7 +18,7 @@ from leftoff.stores.protocol import stores
 KINDS = ("format", "extractor", "redactor", "reader", "store")
 
 
-def registries() -> dict[str, Any]:
+def registries() -> codec.JsonObject:
     """Every registry by the kind of thing that it holds."""
     return {
         "format": formats,
@@ -32,7 +31,7 @@ def registries() -> dict[str, Any]:
 
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS), required=False)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
+@json_lines_option
 def plugins(kind: str | None, *, as_json: bool) -> int:
     """List the installed formats, extractors, redactors, readers and stores, and the package of
     each.

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
+# Thirty years: more than any poll lasts, and within what every clock can wait for.
 MAX_SECONDS = 1e9
-"""Thirty years: more than any poll lasts, and within what every clock can wait for."""
 
 
 class Seconds(click.FloatRange):

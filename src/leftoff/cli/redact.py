@@ -13,17 +13,16 @@ import click
 from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.cli.output import written
+from leftoff.cli.params import output_option, redactor_option
 from leftoff.errors import SourceError, UsageError
 from leftoff.redaction.redactor import Redactor, is_secret_path, redactors
 from leftoff.sources.encodings import Utf8Reader, holds_wide_text
 from leftoff.sources.open import lines_of, open_recoded
 from leftoff.text.sanitize import clean
 
+# Characters of text that are looked at together.
 CHUNK = 1 << 20
-"""Characters of text that are looked at together."""
-
 FORMS = ("auto", "text", "json", "jsonl")
-
 _JSON = re.compile(r"\ufeff?\s*[\[{]\s*(?:$|[\"\[{\]}])")
 
 
@@ -31,10 +30,8 @@ _JSON = re.compile(r"\ufeff?\s*[\[{]\s*(?:$|[\"\[{\]}])")
 @click.argument("file")
 @click.option("--as", "form", type=click.Choice(FORMS), default="auto", show_default=True)
 @click.option("--personal", is_flag=True, help="Also e-mail addresses, phone and card numbers.")
-@click.option(
-    "--redactor", "hide", metavar="NAME", multiple=True, help="Also run this plug-in."
-)
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
+@redactor_option
+@output_option
 def redact(
     file: str, *, form: str, personal: bool, hide: tuple[str, ...], output: str | None
 ) -> None:

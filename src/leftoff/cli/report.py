@@ -14,6 +14,7 @@ from leftoff.batch.summarize_many import summarize_all
 from leftoff.cli.filters import chosen_sessions, filtered
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
+from leftoff.cli.params import output_option, workers_option
 from leftoff.errors import UsageError
 from leftoff.incremental.accounts import account_of_reading
 from leftoff.rendering.html.report import ReportRow, report_row
@@ -56,14 +57,9 @@ def page_of(
 
 @click.command()
 @click.argument("paths", metavar="[PATHS]...", nargs=-1, type=click.Path())
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
+@output_option
 @filtered
-@click.option(
-    "-w",
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Number of worker processes.  [default: as many as there are processors]",
-)
+@workers_option
 def report(
     paths: tuple[str, ...],
     *,

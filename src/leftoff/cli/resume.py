@@ -8,32 +8,23 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from leftoff import codec
 from leftoff.cli.output import deliver
-from leftoff.cli.params import (
-    chosen_session,
-    path_of,
-    reader_options,
-    warn_of_reader,
-    warn_of_several,
-)
+from leftoff.cli.params import RecordingOptions, path_of, reader_options
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.compatibility import assess
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.message import resume_message
-from leftoff.handover.resume_state.templates import (
-    ADDED_TEXTS,
-    COMMAND_TEXTS,
-    format_elapsed,
-)
+from leftoff.handover.resume_state.templates import ADDED_TEXTS, COMMAND_TEXTS, format_elapsed
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.live.resume_states.transcripts import of_transcript
 from leftoff.model import parse_time
@@ -115,25 +106,29 @@ def resume(
         return _list(manager)
     if clean:
         return _clean(manager, dry_run=dry_run)
+    options = RecordingOptions(which=which, reading=reading)
+    resumed = partial(
+        _resume, manager, file=file, command=command, force=force, quiet=prompt_only
+    )
     if recording is not None:
-        return _save(manager, recording, file, which, reading)
+        state = _made(recording, file, options)
+        _note(f"saved {manager.save(state)}")
+        _say(state.workflow_id)
+        return 0
     if checkpoint is not None:
-        return _from_file(
-            manager, Path(checkpoint), file, command, force=force, quiet=prompt_only
-        )
+        return _from_file(Path(checkpoint), resumed, command, quiet=prompt_only)
     if not workflow:
         return _refuse("no_argument")
     found = _find(manager, workflow)
     if found is None:
-        made = _of_recording(manager, workflow, file, which, reading)
+        made = _of_recording(manager, workflow, file, options)
         if made is None:
             return _refuse("no_state", workflow=workflow)
-        return _resume(manager, made, workflow, file, command, force=force, quiet=prompt_only)
+        return resumed(made, workflow)
     _fault(found.issues, quiet=prompt_only)
-    content = file or _existing(workflow)
-    return _resume(
-        manager, found.state, workflow, content, command, force=force, quiet=prompt_only
-    )
+    if not file and os.path.isfile(workflow):  # noqa: PTH113 - a name may be too long for one
+        return resumed(found.state, workflow, file=workflow)
+    return resumed(found.state, workflow)
 
 
 def _fault(issues: Iterable[Issue], *, quiet: bool) -> None:
@@ -165,24 +160,23 @@ def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
 
 
 def _of_recording(
-    manager: FileResumeStateManager,
-    name: str,
-    file: str | None,
-    which: str | None,
-    reading: SecondReading | None,
+    manager: FileResumeStateManager, name: str, file: str | None, options: RecordingOptions
 ) -> ResumeState | None:
     """The resume state made, and saved, of a recording of that name; None if there is none."""
     try:
-        path = path_of(name)
-        state, summary = of_transcript(
-            path, session=chosen_session(which), workflow=file, reader=reading
-        )
+        path, state = path_of(name), _made(name, file, options)
     except (FormatError, SourceError):
         return None
-    warn_of_several(summary, which)
-    warn_of_reader(summary)
     _note(f"{path}: a recording; a resume state is made of it, as by --save")
     _note(f"saved {manager.save(state)}")
+    return state
+
+
+def _made(name: str, file: str | None, options: RecordingOptions) -> ResumeState:
+    state, summary = of_transcript(
+        path_of(name), session=options.session, workflow=file, reader=options.reading
+    )
+    options.warn(summary)
     return state
 
 
@@ -190,46 +184,37 @@ def _absolute(path: str) -> str:
     return str(Path(path).absolute().resolve()) if path else ""
 
 
-def _existing(workflow: str) -> str | None:
-    return workflow if os.path.isfile(workflow) else None  # noqa: PTH113
-
-
 def _resume(
     manager: FileResumeStateManager,
     state: ResumeState,
     name: str,
+    *,
     file: str | None,
     command: str | None,
-    *,
     force: bool,
     quiet: bool,
 ) -> int:
-    verdict = assess(
-        state, inspect_workspace(state, workflow=file), limits=manager.limits, force=force
-    )
+    workspace = inspect_workspace(state, workflow=file)
+    verdict = assess(state, workspace, limits=manager.limits, force=force)
     if not verdict.can_resume:
         _refused(verdict)
         return 1
     if not quiet:
         _notices(state, name, verdict)
-    strategy: Any = "partial_resume" if verdict.missing_tools else "continue"
+    missing = verdict.missing_tools
     message = resume_message(
         state,
-        strategy=strategy,
+        strategy="partial_resume" if missing else "continue",
         changed=verdict.warnings,
-        missing_tools=verdict.missing_tools,
+        missing_tools=missing,
     )
     return _deliver(message, command)
 
 
 def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
-    """What is resumed, and what has changed: on stderr."""
     _note(COMMAND_TEXTS["resuming"].format(workflow=name))
-    _note(
-        COMMAND_TEXTS["duration"].format(
-            duration=format_elapsed(state.start_time, state.last_activity)
-        )
-    )
+    elapsed = format_elapsed(state.start_time, state.last_activity)
+    _note(COMMAND_TEXTS["duration"].format(duration=elapsed))
     done = sum(tool.success for tool in state.completed_tools)
     done += state.dropped.get("completed_tools", 0)
     _note(COMMAND_TEXTS["tools"].format(count=done))
@@ -266,11 +251,8 @@ def _deliver(message: str, command: str | None) -> int:
     if not words:
         raise UsageError("--exec: names no command")
     try:
-        done = subprocess.run(  # noqa: S603 - the user's own command, without a shell
-            words,
-            input=message.encode("utf-8", "replace"),
-            check=False,
-        )
+        data = message.encode("utf-8", "replace")
+        done = subprocess.run(words, input=data, check=False)  # noqa: S603 - without a shell
     except (OSError, ValueError) as error:
         raise UsageError(f"--exec {command}: cannot be run ({error})") from error
     # A command that a signal ended has the code that shells give it.
@@ -279,10 +261,7 @@ def _deliver(message: str, command: str | None) -> int:
 
 def _list(manager: FileResumeStateManager) -> int:
     listed = manager.list_available_workflows()
-    if not listed:
-        _say(COMMAND_TEXTS["none"])
-        return 0
-    _say(COMMAND_TEXTS["available"])
+    _say(COMMAND_TEXTS["available" if listed else "none"])
     now = time.time()
     for one in listed:
         if one.problem:
@@ -307,34 +286,8 @@ def _clean(manager: FileResumeStateManager, *, dry_run: bool) -> int:
     return 0
 
 
-def _save(
-    manager: FileResumeStateManager,
-    recording: str,
-    file: str | None,
-    which: str | None,
-    reading: SecondReading | None,
-) -> int:
-    """Makes a resume state of a recorded session; prints its id."""
-    path = path_of(recording)
-    state, summary = of_transcript(
-        path, session=chosen_session(which), workflow=file, reader=reading
-    )
-    warn_of_several(summary, which)
-    warn_of_reader(summary)
-    where = manager.save(state)
-    _note(f"saved {where}")
-    _say(state.workflow_id)
-    return 0
-
-
 def _from_file(
-    manager: FileResumeStateManager,
-    path: Path,
-    file: str | None,
-    command: str | None,
-    *,
-    force: bool,
-    quiet: bool,
+    path: Path, resumed: Callable[..., int], command: str | None, *, quiet: bool
 ) -> int:
     """Resumes from a file that is named: a resume state, or a checkpoint of a task."""
     try:
@@ -350,7 +303,7 @@ def _from_file(
         state = ResumeState.from_dict(opened.document)
     except StateError as error:
         raise StateError(f"{path}: {error}") from error
-    return _resume(manager, state, str(path), file, command, force=force, quiet=quiet)
+    return resumed(state, str(path))
 
 
 def _refuse(word: str, **values: str) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from leftoff import codec
@@ -23,62 +21,34 @@ def schema(document: str) -> None:
 
     Example: leftoff schema summary
     """
-    made = {"summary": _summary, "session": _session, "resume-state": _resume_state}[document]()
+    made: codec.JsonObject = resume_state.schema()
+    if document == "summary":
+        made = {"title": SCHEMA, **numbered_schema(codec.schema(ContextSummary))}
+    elif document == "session":
+        made = _session()
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     deliver(codec.dumps({**draft, **made}, indent=2).decode(), None)
 
 
-def _summary() -> dict[str, Any]:
-    return {"title": SCHEMA, **numbered_schema(codec.schema(ContextSummary))}
+def _object(properties: codec.JsonObject, *required: str) -> codec.JsonObject:
+    return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def _resume_state() -> dict[str, Any]:
-    return resume_state.schema()
-
-
-def _session() -> dict[str, Any]:
+def _session() -> codec.JsonObject:
     made = codec.schema(native.Line)
     fields = made["$defs"]["Line"]["properties"]
     fields["role"]["enum"] = [*sorted(native.ROLES), None]
     text = {"type": "string"}
-    parts: dict[str, dict[str, Any]] = {
-        "text": text,
-        "reasoning": text,
-        "media": text,
-        "call": {
-            "type": "object",
-            "properties": {"id": text, "name": text, "input": {}},
-            "required": ["name"],
-        },
-        "result": {
-            "type": "object",
-            "properties": {
-                "call_id": text,
-                "text": text,
-                "status": text,
-                "exit_code": {"type": "integer"},
-            },
-            "required": ["call_id"],
-        },
+    result = {**dict.fromkeys(("call_id", "text", "status"), text)}
+    parts = {
+        **dict.fromkeys(("text", "reasoning", "media"), text),
+        "call": _object({"id": text, "name": text, "input": {}}, "name"),
+        "result": _object({**result, "exit_code": {"type": "integer"}}, "call_id"),
     }
-    fields["parts"] = {
-        "default": None,
-        "anyOf": [
-            {"type": "null"},
-            {
-                "type": "array",
-                "items": {
-                    "oneOf": [
-                        {
-                            "type": "object",
-                            "properties": {name: given},
-                            "required": [name],
-                            "additionalProperties": False,
-                        }
-                        for name, given in parts.items()
-                    ]
-                },
-            },
-        ],
-    }
+    one_of = [
+        {**_object({name: given}, name), "additionalProperties": False}
+        for name, given in parts.items()
+    ]
+    kinds = [{"type": "null"}, {"type": "array", "items": {"oneOf": one_of}}]
+    fields["parts"] = {"default": None, "anyOf": kinds}
     return {"title": f"leftoff.{native.SCHEMA}", **made}

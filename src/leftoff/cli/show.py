@@ -12,7 +12,7 @@ from leftoff.api import default_session, gather, read
 from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of
 from leftoff.cli.output import coloured, deliver
-from leftoff.cli.params import complete, path_of
+from leftoff.cli.params import complete, no_redact_option, path_of
 from leftoff.errors import UsageError
 from leftoff.model import Message
 from leftoff.rendering.messages import between, message_text
@@ -26,9 +26,7 @@ _RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$
 @click.argument("place", metavar="SESSION[@N][#FIRST[-LAST]]", shell_complete=complete)
 @click.option("--alone", is_flag=True, help="Number the messages of this file only.")
 @click.option("--full", is_flag=True, help="Do not shorten long tool results.")
-@click.option(
-    "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
-)
+@no_redact_option
 def show(place: str, *, alone: bool, full: bool, bare: bool) -> None:
     """Print messages of a session by their numbers in summaries.
 

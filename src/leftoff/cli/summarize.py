@@ -14,14 +14,15 @@ from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of
 from leftoff.cli.output import coloured, columns, deliver
 from leftoff.cli.params import (
-    chosen_session,
+    RecordingOptions,
+    extractor_option,
     form_option,
+    no_redact_option,
+    output_option,
     path_of,
-    reader_options,
-    recorder_option,
+    recording_options,
+    redactor_option,
     session_argument,
-    warn_of_reader,
-    warn_of_several,
 )
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
@@ -31,7 +32,6 @@ from leftoff.rendering.render_summary import render
 if TYPE_CHECKING:
     from leftoff.api import SessionReading
     from leftoff.redaction.redactor import Redactor
-    from leftoff.second_reading import SecondReading
     from leftoff.summary import ContextSummary
 
 FORMS = ("text", "markdown", "json", "prompt", "log", "html")
@@ -47,25 +47,13 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
     default="leftoff",
     help="Shape of the JSON; seed001 is a compact one with fixed fields.",
 )
-@click.option(
-    "--session",
-    "which",
-    metavar="N|ID|DATE",
-    help="Which session of a file that holds several: its number from 1, its id or date.",
-)
 @click.option("--agent", metavar="ID", default="", help="Summarize this subagent instead.")
 @click.option(
-    "--alone",
-    is_flag=True,
-    help="Only this file, without the recordings that it continues.",
+    "--alone", is_flag=True, help="Only this file, without the recordings that it continues."
 )
-@recorder_option
-@click.option(
-    "--extractor", "extra", metavar="NAME", multiple=True, help="Also run this plug-in."
-)
-@click.option(
-    "--redactor", "hide", metavar="NAME", multiple=True, help="Also run this plug-in."
-)
+@recording_options
+@extractor_option
+@redactor_option
 @click.option(
     "--budget", type=click.IntRange(min=1), help="Maximum number of tokens of a prompt or log."
 )
@@ -85,22 +73,18 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
     is_flag=True,
     help="Show why each item was reported and what was just below the threshold.",
 )
-@click.option(
-    "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
-)
-@reader_options
+@no_redact_option
 @click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious errors.")
-@click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
+@output_option
 def summarize(
     sessions: tuple[str, ...],
     form: str,
     *,
-    which: str | None,
     agent: str,
     alone: bool,
     as_json: bool,
     shape: str,
-    recorder: str | None,
+    recording: RecordingOptions,
     extra: tuple[str, ...],
     hide: tuple[str, ...],
     budget: int | None,
@@ -108,7 +92,6 @@ def summarize(
     everything: bool,
     explain: bool,
     bare: bool,
-    reading: SecondReading | None,
     strict: bool,
     output: str | None,
 ) -> int:
@@ -123,19 +106,19 @@ def summarize(
     Exit 1: nothing fits into --budget. Exit 2 with --strict: issues of severity error, for
     example when a recorder has changed its format.
     """
-    if explain:
-        _explainable(form, shape, since)
+    if explain and (form not in {"text", "json"} or shape != "leftoff" or since is not None):
+        raise UsageError("--explain gives text or, with --json, an object of its own")
     line, message = (None, None) if since == "last" else _place(since)
     gate = gate_of(bare=bare, output=output, extra=[redactors.get(name) for name in hide])
     for name in extra:
         extractors.get(name)  # said before the recording is read
-    chosen = chosen_session(which)
     paths = [path_of(session) for session in sessions]
     # What is new is counted in lines or messages of one file.
-    gathered = api.gather(paths, recorder, extra, chosen, alone=alone or since is not None)
-    summary = gathered.summary(agent, reading)
-    warn_of_several(summary, which)
-    warn_of_reader(summary)
+    gathered = api.gather(
+        paths, recording.recorder, extra, recording.session, alone=alone or since is not None
+    )
+    summary = gathered.summary(agent, recording.reading)
+    recording.warn(summary)
     if explain:
         deliver(_explained(gathered, agent, gate, as_json=as_json or form == "json"), output)
         return 0
@@ -160,7 +143,7 @@ def summarize(
         plain = output is not None
         from leftoff.sources.place import place_of
 
-        path = f"{paths[0]}@{which}" if which else paths[0]
+        path = f"{paths[0]}@{recording.which}" if recording.which else paths[0]
         text = render(
             summary,
             form,
@@ -181,18 +164,7 @@ def summarize(
     return 2 if faults else 0
 
 
-def _explainable(form: str, shape: str, since: str | None) -> None:
-    """Whether an explanation of that kind can be given.
-
-    Raises:
-        UsageError: it cannot.
-    """
-    if form not in {"text", "json"} or shape != "leftoff" or since is not None:
-        raise UsageError("--explain gives text or, with --json, an object of its own")
-
-
 def _explained(gathered: SessionReading, agent: str, gate: Redactor, *, as_json: bool) -> str:
-    """Why the summary says what it says."""
     from leftoff.analysis.assemble import view_of
     from leftoff.analysis.decisions.explain import explain
     from leftoff.rendering import explanation
@@ -213,8 +185,7 @@ def _since_last(summary: ContextSummary) -> ContextSummary:
     before = exchange_position(path, summary)
     if before is None:
         return summary
-    by_line = any(request.ref.line is not None for request in summary.user_requests)
-    if by_line:
+    if any(request.ref.line is not None for request in summary.user_requests):
         return changes_since.since(summary, line=before.line)
     return changes_since.since(summary, message=before.messages)
 

@@ -14,6 +14,7 @@ from leftoff.summary import STAGES
 # Seed 001's patterns as written there, read as JavaScript reads them: words are ASCII, and
 # `match` finds the first one in a message.
 
+# Pattern, type and confidence of seed 001's decisions.
 DECISION_PATTERNS: tuple[tuple[str, str, float], ...] = (
     (r"\bI will\s+(.{10,100})", "implementation", 0.9),
     (r"\bdecided to\s+(.{10,100})", "implementation", 0.95),
@@ -28,8 +29,8 @@ DECISION_PATTERNS: tuple[tuple[str, str, float], ...] = (
     (r"\bfixing\s+(.{10,80})", "fix", 0.75),
     (r"\bthe bug\s+(.{10,80})", "fix", 0.7),
 )
-"""Pattern, type and confidence of seed 001's decisions."""
 
+# Seed 001's stage markers; the second one names a finished stage.
 STAGE_PATTERNS: tuple[str, ...] = (
     r"(?:current\s+)?stage:\s*(\w+)",
     (
@@ -38,15 +39,14 @@ STAGE_PATTERNS: tuple[str, ...] = (
     ),
     r"\bmoving\s+to\s+(\w+)\s+stage",
 )
-"""Seed 001's stage markers; the second one names a finished stage."""
 
+# Seed 001's milestones, each with the kind that the labels call it.
 MILESTONE_PATTERNS: tuple[tuple[str, str], ...] = (
     (r"tests?\s+(?:all\s+)?pass(?:ing|ed)?", "tests_pass"),
     (r"build\s+(?:succeeded|successful)", "build_passes"),
     (r"code\s+review\s+(?:approved|passed)", "review_passed"),
     (r"deployed\s+to\s+(\w+)", "deployed"),
 )
-"""Seed 001's milestones, each with the kind that the labels call it."""
 
 _FLAGS = re.IGNORECASE | re.ASCII
 _DECISIONS = [
@@ -54,9 +54,8 @@ _DECISIONS = [
 ]
 _STAGES = [re.compile(p, _FLAGS) for p in STAGE_PATTERNS]
 _MILESTONES = [(re.compile(p, _FLAGS), kind) for p, kind in MILESTONE_PATTERNS]
-
+# The most frequent stage among the labelled turns.
 MOST_COMMON_STAGE = "implementation"
-"""The most frequent stage among the labelled turns."""
 
 
 def seed001(session: LabelledSession) -> Predictions:
@@ -65,12 +64,10 @@ def seed001(session: LabelledSession) -> Predictions:
     milestones: list[Prediction] = []
     for place, text in sorted(session.agent_places.items()):
         for pattern, kind, confidence in _DECISIONS:
-            found = pattern.search(text)
-            if found:
+            if found := pattern.search(text):
                 decisions.append(Prediction(place, found[0], kind, confidence))
         for pattern, kind in _MILESTONES:
-            found = pattern.search(text)
-            if found:
+            if found := pattern.search(text):
                 milestones.append(Prediction(place, found[0], kind))
     timeline: list[tuple[int, str]] = []
     stage_now: list[tuple[int, str]] = []
@@ -108,7 +105,7 @@ def everything(session: LabelledSession) -> Predictions:
     )
 
 
+# The baselines by name. One that is trained is measured by `benchmarks.accuracy.labels`.
 RULES: Mapping[str, Callable[[LabelledSession], Predictions]] = MappingProxyType(
     {"plain patterns": seed001, "every message, one stage": everything}
 )
-"""The baselines by name. One that is trained is measured by `benchmarks.accuracy.labels`."""

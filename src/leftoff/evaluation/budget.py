@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from leftoff import api
 from leftoff._version import __version__
 from leftoff.budget.forecast import MIN_CALLS, forecast
-from leftoff.budget.usage import Filling, context, curve, spend, total
-from leftoff.errors import InputError, UsageError
+from leftoff.budget.usage import context, curve, spend, total
+from leftoff.errors import UsageError
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap, quantile
 from leftoff.evaluation.labels import fingerprint
-from leftoff.evaluation.recordings import reason, recording_paths
+from leftoff.evaluation.recordings import readings
 from leftoff.evaluation.report import (
     MAX_LISTED,
     Block,
@@ -34,41 +34,29 @@ from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.session_view import SessionView
 from leftoff.sources.open import STDIN, session_paths
 
+# The forecast is made after these shares of the calls before a compaction. Chosen by hand.
 FORECAST_SHARES = (0.5, 0.75)
-"""The forecast is made after these shares of the calls before a compaction. Chosen by hand."""
 
 
 class ForecastError(Struct, frozen=True):
-    """Relative forecast errors for one series of calls that ended in a compaction.
+    """Relative forecast errors for one series of calls that ended in a compaction."""
 
-    Attributes:
-        share: share of the calls after which the forecast was made.
-        calls_left: |predicted - real calls left| / real calls left.
-        end: |predicted - real call of the compaction| / real call of the compaction.
-        tokens_left: |predicted - real tokens left| / what the window held at the compaction.
-    """
-
-    share: float
-    calls_left: float
-    end: float
+    share: float  # share of the calls after which the forecast was made
+    calls_left: float  # |predicted - real calls left| / real calls left
+    end: float  # |predicted - real call of the compaction| / real call of the compaction
+    # |predicted - real tokens left| / what the window held at the compaction.
     tokens_left: float
 
 
 class RecordingMeasure(Struct, frozen=True):
-    """The measurements of one recording.
-
-    Attributes:
-        digest: 16 hex digits of the hash of its decompressed bytes.
-        spent: tokens over distinct API calls; `naive` adds the usage of every record.
-        occupancy: relative errors of our figure against the recorder's own.
-    """
+    """The measurements of one recording."""
 
     name: str
     format: str
-    digest: str
-    spent: int
+    digest: str  # 16 hex digits of the hash of its decompressed bytes
+    spent: int  # tokens over distinct API calls; `naive` adds the usage of every record
     naive: int
-    occupancy: tuple[float, ...]
+    occupancy: tuple[float, ...]  # relative errors of our figure against the recorder's own
     forecasts: tuple[ForecastError, ...]
 
 
@@ -77,31 +65,20 @@ def evaluate_budget(
     *,
     progress: Callable[[str], None] | None = None,
     resamples: int = RESAMPLES,
-    date: str = "",
-    machine: str = "",
 ) -> BudgetRun:
-    """Measures recordings and all recordings in directories.
-
-    Calls that another recording repeats (a resumed session contains the records of its
-    predecessor) count once.
+    """Measures recordings and all recordings in directories. Calls that another recording
+    repeats (a resumed session holds its predecessor's records) count once.
 
     Raises:
         UsageError: none of the recordings could be read.
     """
-    found: list[RecordingMeasure] = []
     left_out: list[str] = []
     seen: set[tuple[int, ...]] = set()
-    for path in recording_paths(paths):
-        if progress is not None:
-            progress(Path(path).name)
-        try:
-            found.append(measure(path, seen))
-        except InputError as error:
-            left_out.append(reason(error, path))
+    measured = readings(paths, lambda path: measure(path, seen), left_out, progress)
+    found = [one for _, one in measured]
     if not found:
         raise UsageError("none of these could be read as a recording")
-    run = run_of(found, resamples=resamples)
-    return replace(run, date=date, machine=machine, left_out=tuple(left_out))
+    return replace(run_of(found, resamples=resamples), left_out=tuple(left_out))
 
 
 def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
@@ -125,7 +102,8 @@ def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
             for session in reading.sessions
             for usage in spend(SessionView(session[""])).values()
         ).total,
-        naive=_naive(main),
+        # The naive sum: every record of the main thread that has a usage.
+        naive=sum(m.usage.total for m in api.read(main) if m.usage and not m.agent),
         occupancy=tuple(
             abs(c.occupancy - c.recorded) / c.recorded
             for c in view.all(Compacted)
@@ -135,32 +113,22 @@ def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
     )
 
 
-def _naive(path: str) -> int:
-    """The sum over every record of the main thread that has a usage."""
-    return sum(m.usage.total for m in api.read(path) if m.usage is not None and not m.agent)
-
-
 def calls_before_compactions(view: SessionView) -> list[tuple[list[int], int]]:
     """For each automatic compaction: the tokens at each call before it, and its occupancy."""
     found: list[tuple[list[int], int]] = []
     points = curve(view)
     ends = view.all(Compacted)
     start = 0
-    for number, end in enumerate(ends):
-        stop = _next_emptied(points, start, last=number == len(ends) - 1)
+    for end in ends:
+        # Up to the next call whose window had been emptied.
+        after = range(start + 1 if start else start, len(points))
+        stop = next((i for i in after if points[i].emptied), len(points))
         counts = [p.tokens for p in points[start:stop]]
         size = end.recorded or end.occupancy
         if end.trigger != "manual" and end.occupancy and size and len(counts) >= 2 * MIN_CALLS:
             found.append((counts, size))
         start = stop
     return found
-
-
-def _next_emptied(points: Sequence[Filling], start: int, *, last: bool) -> int:
-    for i in range(start + 1 if start else start, len(points)):
-        if points[i].emptied:
-            return i
-    return len(points)
 
 
 def _forecasts(

@@ -10,10 +10,9 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from leftoff import api
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
-from leftoff.errors import InputError, UsageError
+from leftoff.errors import UsageError
 from leftoff.evaluation.file_scores import (
     FileCounts,
     absolute_path,
@@ -33,44 +32,40 @@ from leftoff.evaluation.file_truth import (
 )
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap
 from leftoff.evaluation.matching import total
-from leftoff.evaluation.recordings import reason, recording_paths, sessions_of
+from leftoff.evaluation.recordings import opened, readings
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, bounds, rounded
 from leftoff.model import Message
 from leftoff.sources.open import open_lines
-from leftoff.summary import ContextSummary, FileModification
+from leftoff.summary import ContextSummary
 
+# Output of ``git commit``: branch and abbreviated hash of the new commit.
 _COMMIT_OUTPUT = re.compile(r"\[[^\]\n]{1,120}? ([0-9a-f]{7,40})\] ")
-"""Output of ``git commit``: branch and abbreviated hash of the new commit."""
 
 
 class CommittedFiles(Struct, frozen=True):
-    """How many of the committed files of one session our summary names.
-
-    Attributes:
-        own, own_found: files of the commits whose creation the recording shows.
-        span, span_found: files of all commits dated within the recording that name the
-            session, also those that another session or a person made meanwhile.
-        commits: number of commits of its own.
-        changed, changed_uncommitted: files that our summary calls changed, and those of them
-            that no commit of the sidecar contains.
-        uncommitted_shown: of the latter, those whose change the recording itself shows: a
-            file tool that succeeded, or a certain effect of a command.
-    """
+    """How many of the committed files of one session our summary names."""
 
     name: str
     half: str
+    # own, own_found: files of the commits whose creation the recording shows.
     own: int
     own_found: int
+    # span, span_found: files of all commits dated within the recording that name the session,
+    # also those that another session or a person made meanwhile.
     span: int
     span_found: int
-    commits: int
+    commits: int  # number of commits of its own
+    # changed, changed_uncommitted: files that our summary calls changed, and those of them that
+    # no commit of the sidecar contains.
     changed: int
     changed_uncommitted: int
+    # Of the latter, those whose change the recording itself shows: a file tool that succeeded,
+    # or a certain effect of a command.
     uncommitted_shown: int
 
 
+# The numbers of one figure by name, an interval as its two bounds.
 Row: TypeAlias = dict[str, int | float | tuple[float, float] | None]
-"""The numbers of one figure by name, an interval as its two bounds."""
 
 
 class FileRun(Run, frozen=True, kw_only=True, tag="leftoff.files/1"):
@@ -134,16 +129,9 @@ def evaluate_files(
     *,
     progress: Callable[[str], None] | None = None,
     resamples: int = RESAMPLES,
-    date: str = "",
-    machine: str = "",
 ) -> FileRun:
-    """File tracking measured against final patches and against commits.
-
-    Args:
-        paths: recordings or directories of them; sidecars are found beside them.
-        progress: called with the name of each recording.
-        resamples: of the bootstrap.
-        date, machine: to note in the run.
+    """File tracking measured against final patches and commits, in sidecars beside the
+    recordings.
 
     Raises:
         UsageError: there is no recording that can be read.
@@ -154,16 +142,9 @@ def evaluate_files(
     left_out: list[str] = []
     rules = ""
     modified = commands = recordings = 0
-    for path in recording_paths(paths):
+    for path, (reading, said) in readings(paths, opened, left_out, progress):
         name = Path(path).name
-        if progress is not None:
-            progress(name)
-        try:
-            reading = api.open_pass(path)
-            sessions = [[m for m in said if not m.agent] for said in sessions_of(path)]
-        except InputError as error:
-            left_out.append(reason(error, path))
-            continue
+        sessions = [[m for m in messages if not m.agent] for messages in said]
         recordings += 1
         for messages in sessions:
             matched, count = commands_by_seed001(messages)
@@ -184,8 +165,6 @@ def evaluate_files(
         shown["commands that the plain rule calls modified"] = round(modified / commands, 4)
     return FileRun(
         leftoff=__version__,
-        date=date,
-        machine=machine,
         figures=shown,
         rules=rules,
         patches=tuple(patches),
@@ -235,8 +214,8 @@ def _against_patches(
     return ours, seeds
 
 
+# Formats whose recordings may hold the final patch.
 _WITH_PATCHES = ("swe_agent", "openhands", "openai_rows", "chat")
-"""Formats whose recordings may hold the final patch."""
 
 
 def _against_commits(
@@ -267,12 +246,8 @@ def _against_commits(
         commits=len(own),
         changed=len(predicted),
         changed_uncommitted=len(extra),
-        uncommitted_shown=sum(_is_shown(f) for f in extra),
+        uncommitted_shown=sum(f.certainty == "sure" for f in extra),
     )
-
-
-def _is_shown(file: FileModification) -> bool:
-    return file.certainty == "sure"
 
 
 def _commits_shown(path: str) -> set[str]:

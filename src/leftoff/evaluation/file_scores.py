@@ -13,15 +13,11 @@ from leftoff.model import Message, ToolCall
 
 
 class FileCounts(Counts, frozen=True, kw_only=True):
-    """Right, wrong and missed (path, action) pairs of one session.
-
-    Attributes:
-        paths: number of pairs with the right path and any action.
-    """
+    """Right, wrong and missed (path, action) pairs of one session."""
 
     name: str
     session: int
-    paths: int
+    paths: int  # number of pairs with the right path and any action
     half: str = ""
     left_out: int = 0
 
@@ -92,11 +88,8 @@ _CHANGES = frozenset({"edit", "patch", "notebook", "delete", "move"})
 
 
 def seed001_files(messages: Iterable[Message]) -> dict[str, str]:
-    """Last action by path. A shell command that holds ``rm`` deletes, any other modifies.
-
-    The seed defines no path for a shell command; here every word of the command that can be a
-    path counts. As in the seed, the results of commands are ignored.
-    """
+    """Last action by path. A shell command that holds ``rm`` deletes, any other modifies, every
+    word that can be a path: the seed defines none. As there, results are ignored."""
     found: dict[str, str] = {}
     seen: set[str] = set()
     for message, call in _calls(messages):

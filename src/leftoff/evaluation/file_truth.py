@@ -15,34 +15,27 @@ from leftoff import codec
 from leftoff.errors import SourceError
 from leftoff.sources.open import open_lines
 
+# Suffix of a file of commits, after the name of its recording (without ``.gz``).
 SIDECAR = ".groundtruth.json"
-"""Suffix of a file of commits, after the name of its recording (without ``.gz``)."""
 
+# Output of builds and test runs: most projects ignore it, and no tool call names it.
 _GENERATED = re.compile(
     r"(?:^|/)(?:build|_build|dist|__pycache__|node_modules|\.pytest_cache|[^/]+\.egg-info)/"
     r"|\.(?:pyc|pyo|so|o|class)$"
 )
-"""Output of builds and test runs: most projects ignore it, and no tool call names it."""
 
+# Files in a final diff that the task's environment changed before the agent began, by a word in
+# the recording's name. This is known about the data sets; no recording states it.
 _SET_UP: dict[str, tuple[str, ...]] = {"sphinx": ("setup.py", "tox.ini")}
-"""Files in a final diff that the task's environment changed before the agent began, by a word
-in the recording's name. This is known about the data sets; no recording states it."""
-
 _FILE_HEADER = re.compile(r"^diff --git ", re.MULTILINE)
 _IS_BINARY = re.compile(r"^(?:Binary files .* differ|GIT binary patch)$", re.MULTILINE)
 _STATUS = {"A": "created", "M": "modified", "D": "deleted", "T": "modified"}
 
 
 class Commit(Struct, frozen=True):
-    """A commit that a sidecar names.
-
-    Attributes:
-        sha: the full hash.
-        when: the date in seconds since the epoch.
-        files: action by path; a renamed file counts under both names.
-        sessions: number of checkpoint trailers in its message; more than 1 if it also covers
-            other sessions.
-    """
+    """A commit that a sidecar names: full hash, date in seconds since the epoch, action by path
+    (a renamed file counts under both names), and the number of checkpoint trailers in its
+    message; more than 1 if it also covers other sessions."""
 
     sha: str
     when: float
@@ -58,11 +51,9 @@ def is_excluded(path: str, name: str = "") -> bool:
 
 
 def patch_files(patch: str, name: str = "") -> tuple[dict[str, str], int]:
-    """Action by path of a final patch, and the number of its excluded files.
-
-    Binary files, generated files and the set-up of a data set's tasks are excluded. A renamed
-    file counts as deleted under the old name and created under the new one.
-    """
+    """Action by path of a final patch, and the number of its excluded files: binary and
+    generated ones, and the set-up of a data set's tasks. A renamed file is deleted and
+    created."""
     files: dict[str, str] = {}
     left_out = 0
     for part in _FILE_HEADER.split(patch.replace("\r\n", "\n"))[1:]:
@@ -120,7 +111,7 @@ def _rows(data: bytes) -> Iterator[Any]:
         yield document
 
 
-def _patch(row: Any) -> str:
+def _patch(row: object) -> str:
     """The agent's own final patch (never the reference solution of the task)."""
     if not isinstance(row, dict):
         return ""

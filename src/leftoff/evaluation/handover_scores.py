@@ -30,6 +30,7 @@ from leftoff.model import Message, ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
 
+# Every measure is a share; of "outdated", "noise" and "repeated" less is better.
 MEASURES = (
     "state of the open turn",
     "state of the closed turn",
@@ -49,15 +50,12 @@ MEASURES = (
     "grounded",
     "repeated",
 )
-"""Every measure is a share; of "outdated", "noise" and "repeated" less is better."""
 
+# Code points of the person's last message that have to be there. From docs/handover.md.
 MAX_WHOLE = 1600
-"""Code points of the person's last message that have to be there. From docs/handover.md."""
-
+# Share of `MAX_WHOLE` that has to be there of a longer message: white space, a mark of what was
+# left out and a border between words take the rest. Chosen by hand.
 SHORTENED = 0.9
-"""Share of `MAX_WHOLE` that has to be there of a longer message: white space, a mark of what
-was left out and a border between words take the rest. Chosen by hand."""
-
 _STATE = re.compile(r"^State: (.+)$", re.MULTILINE)
 _OPEN = re.compile(r"still at work|in the middle|was not finished", re.IGNORECASE)
 _CLOSED = re.compile(r"ended its turn|waits for the person|interrupted", re.IGNORECASE)
@@ -65,10 +63,8 @@ _WORD = re.compile(r"\w+")
 _PLACEHOLDER = re.compile(r"\[REDACTED:[\w-]+(?::\d+)?\]")
 _COMMAND = re.compile(r"/[\w:-]+")
 _COUNTS = re.compile(r"\+\d+ [-\N{MINUS SIGN}]\d+")
-
-
+# Decisions below this importance are minor and do not count.
 MIN_IMPORTANCE = 2
-"""Decisions below this importance are minor and do not count."""
 
 
 class Share(Struct, frozen=True):
@@ -87,12 +83,8 @@ class Share(Struct, frozen=True):
 
 
 class TextScore(Struct, frozen=True):
-    """The scores of one text about one cut.
-
-    Attributes:
-        tokens, size: its length in tokens (the upper bound) and in bytes.
-        shares: by name in `handover_scores.MEASURES`.
-    """
+    """The scores of one text about one cut: its length in tokens (the upper bound) and bytes,
+    and the shares by name in `MEASURES`."""
 
     tokens: int
     size: int
@@ -135,11 +127,8 @@ def states(text: TextMatcher, statement: LabelledStatement) -> bool:
 def score(
     text: str, cut: Cut, true: Truth, labelled: LabelledStatements, grounded: Share
 ) -> TextScore:
-    """All measures of one text about one cut.
-
-    Args:
-        grounded: share of its paths, numbers, ids and quotations that stand before the cut.
-    """
+    """All measures of one text about one cut; `grounded`: the share of its paths, numbers, ids
+    and quotations that stand before the cut."""
     matcher, listed = TextMatcher(text), text_items(text)
     typed = list(typed_messages(cut.prefix))
     turn, declared = next_speaker(cut), declared_turn(text)
@@ -168,7 +157,7 @@ def score(
         "commands run again": _share(_has_command(listed, f) for f in again),
         "next file, reciprocal rank": Share() if rank is None else Share(rank, 1),
         "outdated": Share(len(outdated), len(stated)),
-        "noise": noisy_share(text),
+        "noise": _share(noise for _, noise in noisy_lines(text)),
         "grounded": grounded,
         "repeated": Share(*matcher.redundancy),
     }
@@ -237,16 +226,16 @@ def typed_messages(messages: Sequence[Message]) -> Iterator[str]:
                 yield gate.text(text.strip())
 
 
-def _flat(text: str) -> str:
-    return " ".join(_WORD.findall(_PLACEHOLDER.sub(" ", text).casefold()))
-
-
 def _has_whole(text: str, message: str) -> bool:
     """Whether a message stands in a text without a gap; of a longer one than `MAX_WHOLE` code
     points its beginning."""
     if len(message) > MAX_WHOLE:
         message = " ".join(message.split())[: int(SHORTENED * MAX_WHOLE)].rsplit(" ", 1)[0]
-    return f" {_flat(message)} " in f" {_flat(text)} "
+    held, wanted = (
+        " ".join(_WORD.findall(_PLACEHOLDER.sub(" ", words).casefold()))
+        for words in (text, message)
+    )
+    return f" {wanted} " in f" {held} "
 
 
 def _last_words(prefix: Sequence[Message]) -> Iterator[frozenset[str]]:
@@ -334,8 +323,8 @@ def _place(text: str, path: str, known: Sequence[str]) -> int | None:
 # The person's words are never noise unless they are a notice. Every text is treated alike,
 # whatever its headings are called.
 
+# Words of a statement. Chosen by hand.
 MIN_WORDS = 4
-"""Words of a statement. Chosen by hand."""
 
 _HEADING = re.compile(
     r"(?:#+ +(?P<marks>.+)|(?:\d+\. +)?\*\*(?P<bold>[^*]+)\*\*:?"
@@ -402,9 +391,3 @@ def _is_noise(line: str, section: str) -> bool:
     if len(_WORD.findall(line)) < MIN_WORDS or line.endswith(":"):
         return True
     return _MOVE.match(line.strip("*")) is not None and not _REASON.search(line)
-
-
-def noisy_share(text: str) -> Share:
-    """The share of a text's lines that are noise."""
-    found = [noise for _, noise in noisy_lines(text)]
-    return Share(sum(found), len(found))

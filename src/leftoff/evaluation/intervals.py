@@ -10,7 +10,6 @@ from typing import TypeVar
 from msgspec import Struct
 
 S = TypeVar("S")
-
 RESAMPLES = 2000
 SWAPS = 10_000
 SEED = 20_261
@@ -74,11 +73,8 @@ def _corrected(
     if not 0 < share < 1:
         return tails
     bias = normal.inv_cdf(share)
-    jackknife = [
-        found
-        for i in range(len(sessions))
-        if (found := figure([*sessions[:i], *sessions[i + 1 :]])) is not None
-    ]
+    left_out = (figure([*sessions[:i], *sessions[i + 1 :]]) for i in range(len(sessions)))
+    jackknife = [found for found in left_out if found is not None]
     mean = sum(jackknife) / len(jackknife) if jackknife else 0.0
     cubes = sum((mean - j) ** 3 for j in jackknife)
     squares = sum((mean - j) ** 2 for j in jackknife)
@@ -92,11 +88,7 @@ def _corrected(
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """A quantile of sorted values, linearly interpolated.
-
-    Raises:
-        IndexError: there are no values.
-    """
+    """A quantile of sorted values, linearly interpolated; IndexError without values."""
     place = share * (len(ordered) - 1)
     lower = min(len(ordered) - 1, max(0, int(place)))
     upper = min(len(ordered) - 1, lower + 1)

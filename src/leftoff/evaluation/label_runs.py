@@ -48,13 +48,8 @@ class Measured(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True):
-    """The figures of one system, and the paired differences to ours on the same sessions.
-
-    Attributes:
-        figures: by name in `metrics.FIGURES`, without those that the system does not predict.
-        scores: of our own system, by session.
-        ours_minus_this: paired differences by figure; empty for our own system.
-    """
+    """The figures of one system by name in `metrics.FIGURES`, without those that it does not
+    predict; for our own system `scores` by session, for another the paired differences."""
 
     system: str
     figures: dict[str, Measured]
@@ -63,22 +58,16 @@ class Result(Struct, frozen=True):
 
 
 class LabelRun(Run, frozen=True, kw_only=True, tag="leftoff.accuracy/1"):
-    """The figures of one evaluation against labels.
-
-    Attributes:
-        rules: digest of the engine's rules.
-        labels, recordings: hashes of the evaluated data.
-        results: our own first.
-        trained: files of the sessions that our decision weights were trained on.
-        apart: our figures over the other sessions, then over the training sessions, if there
-            are both.
-    """
+    """The figures of one evaluation against labels."""
 
     rules: str
+    # labels, recordings: hashes of the evaluated data.
     labels: str
     recordings: str
-    results: tuple[Result, ...]
+    results: tuple[Result, ...]  # our own first
+    # Files of the sessions that our decision weights were trained on.
     trained: tuple[str, ...] = ()
+    # Our figures over the other sessions, then over these, if there are both.
     apart: tuple[Result, ...] = ()
 
     def blocks(self) -> Iterator[Block]:
@@ -113,12 +102,8 @@ def measure(
     resamples: int = RESAMPLES,
     swaps: int = SWAPS,
 ) -> Result:
-    """Computes every figure of one system, with its interval.
-
-    Args:
-        ours: our own scores on the same sessions, for a baseline.
-        resamples, swaps: of the bootstrap and of the paired test.
-    """
+    """Computes every figure of one system with its interval, and for a baseline the paired
+    differences to `ours`, our own scores on the same sessions."""
     figures: dict[str, Measured] = {}
     for figure in FIGURES:
         value = figure.of(scores)
@@ -128,11 +113,7 @@ def measure(
         interval = bootstrap(scores, figure.of, resamples=resamples)
         low, high = bounds(interval, 6) or (None, None)
         figures[figure.name] = Measured(
-            rounded(value, 6),
-            low,
-            high,
-            sum(1 for s in scores if figure.items([s])),
-            items,
+            rounded(value, 6), low, high, sum(1 for s in scores if figure.items([s])), items
         )
     differences: dict[str, Difference] = {}
     if ours is not None:
@@ -214,19 +195,17 @@ def training_note(report: LabelRun) -> str:
     )
 
 
+# Prefixes of the titles of figures that depend on the decision weights.
 _TRAINED_FIGURES = ("key decisions", "types of the decisions", "confidence")
-"""Prefixes of the titles of figures that depend on the decision weights."""
-
-
+# Counts by name of a session's scores, each with its title.
 COUNTED = (
     ("milestone_kinds", "milestones by kind"),
     ("milestone_evidence", "milestones by evidence"),
     ("directive_kinds", "directives by kind"),
 )
-"""Counts by name of a session's scores, each with its title."""
 
+# Confusion matrices of a session's scores, each with its title.
 MATRICES = (("types", "types of decisions"), ("stages", "stages by turn"))
-"""Confusion matrices of a session's scores, each with its title."""
 
 
 def figures_table(result: Result, *, trained: bool = False) -> Table:
@@ -294,16 +273,13 @@ def sum_by_name(tables: Iterable[Mapping[str, Counts]]) -> dict[str, Counts]:
 
 # -- the evaluation
 
+# Predicts for a session: our engine, a baseline, an experiment.
 Predictor: TypeAlias = Callable[[LabelledSession], Predictions]
-"""Predicts for a session: our engine, a baseline, an experiment."""
 
 
 class Evaluation(Struct, frozen=True):
-    """A report with the sessions and predictions that it was computed from.
-
-    Attributes:
-        problems: labels whose place or quote is wrong, as sentences.
-    """
+    """A report with what it was computed from; `problems`: labels with a wrong place or quote,
+    as sentences."""
 
     report: LabelRun
     sessions: tuple[LabelledSession, ...]
@@ -312,19 +288,10 @@ class Evaluation(Struct, frozen=True):
 
 
 def select_labels(
-    path: str,
-    *,
-    only: Sequence[str] = (),
-    held_out: str = "",
-    reporting: bool = False,
+    path: str, *, only: Sequence[str] = (), held_out: str = "", reporting: bool = False
 ) -> tuple[Labels, ...]:
-    """Loads the labels of a directory, without those of the held-out repository.
-
-    Args:
-        only: source repositories to select; all if empty.
-        held_out: the repository that is reserved for reporting.
-        reporting: select that repository and nothing else.
-    """
+    """Loads the labels of a directory, of the repositories in `only` if any are named, without
+    those of the held-out repository; with `reporting`, that repository and nothing else."""
     return tuple(
         label
         for label in load(path)
@@ -342,17 +309,13 @@ def evaluate_labels(
     progress: Callable[[str], None] | None = None,
     resamples: int = RESAMPLES,
     swaps: int = SWAPS,
-    date: str = "",
-    machine: str = "",
 ) -> Evaluation:
     """Summarizes labelled recordings and scores the summaries.
 
     Args:
         directory: where the recordings are.
         others: further systems to score, by name (`baselines.RULES`).
-        predict: used as our system instead of our summaries, such as a detector trained for
-            each source repository on the others.
-        progress: called with the name of each session.
+        predict: scored as ours in place of our summaries.
 
     Raises:
         UsageError: none of the recordings could be read.
@@ -381,8 +344,6 @@ def evaluate_labels(
             recordings=_recordings(sessions),
             left_out=tuple(left_out),
             results=tuple(results),
-            date=date,
-            machine=machine,
             trained=tuple(sorted(trained)),
             apart=_apart(ours, trained, resamples),
         ),

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff.codec import JsonObject
 from leftoff.errors import SourceError, StateError
 from leftoff.sources.open import open_lines, read_whole
 from leftoff.summary import DECISION_TYPES, MILESTONE_KINDS, REQUEST_KINDS, STAGES
@@ -34,13 +35,11 @@ class Decision(Struct, frozen=True):
     source_line: int | None = None
 
 
+# Why a statement that looks like a key decision is none: a next step, what happened or is so,
+# weighing without a commitment, what was settled before, a suggestion that is not taken up.
 NEAR_MISSES = ("move", "report", "analysis", "repeat", "offer")
-"""Why a statement that looks like a key decision is none: a next step or the mechanics of what
-is settled, what happened or is so, weighing without a commitment, what was settled before, a
-suggestion that is not taken up here."""
-
+# Readers differ on whether it is a key decision: it is scored neither way.
 UNSURE = "unsure"
-"""Readers differ on whether it is a key decision: it is scored neither way."""
 
 
 class NearMiss(Struct, frozen=True):
@@ -191,11 +190,7 @@ def find_recordings(directory: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def label_problems(label: Labels, texts: Mapping[int, str]) -> list[str]:
-    """Errors in the places of a session's labels, as sentences; [] if there are none.
-
-    Args:
-        texts: visible text by place.
-    """
+    """Errors in the places of a session's labels, as sentences, given its texts by place."""
     problems: list[str] = []
     for line, quote in label.quoted():
         if line not in texts:
@@ -209,26 +204,18 @@ def label_problems(label: Labels, texts: Mapping[int, str]) -> list[str]:
 
 def _says(text: str, quote: str) -> bool:
     """Whether a text holds a quote, blanks and the client's markup of commands apart."""
-    if quote in text:
-        return True
-    words = " ".join(_as_shown(quote).split())
-    return words != "" and words in " ".join(text.split())
-
-
-def _as_shown(quote: str) -> str:
-    """A quoted slash command without the client's markup, as readers show it."""
-    named = re.sub(r"<command-message>[^<]*</command-message>", "", quote)
-    return re.sub(r"</?command-(?:name|args|message)>", "", named)
+    shown = re.sub(r"<command-message>[^<]*</command-message>", "", quote)
+    words = " ".join(re.sub(r"</?command-(?:name|args|message)>", "", shown).split())
+    return quote in text or (words != "" and words in " ".join(text.split()))
 
 
 # -- labels whose quotes stand at another place by now ---------------------------------------
 
+# Characters; a shorter quote may stand in many places and is not looked for far away.
 SHORT_QUOTE = 12
-"""Characters; a shorter quote may stand in many places and is not looked for far away."""
-
+# Messages with words on each side in which a short quote is looked for. Both were chosen by
+# hand; not measured.
 NEAR = 5
-"""Messages with words on each side in which a short quote is looked for. Both were chosen by
-hand; not measured."""
 
 
 class Move(Struct, frozen=True):
@@ -245,13 +232,10 @@ def relocated(
 ) -> tuple[Labels, list[Move]]:
     """The labels with each at the place where its quote stands, and what was moved.
 
-    A quote that its place holds stays there. Else it is looked for in the message in which its
-    line lies, and then in the others, the nearest first. A label whose quote is not found
-    keeps its place. Turns that an earlier reader swallowed become directives.
-
-    Args:
-        texts: visible text by place.
-        typed: the same of the person alone, where directives are looked for first.
+    A quote that its place does not hold is looked for in the message of its line, then in the
+    others, the nearest first; for directives first in `typed`, the person's own text. A label
+    whose quote is not found keeps its place. Turns that an earlier reader swallowed become
+    directives.
     """
     moves: list[Move] = []
     places = sorted(texts)
@@ -323,10 +307,10 @@ def digest(labels: Iterable[Labels]) -> str:
     return state.hexdigest()
 
 
-def _plain(label: Labels) -> dict[str, Any]:
+def _plain(label: Labels) -> JsonObject:
     """The labels without the fields that few files have, where they are unused: the digests of
     the others were published without them."""
-    plain: dict[str, Any] = msgspec.to_builtins(label)
+    plain: JsonObject = msgspec.to_builtins(label)
     for name in ("swallowed_user_turns", "near_misses", "until"):
         if not plain[name]:
             del plain[name]

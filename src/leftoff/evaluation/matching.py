@@ -8,16 +8,13 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct
 
+# Minimum similarity of two spans that match. Chosen by hand.
 MIN_SIMILARITY = 0.5
-"""Minimum similarity of two spans that match. Chosen by hand."""
-
+# Least share of the shorter one's words that two mentions of one item have in common, in one
+# message and in two. Chosen by hand; not measured.
 SAME_PLACE, ANYWHERE = 0.3, 0.6
-"""Least share of the shorter one's words that two mentions of one item have in common, in one
-message and in two. Chosen by hand; not measured."""
-
+# Least number of words that mentions in two messages share. Chosen by hand.
 MIN_SHARED = 3
-"""Least number of words that mentions in two messages share. Chosen by hand."""
-
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -29,9 +26,7 @@ class Counts(Struct, frozen=True):
     missed: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.right + other.right, self.wrong + other.wrong, self.missed + other.missed
-        )
+        return total((self, other))
 
     @property
     def precision(self) -> float | None:
@@ -54,12 +49,9 @@ class Counts(Struct, frozen=True):
 
 def total(counts: Iterable[Counts]) -> Counts:
     """The sum of counts."""
-    right = wrong = missed = 0
-    for one in counts:
-        right += one.right
-        wrong += one.wrong
-        missed += one.missed
-    return Counts(right, wrong, missed)
+    every = tuple(counts)
+    names = ("right", "wrong", "missed")
+    return Counts(*(sum(getattr(c, name) for c in every) for name in names))
 
 
 def compare_sets(
@@ -76,10 +68,9 @@ def tokens(text: str) -> Counter[str]:
     return Counter(_TOKEN.findall(text.casefold()))
 
 
+# Least share of the words of the shorter of two statements, and of both together, that they
+# have in common. Set by hand: a sentence around a labelled clause, or the other way round.
 SAME_SHORTER, SAME_BOTH = 0.7, 0.3
-"""Least share of the words of the shorter of two statements, and of both together, that they
-have in common. Set by hand: a sentence around a labelled clause, or the other way round."""
-
 _WORDS = re.compile(r"\w+")
 
 
@@ -103,11 +94,8 @@ def similarity(a: Counter[str], b: Counter[str]) -> float:
 
 
 def assignment(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The one-to-one pairs of rows and columns with the greatest total weight.
-
-    Pairs of weight 0 are left out. Among equal totals the result depends only on the order of
-    rows and columns.
-    """
+    """The one-to-one pairs of rows and columns with the greatest total weight, without those of
+    weight 0. Among equal totals the result depends only on the order."""
     if not weights or not weights[0]:
         return []
     transposed = len(weights) > len(weights[0])
@@ -118,10 +106,8 @@ def assignment(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
 
 
 def _hungarian(cost: list[list[float]]) -> list[tuple[int, int]]:
-    """Hungarian algorithm: assigns every row to a column at least cost (rows <= columns).
-
-    Time: O(rows^2 columns).
-    """
+    """Hungarian algorithm: assigns every row to a column at least cost (rows <= columns), in
+    O(rows^2 columns). By hand: scipy takes seconds to import for these 40 lines."""
     rows, columns = len(cost), len(cost[0])
     above = [0.0] * (rows + 1)
     left = [0.0] * (columns + 1)
@@ -163,15 +149,9 @@ def match_spans(
     labelled: Sequence[tuple[int, str]],
     threshold: float = MIN_SIMILARITY,
 ) -> list[tuple[int, int]]:
-    """Pairs predictions with labels of the same place by the similarity of their words.
-
-    Args:
-        predicted, labelled: (place, words).
-        threshold: minimum similarity of a pair; 0 pairs everything with a common token.
-
-    Returns:
-        Indexes into `predicted` and `labelled`, sorted.
-    """
+    """Pairs predictions and labels, both (place, words), of the same place by the similarity of
+    their words, and returns their indexes, sorted. A threshold of 0 pairs everything with a
+    common token."""
     ours: dict[int, list[int]] = {}
     theirs: dict[int, list[int]] = {}
     for index, (place, _) in enumerate(predicted):
@@ -182,23 +162,16 @@ def match_spans(
     for place in sorted(ours.keys() & theirs.keys()):
         a = [tokens(predicted[i][1]) for i in ours[place]]
         b = [tokens(labelled[j][1]) for j in theirs[place]]
-        weights = [[_above(similarity(x, y), threshold) for y in b] for x in a]
+        weights = [[s if (s := similarity(x, y)) >= threshold else 0.0 for y in b] for x in a]
         found += [(ours[place][i], theirs[place][j]) for i, j in assignment(weights)]
     return sorted(found)
-
-
-def _above(value: float, threshold: float) -> float:
-    return value if value >= threshold else 0.0
 
 
 def match_statements(
     predicted: Sequence[tuple[int, str]], labelled: Sequence[tuple[int, str]]
 ) -> list[int]:
-    """For each prediction the label that it states, or -1; several may state one.
-
-    Args:
-        predicted, labelled: (place, words).
-    """
+    """For each prediction the label that it states, or -1; several may state one. Both are
+    (place, words)."""
     theirs: dict[int, list[tuple[int, Counter[str]]]] = {}
     for number, (place, text) in enumerate(labelled):
         theirs.setdefault(place, []).append((number, word_bag(text)))
@@ -210,8 +183,8 @@ def match_statements(
     return found
 
 
+# Statements of a session that a person is shown at most.
 FIRST = 5
-"""Statements of a session that a person is shown at most."""
 
 
 def count_statements(
@@ -219,14 +192,10 @@ def count_statements(
     labelled: Sequence[tuple[int, str]],
     mixed: Collection[int] = (),
 ) -> tuple[Counts, tuple[bool, ...]]:
-    """Counts of statements by the words that they share with a label, and whether each of the
-    first by confidence is labelled. A second one that states the same label is wrong among the
-    counts only.
-
-    Args:
-        predicted: (place, words, confidence).
-        labelled: (place, words).
-        mixed: places that also repeat a label: what matches nothing there is ignored.
+    """Counts of statements (place, words, confidence) by the words that they share with a
+    label, and whether each of the first by confidence is labelled; a second one of the same
+    label is wrong among the counts only. At `mixed` places, which repeat a label, what matches
+    nothing is ignored.
     """
     stated = match_statements([(place, text) for place, text, _ in predicted], labelled)
     judged = [
@@ -256,14 +225,9 @@ def match_items(
 ) -> Counts:
     """Labelled items that any prediction mentions, wherever it stands.
 
-    An item that is mentioned twice is found once, and neither mention is a false alarm; nor is
-    a prediction that mentions several items. Words beside the quote of a place that holds but
-    one item are a mention of it.
-
-    Args:
-        predicted, labelled: (place, words).
-        further: predictions that count where they mention an item, and not where they do not.
-        around: for each label the words beside it that speak of it (`beside`).
+    An item that is mentioned twice is found once, without a false alarm. Words beside the quote
+    of a place that holds but one item are a mention of it (`around`, by `beside`). Predictions
+    in `further` count where they mention an item, and not where they do not.
     """
     alone = Counter(place for place, _ in labelled)
     near = [" ".join(text.split()) for text in around]
@@ -283,9 +247,9 @@ def match_items(
     return Counts(len(found), wrong, len(labelled) - len(found))
 
 
+# Characters on each side of a labelled quote whose sentences speak of the same item. Chosen by
+# hand; not measured.
 BESIDE = 200
-"""Characters on each side of a labelled quote whose sentences speak of the same item. Chosen by
-hand; not measured."""
 
 
 def beside(text: str, quote: str) -> str:

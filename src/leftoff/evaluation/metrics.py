@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 
 from msgspec import Struct, field
 
@@ -24,29 +23,22 @@ from leftoff.evaluation.matching import (
 from leftoff.evaluation.predictions import TO_DO, Prediction, Predictions
 from leftoff.evaluation.sessions import LabelledSession
 
+# The k of precision and recall at k: decisions that a reader sees first.
 TOP_K = 10
-"""The k of precision and recall at k: decisions that a reader sees first."""
-
+# Sessions with fewer labelled decisions are left out of P@10 and R@10. Chosen by hand.
 MIN_DECISIONS = 5
-"""Sessions with fewer labelled decisions are left out of P@10 and R@10. Chosen by hand."""
-
+# Tolerance of stage boundaries in turns. Chosen by hand.
 BOUNDARY_TOLERANCE = 2
-"""Tolerance of stage boundaries in turns. Chosen by hand."""
-
+# Bins of equal mass in the reliability table.
 BINS = 10
-"""Bins of equal mass in the reliability table."""
-
+# The three kinds of milestones that readers disputed most, as one.
 DONE = {"bug_fixed": "done", "feature_done": "done", "task_done": "done"}
-"""The three kinds of milestones that readers disputed most, as one."""
-
+# Kinds of milestones that the labelling guideline has under another name.
 _LABELLED_AS = {"typecheck_passes": "lint_passes"}
-"""Kinds of milestones that the labelling guideline has under another name."""
-
+# Kinds of the person's words that are no directives to the labelling guideline.
 _NOT_LABELLED = frozenset({"question", "remark", "command"})
-"""Kinds of the person's words that are no directives to the labelling guideline."""
-
+# In a confusion matrix: no label, or no prediction.
 NO_LABEL = "-"
-"""In a confusion matrix: no label, or no prediction."""
 
 
 class Ranked(Struct, frozen=True):
@@ -159,14 +151,14 @@ def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dic
     }
 
 
-def first_right(count: int) -> Callable[[Scores], float | None]:
+def _firsts(count: int) -> Figure:
     """Share of the first `count` statements of every session that is labelled."""
 
-    def figure(scores: Scores) -> float | None:
-        shown = [right for s in scores for right in s.first_statements[:count]]
-        return sum(shown) / len(shown) if shown else None
+    def shown(scores: Scores) -> list[bool]:
+        return [right for s in scores for right in s.first_statements[:count]]
 
-    return figure
+    title = f"key decisions, statements: first {count} right"
+    return Figure(f"first_{count}", title, lambda s: _mean(shown(s)), lambda s: len(shown(s)))
 
 
 def _confusion(
@@ -188,19 +180,17 @@ def _confusion(
 
 
 def _milestones(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
-    gold = {(m.line, _LABELLED_AS.get(m.kind, m.kind)) for m in session.labels.milestones}
+    def keys(some: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
+        return {(place, _LABELLED_AS.get(kind, kind)) for place, kind in some}
+
+    gold = keys((m.line, m.kind) for m in session.labels.milestones)
     # Only spoken text is labelled, not a milestone that only a tool result shows.
     spoken_places = session.agent_places.keys() | session.user_places.keys()
     predictions = [c for c in predicted if c.place in spoken_places]
-    found = {(c.place, _LABELLED_AS.get(c.kind, c.kind)) for c in predictions}
-    kinds = sorted({kind for _, kind in gold | found})
+    found = keys((c.place, c.kind) for c in predictions)
     by_evidence: dict[str, Counts] = {}
     for evidence in sorted({c.evidence for c in predictions} - {""}):
-        some = {
-            (c.place, _LABELLED_AS.get(c.kind, c.kind))
-            for c in predictions
-            if c.evidence == evidence
-        }
+        some = keys((c.place, c.kind) for c in predictions if c.evidence == evidence)
         by_evidence[evidence] = Counts(len(some & gold), len(some - gold), 0)
     return {
         "milestones": compare_sets(found, gold),
@@ -208,15 +198,18 @@ def _milestones(session: LabelledSession, predicted: Sequence[Prediction]) -> di
             ((place, DONE.get(kind, kind)) for place, kind in found),
             ((place, DONE.get(kind, kind)) for place, kind in gold),
         ),
-        "milestone_kinds": {
-            kind: compare_sets(_of_kind(found, kind), _of_kind(gold, kind)) for kind in kinds
-        },
+        "milestone_kinds": _by_kind(found, gold),
         "milestone_evidence": by_evidence,
     }
 
 
-def _of_kind(found: Iterable[tuple[int, str]], kind: str) -> Iterable[tuple[int, str]]:
-    return (x for x in found if x[1] == kind)
+def _by_kind(found: set[tuple[int, str]], gold: set[tuple[int, str]]) -> dict[str, Counts]:
+    return {
+        kind: compare_sets(
+            (x for x in found if x[1] == kind), (x for x in gold if x[1] == kind)
+        )
+        for kind in sorted({kind for _, kind in gold | found})
+    }
 
 
 def _stages(session: LabelledSession, timeline: Sequence[tuple[int, str]]) -> dict[str, object]:
@@ -263,10 +256,7 @@ def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> di
     return {
         "directives": compare_sets((c.place for c in predictions), (d.line for d in labels)),
         "directives_with_kind": compare_sets(found, gold),
-        "directive_kinds": {
-            kind: compare_sets(_of_kind(found, kind), _of_kind(gold, kind))
-            for kind in sorted({kind for _, kind in gold | found})
-        },
+        "directive_kinds": _by_kind(found, gold),
     }
 
 
@@ -294,13 +284,8 @@ Scores = Sequence[SessionScore]
 
 
 class Figure(Struct, frozen=True):
-    """A measure computed from the scores of any set of sessions.
-
-    Attributes:
-        of: computes the value; None if there is nothing to measure.
-        items: counts the items it is measured on.
-        higher: whether more is better.
-    """
+    """A measure computed from the scores of any set of sessions: `of` is None if there is
+    nothing to measure, `items` counts what it is measured on, `higher`: more is better."""
 
     name: str
     title: str
@@ -309,24 +294,8 @@ class Figure(Struct, frozen=True):
     higher: bool = True
 
 
-def _counted(name: str, side: str) -> Callable[[Scores], float | None]:
-    def figure(scores: Scores) -> float | None:
-        value: float | None = getattr(_sum(scores, name), side)
-        return value
-
-    return figure
-
-
 def _sum(scores: Scores, name: str) -> Counts:
     return total(c for s in scores if (c := getattr(s, name)) is not None)
-
-
-def _labelled(name: str) -> Callable[[Scores], int]:
-    def items(scores: Scores) -> int:
-        counts = _sum(scores, name)
-        return counts.right + counts.missed
-
-    return items
 
 
 def precision_at(scores: Scores) -> float | None:
@@ -444,7 +413,12 @@ def _paired_types(scores: Scores) -> dict[tuple[str, str], int]:
 
 def _one(name: str, title: str, counted: str, side: str = "f1") -> Figure:
     """A figure of one field of counts."""
-    return Figure(name, title, _counted(counted, side), _labelled(counted))
+
+    def labelled(scores: Scores) -> int:
+        counts = _sum(scores, counted)
+        return counts.right + counts.missed
+
+    return Figure(name, title, lambda scores: getattr(_sum(scores, counted), side), labelled)
 
 
 def _prf(name: str, title: str) -> list[Figure]:
@@ -472,25 +446,14 @@ def _confidence(
     )
 
 
-def _first(count: int, scores: Scores) -> int:
-    return sum(len(s.first_statements[:count]) for s in scores)
-
-
 def _turns(scores: Scores) -> int:
     return sum(sum((s.stages or {}).values()) for s in scores)
 
 
+# Every figure, in the order of the report.
 FIGURES: tuple[Figure, ...] = (
     *_prf("statements", "key decisions, statements"),
-    *(
-        Figure(
-            f"first_{count}",
-            f"key decisions, statements: first {count} right",
-            first_right(count),
-            partial(_first, count),
-        )
-        for count in (3, FIRST)
-    ),
+    *(_firsts(count) for count in (3, FIRST)),
     *_prf("decisions", "key decisions"),
     *_prf("decision_spans", "key decisions, spans"),
     Figure(
@@ -540,8 +503,8 @@ FIGURES: tuple[Figure, ...] = (
     *_prf("open_items_by_item", "open items by item, any mention"),
     _one("open_item_spans_f1", "open items, spans: F1", "open_item_spans"),
 )
-"""Every figure, in the order of the report."""
 
+# Figures for which a baseline is compared in a paired test.
 PAIRED = (
     "decisions_f1",
     "decision_spans_f1",
@@ -551,7 +514,6 @@ PAIRED = (
     "directives_f1",
     "open_items_f1",
 )
-"""Figures for which a baseline is compared in a paired test."""
 
 
 def figure_named(name: str) -> Figure:

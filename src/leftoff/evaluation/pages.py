@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from html import escape
 
 from msgspec import Struct
 
@@ -15,7 +14,6 @@ from leftoff.evaluation.label_runs import (
     COUNTED,
     MATRICES,
     LabelRun,
-    Measured,
     Result,
     counts_table,
     figures_table,
@@ -23,18 +21,12 @@ from leftoff.evaluation.label_runs import (
     training_note,
 )
 from leftoff.evaluation.matching import match_spans
-from leftoff.evaluation.metrics import (
-    NO_LABEL,
-    Bin,
-    calibration_points,
-    confusion,
-    reliability,
-)
+from leftoff.evaluation.metrics import NO_LABEL, calibration_points, confusion, reliability
 from leftoff.evaluation.predictions import Prediction, Predictions
-from leftoff.evaluation.report import Table
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.redaction.redactor import Redactor
-from leftoff.rendering.html.frame import html_document, redacted_html
+from leftoff.rendering.html.engine import render_template
+from leftoff.rendering.html.frame import html_document
 
 _STYLE = """
 body { max-width: 68rem }
@@ -48,164 +40,82 @@ td:not(:first-child), th:not(:first-child) { padding-left: .7rem }
 def page(
     report: LabelRun, sessions: Sequence[LabelledSession], predictions: Sequence[Predictions]
 ) -> str:
-    """Renders the page.
-
-    Args:
-        sessions, predictions: the data that our figures were computed from, in the same order.
-    """
-    ours = report.results[0]
-    gate = Redactor()
-    body = [
-        "<h1>Accuracy against labels</h1>",
-        (
-            f"<p>{len(ours.scores)} sessions · labels {escape(report.labels)} · recordings "
-            f"{escape(report.recordings)} · leftoff {escape(report.leftoff)}, rules "
-            f"{escape(report.rules)}{_run_info(report)}</p>"
-        ),
-        *(
-            f"<p class=quiet>left out: {redacted_html(what, gate)}</p>"
-            for what in report.left_out
-        ),
-        f"<p class=quiet>{escape(training_note(report))}</p>",
-        "<h2>Figures</h2>",
-        _figures(ours),
-    ]
-    for part in report.apart:
-        body += [f"<h2>{escape(part.system)}</h2>", _figures(part)]
-    for other in report.results[1:]:
-        body += [f"<h2>Baseline: {escape(other.system)}</h2>", _table(figures_table(other))]
-    body.append("<h2>Is confidence what it says?</h2>")
-    for name, title in (("calibration", "messages"), ("calibration_spans", "spans")):
-        rows = reliability(calibration_points(ours.scores, name))
-        body += [f"<h3>By {title}</h3>", _curve(rows)]
-        body.append(_table(reliability_table(ours, name, "confidence")))
-    for name, title in MATRICES:
-        body += [f"<h2>{title.capitalize()}</h2>", _matrix(confusion(ours.scores, name))]
-    for name, title in COUNTED:
-        body += [f"<h2>{title.capitalize()}</h2>", _table(counts_table(ours, name, ""))]
+    """Renders the page; `sessions` and `predictions` are those that our figures were computed
+    from, in the same order."""
+    ours, gate = report.results[0], Redactor()
+    count = f"{len(ours.scores)} sessions"
+    words = [count, f"labels {report.labels}", f"recordings {report.recordings}"]
+    words += [f"leftoff {report.leftoff}, rules {report.rules}", report.date, report.machine]
+    shown = [("Figures", ours), *((part.system, part) for part in report.apart)]
+    shown += [(f"Baseline: {other.system}", other) for other in report.results[1:]]
+    lists: list[tuple[str, list[tuple[Mistake, str]]]] = []
     for name, (misses, alarms) in mistakes(sessions, predictions).items():
-        body += [f"<h2>{name.capitalize()}: worst misses</h2>", *_list(misses, "", gate)]
-        body += [f"<h2>{name.capitalize()}: worst false alarms</h2>", *_list(alarms, "", gate)]
-    body.append("<h2>Key decisions found with another type</h2>")
-    for mistake, kind in confused_types(sessions, predictions):
-        body += _list([mistake], f"said {kind}, labelled ", gate)
-    return html_document("Accuracy against labels", "\n".join(body), style=_STYLE)
-
-
-def _run_info(report: LabelRun) -> str:
-    return "".join(f" · {escape(w)}" for w in (report.date, report.machine) if w)
-
-
-def _table(table: Table) -> str:
-    top = "".join(f"<th>{escape(head.strip())}</th>" for head in table.heads)
-    rows = ("".join(f"<td>{escape(cell.strip())}</td>" for cell in row) for row in table.rows)
-    lines = "\n".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><tr>{top}</tr>\n{lines}</table>"
-
-
-def _bar(found: Measured) -> str:
-    """The value and its interval between 0 and 1."""
-    if found.bounds is None or found.value is None:
-        return ""
-    low, high, at = (min(1.0, max(0.0, x)) * 160 for x in (*found.bounds, found.value))
-    return (
-        '<svg width="160" height="12" role="img" aria-label="interval">'
-        '<rect width="160" height="1" y="6" fill="currentColor" opacity=".2"/>'
-        f'<rect x="{low:.1f}" width="{max(1.0, high - low):.1f}" y="4" height="5"'
-        ' fill="var(--link)" opacity=".35"/>'
-        f'<rect x="{at:.1f}" width="2" y="1" height="11" fill="var(--link)"/></svg>'
+        lists.append((f"{name.capitalize()}: worst misses", [(m, "") for m in misses]))
+        lists.append((f"{name.capitalize()}: worst false alarms", [(m, "") for m in alarms]))
+    confused = [*confused_types(sessions, predictions)]
+    lists.append(("Key decisions found with another type", confused))
+    body = render_template(
+        "labels.html",
+        head=[word for word in words if word],
+        left_out=[gate.shown(what) for what in report.left_out],
+        note=training_note(report),
+        figures=[(title, figures_table(result), _bars(result)) for title, result in shown],
+        curves=[
+            (
+                title,
+                reliability(calibration_points(ours.scores, name)),
+                reliability_table(ours, name, "confidence"),
+            )
+            for name, title in (("calibration", "messages"), ("calibration_spans", "spans"))
+        ],
+        matrices=[(title, _matrix(confusion(ours.scores, name))) for name, title in MATRICES],
+        counts=[(title, counts_table(ours, name, "")) for name, title in COUNTED],
+        mistakes=[
+            (title, [(m, said, _marked(m, gate)) for m, said in found])
+            for title, found in lists
+        ],
     )
+    return html_document("Accuracy against labels", body, style=_STYLE)
 
 
-def _figures(result: Result) -> str:
-    text = _table(figures_table(result)).replace("</th></tr>", "</th><th>0 to 1</th></tr>", 1)
-    for found in result.figures.values():
-        text = text.replace("</td></tr>", f"</td><td>{_bar(found)}</td>\0", 1)
-    return text.replace("\0", "</tr>")
-
-
-def _curve(rows: Sequence[Bin]) -> str:
-    """The calibration curve: x: confidence, y: share that is right, size of a point: count."""
-    if not rows:
-        return "<p class=quiet>Nothing was said.</p>"
-    side = 260
-    most = max(row.count for row in rows)
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return 30 + x * side, 10 + (1 - y) * side
-
-    points = [at(row.confidence, row.right) for row in rows]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    marks = [
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{2 + 5 * row.count / most:.1f}" '
-        f'fill="var(--link)"><title>{row.count} at {row.confidence:.3f}: {row.right:.3f} right'
-        "</title></circle>"
-        for (x, y), row in zip(points, rows, strict=True)
+def _bars(result: Result) -> list[tuple[float, ...]]:
+    """Where interval and value of each figure lie between 0 and 160; () without an interval."""
+    return [
+        tuple(round(160 * min(1.0, max(0.0, x)), 1) for x in (*found.bounds, found.value))
+        if found.bounds and found.value is not None
+        else ()
+        for found in result.figures.values()
     ]
-    ticks = []
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x, y = at(tick, tick)
-        ticks.append(f'<text x="{x - 8:.0f}" y="{side + 26}">{tick:g}</text>')
-        ticks.append(f'<text x="0" y="{y + 4:.0f}">{tick:g}</text>')
-    return (
-        f'<svg width="{side + 50}" height="{side + 45}" role="img" '
-        'aria-label="share that is right by confidence">'
-        f'<rect x="30" y="10" width="{side}" height="{side}" fill="none" stroke="var(--line)"/>'
-        f'<line x1="30" y1="{10 + side}" x2="{30 + side}" y2="10" stroke="var(--line)"/>'
-        f'<polyline points="{path}" fill="none" stroke="var(--link)"/>'
-        + "".join(marks + ticks)
-        + f'<text x="{side // 2}" y="{side + 42}">confidence</text></svg>'
-    )
 
 
-def _matrix(found: Mapping[tuple[str, str], int]) -> str:
+def _matrix(found: Mapping[tuple[str, str], int]) -> list[tuple[str, list[tuple[int, str]]]]:
+    """Each label with the counts of what was said, and how a cell is coloured."""
     names = [*sorted({name for pair in found for name in pair} - {NO_LABEL}), NO_LABEL]
     most = max(found.values(), default=1)
-    lines = ["<table><tr><th>labelled \\ said</th>"]
-    lines += [f"<th>{escape(name)}</th>" for name in names]
-    for row in names:
-        lines.append(f"</tr>\n<tr><td>{escape(row)}</td>")
-        for column in names:
-            count = found.get((row, column), 0)
-            kind = "right" if row == column else "wrong"
-            shade = f" shade-{max(1, round(10 * count / most))}" if count else ""
-            lines.append(f'<td class="{kind}{shade}">{count or ""}</td>')
-    return "".join(lines) + "</tr></table>"
+
+    def shade(row: str, column: str) -> tuple[int, str]:
+        count = found.get((row, column), 0)
+        strength = f" shade-{max(1, round(10 * count / most))}" if count else ""
+        return count, ("right" if row == column else "wrong") + strength
+
+    return [(row, [shade(row, column) for column in names]) for row in names]
 
 
-def _list(found: Sequence[Mistake], prefix: str, gate: Redactor) -> list[str]:
-    if not found:
-        return ["<p class=quiet>None.</p>"]
-    blocks = []
-    for mistake in found:
-        context, words = (
-            redacted_html(mistake.context, gate),
-            redacted_html(mistake.words, gate),
-        )
-        marked = context.replace(words, f"<mark>{words}</mark>", 1) if words else context
-        blocks.append(
-            f"<details open><summary>{mistake.weight:g} {prefix}{escape(mistake.kind)} "
-            f"<small>{escape(mistake.file)} at {mistake.place}</small></summary>"
-            f"<blockquote>{marked}</blockquote></details>"
-        )
-    return blocks
+def _marked(mistake: Mistake, gate: Redactor) -> tuple[str, str, str]:
+    """The redacted context before the words, the words, and the context after them."""
+    context, words = gate.shown(mistake.context), gate.shown(mistake.words)
+    return context.partition(words) if words else (context, "", "")
 
 
 # -- the worst misses and false alarms, with the text around them ------------------------------
 
+# Code points of context on each side of the words. Chosen by hand.
 CONTEXT_CHARACTERS = 240
-"""Code points of context on each side of the words. Chosen by hand."""
 
 
 class Mistake(Struct, frozen=True):
-    """A miss or a false alarm.
-
-    Attributes:
-        weight: importance of a missed label, or confidence of a false alarm.
-        kind: labelled or predicted type.
-        words: the labelled quote, or the predicted text.
-        context: the text around it.
-    """
+    """A miss or a false alarm; `weight`: importance of a missed label, or confidence of a false
+    alarm; `words`: the labelled quote, or the predicted text."""
 
     file: str
     place: int
@@ -218,46 +128,28 @@ class Mistake(Struct, frozen=True):
 def mistakes(
     sessions: Sequence[LabelledSession], predictions: Sequence[Predictions], limit: int = 40
 ) -> dict[str, tuple[tuple[Mistake, ...], tuple[Mistake, ...]]]:
-    """Misses and false alarms at message level, by kind of label, worst first.
-
-    Args:
-        limit: maximum number of each.
-    """
+    """Misses and false alarms at message level, by kind of label, worst first, `limit` of
+    each."""
     found: dict[str, tuple[list[Mistake], list[Mistake]]] = {
         name: ([], []) for name in ("key decisions", "milestones", "directives", "open items")
     }
     for session, predicted in zip(sessions, predictions, strict=True):
         labels = session.labels
         repeats = {place for d in labels.decisions for place in d.also}
-        _compare(
-            found["key decisions"],
-            session,
-            predicted.decisions,
-            [(d.line, d.quote, d.type, float(d.importance)) for d in labels.decisions],
-            session.agent_places.keys() - repeats | {d.line for d in labels.decisions},
-        )
-        _compare(
-            found["milestones"],
-            session,
-            predicted.milestones,
-            [(m.line, m.quote, m.kind, 1.0) for m in labels.milestones],
-            session.agent_places.keys() | session.user_places.keys(),
-            with_kind=True,
-        )
-        _compare(
-            found["directives"],
-            session,
-            predicted.directives,
-            [(d.line, d.quote, d.kind, 1.0) for d in labels.directives],
-            session.user_places.keys(),
-        )
-        _compare(
-            found["open items"],
-            session,
-            predicted.open_items,
-            [(o.line, o.quote, "", 1.0) for o in labels.open_items],
-            session.texts.keys(),
-        )
+        agent, user = session.agent_places.keys(), session.user_places.keys()
+        stated = [(d.line, d.quote, d.type, float(d.importance)) for d in labels.decisions]
+        reached = [(m.line, m.quote, m.kind, 1.0) for m in labels.milestones]
+        asked = [(d.line, d.quote, d.kind, 1.0) for d in labels.directives]
+        left = [(o.line, o.quote, "", 1.0) for o in labels.open_items]
+        visible = agent - repeats | {d.line for d in labels.decisions}
+        for name, said, labelled, places in (
+            ("key decisions", predicted.decisions, stated, visible),
+            ("milestones", predicted.milestones, reached, agent | user),
+            ("directives", predicted.directives, asked, user),
+            ("open items", predicted.open_items, left, session.texts.keys()),
+        ):
+            with_kind = name == "milestones"
+            _compare(found[name], session, said, labelled, places, with_kind=with_kind)
     return {name: (_worst(a, limit), _worst(b, limit)) for name, (a, b) in found.items()}
 
 
@@ -297,11 +189,7 @@ def _mistake(
     start = max(text.find(words), 0)
     before = max(0, start - CONTEXT_CHARACTERS)
     after = min(len(text), start + len(words) + CONTEXT_CHARACTERS)
-    context = text[before:after]
-    if before:
-        context = "… " + context
-    if after < len(text):
-        context += " …"
+    context = f"{'… ' if before else ''}{text[before:after]}{' …' if after < len(text) else ''}"
     return Mistake(session.labels.file, place, weight, kind, words, context)
 
 

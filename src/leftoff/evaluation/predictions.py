@@ -9,20 +9,13 @@ from msgspec import UNSET, Struct
 from leftoff.model import Ref
 from leftoff.summary import ContextSummary, UserRequest
 
+# Kinds of open items that come from a to-do list.
 TO_DO = frozenset({"in_progress", "pending"})
-"""Kinds of open items that come from a to-do list."""
 
 
 class Prediction(Struct, frozen=True):
-    """One prediction for one place.
-
-    Attributes:
-        place: line or item.
-        text: the predicted words.
-        kind: type, kind or "".
-        confidence: 0 to 1; 1 if the system gives none.
-        evidence: the evidence of a milestone, else "".
-    """
+    """One prediction for one place (line or item). `kind`: type, kind or ""; `confidence`: 1 if
+    the system gives none; `evidence`: of a milestone, else ""."""
 
     place: int
     text: str
@@ -32,14 +25,9 @@ class Prediction(Struct, frozen=True):
 
 
 class Predictions(Struct, frozen=True):
-    """The predictions of a system for one session.
-
-    None for a task that the system does not perform, so that it is not scored.
-
-    Attributes:
-        timeline: (index of the message, stage) change points in order.
-        cuts: the current stage at each cut, by the last place before it.
-    """
+    """The predictions of a system for one session; None for a task that it does not perform, so
+    that it is not scored. `timeline`: (index of the message, stage) where it changes; `cuts`:
+    the current stage at each cut, by the last place before it."""
 
     decisions: tuple[Prediction, ...] | None = None
     milestones: tuple[Prediction, ...] | None = None
@@ -87,8 +75,8 @@ def from_summary(
     )
 
 
+# Kinds of requests that the labels call directives.
 _DIRECTIVES = frozenset({"task", "plan", "constraint", "correction", "choice", "approval"})
-"""Kinds of requests that the labels call directives."""
 
 
 def _is_directive(request: UserRequest) -> bool:

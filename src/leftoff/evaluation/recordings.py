@@ -2,36 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from leftoff import api
+from leftoff.analysis.session_pass import Pass
+from leftoff.errors import InputError
 from leftoff.evaluation.file_truth import SIDECAR
 from leftoff.model import Message
 
+T = TypeVar("T")
+# Endings of files that stand beside recordings.
 _BESIDE = (SIDECAR, ".metadata.json", ".tsv", "README.md")
-"""Endings of files that stand beside recordings."""
 
 
 def recording_paths(paths: Iterable[str]) -> list[str]:
     """The files that were given, and those in the directories that were given, sorted."""
     found: set[str] = set()
     for given in paths:
-        inside = Path(given).rglob("*") if Path(given).is_dir() else None
-        if inside is None:
-            found.add(str(given))
+        if Path(given).is_dir():
+            inside = (p for p in Path(given).rglob("*") if p.is_file())
+            found |= {str(p) for p in inside if not p.name.endswith(_BESIDE)}
         else:
-            found |= {str(p) for p in inside if p.is_file() and not p.name.endswith(_BESIDE)}
+            found.add(str(given))
     return sorted(found)
 
 
-def reason(error: Exception, path: str) -> str:
-    """Why a recording was left out, with the name of its file instead of its path."""
-    return str(error).split(";")[0].replace(path, Path(path).name)
+def readings(
+    paths: Iterable[str],
+    read: Callable[[str], T],
+    left_out: list[str],
+    progress: Callable[[str], None] | None,
+) -> Iterator[tuple[str, T]]:
+    """Each recording with what `read` makes of it; why one is refused is added to `left_out`.
+    `progress` is called with the name of each."""
+    for path in recording_paths(paths):
+        name = Path(path).name
+        if progress is not None:
+            progress(name)
+        try:
+            found = read(path)
+        except InputError as error:
+            # A run is committed: it names the file, not where it lies on this machine.
+            left_out.append(str(error).split(";")[0].replace(path, name))
+        else:
+            yield path, found
 
 
-def sessions_of(path: str) -> list[list[Message]]:
-    """The messages of a recording, session by session, with those of subagents."""
+def opened(path: str) -> tuple[Pass, list[list[Message]]]:
+    """A pass over a recording, and its messages session by session, with those of subagents."""
+    reading = api.open_pass(path)
     found: list[list[Message]] = []
     last = -1
     for message in api.read(path):
@@ -41,4 +62,4 @@ def sessions_of(path: str) -> list[list[Message]]:
             last = message.index
         if found:
             found[-1].append(message)
-    return found
+    return reading, found

@@ -6,7 +6,7 @@ A run holds numbers, file names and positions, never text of a recording.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -15,11 +15,10 @@ from leftoff import codec
 from leftoff.errors import StateError
 from leftoff.evaluation.intervals import Interval
 
+# The lower and the upper bound of a 95 % interval.
 Bounds: TypeAlias = tuple[float, float] | None
-"""The lower and the upper bound of a 95 % interval."""
-
+# Most lines of one kind in a text; the JSON has all. Chosen by hand.
 MAX_LISTED = 20
-"""Most lines of one kind in a text; the JSON has all. Chosen by hand."""
 
 
 class Run(Struct, frozen=True, kw_only=True, tag_field="schema"):
@@ -95,7 +94,7 @@ def _laid_out(table: Table) -> Iterator[str]:
         yield "  ".join((f"{row[0]:{widths[0]}}", *cells)).rstrip()
 
 
-def cell(value: Any, form: str = ".3f") -> str:
+def cell(value: object, form: str = ".3f") -> str:
     """A number in a table; a dash where there is none."""
     return "-" if value is None else format(value, form)
 

@@ -22,19 +22,15 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 from leftoff.tokens import max_tokens
 
+# Makes a text from a cut and leftoff's summary of what stands before it; None where the form
+# does not exist (no recorder's summary).
 Form: TypeAlias = Callable[[Cut, ContextSummary], "str | None"]
-"""Makes a text from a cut and leftoff's summary of what stands before it; None where the form
-does not exist (no recorder's summary)."""
-
+# Budgets of the log and of the prompt form.
 LOG_TOKENS, PROMPT_TOKENS = 10_000, 1_500
-"""Budgets of the log and of the prompt form."""
-
+# The file that the hook's block names; a made-up one of usual length.
 WHERE = "/home/user/project/.leftoff/resume-logs/session.md"
-"""The file that the hook's block names; a made-up one of usual length."""
-
+# Titles of what only fills room.
 FILLERS = ("Also said", "Names in use")
-"""Titles of what only fills room."""
-
 RECORDED, TAIL = "recorder's summary", "tail"
 BOTH, BOTH_WHOLE = "both, equal length", "both, as given"
 HOOK, LOG = "hook", "log"
@@ -48,7 +44,7 @@ _FILLER = re.compile(
 def forms() -> dict[str, Form]:
     """All forms by name, the one that agents get by themselves first."""
     made: dict[str, Form] = {
-        HOOK: _hook,
+        HOOK: lambda _, summary: briefing(summary, where=WHERE),
         "prompt 1,500": lambda _, summary: render_prompt(summary, PROMPT_TOKENS),
         "checkpoint": _checkpoint,
         LOG: lambda _, summary: _log(summary, LOG_TOKENS),
@@ -60,11 +56,8 @@ def forms() -> dict[str, Form]:
 
 
 def with_recorded(beside: Callable[[ContextSummary, str, int], str]) -> dict[str, Form]:
-    """The forms that hold the recorder's summary or the tail.
-
-    Args:
-        beside: makes our block of at most so many bytes, to stand beside a recorder's summary.
-    """
+    """The forms that hold the recorder's summary or the tail; `beside` makes our block of at
+    most so many bytes, to stand beside a recorder's summary."""
 
     def both(cut: Cut, summary: ContextSummary) -> str | None:
         if not cut.recorded:
@@ -72,9 +65,13 @@ def with_recorded(beside: Callable[[ContextSummary, str, int], str]) -> dict[str
         lines = _fitting(cut.recorded, _size(cut.recorded) - _room(cut.recorded))
         # What the cut takes from the recorder's summary may stand in our block again.
         block = beside(summary, "".join(lines), _room(cut.recorded))
-        while lines and _is_longer("".join(lines) + block, cut.recorded):
+        both = "".join(lines) + block
+        while lines and (
+            _size(both) > _size(cut.recorded) or max_tokens(both) > max_tokens(cut.recorded)
+        ):
             lines.pop()
-        return "".join(lines) + block
+            both = "".join(lines) + block
+        return both
 
     return {
         RECORDED: lambda cut, _: cut.recorded or None,
@@ -112,10 +109,6 @@ def without_fillers(text: str) -> str:
     return _FILLER.sub("", text)
 
 
-def _hook(_: Cut, summary: ContextSummary) -> str:
-    return briefing(summary, where=WHERE)
-
-
 def _checkpoint(cut: Cut, summary: ContextSummary) -> str:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     budget = TaskTokenBudget.start(
@@ -143,10 +136,6 @@ def _room(recorded: str) -> int:
     return min(MAX_BYTES, _size(recorded) // 2)
 
 
-def _is_longer(text: str, other: str) -> bool:
-    return _size(text) > _size(other) or max_tokens(text) > max_tokens(other)
-
-
 def _fitting(text: str, room: int) -> list[str]:
     """The first lines of a text that fit `room` bytes."""
     found: list[str] = []
@@ -160,8 +149,8 @@ def _fitting(text: str, room: int) -> list[str]:
 
 # -- the tail: the last messages that fit a budget ---------------------------------------------
 
+# Characters of a tool call's arguments in a tail. Chosen by hand.
 MAX_ARGUMENTS = 200
-"""Characters of a tool call's arguments in a tail. Chosen by hand."""
 
 
 def tail(cut: Cut, budget: int, count_tokens: Callable[[str], int]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from msgspec import Struct
 
@@ -19,7 +18,6 @@ from leftoff.text.sanitize import clean
 
 _CHARACTERS = str.maketrans("`‹›“”‘’\\", "'<>\"\"''/")
 _SPACE = re.compile(r"\s+")
-
 _SECRET = re.compile(r"\[REDACTED:[\w-]+:\d+\]")
 _NOT_CLAIMS = re.compile(
     rf"{_SECRET.pattern}"
@@ -58,11 +56,7 @@ class Claim(Struct, frozen=True):
 
 
 class GroundingSource:
-    """The text of a recording up to a cut, indexed for lookups.
-
-    Args:
-        data: the recording's lines.
-    """
+    """The lines of a recording up to a cut, indexed for lookups."""
 
     def __init__(self, data: Iterable[bytes]) -> None:
         strings: list[str] = []
@@ -137,7 +131,7 @@ def _normalised(text: str) -> str:
     return _SPACE.sub(" ", clean(text).translate(_CHARACTERS))
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: object) -> Iterator[str]:
     """Every string, number and key of a JSON value."""
     if isinstance(value, str):
         yield value

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
 
 from msgspec import Struct
 
@@ -43,21 +42,14 @@ from leftoff.live.compactions import Cut, cuts
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary, Source
 
+# Messages before a cut. A file that begins with a compaction has nothing to measure there.
+# Chosen by hand.
 MIN_MESSAGES = 10
-"""Messages before a cut. A file that begins with a compaction has nothing to measure there.
-Chosen by hand."""
 
 
 class MeasuredCut(Struct, frozen=True):
-    """A cut of a recording.
-
-    Attributes:
-        session: name of the file.
-        place: the first line or item after the cut.
-        messages: number of messages before it.
-        digest: 16 hex digits of the hash of the bytes before it.
-        labelled: whether the session has labels.
-    """
+    """A cut of a recording: `place` is the first line or item after it, `messages` the number
+    of those before it, `digest` 16 hex digits of the hash of the bytes before it."""
 
     session: str
     repository: str
@@ -117,22 +109,15 @@ class Group(Struct, frozen=True):
 
 
 class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
-    """Figures with intervals, and shares by cut.
-
-    Attributes:
-        labels: digest of the labels; "" for none.
-        recordings: hash over the prefixes of all cuts.
-        tuned: repositories that were looked at while leftoff was built.
-        lost: misses by form, kind and reason.
-    """
+    """Figures with intervals, and shares by cut."""
 
     rules: str
-    labels: str
-    recordings: str
-    tuned: tuple[str, ...]
+    labels: str  # digest of the labels; "" for none
+    recordings: str  # hash over the prefixes of all cuts
+    tuned: tuple[str, ...]  # repositories that were looked at while leftoff was built
     measures: tuple[str, ...]
     groups: tuple[Group, ...]
-    lost: dict[str, dict[str, dict[str, int]]]
+    lost: dict[str, dict[str, dict[str, int]]]  # misses by form, kind and reason
     cuts: tuple[CutRow, ...]
 
     def blocks(self) -> Iterator[Block]:
@@ -142,22 +127,15 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
             f"recordings {self.recordings}"
         )
         for group in self.groups:
-            yield from (
-                "",
-                (
-                    f"{group.name}: {group.cuts} cuts in {group.sessions} sessions, "
-                    f"{group.labelled} labelled"
-                ),
+            yield ""
+            yield (
+                f"{group.name}: {group.cuts} cuts in {group.sessions} sessions, "
+                f"{group.labelled} labelled"
             )
             yield self._forms(group)
             for which, figures in group.differences.items():
                 rows = [
-                    (
-                        f"    {name}",
-                        cell(f.value, "+.3f"),
-                        span(f.interval, "+.3f"),
-                        f"p {f.p}",
-                    )
+                    (f"    {name}", cell(f.value, "+.3f"), span(f.interval, "+.3f"), f"p {f.p}")
                     for name, f in figures.items()
                 ]
                 yield Table((f"  {which}", "", "", ""), rows)
@@ -183,18 +161,14 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
         return Table(("", *names, "items"), rows)
 
 
+# Columns of the name of a form in the table.
 WIDTH = 10
-"""Columns of the name of a form in the table."""
 
 
 class Miss(Struct, frozen=True):
-    """Something that our text does not state, or states wrongly.
-
-    Attributes:
-        what: decision | directive | file | name | relation | outdated | ungrounded.
-        where: fields of the summary that contain it; if there are any, rendering missed it,
-            otherwise it was not detected.
-    """
+    """Something that our text does not state, or states wrongly: a decision, directive, file,
+    name, relation, outdated or ungrounded. `where`: fields of the summary that contain it; if
+    there are any, rendering missed it, otherwise it was not detected."""
 
     session: str
     cut: str
@@ -206,13 +180,8 @@ class Miss(Struct, frozen=True):
 
 
 class ResumeReport(Struct, frozen=True):
-    """Scores of every cut, with the version and labels.
-
-    Attributes:
-        labels: digest of the labels; "" for none.
-        left_out: sessions and cuts that were not evaluated, each with the reason.
-        misses: the misses of our forms; never part of a run.
-    """
+    """Scores of every cut, with the version and the digest of the labels ("" for none).
+    `left_out` has reasons; the misses of our forms are never part of a run."""
 
     leftoff: str
     rules: str
@@ -233,20 +202,15 @@ def evaluate_resume(
     progress: Callable[[str], None] | None = None,
 ) -> ResumeReport:
     """Scores every form at the cuts of recordings; a cut that is recorded twice (the session
-    was continued in another file) counts once.
-
-    Args:
-        paths: recordings, or directories of them.
-        labels: of some of them; the first label of a file counts.
-        natural, artificial: which cuts to evaluate.
-        misses_of: forms whose misses are listed.
+    was continued in another file) counts once, and of two labels of a file the first.
+    `misses_of`: the forms whose misses are listed.
 
     Raises:
         UsageError: no cut could be measured.
     """
     by_file: dict[str, Labels] = {}
     for label in labels:
-        by_file.setdefault(_plain_name(label.file), label)
+        by_file.setdefault(label.file.removesuffix(".gz"), label)
     scores: dict[str, CutScore] = {}
     left_out: list[str] = []
     misses: list[Miss] = []
@@ -266,8 +230,9 @@ def evaluate_resume(
                     continue
                 summary = summary_of(cut, path)
                 rules = summary.rules
+                labelled = by_file.get(name.removesuffix(".gz"))
                 scores[key], missed = _score_cut(
-                    name, by_file.get(_plain_name(name)), cut, key, summary, forms, misses_of
+                    name, labelled, cut, key, summary, forms, misses_of
                 )
                 misses += missed
         except InputError as error:
@@ -285,16 +250,8 @@ def evaluate_resume(
     )
 
 
-def _plain_name(name: str) -> str:
-    return name.removesuffix(".gz")
-
-
 def summary_of(cut: Cut, path: str) -> ContextSummary:
-    """Leftoff's summary of the prefix alone.
-
-    Raises:
-        FormatError: the prefix is not a recording.
-    """
+    """Leftoff's summary of the prefix alone; `FormatError` where it is not a recording."""
     reading = Pass(path)
     reading.feed_lines(cut.data)
     reading.close()
@@ -338,33 +295,21 @@ def _score_cut(
 
 # -- figures ---------------------------------------------------------------------------------
 
+# Forms that are compared in every measure, the second being what an agent has anyway.
 COMPARED = ((BOTH, RECORDED),)
-"""Forms that are compared in every measure, the second being what an agent has anyway."""
-
 SWAPS = 2000
 
 
 def run_of(
-    report: ResumeReport,
-    *,
-    tuned: Collection[str] = (),
-    resamples: int = RESAMPLES,
-    date: str = "",
-    machine: str = "",
+    report: ResumeReport, *, tuned: Collection[str] = (), resamples: int = RESAMPLES
 ) -> ResumeRun:
-    """The figures of a report with intervals, and shares by cut.
-
-    Args:
-        tuned: repositories that were looked at while leftoff was built; the others are also
-            reported by themselves.
-    """
+    """The figures of a report with intervals, and shares by cut; those of repositories that
+    were not `tuned` (looked at while leftoff was built) also by themselves."""
     return ResumeRun(
         leftoff=report.leftoff,
         rules=report.rules,
         labels=report.labels,
         recordings=recordings(report),
-        date=date,
-        machine=machine,
         tuned=tuple(sorted(tuned)),
         measures=MEASURES,
         groups=groups(report, tuned=tuned, resamples=resamples),
@@ -507,11 +452,9 @@ class _MissFinder:
             ("decision", labelled.decisions),
             ("directive", labelled.directives),
         ):
-            for statement in statements:
-                if not states(matcher, statement):
-                    yield self.miss(
-                        what, statement.kind, statement.text, self._fields_stating(statement)
-                    )
+            for s in statements:
+                if not states(matcher, s):
+                    yield self.miss(what, s.kind, s.text, self._fields_stating(s))
         for path in true.files:
             if not names_file(text, path, true.files):
                 yield self.miss("file", "", path, self._fields_naming(names(path) or {path}))
@@ -523,12 +466,10 @@ class _MissFinder:
             if fact.used and fact.value != "unknown" and not states_fact(listed, fact):
                 where = self._fields_stating(LabelledStatement("", fact.subject))
                 yield self.miss("relation", fact.kind, f"{fact.subject}: {fact.value}", where)
-        for fact in stated_and_outdated(
-            listed, [f for f in true.facts if f.value != "unknown"]
-        )[1]:
-            yield self.miss(
-                "outdated", fact.kind, f"{fact.subject}: {' > '.join(fact.values)}", ()
-            )
+        known = [f for f in true.facts if f.value != "unknown"]
+        for fact in stated_and_outdated(listed, known)[1]:
+            stated = f"{fact.subject}: {' > '.join(fact.values)}"
+            yield self.miss("outdated", fact.kind, stated, ())
 
     def _fields_stating(self, statement: LabelledStatement) -> list[str]:
         return [name for name, field in self._fields.items() if states(field, statement)]
@@ -542,7 +483,7 @@ _METADATA_FIELDS = frozenset(
 )
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     """The strings in a part of a summary, each without line feeds."""
     if isinstance(value, str):
         yield " ".join(value.split())
@@ -568,11 +509,7 @@ def lost(misses: Sequence[Miss]) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def misses_to_lines(misses: Sequence[Miss], *, without: str = "") -> str:
-    """The misses as JSON lines, redacted.
-
-    Args:
-        without: a held-out repository, whose misses are left out.
-    """
+    """The misses as JSON lines, redacted; `without` a held-out repository."""
     gate = Redactor()
     shown = [m for m in misses if not (without and m.session.startswith(f"{without}__"))]
     return b"".join(codec.dumps(gate.value(codec.to_builtins(m))) for m in shown).decode()

@@ -24,20 +24,19 @@ _PATCHED = re.compile(
     re.MULTILINE,
 )
 _PATCH_ACTIONS = {"Add": "created", "Update": "modified", "Delete": "deleted"}
+# Roles of arguments that hold the content of files.
 _BODIES = ("content", "old", "new", "edits", "patch")
-"""Roles of arguments that hold the content of files."""
 
 _CHECK = re.compile(
     r"\b(?:tests?|pytest|build|lint|check|vet|tsc|mypy|ruff|clippy|typecheck|jest|vitest|make)\b"
 )
 _REDIRECTED = re.compile(r"\s*\d?>(?:&\d|\s*\S+)")
+# Behind a command: its exit code is not that of the whole line.
 _HIDES = re.compile(r"\|(?!\|)|\|\||;|&\s*$|\n")
-"""Behind a command: its exit code is not that of the whole line."""
-
 _COMMIT = re.compile(r"\[([\w./-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] ")
 _BRANCH = re.compile(r"(?:Switched to (?:a new )?branch '|On branch )([\w./-]+)")
+# Commands that change the directory: it may be another checkout, on another branch.
 _CHANGES_DIRECTORY = re.compile(r"\bcd |\bgit -C ")
-"""Commands that change the directory: it may be another checkout, on another branch."""
 
 
 class Name(Struct, frozen=True):
@@ -52,12 +51,8 @@ class Name(Struct, frozen=True):
 
 
 class Truth(Struct, frozen=True):
-    """The ground truth for one cut, apart from labels.
-
-    Attributes:
-        files: paths of the files that a file tool changed before the cut.
-        names: names from before the cut that the agent writes after it.
-    """
+    """The ground truth for one cut, apart from labels: paths of the files that a file tool
+    changed before it, and names from before it that the agent writes after it."""
 
     files: tuple[str, ...]
     names: tuple[Name, ...]
@@ -288,7 +283,7 @@ def _git_facts(cut: Cut) -> Iterator[Fact]:
             yield Fact(kind, kind, tuple(values), used)
 
 
-def flatten_text(value: Any) -> str:
+def flatten_text(value: object) -> str:
     """All strings in a call's arguments, joined by line feeds."""
     if isinstance(value, str):
         return value

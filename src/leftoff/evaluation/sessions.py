@@ -12,21 +12,14 @@ from leftoff.evaluation.matching import beside
 from leftoff.live.compactions import place_of
 from leftoff.model import Message
 
+# Random cuts in each session at which the current stage is scored. Chosen by hand.
 CUTS = 10
-"""Random cuts in each session at which the current stage is scored. Chosen by hand."""
 
 
 class LabelledSession:
-    """Labels, and the messages of the main thread that they refer to.
-
-    Attributes:
-        labels: the labels of the recording.
-        path: path of the recording.
-        messages: messages of the main thread that the annotator read, in file order.
-        lines: number of lines of the recording that hold them, None for all.
-        problems: labels whose place or quote is wrong, as sentences.
-        moves: labels that stand at another place than their file says, see `labels.relocated`.
-    """
+    """Labels, and the messages of the main thread that the annotator read, in file order.
+    `lines`: number of lines of the recording that hold them, None for all. `problems`: labels
+    whose place or quote is wrong, as sentences. `moves`: see `labels.relocated`."""
 
     def __init__(self, labels: Labels, path: str, messages: Sequence[Message]) -> None:
         self.path = path

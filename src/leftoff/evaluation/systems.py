@@ -17,18 +17,14 @@ from leftoff.second_reading import SecondReading
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
+# Keys of the list of messages in a JSON document, in the order of the labelling guideline.
 _LISTS = ("history", "messages", "trajectory")
-"""Keys of the list of messages in a JSON document, in the order of the labelling guideline."""
 
 
 def sessions(
     labels: Iterable[Labels], directory: str
 ) -> tuple[list[LabelledSession], list[str]]:
-    """The labelled sessions whose recordings are under `directory`, and the left-out ones.
-
-    Raises:
-        StateError: two recordings have the same name.
-    """
+    """The labelled sessions whose recordings are under `directory`, and the left-out ones."""
     wanted = list(labels)
     paths = find_recordings(directory, (label.file for label in wanted))
     found: list[LabelledSession] = []
@@ -46,11 +42,8 @@ def sessions(
 
 
 def leftoff(session: LabelledSession, *, cuts: bool = True) -> tuple[Predictions, str, str]:
-    """The predictions of our summary for a session, our version and the digest of our rules.
-
-    Args:
-        cuts: also summarize the session up to each cut, for the current stage there.
-    """
+    """The predictions of our summary for a session, our version and the digest of our rules;
+    with `cuts`, the current stage in summaries of the session up to each cut, too."""
     places = {m.index: place_of(m) for m in session.messages}
     stages = current_stages(session) if cuts else None
     _, count = api.default_session(session.path)
@@ -87,7 +80,7 @@ def _of_all_sessions(summaries: Sequence[ContextSummary]) -> Predictions:
     the last one. Stages are left out: a message index, by which they are scored, is that of
     several messages."""
     found = [from_summary(summary, {}) for summary in summaries]
-    together: dict[str, Any] = {
+    together: codec.JsonObject = {
         name: tuple(one for predictions in found for one in getattr(predictions, name))
         for name in ("decisions", "milestones", "directives")
     }
@@ -95,29 +88,23 @@ def _of_all_sessions(summaries: Sequence[ContextSummary]) -> Predictions:
 
 
 def current_stages(session: LabelledSession) -> dict[int, str]:
-    """The current stage by cut, from summaries of the recording up to that cut."""
-    if any(m.line is None for m in session.messages):
-        return _document_stages(session)
-    wanted = set(session.cuts)
+    """The current stage by cut, from summaries of the recording up to that cut; one JSON
+    document is cut in its list of messages."""
     found: dict[int, str] = {}
-    reading = Pass(session.path)
+    wanted = set(session.cuts)
     with open_lines(session.path) as lines:
+        if any(m.line is None for m in session.messages):
+            document = codec.parse(b"".join(lines))
+            for cut in session.cuts:
+                reading = Pass(session.path)
+                reading.feed(codec.dumps(_truncated(document, cut + 1)))
+                found[cut] = _stage_now(reading)
+            return found
+        reading = Pass(session.path)
         for number, line in enumerate(lines, 1):
             reading.feed_lines((line,))
             if number in wanted:
                 found[number] = _stage_now(reading)
-    return found
-
-
-def _document_stages(session: LabelledSession) -> dict[int, str]:
-    """The same for one JSON document, with its list of messages cut at each cut."""
-    with open_lines(session.path) as lines:
-        document = codec.parse(b"".join(lines))
-    found: dict[int, str] = {}
-    for cut in session.cuts:
-        reading = Pass(session.path)
-        reading.feed(codec.dumps(_truncated(document, cut + 1)))
-        found[cut] = _stage_now(reading)
     return found
 
 

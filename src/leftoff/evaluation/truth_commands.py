@@ -14,103 +14,30 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from leftoff.model import Message, ToolCall, ToolResult
+from leftoff.tables import table
 
 _OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&", ";;", "(", ")", "\n"})
-_WRAPPERS = frozenset(
-    "sudo env time nice command exec npx bunx pnpx uvx xvfb-run stdbuf timeout".split()
+_TABLE = table(__file__, "truth.toml")
+_RUN_OF, _WITH, _SUMMARIES = _TABLE["run_of"], _TABLE["with"], _TABLE["summaries"]
+_WRAPPERS, _ALONE, _NO_RUN, _NOTHING = (
+    frozenset(_TABLE[name].split()) for name in ("wrappers", "alone", "no_run", "nothing")
 )
-_RUN_OF = {
-    "uv": "run",
-    "poetry": "run",
-    "pdm": "run",
-    "hatch": "run",
-    "pipenv": "run",
-    "pipx": "run",
-    "rye": "run",
-    "pnpm": "exec dlx",
-    "yarn": "exec dlx",
-    "npm": "exec",
-    "bun": "x",
-    "bundle": "exec",
-}
-_ALONE = frozenset(
-    "pytest jest vitest mocha tsc mypy pyright eslint rspec phpunit golangci-lint".split()
-)
-_WITH = {
-    "ruff": "check format",
-    "biome": "check lint ci",
-    "go": "test vet build",
-    "cargo": "test build check clippy nextest",
-    "dotnet": "test build",
-    "playwright": "test",
-    "cypress": "run",
-    "next": "build",
-    "vite": "build",
-    "bun": "test",
-    "mvn": "test verify package compile install",
-    "mvnw": "test verify package compile install",
-    "gradle": "test build check assemble",
-    "gradlew": "test build check assemble",
-    "make": "test check lint build all",
-}
 _SCRIPTS = re.compile(
     r"(?:test|tests|lint|build|typecheck|type-check|check-types|tsc)(?:[:\-]\w+)*\Z"
 )
-_NO_RUN = frozenset(
-    "--version -V --help -h --init --collect-only --co --list --listTests --watch".split()
-)
-_NOTHING = frozenset("cd export source . set pwd pushd popd unset true :".split())
-
-_SUMMARIES = {
-    "pytest": (r"\b[1-9]\d* (?:failed|errors?)\b.* in [\d.]+", r"\b\d+ passed\b.* in [\d.]+"),
-    "jest": (r"^(?:Tests|Test Suites): .*\b[1-9]\d* failed", r"^Tests: .*\b\d+ passed"),
-    "vitest": (r"^ *(?:Tests|Test Files) .*\b[1-9]\d* failed", r"^ *Tests .*\b\d+ passed"),
-    "mocha": (r"^ *[1-9]\d* failing", r"^ *[1-9]\d* passing"),
-    "go test": (r"^(?:FAIL|--- FAIL)\b", r"^ok\s+\S+\s+(?:[\d.]+s|\(cached\))"),
-    "node --test": (r"^not ok \d|^[#ℹ] fail [1-9]", r"^[#ℹ] pass [1-9]"),
-    "bun test": (r"^ *[1-9]\d* fail$", r"^ *[1-9]\d* pass$"),
-    "cargo test": (r"^test result: FAILED|^error(?:\[|:)", r"^test result: ok"),
-    "tsc": (r"\berror TS\d+:", r"(?!)"),
-    "mypy": (r"^Found [1-9]\d* errors?", r"^Success: no issues"),
-    "eslint": (
-        r"✖ \d+ problems? \([1-9]|^ESLint found too many warnings",
-        r"✖ \d+ problems? \(0 errors",
-    ),
-    "ruff check": (r"^Found [1-9]\d* errors?\.", r"^All checks passed!"),
-    "mvn": (r"BUILD FAILURE", r"BUILD SUCCESS"),
-    "gradle": (r"^BUILD FAILED", r"^BUILD SUCCESSFUL"),
-    "next build": (
-        r"Failed to compile|Build failed because",
-        r"^○ +\(Static\)|^ƒ +\(Dynamic\)",
-    ),
-    "vite build": (r"^error during build|Build failed in", r"✓ built in"),
-    "dotnet build": (r"^Build FAILED|: error [A-Z]+\d+:", r"^Build succeeded"),
-    "dotnet test": (r"^ *Failed! +-|: error [A-Z]+\d+:", r"^ *Passed! +-"),
-    "rspec": (r"\b[1-9]\d* failures?\b", r"\b\d+ examples?, 0 failures"),
-    "phpunit": (r"^(?:FAILURES|ERRORS)!", r"^OK \("),
-    "playwright test": (r"^ +[1-9]\d* failed", r"^ +\d+ passed"),
-    "cargo build": (r"^error(?:\[|:)", r"^ +Finished "),
-    "cargo check": (r"^error(?:\[|:)", r"^ +Finished "),
-    "cargo clippy": (r"^error(?:\[|:)", r"^ +Finished "),
-    "pyright": (r"^[1-9]\d* errors?,", r"^0 errors,"),
-    "biome check": (r"^Found [1-9]\d* errors?", r"^Checked \d+ files? in .*\. No fixes"),
-    "prettier": (r"^\[(?:warn|error)\]", r"^All matched files use Prettier"),
-    "unittest": (r"^FAILED \(", r"^OK\b"),
-}
+# They run other tools: any tool's summary line tells how they ended.
 _SCRIPT_RUNNERS = ("npm ", "pnpm ", "yarn ", "bun ", "turbo ", "make", "tox", "nox")
-"""They run other tools: any tool's summary line tells how they ended."""
-
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+# What a shell, npm or a client prints where the program never ran.
 _NOT_STARTED = re.compile(
     r"command not found|: not found$|No module named (?:pytest|mypy|ruff)\b|[Mm]issing script:"
     r"|cd: (?:\S+: )?[Nn]o such file|^The system cannot find the path"
     r"|is not a valid statement separator|npm (?:ERR!|error) enoent|Sibling tool call errored",
     re.MULTILINE,
 )
-"""What a shell, npm or a client prints where the program never ran."""
 
+# Options and results of a run of `go test` that runs no test: benchmarks, a build.
 _NO_TESTS = re.compile(r"-run[= ]['\"]?(?:\^\$|XXX\b|NONE\b)|\[no tests to run\]\s*\Z")
-"""Options and results of a run of `go test` that runs no test: benchmarks, a build."""
 
 _STOPPED = re.compile(
     r"timed out|interrupted|moved to (?:the )?background"
@@ -120,26 +47,19 @@ _STOPPED = re.compile(
 
 
 class Ran(Struct, frozen=True):
-    """A shell command of the agent and how it ended.
+    """A shell command of the agent and how it ended."""
 
-    Attributes:
-        message, part: the call.
-        segments: its simple commands as words, with the operator before each ("" at first); ()
-            where it cannot be cut simply.
-        exit_code: as recorded, None where nothing tells.
-        text: its output, None if none was recorded.
-        result: index of the message with the output.
-        ended: whether it came to an end, as far as the recording tells.
-    """
-
+    # message, part: the call.
     message: int
     part: int
     command: str
+    # Its simple commands as words, with the operator before each ("" at first); () where it
+    # cannot be cut simply.
     segments: tuple[tuple[str, tuple[str, ...]], ...]
-    exit_code: int | None
-    text: str | None
-    result: int
-    ended: bool
+    exit_code: int | None  # as recorded, None where nothing tells
+    text: str | None  # its output, None if none was recorded
+    result: int  # index of the message with the output
+    ended: bool  # whether it came to an end, as far as the recording tells
 
 
 def commands(messages: Sequence[Message], format: str) -> Iterator[Ran]:
@@ -257,12 +177,9 @@ def runner(words: Sequence[str]) -> str:
     if head in _WITH and first in _WITH[head].split():
         if head == "ruff" and first == "format" and "--check" not in left:
             return ""
-        if head in ("mvn", "mvnw", "gradle", "gradlew", "make"):
-            return head.removesuffix("w")
-        return f"{head} {first}"
-    if head == "make" and not rest:
-        return head
-    return ""
+        alone = head in ("mvn", "mvnw", "gradle", "gradlew", "make")
+        return head.removesuffix("w") if alone else f"{head} {first}"
+    return head if head == "make" and not rest else ""
 
 
 def _without_redirections(words: Sequence[str]) -> list[str]:
@@ -330,12 +247,11 @@ _COMMIT_LINE = re.compile(
     r"(?P<changed>(?:\n (?:Author|Date):.*)*\n \d+ files? changed)?",
     re.MULTILINE,
 )
+# What Aider writes of a commit of its own.
 _AIDER_LINE = re.compile(r"^Commit (?P<hash>[0-9a-f]{7,40}) (?P<subject>.*\S)")
-"""What Aider writes of a commit of its own."""
-
+# What `git push` prints for one remote; `git fetch` and `git pull` print "From". A folder of
+# this machine is no remote.
 _PUSHED = re.compile(r"^To (?![/~.])\S+\n((?:[ *+!=-].*\n?)+)", re.MULTILINE)
-"""What `git push` prints for one remote; `git fetch` and `git pull` print "From". A folder of
-this machine is no remote."""
 
 _MOVED = re.compile(
     r" (?:\* \[new (?:branch|tag)\]|[ +] ?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}"

@@ -21,27 +21,18 @@ from msgspec import Struct
 from leftoff.formats import native
 from leftoff.model import Message, Text, ToolCall, ToolResult
 
+# Most places taken of each kind in a session. Chosen by hand.
 OPEN_CUTS, CLOSED_CUTS = 4, 4
-"""Most places taken of each kind in a session. Chosen by hand."""
-
+# Most sessions taken of a recording that holds many. Chosen by hand.
 MAX_SESSIONS = 12
-"""Most sessions taken of a recording that holds many. Chosen by hand."""
-
-
+# Nobody reads an output and types an answer in so short a time. Chosen by hand.
 AT_ONCE = timedelta(seconds=2)
-"""Nobody reads an output and types an answer in so short a time. Chosen by hand."""
 
 
 class CutPlace(Struct, frozen=True):
-    """A place to cut.
-
-    Attributes:
-        truth: open | closed.
-        after: what was last: prompt | words | call | output.
-        lines: number of lines of the recording before the cut, None for one document.
-        messages: number of the session's messages before the cut, with subagents'.
-        place: line or item of the last message.
-    """
+    """A place to cut. `truth`: open | closed; `after`, what was last: prompt | words | call |
+    output; `lines` of the recording before the cut, None for one document; `messages` of the
+    session before it, with subagents'; `place`: line or item of the last message."""
 
     truth: str
     after: str

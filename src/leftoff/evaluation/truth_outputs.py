@@ -17,31 +17,11 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.formats import native
 from leftoff.model import Message, Part, Text, ToolCall, ToolResult
 from leftoff.summary import ContextSummary
+from leftoff.tables import table as toml_table
 
+# False claims planted, over all tools in turn.
 PLANTED = 100
-"""False claims planted, over all tools in turn."""
-
-_CLAIMS = {
-    "test": (
-        "All tests pass now.",
-        "All tests are passing.",
-        "The tests pass.",
-        "The test suite is green.",
-        "All unit tests pass.",
-    ),
-    "build": (
-        "The build passes.",
-        "The build succeeds now.",
-        "The project builds successfully.",
-    ),
-    "lint": ("Lint passes.", "The linter is clean.", "Linting passes without errors."),
-    "typecheck": (
-        "The type check passes.",
-        "Type checking passes.",
-        "There are no type errors any more.",
-    ),
-}
-"""Claims by kind of check, in our own words; they name no tool."""
+_CLAIMS: dict[str, list[str]] = toml_table(__file__, "truth.toml")["claims"]
 
 
 class Known(Struct, frozen=True):
@@ -86,16 +66,16 @@ def table(folder: str) -> list[Known]:
 def _known(base: Path, row: dict[str, str]) -> Known:
     counts = [int(row[key]) if row[key] else None for key in ("passed", "failed", "skipped")]
     return Known(
-        row["file"],
-        row["tool"],
-        row["kind"],
-        row["command"],
-        int(row["exit_code"]),
-        bool(row["masked"]),
-        (row["verdict"], *row["accepted"].split()),
-        (counts[0], counts[1], counts[2]),
-        tuple(filter(None, row["failing"].split("|"))),
-        (base / row["file"]).read_text(encoding="utf-8"),
+        file=row["file"],
+        tool=row["tool"],
+        kind=row["kind"],
+        command=row["command"],
+        exit_code=int(row["exit_code"]),
+        masked=bool(row["masked"]),
+        verdicts=(row["verdict"], *row["accepted"].split()),
+        counts=(counts[0], counts[1], counts[2]),
+        failing=tuple(filter(None, row["failing"].split("|"))),
+        output=(base / row["file"]).read_text(encoding="utf-8"),
     )
 
 

@@ -14,12 +14,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff import api
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
-from leftoff.errors import FormatError, InputError, UsageError
+from leftoff.errors import FormatError, UsageError
 from leftoff.evaluation import truth_commands, truth_cuts, truth_outputs
-from leftoff.evaluation.recordings import reason, recording_paths, sessions_of
+from leftoff.evaluation.recordings import opened, readings
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, cell
 from leftoff.evaluation.truth_commands import GitTruth, Ran
 from leftoff.model import Message, Text
@@ -30,13 +29,8 @@ RIGHT, WRONG, UNKNOWN = "right", "wrong", "unknown"
 
 
 class Figure(Struct, frozen=True, omit_defaults=True):
-    """How often one statement was right, wrong or not made.
-
-    Attributes:
-        precision: the share that is right where something was said.
-        found: the share that is right of all.
-        by_format: the same by format, if there are several.
-    """
+    """How often one statement was right, wrong or not made; `precision`: the share that is
+    right where something was said, `found`: of all; `by_format`: if there are several."""
 
     right: int
     wrong: int
@@ -80,12 +74,7 @@ class TruthRun(Run, frozen=True, kw_only=True, tag="leftoff.truth/1"):
     places: tuple[Place, ...]
 
     def blocks(self, *, formats: bool = False, listed: Sequence[str] = ()) -> Iterator[Block]:
-        """The figures.
-
-        Args:
-            formats: also by format.
-            listed: measures whose places are listed.
-        """
+        """The figures, with `formats` also by format; and the places of measures `listed`."""
         yield (
             f"{self.recordings} recordings, {self.sessions} sessions, leftoff {self.leftoff}"
         )
@@ -163,17 +152,9 @@ def evaluate_truth(
     outputs: str = "",
     seed: int = 1,
     progress: Callable[[str], None] | None = None,
-    date: str = "",
-    machine: str = "",
 ) -> TruthRun:
-    """Every measure over the recordings in `paths`.
-
-    Args:
-        paths: recordings or directories of them.
-        outputs: folder of real outputs of real tools (`truth_outputs.table`), "" for none.
-        seed: of the places at which recordings are cut.
-        progress: called with the name of each recording.
-        date, machine: to note in the run.
+    """Every measure over the recordings in `paths`; `outputs`: a folder of real outputs of real
+    tools (`truth_outputs.table`); `seed`: of the places at which recordings are cut.
 
     Raises:
         UsageError: there is no recording that can be read, and no table.
@@ -182,16 +163,8 @@ def evaluate_truth(
     left_out: list[str] = []
     rules = ""
     read = sessions = 0
-    for path in recording_paths(paths):
+    for path, (reading, said) in readings(paths, opened, left_out, progress):
         counts.name = Path(path).name
-        if progress is not None:
-            progress(counts.name)
-        try:
-            reading = api.open_pass(path)
-            said = sessions_of(path)
-        except InputError as error:
-            left_out.append(reason(error, path))
-            continue
         counts.format = reading.format.name if reading.format else ""
         read += 1
         for number, messages in enumerate(said):
@@ -210,8 +183,6 @@ def evaluate_truth(
         raise UsageError("no recording could be read: " + "; ".join(left_out[:3]))
     return TruthRun(
         leftoff=__version__,
-        date=date,
-        machine=machine,
         rules=rules,
         recordings=read,
         sessions=sessions,
@@ -264,17 +235,12 @@ def _turn(counts: _Counts, reading: Pass, cut: truth_cuts.CutPlace) -> None:
         summary = reading.summary()
     except FormatError:
         return
-    status = turn_status(summary)
+    status = summary.turn.status
     if cut.truth == "closed" and status == "interrupted":
         status = "closed"
     place = f"{cut.place} after {cut.after}"
     counts.add(f"turn {cut.truth}", status, cut.truth, place)
     counts.count(f"turn {cut.truth}, after {cut.after}", status == cut.truth)
-
-
-def turn_status(summary: ContextSummary) -> str:
-    """Whose turn a summary says it is."""
-    return summary.turn.status
 
 
 # -- checks ------------------------------------------------------------------------------------
@@ -299,11 +265,7 @@ def _checks(counts: _Counts, summary: ContextSummary, ran: Sequence[Ran]) -> Non
             counts.add("check verdict", said, true, place)
     for milestone in summary.progress.milestones:
         if milestone.evidence == "contradicted":
-            counts.note("contradicted", _at(milestone.ref.message), milestone.kind)
-
-
-def _at(message: int) -> str:
-    return f"#{message}"
+            counts.note("contradicted", f"#{milestone.ref.message}", milestone.kind)
 
 
 def _outputs(counts: _Counts, known: Sequence[truth_outputs.Known]) -> None:
@@ -336,23 +298,14 @@ def _outputs(counts: _Counts, known: Sequence[truth_outputs.Known]) -> None:
                 "output failing", name if found else "", name, one.file, unknown=not found
             )
     for plant in truth_outputs.plants(list(known)):
-        summary = truth_outputs.summary_of(plant.data)
-        said = next(
-            (m.evidence for m in summary.progress.milestones if m.ref.message == plant.claim),
-            "",
-        )
+        milestones = truth_outputs.summary_of(plant.data).progress.milestones
+        said = next((m.evidence for m in milestones if m.ref.message == plant.claim), "")
         if plant.case == "false":
-            counts.add(
-                "planted false claim", said, "contradicted", plant.name, unknown=not said
-            )
+            measure, true, unknown = "planted false claim", "contradicted", not said
         else:
-            accused = said == "contradicted"
-            counts.add(
-                "planted other claim",
-                said if accused else "not accused",
-                "not accused",
-                plant.name,
-            )
+            measure, true, unknown = "planted other claim", "not accused", False
+            said = said if said == "contradicted" else true
+        counts.add(measure, said, true, plant.name, unknown=unknown)
 
 
 def _same_name(wanted: str, shown: str) -> bool:
@@ -364,15 +317,6 @@ def _same_name(wanted: str, shown: str) -> bool:
 # -- git ---------------------------------------------------------------------------------------
 
 _KINDS = {"commit": "committed", "push": "pushed", "pull_request": "pr_opened"}
-
-
-def git_claims(summary: ContextSummary) -> list[tuple[str, int, str, str]]:
-    """What a summary says that git did and a tool shows: (kind, message, hash, subject)."""
-    return [
-        (event.kind, event.ref.message, event.hash, event.text)
-        for event in summary.git
-        if event.kind in _KINDS and event.shown
-    ]
 
 
 def _git(
@@ -390,24 +334,29 @@ def _git(
         for place in (one.message, one.result)
     }
     left: list[GitTruth] = list(truth)
-    for kind, message, sha, subject in git_claims(summary):
+    for event in summary.git:
+        if event.kind not in _KINDS or not event.shown:
+            continue
+        kind, message, sha, subject = event.kind, event.ref.message, event.hash, event.text
         match = next((t for t in left if _same_event(t, kind, message, sha)), None)
         if match is not None:
             left.remove(match)
-            counts.add(f"{kind} precision", kind, kind, _at(message))
+            counts.add(f"{kind} precision", kind, kind, f"#{message}")
             if kind == "commit":
                 whole = " ".join(subject.split()) == " ".join(match.subject.split())
-                counts.add("commit subject", "whole" if whole else "cut", "whole", _at(message))
+                said = "whole" if whole else "cut"
+                counts.add("commit subject", said, "whole", f"#{message}")
         elif (kind, message) in quiet:
             # The command ran, and its output does not show what it did: to be looked at.
-            counts.note(f"{kind} precision", _at(message), f"{kind}/?")
+            counts.note(f"{kind} precision", f"#{message}", f"{kind}/?")
         else:
-            counts.add(f"{kind} precision", kind, "none", _at(message))
+            counts.add(f"{kind} precision", kind, "none", f"#{message}")
     for one in truth:
         found = one not in left
         if not found and one.kind == "commit" and any(at > one.message for at in amended):
             continue
-        counts.add(f"{one.kind} recall", one.kind if found else "", one.kind, _at(one.message))
+        said = one.kind if found else ""
+        counts.add(f"{one.kind} recall", said, one.kind, f"#{one.message}")
 
 
 def _same_event(truth: GitTruth, kind: str, message: int, hash: str) -> bool:
@@ -421,24 +370,20 @@ def _same_event(truth: GitTruth, kind: str, message: int, hash: str) -> bool:
 
 def _typed(counts: _Counts, summary: ContextSummary, main: Sequence[Message]) -> None:
     """Whether every typed message appears whole among the requests."""
-    requests = [_squeezed(request.text) for request in summary.user_requests]
+    requests = [" ".join(request.text.split()) for request in summary.user_requests]
     together = set(requests)
     for message in main:
         for typed in message.typed:
             part = message.parts[typed.part]
             if type(part) is not Text:
                 continue
-            words = _squeezed(part.text[typed.start : typed.end])
+            words = " ".join(part.text[typed.start : typed.end].split())
             if not words:
                 continue
             whole = words in together or any(words in one for one in requests)
-            place = _at(message.index)
+            place = f"#{message.index}"
             counts.add("typed whole", "whole" if whole else "", "whole", place)
             counts.count("typed characters", whole, len(words))
-
-
-def _squeezed(words: str) -> str:
-    return " ".join(words.split())
 
 
 def _undone(
@@ -453,9 +398,8 @@ def _undone(
             for decision in summary.key_decisions:
                 if decision.message_index < one.message and name in decision.text:
                     said = "made" if decision.status == "made" else "ended"
-                    counts.add(
-                        "decision undone by git", said, "ended", _at(decision.message_index)
-                    )
+                    place = f"#{decision.message_index}"
+                    counts.add("decision undone by git", said, "ended", place)
     for decision in summary.key_decisions:
         if decision.status != "made":
-            counts.note("decision ended", _at(decision.message_index), decision.status)
+            counts.note("decision ended", f"#{decision.message_index}", decision.status)

@@ -16,7 +16,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,31 +24,19 @@ from typing import Any, NamedTuple
 from leftoff import codec
 from leftoff.hooks import queue
 
-EVENTS = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreCompact",
-    "PostCompact",
-    "Stop",
-    "SessionEnd",
-)
-"""The events for which `leftoff hook install` registers the hook."""
-
+# The events for which `leftoff hook install` registers the hook.
+EVENTS = tuple("SessionStart UserPromptSubmit PreCompact PostCompact Stop SessionEnd".split())
+# Seconds after which a hook exits without a reply.
 TIME_LIMIT = 2.0
-"""Seconds after which a hook exits without a reply."""
-
+# Seconds that a starting session waits for a worker that is still running.
 WORKER_TIMEOUT = 0.2
-"""Seconds that a starting session waits for a worker that is still running."""
-
+# Maximum size of an event on standard input, in bytes.
 MAX_INPUT_BYTES = 16 << 20
-"""Maximum size of an event on standard input, in bytes."""
-
+# Bytes at the end of a transcript in which `last_call` searches, first and second try.
 TAIL, LONG_TAIL = 256 << 10, 4 << 20
-"""Bytes at the end of a transcript in which `last_call` searches, first and second try."""
-
+# Seconds after which a worker's marker is ignored: its worker was killed. Three times the time
+# limit of a worker.
 STALE_SECONDS = 900
-"""Seconds after which a worker's marker is ignored: its worker was killed. Three times the
-time limit of a worker."""
 
 
 def main() -> int:
@@ -71,13 +59,8 @@ def main() -> int:
 
 
 def answer(data: bytes, environ: Mapping[str, str], began: float | None = None) -> bytes:
-    """The reply to an event as JSON; b"" if there is no reply.
-
-    Args:
-        data: the event as the client wrote it. Unknown keys are ignored.
-        environ: the environment.
-        began: when the hook was started, by the monotonic clock.
-    """
+    """The reply to an event, as the client wrote it, as JSON; b"" if there is no reply.
+    `began`: when the hook was started, by the monotonic clock."""
     began = time.monotonic() if began is None else began
     try:
         event = codec.parse(data)
@@ -117,7 +100,7 @@ class _HookCall:
 
     def __init__(
         self,
-        event: dict[str, Any],
+        event: codec.JsonObject,
         project: Path,
         home: Path,
         folder: Path,
@@ -144,26 +127,19 @@ def start_worker(home: Path, folder: Path) -> None:
     # -P: modules in the current folder must not be imported.
     program = "leftoff.hooks.entry"
     command = [sys.executable, "-P", "-m", program, str(home), folder.name]
-    options: dict[str, Any] = {"start_new_session": True}
+    options: codec.JsonObject = {"start_new_session": True}
     if os.name == "nt":  # DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP
         options = {"creationflags": 0x00000008 | 0x00000200}
     quiet = subprocess.DEVNULL
     subprocess.Popen(  # noqa: S603 - our own program, with arguments as a list
-        command,
-        stdin=quiet,
-        stdout=quiet,
-        stderr=quiet,
-        cwd=str(home),
-        close_fds=True,
-        **options,
+        command, stdin=quiet, stdout=quiet, stderr=quiet, cwd=str(home), **options
     )
 
 
 # -- events ----------------------------------------------------------------------------------
 
 
-def _session_start(call: _HookCall) -> dict[str, Any]:
-    """SessionStart: a session begins, is resumed, or was compacted."""
+def _session_start(call: _HookCall) -> codec.JsonObject:
     from leftoff.hooks import forerunners
 
     event = call.event.get("source")
@@ -171,7 +147,7 @@ def _session_start(call: _HookCall) -> dict[str, Any]:
     source: Path | None = folder
     ledger: Path | None = None
     name = queue.BRIEFING
-    state: dict[str, Any] = {}
+    state: codec.JsonObject = {}
     if event == "compact":
         with suppress(OSError):
             (folder / queue.REPORTED).unlink()
@@ -207,22 +183,17 @@ def _session_start(call: _HookCall) -> dict[str, Any]:
     return _context("SessionStart", block)
 
 
-def _context(event: str, block: str) -> dict[str, Any]:
-    """The reply that hands the agent a block."""
+def _context(event: str, block: str) -> codec.JsonObject:
     if not block:
         return {}
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": block}}
 
 
 def _note_given(
-    call: _HookCall, state: dict[str, Any], block: str, source: Path, name: str
+    call: _HookCall, state: codec.JsonObject, block: str, source: Path, name: str
 ) -> None:
-    """Notes what was given and where the transcript ended: so its arrival can be checked.
-
-    Args:
-        state: what `given.json` holds besides.
-        source, name: folder and file of the block.
-    """
+    """Notes what was given beside `state`, from which session's folder and file, and where the
+    transcript ended: so its arrival can be checked."""
     end: Any = None
     if os.path.isfile(call.transcript):  # noqa: PTH113 - a path as the client spells it
         from leftoff.incremental.cursor import Cursor
@@ -241,18 +212,12 @@ def _note_given(
     queue.write(call.folder / queue.GIVEN, codec.dumps(state))
 
 
-def _prompt_submit(call: _HookCall) -> dict[str, Any]:
-    """UserPromptSubmit: the person sent a prompt."""
+def _prompt_submit(call: _HookCall) -> codec.JsonObject:
     from leftoff.hooks import prompt
 
     text = call.event.get("prompt")
-    block, state = prompt.block_for(
-        call.home,
-        call.folder,
-        text if isinstance(text, str) else "",
-        call.project,
-        call.environ,
-    )
+    words = text if isinstance(text, str) else ""
+    block, state = prompt.block_for(call.home, call.folder, words, call.project, call.environ)
     if block:
         _note_given(call, state, block, call.folder, queue.RECALL)
     elif state:
@@ -269,26 +234,27 @@ def _wait_for(folder: Path, began: float) -> None:
 
 
 def _busy(folder: Path) -> bool:
-    """Whether a worker is running: its marker exists and is not stale."""
     try:
         return abs(time.time() - (folder / queue.BUSY).stat().st_mtime) < STALE_SECONDS
     except OSError:
         return False
 
 
-def _stop(call: _HookCall) -> dict[str, Any]:
-    """Stop: the agent has finished a turn."""
+def _stop(call: _HookCall) -> codec.JsonObject:
     lines = _threshold_messages(call) if call.transcript else []
     call.enqueue("stop")
     return {"systemMessage": "\n".join(lines)} if lines else {}
 
 
-def _before_compaction(call: _HookCall) -> dict[str, Any]:
-    call.enqueue("pre_compact")
-    return {}
+def _enqueues(name: str) -> Callable[[_HookCall], codec.JsonObject]:
+    def handler(call: _HookCall) -> codec.JsonObject:
+        call.enqueue(name)
+        return {}
+
+    return handler
 
 
-def _after_compaction(call: _HookCall) -> dict[str, Any]:
+def _after_compaction(call: _HookCall) -> codec.JsonObject:
     from leftoff.redaction.redactor import Redactor
 
     with suppress(OSError):
@@ -301,18 +267,13 @@ def _after_compaction(call: _HookCall) -> dict[str, Any]:
     return {}
 
 
-def _session_end(call: _HookCall) -> dict[str, Any]:
-    call.enqueue("end")
-    return {}
-
-
 _HANDLERS = {
     "SessionStart": _session_start,
     "UserPromptSubmit": _prompt_submit,
     "Stop": _stop,
-    "PreCompact": _before_compaction,
+    "PreCompact": _enqueues("pre_compact"),
     "PostCompact": _after_compaction,
-    "SessionEnd": _session_end,
+    "SessionEnd": _enqueues("end"),
 }
 
 
@@ -334,11 +295,7 @@ def _threshold_messages(call: _HookCall) -> list[str]:
         from leftoff.budget.windows import fit
 
         window = fit(
-            model,
-            recorded=last.window,
-            peak=used,
-            format=last.format,
-            version=last.version,
+            model, recorded=last.window, peak=used, format=last.format, version=last.version
         )
         if window is None:
             return []
@@ -387,11 +344,9 @@ class Call(NamedTuple):
 
 def last_call(path: str) -> Call | None:
     """The last API call of the main thread; None if the last lines hold none, or if a
-    compaction comes after it. Its tokens equal the occupancy that a full pass would give.
-
-    It reads only the last lines, and in them only keys that every version of the clients has
-    written: parsing them with the readers in `formats` would double the time of a hook.
-    """
+    compaction comes after it. Its tokens equal the occupancy that a full pass would give."""
+    # Only the last lines, and in them only keys that every version of the clients has written:
+    # parsing them with the readers in `formats` would double the time of a hook.
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path as the client spells it
             size = file.seek(0, os.SEEK_END)
@@ -438,22 +393,17 @@ def _call(line: bytes) -> Call | None:
     return None
 
 
-def _dict(value: Any) -> dict[str, Any]:
+def _dict(value: object) -> codec.JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _sum(usage: dict[str, Any], names: tuple[str, ...]) -> int:
+def _sum(usage: codec.JsonObject, names: tuple[str, ...]) -> int:
     counts = (usage.get(name) for name in names)
     return sum(count for count in counts if isinstance(count, int))
 
 
-_CLAUDE = (
-    "input_tokens",
-    "cache_read_input_tokens",
-    "cache_creation_input_tokens",
-    "output_tokens",
-)
 _CODEX = ("input_tokens", "output_tokens")
+_CLAUDE = (*_CODEX, "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def _log_failure(call: _HookCall, error: Exception) -> None:

@@ -7,8 +7,6 @@ a message of the role `developer`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from leftoff import codec
@@ -16,20 +14,15 @@ from leftoff.errors import SourceError
 from leftoff.incremental.cursor import Cursor, Tail
 from leftoff.sources.open import open_regular
 
+# Bytes of a transcript, after the place where the block was given, that are searched: clients
+# record it at once. Chosen by hand.
 MAX_BYTES = 8 << 20
-"""Bytes of a transcript, after the place where the block was given, that are searched: clients
-record it at once. Chosen by hand."""
-
 _MARK = b"<leftoff session="
 
 
-def is_in_transcript(given: dict[str, Any], path: str) -> bool | None:
-    """Whether the block of a record in `given.json` arrived; None where that cannot be said:
-    the transcript is missing or nothing was written since.
-
-    Args:
-        path: the transcript.
-    """
+def is_in_transcript(given: codec.JsonObject, path: str) -> bool | None:
+    """Whether the block of a record in `given.json` arrived in the transcript at `path`; None
+    where that cannot be said: it is missing or nothing was written since."""
     first, start = given.get("first"), given.get("from")
     if not isinstance(first, str):
         return None
@@ -71,7 +64,7 @@ def _holds(line: bytes, first: str) -> bool:
     return False
 
 
-def _begins(content: Any, first: str) -> bool:
+def _begins(content: object, first: str) -> bool:
     """Whether a text, or a text in a list of parts, holds the line; results of tools do not
     count."""
     if isinstance(content, str):

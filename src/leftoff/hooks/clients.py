@@ -26,38 +26,28 @@ from leftoff.sources.discover import home_folder
 
 CLIENTS = ("claude", "codex")
 SCOPES = ("user", "project", "local")
-
+# Seconds after which a client stops our hook; it ends by itself after 2.
 TIMEOUTS = {"claude": 10, "codex": 3}
-"""Seconds after which a client stops our hook; it ends by itself after 2."""
 
-HINTS = {
-    "claude": "",
-    "codex": "Codex asks you to trust a new hook: type /hooks in it once.",
-}
+HINTS = {"claude": "", "codex": "Codex asks you to trust a new hook: type /hooks in it once."}
 
 
 def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, str]) -> Path:
-    """The settings file in which a client looks for hooks.
-
-    Args:
-        client: one of `CLIENTS`.
-        scope: "user", "project" (committed with the repository) or "local" (this project on
-            this machine, Claude Code only).
-
-    Raises:
-        UnknownName: the client is unknown, or it has no such scope.
-    """
+    """The settings file in which a client looks for hooks: the user's, that of the project
+    (committed with the repository), or the local one (this project on this machine, Claude Code
+    only). `UnknownName` where the client is unknown or has no such scope."""
     home = home_folder(environ)
+    claude, codex = project / ".claude", project / ".codex"
+    own = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
     paths = {
         "claude": {
-            "user": Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-            / "settings.json",
-            "project": project / ".claude" / "settings.json",
-            "local": project / ".claude" / "settings.local.json",
+            "user": own / "settings.json",
+            "project": claude / "settings.json",
+            "local": claude / "settings.local.json",
         },
         "codex": {
             "user": Path(environ.get("CODEX_HOME") or home / ".codex") / "hooks.json",
-            "project": project / ".codex" / "hooks.json",
+            "project": codex / "hooks.json",
         },
     }
     if client not in paths:
@@ -68,11 +58,9 @@ def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, st
 
 
 def command_for(scope: str) -> str:
-    """The shell command that runs our hook.
-
-    Shared settings must not contain a path of this machine. Others give the full path of the
-    program, since the client's PATH may differ from the shell's.
-    """
+    """The shell command that runs our hook. Shared settings must not contain a path of this
+    machine. Others give the full path of the program, since the client's PATH may differ from
+    the shell's."""
     if scope == "project":
         return "leftoff hook"
     program = shutil.which("leftoff", path=str(Path(sys.executable).parent))
@@ -94,13 +82,4 @@ def missing_program(commands: Iterable[str]) -> str:
     return ""
 
 
-__all__ = [
-    "CLIENTS",
-    "EVENTS",
-    "HINTS",
-    "SCOPES",
-    "TIMEOUTS",
-    "command_for",
-    "missing_program",
-    "settings_of",
-]
+__all__ = ["EVENTS"]

@@ -11,11 +11,7 @@ from leftoff.hooks import queue
 
 
 def main(home: Path, session: str) -> None:
-    """Processes the job queue of a session; a failure is logged and raised.
-
-    Args:
-        home: leftoff's folder in the project (`queue.home_of`).
-    """
+    """Processes the job queue of a session; a failure is logged and raised."""
     try:
         from leftoff.hooks.worker import process_jobs
 

@@ -11,22 +11,22 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from leftoff.codec import JsonObject
 from leftoff.hooks import queue
 
+# Maximum age in seconds of the session whose block a new one gets.
 MAX_AGE = 30 * 86_400
-"""Maximum age in seconds of the session whose block a new one gets."""
-
+# Sessions of a project that are looked at, the newest first. Chosen by hand.
 MAX_FOLDERS = 200
-"""Sessions of a project that are looked at, the newest first. Chosen by hand."""
 
 
 class Forerunner(NamedTuple):
     """An earlier session: its folder and what `about.json` says."""
 
     folder: Path
-    about: dict[str, Any]
+    about: JsonObject
 
 
 def earlier_sessions(home: Path, but: str) -> Iterator[Forerunner]:

@@ -27,12 +27,11 @@ from leftoff import lazy_re as re
 from leftoff.errors import SourceError, StateError
 from leftoff.stores.atomic import NotSynced, write_atomic
 
+# Seconds after which a client stops our hook, unless `clients.TIMEOUTS` says otherwise; the
+# hook itself exits after 2 seconds (`answer.TIME_LIMIT`).
 TIMEOUT = 10
-"""Seconds after which a client stops our hook, unless `clients.TIMEOUTS` says otherwise; the
-hook itself exits after 2 seconds (`answer.TIME_LIMIT`)."""
-
+# Suffix of the backup of the settings from before the first change.
 BEFORE = ".before-leftoff"
-"""Suffix of the backup of the settings from before the first change."""
 
 _OURS = re.compile(
     r"""(?:^|[/\\\s"'])leftoff(?:\.exe)?["']?\s+hook\s*$|-m\s+leftoff\s+hook\s*$"""
@@ -40,14 +39,9 @@ _OURS = re.compile(
 
 
 class Change(Struct, frozen=True):
-    """A planned change of a settings file.
-
-    Attributes:
-        path: the file, links resolved.
-        old, new: its bytes; None where there is no file.
-        backup: bytes to write as the backup; None to write none.
-        delete_backup: the backup is no longer needed.
-    """
+    """A planned change of a settings file, its links resolved: the old and the new bytes, None
+    where there is no file, bytes to write as the backup, None to write none, and whether the
+    backup is no longer needed."""
 
     path: Path
     old: bytes | None
@@ -71,12 +65,8 @@ class Change(Struct, frozen=True):
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def make(self) -> None:
-        """Writes the change.
-
-        Raises:
-            StateError: the file was changed since the change was planned; nothing is written.
-            SourceError: the file cannot be written.
-        """
+        """Writes the change; `StateError` where the file was changed since it was planned, and
+        `SourceError` where it cannot be written."""
         if _read(self.path) != self.old:
             raise StateError(f"{self.path}: changed meanwhile; look at it again")
         backup = self.path.with_name(self.path.name + BEFORE)
@@ -109,15 +99,13 @@ def install(
 
     Raises:
         SourceError: the settings cannot be read.
-        StateError: the settings are not a JSON object, or their hooks have another shape.
+        StateError: they are not a JSON object, or their hooks have another shape.
     """
     path = _resolved(path)
     old = _read(path)
     settings = _parse(old, path)
-    hooks = settings.get("hooks")
     # Raises before anything is added if the present hooks have another shape.
-    _without_ours(hooks, path)
-    hooks = {} if hooks is None else _without_ours(hooks, path)
+    hooks = _without_ours(settings.get("hooks"), path)
     entry = {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
     hooks = {**hooks, **{e: [*hooks.get(e, []), entry] for e in events}}
     new = _serialize({**settings, "hooks": hooks}, old)
@@ -127,13 +115,8 @@ def install(
 
 
 def uninstall(path: Path) -> Change:
-    """The change that removes our hooks. It restores the bytes from before the first change if
-    nothing else in the file has changed since.
-
-    Raises:
-        SourceError: the settings cannot be read.
-        StateError: the settings are not a JSON object, or their hooks have another shape.
-    """
+    """The change that removes our hooks, see `install`. It restores the bytes from before the
+    first change if nothing else in the file has changed since."""
     path = _resolved(path)
     old = _read(path)
     settings = _parse(old, path)
@@ -154,22 +137,15 @@ def uninstall(path: Path) -> Change:
 
 
 def installed(path: Path) -> dict[str, int]:
-    """The number of entries of our hook by event; {} if there are no settings.
-
-    Raises:
-        SourceError, StateError: as for `install`.
-    """
+    """The number of entries of our hook by event, see `install`; {} if there are no
+    settings."""
     path = _resolved(path)
     found = _count_ours(_parse(_read(path), path))
     return {event: count for event, count in found.items() if count}
 
 
 def commands(path: Path) -> list[str]:
-    """The commands of our hook in these settings.
-
-    Raises:
-        SourceError, StateError: as for `install`.
-    """
+    """The commands of our hook in these settings, see `install`."""
     hooks = _parse(_read(_resolved(path)), path).get("hooks")
     return [str(hook["command"]) for _, hook in _listed(hooks) if _is_ours(hook)]
 

@@ -6,40 +6,29 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from leftoff.codec import JsonObject
 from leftoff.handover import recall
 from leftoff.hooks import forerunners, queue
 
+# Earlier sessions whose indexes a prompt searches, beside its own. Chosen by hand.
 MAX_INDEXES = 3
-"""Earlier sessions whose indexes a prompt searches, beside its own. Chosen by hand."""
-
+# Bytes of an index; a larger file is not ours.
 MAX_INDEX_BYTES = 512 << 10
-"""Bytes of an index; a larger file is not ours."""
-
+# Lines given by earlier prompts that are remembered, the last ones. Chosen by hand.
 MAX_REMEMBERED = 200
-"""Lines given by earlier prompts that are remembered, the last ones. Chosen by hand."""
-
+# Prompts of the first session after installing that look for earlier recordings, which a worker
+# prepares. Chosen by hand.
 MAX_WAITING = 3
-"""Prompts of the first session after installing that look for earlier recordings, which a
-worker prepares. Chosen by hand."""
-
+# Title of the part for which a block is given after a compaction: what its summary lacks stood
+# in the block that the session got when it began again.
 WRONG = "The compaction's summary is wrong about:"
-"""Title of the part for which a block is given after a compaction: what its summary lacks stood
-in the block that the session got when it began again."""
 
 
 def block_for(
-    home: Path,
-    folder: Path,
-    prompt: str,
-    project: Path,
-    environ: Mapping[str, str],
-) -> tuple[str, dict[str, Any]]:
-    """The block for a prompt, and what `given.json` has to hold afterwards; ("", {}) for none.
-
-    Args:
-        home, folder: of the project and of the session.
-        project: where the client works.
-    """
+    home: Path, folder: Path, prompt: str, project: Path, environ: Mapping[str, str]
+) -> tuple[str, JsonObject]:
+    """The block for a prompt, and what `given.json` has to hold afterwards; ("", {}) for
+    none."""
     given = queue.load(folder / queue.GIVEN)
     for choose in (_again, _imported, _contradictions):
         block, changed = choose(home, folder, given, lambda: forerunners.branch_of(project))
@@ -52,15 +41,14 @@ def block_for(
     block, changed = _recalled(home, folder, given, words, most)
     if block or not _watched(home, folder, "memory"):
         return block, changed
-    return _looked_up(
-        home, folder, given, words, min(most, recall.MAX_TOKENS), project, environ
-    )
+    most = min(most, recall.MAX_TOKENS)
+    return _looked_up(home, folder, given, words, most, project, environ)
 
 
-_Chosen = tuple[str, dict[str, Any]]
+_Chosen = tuple[str, JsonObject]
 
 
-def _again(home: Path, folder: Path, given: dict[str, Any], _: Any) -> _Chosen:
+def _again(home: Path, folder: Path, given: JsonObject, _: object) -> _Chosen:
     """The block of the session's start, if the worker did not find it in the transcript."""
     start = given.get("SessionStart")
     seen = queue.load(folder / queue.SEEN).get("SessionStart")
@@ -81,7 +69,7 @@ def _block_name(record: Mapping[str, Any]) -> str:
 
 
 def _imported(
-    home: Path, folder: Path, given: dict[str, Any], branch: Callable[[], str]
+    home: Path, folder: Path, given: JsonObject, branch: Callable[[], str]
 ) -> _Chosen:
     """The block of the last recording from before the installation, once it is prepared."""
     waiting = given.get("waiting")
@@ -96,7 +84,7 @@ def _imported(
     return block, rest
 
 
-def _contradictions(_: Path, folder: Path, given: dict[str, Any], __: Any) -> _Chosen:
+def _contradictions(_: Path, folder: Path, given: JsonObject, __: object) -> _Chosen:
     """The block beside a compaction's summary, if that summary states something wrongly."""
     if not given.get("compacted"):
         return "", {}
@@ -106,9 +94,7 @@ def _contradictions(_: Path, folder: Path, given: dict[str, Any], __: Any) -> _C
     return block, {**given, "compacted": False}
 
 
-def _recalled(
-    home: Path, folder: Path, given: dict[str, Any], words: str, most: int
-) -> _Chosen:
+def _recalled(home: Path, folder: Path, given: JsonObject, words: str, most: int) -> _Chosen:
     """What the last sessions say about the prompt."""
     own = _index(folder)
     if own is not None and own["compacted"] < 0:
@@ -124,7 +110,7 @@ def _recalled(
 
 
 def _chosen(
-    home: Path, folder: Path, given: dict[str, Any], words: str, indexes: Any, **more: Any
+    home: Path, folder: Path, given: JsonObject, words: str, indexes: Any, **more: Any
 ) -> _Chosen:
     lines = _strings(given.get("recalled"))
     known = "\n".join((*lines, *_strings(given.get("ledger"))))
@@ -138,7 +124,7 @@ def _chosen(
 def _looked_up(
     home: Path,
     folder: Path,
-    given: dict[str, Any],
+    given: JsonObject,
     words: str,
     most: int,
     project: Path,
@@ -157,14 +143,9 @@ def _looked_up(
 def with_ledger(
     block: str, source: Path, own: str, given: Mapping[str, Any]
 ) -> tuple[str, list[str]]:
-    """A block with what holds in the project after it, and the lines that the session has now:
-    given are those that neither the block nor an earlier one nor the session itself has.
-
-    Args:
-        source: folder of the session whose worker wrote them.
-        own: the session.
-        given: what the session was given before.
-    """
+    """A block with what holds in the project after it, as the worker of the session in the
+    folder `source` wrote it, and the lines that the session `own` has now. Given are those that
+    neither the block nor an earlier one nor the session itself has."""
     from leftoff.handover.ledger import unknown_lines
 
     head, body, end = list[str](), list[str](), list[str]()
@@ -176,7 +157,7 @@ def with_ledger(
     return block + "".join((*head, *lines, *end) if lines else ()), before + lines
 
 
-def _strings(value: Any) -> list[str]:
+def _strings(value: object) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
@@ -200,8 +181,7 @@ def _index(folder: Path) -> Mapping[str, Any] | None:
     return recall.loaded_index(queue.load(path))
 
 
-def _given_before(home: Path, folder: Path, given: dict[str, Any]) -> str:
-    """The block that the session got when it began."""
+def _given_before(home: Path, folder: Path, given: JsonObject) -> str:
     start = given.get("SessionStart")
     if isinstance(start, dict) and isinstance(start.get("source"), str):
         source = queue.folder_of(home, start["source"])

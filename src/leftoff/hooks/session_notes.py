@@ -6,40 +6,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
+from leftoff.codec import JsonObject
 from leftoff.handover.facts import Fact, Handover
 from leftoff.handover.text_match import TextMatcher, content_words
 from leftoff.hooks.forerunners import branch_of, earlier_sessions
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import short
 
+# A session of so many typed messages counts as work without an edit. Chosen by hand.
 MIN_PROMPTS = 3
-"""A session of so many typed messages counts as work without an edit. Chosen by hand."""
-
+# An open point of fewer content words says nothing without its session. Chosen by hand.
 MIN_WORDS = 3
-"""An open point of fewer content words says nothing without its session. Chosen by hand."""
-
+# Earlier sessions whose open points are looked at: older ones are rarely still open, and each
+# costs the worker 10 ms. Chosen by hand.
 MAX_EARLIER = 5
-"""Earlier sessions whose open points are looked at: older ones are rarely still open, and each
-costs the worker 10 ms. Chosen by hand."""
-
+# Code points of an open point. Chosen by hand.
 MAX_POINT_LENGTH = 600
-"""Code points of an open point. Chosen by hand."""
-
+# Open points of earlier sessions in a block. Chosen by hand.
 MAX_OPEN = 6
-"""Open points of earlier sessions in a block. Chosen by hand."""
 
 
 def about_session(
     summary: ContextSummary, handover: Handover, project: Path, ended: float
-) -> dict[str, Any]:
-    """What later sessions have to know to choose: `about.json`.
-
-    Args:
-        handover: of this summary, redacted.
-        ended: when the recording last changed, seconds since 1970.
-    """
+) -> JsonObject:
+    """What later sessions have to know to choose: `about.json`, from the redacted handover of
+    the summary, and when the recording last changed (`ended`, seconds since 1970)."""
     return {
         "session": summary.session.id,
         "work": has_work(summary),
@@ -83,14 +75,9 @@ def _open_points(handover: Handover) -> Iterator[Fact]:
 
 
 def open_before(home: Path, but: str, branch: str, later: Handover) -> tuple[Fact, ...]:
-    """What sessions before this one left open and no later one took up, the latest first.
-
-    A point counts as taken up if a later session's words state it: what became of it stands
-    there.
-
-    Args:
-        later: this session's, redacted.
-    """
+    """What sessions before this one left open and no later one took up, the latest first."""
+    # A later session whose words (of this one `later`) state a point took it up: what became of
+    # it stands there.
     facts = [*later.said, *later.task, *later.constraints, *later.to_dos, *later.open_items]
     facts += [*later.decisions, *later.sentences, *later.lessons, *later.checks, *later.git]
     facts += [f for f in (later.goal, later.last_message, later.last_words) if f is not None]
@@ -117,7 +104,7 @@ def open_before(home: Path, but: str, branch: str, later: Handover) -> tuple[Fac
     return tuple(found)
 
 
-def _is_point(point: Any) -> bool:
+def _is_point(point: object) -> bool:
     """Whether a point has the shape that we write: the file may come with a repository."""
     return (
         isinstance(point, list)

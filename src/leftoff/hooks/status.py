@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from leftoff import lazy_re as re
+from leftoff.codec import JsonObject
 from leftoff.hooks import queue
 from leftoff.hooks.answer import EVENTS
 from leftoff.hooks.arrival import is_in_transcript
@@ -17,15 +17,12 @@ _FAILED = re.compile(r"(?P<when>\S+) (?P<event>[A-Z]\w+) failed: (?P<why>.*)")
 _TO = {"said to the agent": "agent", "said to the person": "person"}
 
 
-def event_rows(home: Path) -> list[dict[str, Any]]:
-    """One row for each event, in the order of `EVENTS`.
-
-    event, last (ISO 8601, "" for never), session, milliseconds, output ("agent", "person" or
-    "" for none, of the last run), given (when the agent was last given a block, "" for never),
-    seen (whether that block stands in the transcript; None where that is not known) and failed
-    (why the last run failed, "" if it did not).
-    """
-    rows: dict[str, dict[str, Any]] = {event: _row(event) for event in EVENTS}
+def event_rows(home: Path) -> list[JsonObject]:
+    """One row for each event: event, last (ISO 8601, "" for never), session, milliseconds,
+    output ("agent", "person" or "" for none, of the last run), given (when the agent was last
+    given a block, "" for never), seen (whether that block stands in the transcript; None if
+    unknown) and failed (why the last run failed, "" if it did not)."""
+    rows: dict[str, JsonObject] = {event: _row(event) for event in EVENTS}
     for line in queue.read_text(home / queue.STATE / queue.LOG).splitlines():
         if (found := _LINE.fullmatch(line)) is not None:
             row = rows.get(found["event"])
@@ -48,8 +45,8 @@ def event_rows(home: Path) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _row(event: str) -> dict[str, Any]:
-    row: dict[str, Any] = {"event": event, "last": "", "session": "", "milliseconds": None}
+def _row(event: str) -> JsonObject:
+    row: JsonObject = {"event": event, "last": "", "session": "", "milliseconds": None}
     return row | {"output": "", "given": "", "given_session": "", "seen": None, "failed": ""}
 
 

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -38,41 +37,30 @@ from leftoff.sources.place import place_of
 from leftoff.stores.atomic import file_stamp
 from leftoff.summary import ContextSummary
 
+# Seconds after which a worker dequeues no further job and reads no further.
 TIME_LIMIT = 300.0
-"""Seconds after which a worker dequeues no further job and reads no further."""
-
+# Seconds to wait for a compaction's summary that is not yet in the transcript.
 SUMMARY_TIMEOUT = 3.0
-"""Seconds to wait for a compaction's summary that is not yet in the transcript."""
-
+# After a turn the session is summarised again only when this many times the duration of the
+# last summary has passed: summaries then take at most a twentieth of the time. Chosen by hand;
+# not measured.
 MIN_INTERVAL_FACTOR = 20
-"""After a turn the session is summarised again only when this many times the duration of the
-last summary has passed: summaries then take at most a twentieth of the time. Chosen by hand;
-not measured."""
-
+# Recordings from before the first hook that are read. Chosen by hand.
 MAX_IMPORTED = 3
-"""Recordings from before the first hook that are read. Chosen by hand."""
-
+# Size of a transcript, in bytes, above which a checkpoint holds no history: reading its
+# messages would be a second pass over the file.
 MAX_HISTORY_BYTES = 64 << 20
-"""Size of a transcript, in bytes, above which a checkpoint holds no history: reading its
-messages would be a second pass over the file."""
-
+# Bytes of the block of what holds in the project, frame included.
 MAX_LEDGER_BYTES = 1_200
-"""Bytes of the block of what holds in the project, frame included."""
-
+# Jobs after which a second reader is asked: when a later session, or the same one after a
+# compaction, is going to be given what was found.
 JUDGED = ("end", "post_compact", "pre_compact")
-"""Jobs after which a second reader is asked: when a later session, or the same one after a
-compaction, is going to be given what was found."""
-
+# Days without a change after which the folder of a session is removed.
 STATE_RETENTION_DAYS = 30
-"""Days without a change after which the folder of a session is removed."""
 
 
 def process_jobs(home: Path, session: str) -> None:
-    """Processes the job queue of a session until it is empty or every job left has failed.
-
-    Args:
-        home: leftoff's folder in the project (`queue.home_of`).
-    """
+    """Processes the job queue of a session until it is empty or every job left has failed."""
     folder = queue.folder_of(home, session)
     if folder is None:
         return
@@ -80,7 +68,7 @@ def process_jobs(home: Path, session: str) -> None:
         os.nice(5)
     end = time.monotonic() + TIME_LIMIT
     failed: set[str] = set()
-    done: dict[str, dict[str, Any]] = {}
+    done: dict[str, codec.JsonObject] = {}
     while not failed.issuperset(queue.pending_jobs(folder)) and time.monotonic() < end:
         try:
             with queue.opened(folder) as own, own.lock(queue.LOCK, 0), _busy_marker(folder):
@@ -106,7 +94,6 @@ def process_jobs(home: Path, session: str) -> None:
 
 
 def _logged(home: Path, folder: Path, name: str, do: Callable[[], str]) -> None:
-    """Does what hooks do not wait for, and logs how it went."""
     began = time.monotonic()
     try:
         outcome = do()
@@ -137,7 +124,7 @@ def _in_order(names: list[str]) -> list[str]:
     return sorted(names, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n))
 
 
-def _run_job(home: Path, folder: Path, name: str, job: dict[str, Any], end: float) -> bool:
+def _run_job(home: Path, folder: Path, name: str, job: codec.JsonObject, end: float) -> bool:
     """Runs a job and logs its outcome; returns whether to acknowledge it. A job that failed
     with an `OSError` (a full disk, for example) stays for the next worker."""
     began = time.monotonic()
@@ -159,7 +146,7 @@ _HOLDS = "What the person required or decided in this project (leftoff show SESS
 class _Job:
     """One job of the queue."""
 
-    def __init__(self, home: Path, folder: Path, job: dict[str, Any], end: float) -> None:
+    def __init__(self, home: Path, folder: Path, job: codec.JsonObject, end: float) -> None:
         self.home, self.folder, self.job, self.end = home, folder, job, end
         self.project = Path(str(job.get("project") or home.parent))
         self.transcript = str(job.get("transcript") or "")
@@ -217,7 +204,6 @@ class _Job:
             queue.write_log(self.home, Redactor().text(f"worker: {error}"))
 
     def _summary_due(self) -> bool:
-        """Whether to summarise again after a turn."""
         cost, at = self.watch.get("cost"), self.watch.get("at")
         if not isinstance(cost, float) or not isinstance(at, float):
             return True
@@ -225,7 +211,6 @@ class _Job:
         return cost < 1 or not 0 <= time.time() - at <= MIN_INTERVAL_FACTOR * cost
 
     def _write_watch(self, settings: Settings, summary: ContextSummary | None) -> None:
-        """Writes window and thresholds to the file that the hook reads."""
         hooks = settings.hooks
         self.watch["recall"] = hooks.recall_tokens if hooks.recall else 0
         self.watch["memory"] = int(hooks.memory)
@@ -254,11 +239,8 @@ class _Job:
 
     def judge(self, names: Sequence[str]) -> str:
         """Writes the blocks and the resume log again with what a second reader chose, unless
-        the session was continued meanwhile; returns the outcome for the log.
-
-        Args:
-            names: the jobs that were done, of those that call for it; the first counts.
-        """
+        the session was continued meanwhile; returns the outcome for the log. Of `names`, the
+        jobs that were done and call for it, the first counts."""
         settings = self._settings()
         reader = settings.hooks.reader
         if not (reader and names and self.transcript and Path(self.transcript).exists()):
@@ -281,13 +263,9 @@ class _Job:
     # -- the memory of the project ---------------------------------------------------------
 
     def remember(self, *, project_too: bool) -> str:
-        """Reads this session into the user's index and writes the project's ledger; returns the
-        outcome for the log.
-
-        Args:
-            project_too: read the other recordings of the project, too.
-        """
-        if not self._settings().hooks.memory:
+        """Reads this session, and with `project_too` the others of the project, into the user's
+        index and writes the project's ledger; returns the outcome for the log."""
+        if not self.transcript or not self._settings().hooks.memory:
             for old in (self.home / queue.STATE).glob(f"*/{queue.LEDGER}"):
                 old.unlink(missing_ok=True)
             return ""
@@ -297,8 +275,6 @@ class _Job:
         from leftoff.memory.search import Filters
         from leftoff.memory.text import surest_lines
 
-        if not self.transcript:
-            return ""
         main, beside = session_paths(self.transcript)
         paths = {main, *(side for _, side in beside)}
         if project_too:
@@ -319,10 +295,10 @@ class _Job:
         self._write(queue.LEDGER, f"{head}{chosen}</leftoff>\n".encode() if chosen else b"")
         return f"{len(existing)} recordings looked at"
 
-    def planned(self, report: Any, todo: int, size: int) -> None:
+    def planned(self, report: object, todo: int, size: int) -> None:
         """As a listener to the progress of the index: does nothing."""
 
-    def job_done(self, job: Any, report: Any) -> None:
+    def job_done(self, job: object, report: object) -> None:
         """Stops the update of the index at the time limit; what is done stays stored."""
         if time.monotonic() > self.end:
             raise KeyboardInterrupt
@@ -446,32 +422,19 @@ class _Job:
         return str(generator.save_resume_log(log).absolute())
 
     def _write_checkpoint(self, settings: Settings, summary: ContextSummary) -> None:
-        from leftoff.budget.tasks import TaskTokenBudget, limit_of
         from leftoff.handover.checkpoint.document import from_summary
+        from leftoff.live.checkpoints.orchestrator import nearest
+        from leftoff.live.checkpoints.recorded import budget_of
         from leftoff.stores.files import store_for
 
-        models = summary.session.models
-        provider = models[-1] if models else summary.session.format
-        total = (
-            limit_of(provider, dict(settings.token_budget.provider_limits))
-            or summary.context.usable_window
-            or settings.context_management.budget_total
-        )
-        used = summary.context.occupancy
-        budget = TaskTokenBudget.start(
-            self.folder.name,
-            provider,
-            created_at=summary.session.started,
-            total_allocated=total,
-        ).used(summary.stats.estimated_tokens if used is None else used)
+        budget = budget_of(summary, self.folder.name, settings)
         main, _ = session_paths(self.transcript)
         small = Path(main).stat().st_size <= MAX_HISTORY_BYTES
-        capacity: Any = next((c for c in ("98", "95") if budget.percent_used >= int(c)), "90")
         checkpoint = from_summary(
             summary,
             list(api.read(main)) if small else (),
             budget=budget,
-            capacity=capacity,
+            capacity=nearest(budget),
             at=datetime.now(UTC),
             history_lines=settings.token_budget.context_dump.max_history_lines,
         )

@@ -21,6 +21,8 @@ from leftoff.stores.protocol import Store
 
 PROGRAM = "claude"
 
+# Patterns of error messages, on standard error or in the result of a failed call; a message
+# that matches none is `other`.
 FAILURES: tuple[tuple[FailureKind, str], ...] = (
     ("unknown", r"No conversation found with session ID"),
     ("unknown", r"--resume requires a valid session"),
@@ -28,17 +30,11 @@ FAILURES: tuple[tuple[FailureKind, str], ...] = (
     ("wrong_model", r"Invalid `?signature`? in `?thinking`? block"),
     ("full", r"Prompt is too long"),
 )
-"""Patterns of error messages, on standard error or in the result of a failed call; a message
-that matches none is `other`."""
 
 
 class ClaudeClient:
-    """Builds the client's command line and parses its output.
-
-    Args:
-        program: the client's name or path.
-        options: arguments that every call has, before all others.
-    """
+    """Builds the client's command line and parses its output; `options` stand before all others
+    in every call."""
 
     name = "claude"
     by_folder = True
@@ -50,8 +46,7 @@ class ClaudeClient:
     def build_command(
         self, model: str = DEFAULT_MODEL, session_id: str = "", allowed_tools: str = ""
     ) -> list[str]:
-        """The command line of a first call, or with a session id of a follow-up. The prompt
-        goes to standard input.
+        """The command line of a first call, or with a session id of a follow-up.
 
         Raises:
             UsageError: the client would take a value for an option.
@@ -69,11 +64,10 @@ class ClaudeClient:
             command += ["--allowedTools", argument("allowed tools", allowed_tools)]
         return command
 
+    # The answer's text is never matched against `FAILURES`.
     def outcome(
         self, code: int, stdout: bytes, stderr: bytes, session_id: str = ""
     ) -> Answer | Failure:
-        """The answer or failure of a finished call. The answer's text is never matched against
-        `FAILURES`."""
         result = _result(stdout)
         message = stderr.decode("utf-8", "replace").strip()
         if result is None:
@@ -85,9 +79,8 @@ class ClaudeClient:
             messages += [str(e) for e in result.get("errors") or () if isinstance(e, str)]
             return failure("; ".join(messages) or f"{subtype}, exit code {code}", FAILURES)
         found = result.get("session_id")
-        return Answer(
-            text, found if isinstance(found, str) else "", _usage(result.get("usage"))
-        )
+        session = found if isinstance(found, str) else ""
+        return Answer(text, session, _usage(result.get("usage")))
 
 
 def failure(message: str, kinds: tuple[tuple[FailureKind, str], ...]) -> Failure:
@@ -98,7 +91,7 @@ def failure(message: str, kinds: tuple[tuple[FailureKind, str], ...]) -> Failure
     return Failure("other", message)
 
 
-def _result(stdout: bytes) -> dict[str, Any] | None:
+def _result(stdout: bytes) -> codec.JsonObject | None:
     """The result object: the whole output, or with verbose output the last item of a list."""
     try:
         value = codec.parse(stdout)
@@ -109,25 +102,15 @@ def _result(stdout: bytes) -> dict[str, Any] | None:
     return found[-1] if found else None
 
 
-def _usage(value: Any) -> Usage | None:
+def _usage(value: object) -> Usage | None:
     if not isinstance(value, dict):
         return None
-    return Usage(
-        count_of(value.get("input_tokens")),
-        count_of(value.get("output_tokens")),
-        count_of(value.get("cache_read_input_tokens")),
-        count_of(value.get("cache_creation_input_tokens")),
-    )
+    kinds = ("input", "output", "cache_read_input", "cache_creation_input")
+    return Usage(*(count_of(value.get(f"{kind}_tokens")) for kind in kinds))
 
 
 class ClaudeReviewer(Reviewer):
-    """A `Reviewer` that asks Claude Code.
-
-    Args:
-        store: stores the reviews.
-        program: the client's name or path.
-        options: those of `Reviewer`.
-    """
+    """A `Reviewer` that asks Claude Code; `program` is its name or path."""
 
     def __init__(self, store: Store, *, program: str | Path = PROGRAM, **options: Any) -> None:
         super().__init__(ClaudeClient(str(program)), store, **options)

@@ -23,6 +23,8 @@ from leftoff.stores.protocol import Store
 
 PROGRAM = "codex"
 
+# Patterns of error messages, in the last error event or on standard error; a message that
+# matches none is `other`.
 FAILURES: tuple[tuple[FailureKind, str], ...] = (
     ("unknown", r"no rollout found for (?:thread|conversation) id"),
     ("unknown", r"No saved session found with ID"),
@@ -31,18 +33,11 @@ FAILURES: tuple[tuple[FailureKind, str], ...] = (
     ("wrong_model", r"encrypted content could not be verified"),
     ("full", r"ran out of room in the model's context window"),
 )
-"""Patterns of error messages, in the last error event or on standard error; a message that
-matches none is `other`."""
 
 
 class CodexClient:
-    """Builds the client's command line and parses its output.
-
-    Args:
-        program: the client's name or path.
-        options: arguments of `codex exec` that every call has, such as
-            `--skip-git-repo-check`.
-    """
+    """Builds the client's command line and parses its output; `options` of `codex exec` stand
+    in every call, such as `--skip-git-repo-check`."""
 
     name = "codex"
     by_folder = False
@@ -54,8 +49,7 @@ class CodexClient:
     def build_command(
         self, model: str = DEFAULT_MODEL, session_id: str = "", allowed_tools: str = ""
     ) -> list[str]:
-        """The command line of a first call, or with a session id of a follow-up. The prompt
-        goes to standard input.
+        """The command line of a first call, or with a session id of a follow-up.
 
         Raises:
             UsageError: the client would take a value for an option, or `allowed_tools` is
@@ -75,11 +69,10 @@ class CodexClient:
             command.append(session_argument(session_id))
         return [*command, "-"]
 
+    # The answer's text is never matched against `FAILURES`.
     def outcome(
         self, code: int, stdout: bytes, stderr: bytes, session_id: str = ""
     ) -> Answer | Failure:
-        """The answer or failure of a finished call. The answer's text is never matched against
-        `FAILURES`."""
         thread, texts, errors, usage, ended = "", [], [], None, False
         for line in stdout.splitlines():
             for event in codec.repair(line)[0]:
@@ -98,26 +91,22 @@ class CodexClient:
                 elif kind == "error":
                     errors.append(_message(event))
         if code != 0 or not ended:
-            messages = [t for t in errors[-1:] if t] or [_last_line(stderr)]
-            return failure(messages[0] or f"exit code {code} and no answer", FAILURES)
+            lines = stderr.decode("utf-8", "replace").strip().splitlines()
+            # Warnings come before the last line.
+            message = next(filter(None, (*errors[-1:], *lines[-1:])), "")
+            return failure(message or f"exit code {code} and no answer", FAILURES)
         if session_id and thread != session_id:
             return Failure("unknown", "it began a new conversation instead")
         # Messages before the last one only report progress.
         return Answer(texts[-1] if texts else "", thread, usage)
 
 
-def _message(value: Any) -> str:
+def _message(value: object) -> str:
     message = value.get("message") if isinstance(value, dict) else None
     return message if isinstance(message, str) else ""
 
 
-def _last_line(stderr: bytes) -> str:
-    """The last line of standard error; warnings come before it."""
-    lines = stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else ""
-
-
-def _usage(value: Any) -> Usage | None:
+def _usage(value: object) -> Usage | None:
     """Usage in our terms: Codex counts cached tokens as part of `input_tokens`."""
     if not isinstance(value, dict):
         return None
@@ -133,14 +122,8 @@ def _usage(value: Any) -> Usage | None:
 
 
 class CodexReviewer(Reviewer):
-    """A `Reviewer` that asks Codex.
-
-    Args:
-        store: stores the reviews.
-        program: the client's name or path.
-        arguments: arguments of `codex exec` that every call has.
-        options: those of `Reviewer`.
-    """
+    """A `Reviewer` that asks Codex; `program` is its name or path, `arguments` those of `codex
+    exec` that every call has."""
 
     def __init__(
         self,

@@ -18,11 +18,7 @@ def argument(name: str, value: str) -> str:
 
 
 def session_argument(value: str) -> str:
-    """Returns the value if it is a session id.
-
-    Raises:
-        UsageError: it is not one.
-    """
+    """The value; `UsageError` if it is no session id."""
     if not is_valid_session_id(value):
         raise UsageError("a session id is letters, digits, '.', '_' and '-'")
     return value

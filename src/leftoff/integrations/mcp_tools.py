@@ -34,23 +34,18 @@ from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN, session_paths
 from leftoff.summary import ContextSummary
 
+# Seconds that a call waits for a recording to be read. Chosen by hand; not measured.
 REPLY_TIMEOUT = 15.0
-"""Seconds that a call waits for a recording to be read. Chosen by hand; not measured."""
-
+# Maximum length of an answer in characters.
 MAX_ANSWER_CHARS = 40_000
-"""Maximum length of an answer in characters."""
-
+# Maximum number of items of a list in an answer.
 MAX_ITEMS = 200
-"""Maximum number of items of a list in an answer."""
-
+# Maximum length of a text in a list, in characters.
 MAX_ITEM_CHARS = 1_000
-"""Maximum length of a text in a list, in characters."""
-
+# Other places of a statement that was repeated. Chosen by hand.
 MAX_OTHERS = 3
-"""Other places of a statement that was repeated. Chosen by hand."""
-
+# Number of recordings that are cached in memory.
 CACHE_SIZE = 8
-"""Number of recordings that are cached in memory."""
 
 
 class _CachedRecording(GrowingSession):
@@ -80,7 +75,7 @@ class _CachedRecording(GrowingSession):
         return found.summary("")
 
 
-def _bounded(value: Any) -> Any:
+def _bounded(value: object) -> Any:
     """A value with its texts cut to what stands in a list."""
     if isinstance(value, str):
         return brief(value, MAX_ITEM_CHARS)
@@ -92,7 +87,7 @@ def _bounded(value: Any) -> Any:
 
 
 class Answers:
-    """The tools, as methods. Thread-safe.
+    """The tools, as methods; `mcp.TOOLS` describes them. Thread-safe.
 
     Args:
         environ: the environment; it says where clients store their sessions.
@@ -112,18 +107,13 @@ class Answers:
     # -- tools -----------------------------------------------------------------------------
 
     def list_sessions(self, project: str = "", limit: int = 20) -> str:
-        """Sessions recorded on this machine, most recently changed first."""
         most = _checked_limit(limit)
         some = list(islice(self._listed(project), most + 1))
         rows = [
             {
-                "id": s.id,
-                "client": s.client,
-                "project": s.project,
-                "branch": s.branch,
+                **{name: getattr(s, name) for name in ("id", "client", "project", "branch")},
                 "title": brief(s.title, 200),
-                "started": s.started,
-                "modified": s.modified,
+                **{name: getattr(s, name) for name in ("started", "modified")},
                 "bytes": s.size,
             }
             for s in some[:most]
@@ -131,29 +121,21 @@ class Answers:
         return _answer({"sessions": rows, "more": len(some) > len(rows)})
 
     def summarize(self, session: str = "latest") -> str:
-        """Decisions, file changes, open requests, progress and errors of a session."""
         return self._about(session, _overview)
 
     def decisions(self, session: str = "latest", query: str = "") -> str:
-        """The key decisions of a session, the latest first."""
         return self._about(session, lambda s: {"decisions": _decisions(s, query)})
 
     def files(self, session: str = "latest", action: str = "") -> str:
-        """The file changes of a session."""
         actions = ("created", "modified", "deleted", "read")
         if action and action not in actions:
             raise UsageError(f"action is one of {', '.join(actions)}, not {action!r}")
 
-        def build(summary: ContextSummary) -> dict[str, Any]:
+        fields = ("path", "action", "certainty", "renamed_from", "touch_count")
+
+        def build(summary: ContextSummary) -> codec.JsonObject:
             rows = [
-                {
-                    "path": f.path,
-                    "action": f.action,
-                    "certainty": f.certainty,
-                    "renamed_from": f.renamed_from,
-                    "touch_count": f.touch_count,
-                    "messages": [r.message + 1 for r in f.refs[-5:]],
-                }
+                {**_fields(f, *fields), "messages": [r.message + 1 for r in f.refs[-5:]]}
                 for f in summary.file_modifications
                 if (f.action == action if action else f.action != "read")
             ]
@@ -197,7 +179,7 @@ class Answers:
         if not query.split():
             raise UsageError("query: say which words to look for")
         end, most = time.monotonic() + self._timeout, _checked_limit(limit)
-        found: list[dict[str, Any]] = []
+        found: list[codec.JsonObject] = []
         searched, left, damaged = 0, 0, 0
         for listed in self._listed(project):
             time_left = end - time.monotonic()
@@ -224,25 +206,21 @@ class Answers:
     # -- the memory of projects ------------------------------------------------------------
 
     def search(self, query: str, project: str = "", by: str = "", limit: int = 10) -> str:
-        """The places in all sessions that fit the words best, with what became of each."""
         filters = Filters(project=_folder(project), speakers=(by,) if by else ())
         hits = self._memory().search(query, filters, limit=_checked_limit(limit))
         return _answer({"hits": [_bounded(hit_values(hit)) for hit in hits]})
 
     def blame(self, file: str, first: int = 0, last: int = 0) -> str:
-        """Which session last wrote the lines of a file of the working tree, and why."""
         lines = (first, last or first) if first else None
         found = self._memory().blame(os.path.join(self._cwd, file), lines)  # noqa: PTH118
         return _answer({"lines": [_bounded(origin_values(o)) for o in found[:MAX_ITEMS]]})
 
     def fix(self, error: str, project: str = "", limit: int = 5) -> str:
-        """Earlier failures like this one, what mended them, and the edits in between."""
         filters = Filters(project=_folder(project))
         found = self._memory().fix(error, filters, limit=_checked_limit(limit))
         return _answer({"fixes": [_bounded(fix_values(one)) for one in found]})
 
     def ledger(self, project: str = "", limit: int = 50) -> str:
-        """What holds in a project: the person's constraints and decisions over all sessions."""
         filters = Filters(project=_folder(project) or self._cwd)
         found = self._memory().ledger(filters)[: _checked_limit(limit)]
         rows = [_bounded(standing_values(one)) for one in found]
@@ -251,7 +229,6 @@ class Answers:
         )
 
     def left_open(self, project: str = "", limit: int = 50) -> str:
-        """What sessions of a project left open and no later one took up."""
         filters = Filters(project=_folder(project) or self._cwd)
         found = self._memory().left_open(filters)[: _checked_limit(limit)]
         return _answer({"left_open": [_bounded(hit_values(hit)) for hit in found]})
@@ -275,7 +252,7 @@ class Answers:
             found = [self._cache[path] for path in paths if path in self._cache]
         return min((_percent(recording) for recording in found if recording.size), default=None)
 
-    def _about(self, session: str, build: Callable[[ContextSummary], dict[str, Any]]) -> str:
+    def _about(self, session: str, build: Callable[[ContextSummary], codec.JsonObject]) -> str:
         """The answer that `build` makes of a session's summary, or the reading progress."""
         path = self._path(session)
         found = self._summary(path)
@@ -284,12 +261,11 @@ class Answers:
         return _answer({"session": found.session.id or path, **build(found)})
 
     def _path(self, session: str) -> str:
-        """The path of a session that is given by its id, a prefix of it, `latest`, or its path.
-
-        Only recordings in the folders of known clients are allowed: an agent must not read
-        other files of the machine through this server, also not by a link that it has put into
-        such a folder. What a link leads to is looked at here, when a session is named.
-        """
+        """The path of a session that is given by its id, a prefix of it, `latest`, or its
+        path."""
+        # Only recordings in the folders of known clients: an agent must not read other files of
+        # the machine through this server, also not by a link that it has put into such a
+        # folder. What a link leads to is looked at here, when a session is named.
         if session == discover.LATEST:
             path = discover.latest_session(self._environ, self._cwd).path
         elif os.sep in session or "/" in session:
@@ -327,7 +303,7 @@ class Answers:
 
     def _summary(
         self, path: str, timeout: float | None = None
-    ) -> ContextSummary | dict[str, Any]:
+    ) -> ContextSummary | codec.JsonObject:
         with self._lock:
             recording = self._cache.pop(path, None) or _CachedRecording(path)
             self._cache[path] = recording
@@ -364,7 +340,7 @@ def _percent(recording: _CachedRecording) -> int:
 # -- answers ---------------------------------------------------------------------------------
 
 
-def _overview(summary: ContextSummary) -> dict[str, Any]:
+def _overview(summary: ContextSummary) -> codec.JsonObject:
     session, progress = summary.session, summary.progress
     return {
         "project": session.cwd,
@@ -392,7 +368,7 @@ def _overview(summary: ContextSummary) -> dict[str, Any]:
         ][-50:],
         "decisions": _decisions(summary, "")[:30],
         "files_changed": [
-            {"path": f.path, "action": f.action}
+            _fields(f, "path", "action")
             for f in summary.file_modifications
             if f.action != "read"
         ][:100],
@@ -410,30 +386,23 @@ def _overview(summary: ContextSummary) -> dict[str, Any]:
     }
 
 
-def _item(text: str, note: str, message: int) -> dict[str, Any]:
+def _fields(value: object, *names: str) -> codec.JsonObject:
+    return {name: getattr(value, name) for name in names}
+
+
+def _item(text: str, note: str, message: int) -> codec.JsonObject:
     return {"text": brief(text, MAX_ITEM_CHARS), "note": note, "message": message + 1}
 
 
-def _decisions(summary: ContextSummary, query: str) -> list[dict[str, Any]]:
+def _decisions(summary: ContextSummary, query: str) -> list[codec.JsonObject]:
     """Decisions that contain all words of a query, latest first."""
     terms = query.casefold().split()
-    rows = []
-    for d in reversed(summary.key_decisions):
-        words = f"{d.text} {d.rationale} {d.alternative}".casefold()
-        if all(term in words for term in terms):
-            rows.append(
-                {
-                    "text": brief(d.text, MAX_ITEM_CHARS),
-                    "type": d.type,
-                    "confidence": d.confidence,
-                    "status": d.status,
-                    "owner": d.owner,
-                    "rationale": brief(d.rationale, MAX_ITEM_CHARS),
-                    "alternative": brief(d.alternative, MAX_ITEM_CHARS),
-                    "message": d.message_index + 1,
-                }
-            )
-    return rows
+    shown = ("text", "type", "confidence", "status", "owner", "rationale", "alternative")
+    return [
+        _bounded({**_fields(d, *shown), "message": d.message_index + 1})
+        for d in reversed(summary.key_decisions)
+        if all(t in f"{d.text} {d.rationale} {d.alternative}".casefold() for t in terms)
+    ]
 
 
 def _rendered(path: str, first: int, last: int) -> str:
@@ -464,11 +433,12 @@ def _checked_limit(limit: int) -> int:
     return min(limit, MAX_ITEMS)
 
 
-def _answer(value: dict[str, Any]) -> str:
+def _answer(value: codec.JsonObject) -> str:
     """An answer as redacted JSON: lists are cut to `MAX_ITEMS`, then the largest list is
     halved until the text fits into `MAX_ANSWER_CHARS`."""
-    cut = {k: v[:MAX_ITEMS] if isinstance(v, list) else v for k, v in value.items()}
-    left_out = {k: len(v) - MAX_ITEMS for k, v in value.items() if _is_too_long(v)}
+    lists = {k: v for k, v in value.items() if isinstance(v, list)}
+    cut = {**value, **{k: v[:MAX_ITEMS] for k, v in lists.items()}}
+    left_out = {k: len(v) - MAX_ITEMS for k, v in lists.items() if len(v) > MAX_ITEMS}
     gate = Redactor()
     while True:
         answer = {**cut, "left_out": left_out} if left_out else cut
@@ -480,7 +450,3 @@ def _answer(value: dict[str, Any]) -> str:
         half = max(1, len(lists[name]) // 2)
         cut[name] = lists[name][:-half]
         left_out[name] = left_out.get(name, 0) + half
-
-
-def _is_too_long(value: Any) -> bool:
-    return isinstance(value, list) and len(value) > MAX_ITEMS

@@ -16,11 +16,10 @@ from leftoff.live.reviews.clients import Answer, Client, ReviewCalls
 from leftoff.live.reviews.subprocesses import run
 from leftoff.text.truncation import one_line
 
+# Seconds that a reader may take for one question. Chosen by hand; not measured.
 TIME_LIMIT = 180.0
-"""Seconds that a reader may take for one question. Chosen by hand; not measured."""
-
+# Bytes of an answer.
 MAX_ANSWER = 256 * 1024
-"""Bytes of an answer."""
 
 
 class _Program(Struct, frozen=True, kw_only=True):
@@ -33,11 +32,7 @@ class _Program(Struct, frozen=True, kw_only=True):
         return replace(self, limit=min(self.limit, seconds))
 
     def __call__(self, question: str, /) -> str:
-        """Answers a question.
-
-        Raises:
-            ClientError: it cannot be started, or gave no answer.
-        """
+        """The answer; `ClientError` where the program cannot be started or gave none."""
         raise NotImplementedError
 
 

@@ -29,49 +29,38 @@ from leftoff.live.telemetry import error_words, logger
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.text.truncation import short, whole
 
+# Maximum length of a captured streamed result, in code points.
 _MAX_STREAM_CHARS = 100_000
-"""Maximum length of a captured streamed result, in code points."""
-
+# Maximum length of a parameter that is not a JSON value, in code points.
 _MAX_PARAMETER_CHARS = 2_000
-"""Maximum length of a parameter that is not a JSON value, in code points."""
-
+# Arguments that are for us and not parameters of the function: the workflow that a call belongs
+# to, and why it is made.
 _OWN_ARGUMENTS = frozenset({"workflow_id", "reasoning"})
-"""Arguments that are for us and not parameters of the function: the workflow that a call
-belongs to, and why it is made."""
 
 
 class Captured(Struct, frozen=True):
-    """A function call that has ended.
-
-    Attributes:
-        name: "plugin.function".
-        result: the result as text; None if there is none or the call failed.
-        error: the error message; "" if the call succeeded.
-        seconds: duration of the call.
-        workflow: the call's `workflow_id` argument, else that of the filter.
-    """
+    """A function call ("plugin.function") that has ended, with its result as text, None if
+    there is none or the call failed, its error message, the seconds it took, and its
+    `workflow_id` argument, else that of the filter."""
 
     name: str
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: codec.JsonObject = field(default_factory=dict)
     result: str | None = None
     error: str = ""
     seconds: float = 0
     workflow: str | None = None
 
 
+# Receives the calls: a `FileResumeStateManager`, or any function.
 Taker: TypeAlias = Tracker | Callable[[Captured], object]
-"""Receives the calls: a `FileResumeStateManager`, or any function."""
 
 
 class ToolCapture:
-    """A function-invocation filter that reports every call, completed or failed, to `taker`.
+    """A function-invocation filter that reports every call, completed or failed, to `taker`;
+    calls without a `workflow_id` argument belong to `workflow`, None is the session.
 
     A call without a result has succeeded. A call with a streamed result is reported when the
     stream has ended. If `taker` raises, the error is logged and the call is not affected.
-
-    Args:
-        taker: receives the calls.
-        workflow: the workflow of calls without a `workflow_id` argument; None is the session.
     """
 
     def __init__(self, taker: Taker, workflow: str | None = None) -> None:
@@ -125,8 +114,7 @@ class _Call:
         try:
             self._taker(made)
         except Exception as failure:  # noqa: BLE001 - a listener must not break the call
-            words = error_words(failure)
-            logger.warning("a call of %s was not taken: %s", self._name, words)
+            logger.warning("a call of %s was not taken: %s", self._name, error_words(failure))
 
 
 async def _capture_async_stream(stream: Any, call: _Call) -> AsyncIterator[Any]:
@@ -168,7 +156,7 @@ class _StreamText:
         self._pieces: list[str] = []
         self._room_left = _MAX_STREAM_CHARS
 
-    def add(self, piece: Any) -> None:
+    def add(self, piece: object) -> None:
         words = "".join(map(str, piece)) if isinstance(piece, list) else str(piece)
         if self._room_left > 0:
             self._pieces.append(words)
@@ -178,14 +166,14 @@ class _StreamText:
         return whole("".join(self._pieces), _MAX_STREAM_CHARS)
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     """A result as text; a list of model contents as their texts, one on each line."""
     if isinstance(value, list) and value and all(hasattr(v, "content_type") for v in value):
         return "\n".join(map(str, value))
     return result_text(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A parameter as a JSON value; another object as its text, truncated."""
     if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict)):
         return truncate_values(codec.to_valid_json(value))
@@ -193,14 +181,8 @@ def _plain(value: Any) -> Any:
 
 
 def capture(kernel: Any, taker: Taker, workflow: str | None = None) -> ToolCapture:
-    """Reports every call of the kernel's functions to `taker`. Returns the filter;
-    `kernel.remove_filter` removes it by its id.
-
-    Args:
-        kernel: a `semantic_kernel.Kernel`.
-        taker: a `FileResumeStateManager`, or a function that takes a `Captured`.
-        workflow: the workflow of calls without a `workflow_id` argument.
-    """
+    """Reports every call of a `semantic_kernel.Kernel`'s functions to `taker`. Returns the
+    filter; `kernel.remove_filter` removes it by its id."""
     tool_filter = ToolCapture(taker, workflow)
     kernel.add_filter("function_invocation", tool_filter)
     return tool_filter
@@ -216,11 +198,9 @@ def messages_of(history: Any) -> list[Message]:
     return _read(history.serialize().encode())
 
 
-def remembered(history: Any) -> tuple[ChatMessage, ...]:
-    """A `ChatHistory` as the `chat_history` of a resume state: texts, calls and results.
-
-    Values are raw; stores redact them.
-    """
+def remembered(history: object) -> tuple[ChatMessage, ...]:
+    """A `ChatHistory` as the `chat_history` of a resume state: texts, calls and results, raw;
+    stores redact them."""
     conversation = ConversationTail()
     for message in messages_of(history):
         conversation.see(message)
@@ -254,14 +234,13 @@ def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
                 names[part.id] = part.name
                 plugin, _, name = part.name.rpartition(".")
                 arguments = codec.dumps(codec.to_valid_json(part.input)).decode().strip()
-                items.append(
-                    contents.FunctionCallContent(
-                        id=part.id,
-                        plugin_name=plugin or None,
-                        function_name=name,
-                        arguments=arguments,
-                    )
+                call = contents.FunctionCallContent(
+                    id=part.id,
+                    plugin_name=plugin or None,
+                    function_name=name,
+                    arguments=arguments,
                 )
+                items.append(call)
             elif type(part) is ToolResult:
                 plugin, _, name = names.get(part.call_id, "unknown").rpartition(".")
                 result = contents.FunctionResultContent(
@@ -273,11 +252,9 @@ def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
                 tool = contents.AuthorRole.TOOL
                 made.append(contents.ChatMessageContent(role=tool, items=[result]))
         if items:
-            made.append(
-                contents.ChatMessageContent(
-                    role=role, items=items, ai_model_id=message.model or None
-                )
-            )
+            model = message.model or None
+            said = contents.ChatMessageContent(role=role, items=items, ai_model_id=model)
+            made.append(said)
     return contents.ChatHistory(messages=made)
 
 
@@ -292,6 +269,5 @@ def _contents() -> Any:
     try:
         return import_module("semantic_kernel.contents")
     except ImportError as error:
-        raise UsageError(
-            "semantic-kernel is not installed: pip install 'leftoff[semantic-kernel]'"
-        ) from error
+        what = "semantic-kernel is not installed: pip install 'leftoff[semantic-kernel]'"
+        raise UsageError(what) from error

@@ -23,33 +23,24 @@ from leftoff.model import Message
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
+# Minimum length of a summary; a shorter text only announces one. Chosen by hand.
 MIN_SUMMARY_CHARACTERS = 500
-"""Minimum length of a summary; a shorter text only announces one. Chosen by hand."""
-
+# Shares of a session's messages before the artificial cuts. Chosen by hand.
 CUT_SHARES = (0.25, 0.5, 0.75)
-"""Shares of a session's messages before the artificial cuts. Chosen by hand."""
 
 
 class Cut(Struct, frozen=True):
-    """A session before and after one place.
+    """A session before and after one place."""
 
-    Attributes:
-        name: `compaction 1` or `50%`.
-        natural: whether the cut is a compaction.
-        place: the first line or item after the cut.
-        prefix: the messages before it, in file order, with those of subagents.
-        future: the messages after it, up to the next compaction, without the summary.
-        recorded: the recorder's own summary of the prefix; "" at an artificial cut.
-        data: the lines of the prefix, a valid recording.
-    """
-
-    name: str
-    natural: bool
-    place: int
+    name: str  # `compaction 1` or `50%`
+    natural: bool  # whether the cut is a compaction
+    place: int  # the first line or item after the cut
+    # The messages before it, in file order, with those of subagents.
     prefix: tuple[Message, ...]
+    # The messages after it, up to the next compaction, without the summary.
     future: tuple[Message, ...]
-    recorded: str
-    data: tuple[bytes, ...]
+    recorded: str  # the recorder's own summary of the prefix; "" at an artificial cut
+    data: tuple[bytes, ...]  # the lines of the prefix, a valid recording
 
 
 class _Recording(Struct):
@@ -75,12 +66,8 @@ def _read(path: str) -> _Recording:
 
 
 def cuts(path: str, *, natural: bool = True, artificial: bool = True) -> Iterator[Cut]:
-    """The cuts of one recording, in file order.
-
-    Raises:
-        SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format.
-    """
+    """The cuts of one recording, in file order; `SourceError` or `FormatError` where it cannot
+    be read."""
     found = _read(path)
     summaries = [
         n
@@ -126,41 +113,21 @@ def place_of(message: Message) -> int:
 
 
 def audit_compactions(path: str) -> Iterator[Audit]:
-    """Audits every compaction of a recording whose summary can be read, in file order.
-
-    A compaction at the very beginning is left out, because the messages before it are in
-    another file.
-
-    Raises:
-        SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format.
-    """
+    """Audits every compaction of a recording whose summary can be read, in file order. One at
+    the very beginning is left out, because the messages before it are in another file."""
     for number, cut in enumerate(cuts(path, artificial=False), 1):
-        before = _before(cut, path)
-        if before is None:
-            continue
-        shares, lost = compare(points(before), cut.recorded)
-        yield Audit(number, cut.place, len(cut.recorded), shares, lost)
+        if before := _before(cut, path):
+            shares, lost = compare(points(before), cut.recorded)
+            yield Audit(number, cut.place, len(cut.recorded), shares, lost)
 
 
 def rework_after_compactions(path: str) -> Iterator[Rework]:
-    """What was found out again after every compaction whose summary can be read, in file order.
-
-    Raises:
-        SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format.
-    """
+    """What was found out again after every compaction whose summary can be read, in file
+    order."""
     for number, cut in enumerate(cuts(path, artificial=False), 1):
-        before = _before(cut, path)
-        if before is not None:
-            yield rework(
-                number,
-                cut.place,
-                cut.prefix,
-                cut.future,
-                handover=handover_of(before),
-                recorded=cut.recorded,
-            )
+        if before := _before(cut, path):
+            ends = (number, cut.place, cut.prefix, cut.future)
+            yield rework(*ends, handover=handover_of(before), recorded=cut.recorded)
 
 
 def _before(cut: Cut, path: str) -> ContextSummary | None:

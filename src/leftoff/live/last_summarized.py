@@ -9,8 +9,8 @@ from msgspec import Struct
 from leftoff.stores.locked_file import LockedFile
 from leftoff.summary import ContextSummary
 
+# Maximum number of sessions in the file; the least recently summarized are dropped first.
 MAX_SESSIONS = 1000
-"""Maximum number of sessions in the file; the least recently summarized are dropped first."""
 
 
 class Position(Struct, frozen=True):
@@ -21,15 +21,11 @@ class Position(Struct, frozen=True):
 
 
 def exchange_position(path: Path, summary: ContextSummary) -> Position | None:
-    """Saves a session's present position and returns the one saved before, None if there is
-    none. Concurrent calls lose no update.
-
-    Args:
-        path: the JSON file that holds the positions of the last summaries; created.
+    """Saves a session's present position in a JSON file, and returns the one saved before, None
+    if there is none; concurrent calls lose no update.
 
     Raises:
-        StateError: the file is damaged or cannot be read or written, or another process holds
-            its lock.
+        StateError: the file is damaged or cannot be read or written, or is locked.
     """
     file: LockedFile[dict[str, Position]] = LockedFile(path, dict[str, Position], planted=True)
     with file.locked() as held:

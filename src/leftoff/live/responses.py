@@ -11,11 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
+from leftoff.codec import JsonObject
 from leftoff.live.session import SessionManager, get_session_manager, token_count
 from leftoff.live.telemetry import error_words, logger
 from leftoff.model import Usage
 
+# The vendors' names of stop reasons that differ from those of session managers.
 STOP_REASONS = {
     "stop": "end_turn",
     "completed": "end_turn",
@@ -25,19 +28,15 @@ STOP_REASONS = {
     "function_call": "tool_use",
     "context_length_exceeded": "model_context_window_exceeded",
 }
-"""The vendors' names of stop reasons that differ from those of session managers."""
 
+# Maximum number of open streams that are tracked; beyond it the oldest is dropped.
 _MAX_OPEN_STREAMS = 256
-"""Maximum number of open streams that are tracked; beyond it the oldest is dropped."""
 
 
 class ResponseInfo(Struct, frozen=True):
-    """What a response or a stream event says; "" or None for what it does not say.
-
-    Attributes:
-        final: no later event of the stream holds usage or a stop reason.
-        nameless: the later events of the stream do not hold the response's id.
-    """
+    """What a response or a stream event says; "" or None for what it does not say. `final`: no
+    later event of the stream holds usage or a stop reason; `nameless`: the later events do not
+    hold the response's id."""
 
     id: str = ""
     model: str = ""
@@ -70,16 +69,16 @@ class ResponseTracker:
 
     def track_stop_response(
         self,
-        event: Any,
+        event: object,
         session_id: str,
-        metadata: dict[str, Any],
+        metadata: JsonObject,
         pending_prompts: Sequence[Any] = (),
     ) -> None:
         """Fills `metadata` with the `stop_reason` and `usage` of a stop event and reports the
         usage to the manager."""
         self._safely(lambda: self._stop(event, session_id, metadata))
 
-    def track(self, response: Any, *, session_id: str = "", **task: str) -> None:
+    def track(self, response: object, *, session_id: str = "", **task: str) -> None:
         """Reports a response, or one event of a stream, to the manager.
 
         Args:
@@ -94,10 +93,9 @@ class ResponseTracker:
         try:
             action()
         except Exception as error:  # noqa: BLE001 - the caller must not fail
-            words = error_words(error)
-            logger.warning("a response could not be tracked: %s", words)
+            logger.warning("a response could not be tracked: %s", error_words(error))
 
-    def _stop(self, event: Any, session_id: str, metadata: dict[str, Any]) -> None:
+    def _stop(self, event: object, session_id: str, metadata: JsonObject) -> None:
         info = read(event)
         if info.stop_reason:
             metadata["stop_reason"] = info.stop_reason
@@ -112,7 +110,7 @@ class ResponseTracker:
         reason = info.stop_reason or str(metadata.get("stop_reason") or "")
         self._report(ResponseInfo(info.id, info.model, reason, usage), session_id, {})
 
-    def _track(self, response: Any, session_id: str, task: dict[str, str]) -> None:
+    def _track(self, response: object, session_id: str, task: dict[str, str]) -> None:
         info = read(response)
         with self._lock:
             # Of a stream the first event holds the response's id, the last one its usage.
@@ -155,13 +153,8 @@ def _merged(first: ResponseInfo, then: ResponseInfo) -> ResponseInfo:
     """Merges two events of one stream. Usage is cumulative: the maximum of each count."""
     usage = then.usage or first.usage
     if first.usage is not None and then.usage is not None:
-        usage = Usage(
-            max(first.usage.input, then.usage.input),
-            max(first.usage.output, then.usage.output),
-            max(first.usage.cache_read, then.usage.cache_read),
-            max(first.usage.cache_write, then.usage.cache_write),
-            max(first.usage.reasoning, then.usage.reasoning),
-        )
+        both = zip(astuple(first.usage), astuple(then.usage), strict=True)
+        usage = Usage(*(max(one, other) for one, other in both))
     return ResponseInfo(
         then.id or first.id,
         then.model or first.model,
@@ -174,8 +167,7 @@ def _merged(first: ResponseInfo, then: ResponseInfo) -> ResponseInfo:
 # -- reading ---------------------------------------------------------------------------------
 
 
-def _get(value: Any, *names: str) -> Any:
-    """A field of a dict or an object, by the first of its names that it has."""
+def _get(value: object, *names: str) -> Any:
     for name in names:
         found = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
         if found is not None:
@@ -183,23 +175,22 @@ def _get(value: Any, *names: str) -> Any:
     return None
 
 
-def _word(value: Any) -> str:
-    """A string, or the value of an enumeration."""
+def _word(value: object) -> str:
     if value is None or isinstance(value, (dict, list)):
         return ""
     inner = getattr(value, "value", value)
     return inner if isinstance(inner, str) else ""
 
 
-def _tokens(value: Any, *names: str) -> int:
+def _tokens(value: object, *names: str) -> int:
     return token_count(_get(value, *names))
 
 
-def _first(value: Any) -> Any:
+def _first(value: object) -> Any:
     return value[0] if isinstance(value, (list, tuple)) and value else None
 
 
-def read(response: Any) -> ResponseInfo:
+def read(response: object) -> ResponseInfo:
     """Parses a response or a stream event of any of the vendors. Does not raise."""
     kind = _word(_get(response, "type"))
     if kind == "message_start":
@@ -230,20 +221,16 @@ def read(response: Any) -> ResponseInfo:
     )
 
 
-def _anthropic(usage: Any) -> Usage | None:
+def _anthropic(usage: object) -> Usage | None:
     if usage is None:
         return None
     if _get(usage, "input_tokens_details") is not None:
         return _openai_usage(usage)
-    return Usage(
-        _tokens(usage, "input_tokens"),
-        _tokens(usage, "output_tokens"),
-        _tokens(usage, "cache_read_input_tokens"),
-        _tokens(usage, "cache_creation_input_tokens"),
-    )
+    kinds = ("input", "output", "cache_read_input", "cache_creation_input")
+    return Usage(*(_tokens(usage, f"{kind}_tokens") for kind in kinds))
 
 
-def _openai_usage(usage: Any) -> Usage | None:
+def _openai_usage(usage: object) -> Usage | None:
     """Usage in our terms: OpenAI counts cached tokens as part of the input."""
     if usage is None:
         return None
@@ -259,7 +246,7 @@ def _openai_usage(usage: Any) -> Usage | None:
     )
 
 
-def _openai_chat(response: Any) -> ResponseInfo:
+def _openai_chat(response: object) -> ResponseInfo:
     choice = _first(_get(response, "choices"))
     usage = _openai_usage(_get(response, "usage"))
     # In a stream the usage is in the last chunk, after the one with the reason.
@@ -273,7 +260,7 @@ def _openai_chat(response: Any) -> ResponseInfo:
     )
 
 
-def _openai_response(response: Any) -> ResponseInfo:
+def _openai_response(response: object) -> ResponseInfo:
     reason = _word(_get(_get(response, "incomplete_details"), "reason"))
     reason = reason or _word(_get(_get(response, "error"), "code"))
     return ResponseInfo(
@@ -284,18 +271,14 @@ def _openai_response(response: Any) -> ResponseInfo:
     )
 
 
-def _gemini(response: Any) -> ResponseInfo:
+def _gemini(response: object) -> ResponseInfo:
     usage = _get(response, "usage_metadata", "usageMetadata")
     candidate = _first(_get(response, "candidates"))
     found: Usage | None = None
     if usage is not None:
         whole = _tokens(usage, "prompt_token_count", "promptTokenCount")
-        whole += token_count(
-            _get(usage, "tool_use_prompt_token_count", "toolUsePromptTokenCount")
-        )
-        cached = token_count(
-            _get(usage, "cached_content_token_count", "cachedContentTokenCount")
-        )
+        whole += _tokens(usage, "tool_use_prompt_token_count", "toolUsePromptTokenCount")
+        cached = _tokens(usage, "cached_content_token_count", "cachedContentTokenCount")
         thought = _tokens(usage, "thoughts_token_count", "thoughtsTokenCount")
         written = _tokens(usage, "candidates_token_count", "candidatesTokenCount")
         cached = min(cached, whole)

@@ -14,37 +14,27 @@ from leftoff.api import create_context_summary
 from leftoff.budget.forecast import Forecast, forecast
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
+from leftoff.codec import JsonObject
 from leftoff.live.tasks import RECENT, Clock, SessionState, TaskBudgets, now
 from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, error_words, logger
 from leftoff.model import Usage
 from leftoff.settings import Settings
 from leftoff.summary import ProgressInfo
 
+# Number of calls that are saved for the forecast.
 _MAX_COUNTS = 512
-"""Number of calls that are saved for the forecast."""
 
 
 class Generator(Protocol):
     """Makes and stores resume logs."""
 
     @property
-    def enabled(self) -> bool:
-        """Whether it makes logs."""
-        ...
-
+    def enabled(self) -> bool: ...
     def generate_from_session_state(
-        self, session_id: str, session_state: dict[str, Any], stop_reason: str = "end_turn"
-    ) -> Any:
-        """Makes a resume log."""
-        ...
-
-    def save_resume_log(self, resume_log: Any) -> Path:
-        """Stores a resume log; returns its path."""
-        ...
-
-    def get_latest_resume_log(self) -> Any:
-        """Returns the newest resume log, or None."""
-        ...
+        self, session_id: str, session_state: JsonObject, stop_reason: str = "end_turn"
+    ) -> Any: ...
+    def save_resume_log(self, resume_log: Any) -> Path: ...
+    def get_latest_resume_log(self) -> Any: ...
 
 
 class SessionSummary(Struct, frozen=True, rename="camel"):
@@ -63,13 +53,9 @@ class SessionManager(TaskBudgets):
     a lock is held.
 
     Args:
-        path: a file that stores the session across restarts and that several processes may
-            share (see `TaskBudgets`); in memory if None.
-        session_id: by default the saved id, else one made from the time (`unique_id`).
-        settings: budgets, thresholds and logging; those in force here (`load_here`) if None.
+        path, session_id, settings, clock: see `TaskBudgets`.
         generator: makes and stores resume logs; if None, a `ResumeLogGenerator` with the same
             settings, created when it is first needed.
-        clock: returns the current time, with its zone.
 
     Raises:
         StateError: the file at `path` is not a saved session.
@@ -92,7 +78,6 @@ class SessionManager(TaskBudgets):
 
     @property
     def generator(self) -> Generator:
-        """The generator of resume logs."""
         with self._lock:
             if self._generator is None:
                 from leftoff.live.resume_logs.generator import ResumeLogGenerator
@@ -104,15 +89,10 @@ class SessionManager(TaskBudgets):
 
     @property
     def session_id(self) -> str:
-        """The session's id."""
         return self._state.session_id
 
     def start_session(self, session_id: str | None = None) -> Any:
-        """Starts a session with zero usage; returns the latest resume log, or None.
-
-        Args:
-            session_id: by default made from the time.
-        """
+        """Starts a session with zero usage; returns the latest resume log, or None."""
         with self._changing(begins=True):
             self._state = self._new_session(session_id)
             self._named = self._named or session_id is not None
@@ -122,12 +102,9 @@ class SessionManager(TaskBudgets):
         """The latest resume log, or None if there is none."""
         return self.generator.get_latest_resume_log()
 
-    def pause_session(self, session_state: dict[str, Any] | None = None) -> Path | None:
-        """Marks the session as paused and writes a resume log, whatever was used.
-
-        Returns:
-            the path of the log; None if writing it fails, which is logged as a warning.
-        """
+    def pause_session(self, session_state: JsonObject | None = None) -> Path | None:
+        """Marks the session as paused and writes a resume log, whatever was used; returns its
+        path, None if writing it fails, which is logged as a warning."""
         with self._changing() as state:
             state.status = "paused"
         return self._try_log("manual_pause", session_state)
@@ -138,7 +115,7 @@ class SessionManager(TaskBudgets):
             state.status = "active"
         return self.load_resume_log_on_startup()
 
-    def end_session(self, session_state: dict[str, Any] | None = None) -> Path | None:
+    def end_session(self, session_state: JsonObject | None = None) -> Path | None:
         """Marks the session as ended; writes a resume log if a threshold was reached and no
         log has been written since the last call."""
         with self._changing() as state:
@@ -277,11 +254,8 @@ class SessionManager(TaskBudgets):
         return new[:1]  # one log covers all reasons
 
     def note_compaction(self, task_id: str | None = None) -> None:
-        """Notes a compaction of the conversation: every threshold is armed again.
-
-        Args:
-            task_id: only for this task and its present provider.
-        """
+        """Notes a compaction of the conversation: every threshold is armed again; with
+        `task_id`, only those of this task and its present provider."""
         if task_id is not None:
             self.empty_task(task_id)
             return
@@ -295,7 +269,7 @@ class SessionManager(TaskBudgets):
             total = self.settings.context_management.budget_total
             return self._state.used >= (threshold - 1e-9) * total
 
-    def get_context_metrics(self) -> dict[str, Any]:
+    def get_context_metrics(self) -> JsonObject:
         """The fields of `ContextMetrics` as a dict, with `basis` (sum | occupancy)."""
         with self._lock:
             return {**self.context_metrics().to_dict(), "basis": self._state.basis or "sum"}
@@ -320,12 +294,11 @@ class SessionManager(TaskBudgets):
     def forecast(self) -> Forecast | None:
         """Calls and tokens left of the session's budget; None if too few calls are known."""
         with self._lock:
-            total = self.settings.context_management.budget_total
-            return forecast(self._state.counts, total)
+            return forecast(self._state.counts, self.settings.context_management.budget_total)
 
     # -- resume logs -----------------------------------------------------------------------
 
-    def generate_resume_log(self, session_state: dict[str, Any] | None = None) -> Path | None:
+    def generate_resume_log(self, session_state: JsonObject | None = None) -> Path | None:
         """Writes a resume log of the session; None if settings or generator disable it.
 
         Args:
@@ -347,7 +320,7 @@ class SessionManager(TaskBudgets):
             state.unlogged = False
         return where
 
-    def _session_state(self) -> dict[str, Any]:
+    def _session_state(self) -> JsonObject:
         state = self._state
         return {
             "context_metrics": self.context_metrics().to_dict(),
@@ -358,17 +331,16 @@ class SessionManager(TaskBudgets):
             },
         }
 
-    def _try_log(self, reason: str, session_state: dict[str, Any] | None) -> Path | None:
+    def _try_log(self, reason: str, session_state: JsonObject | None) -> Path | None:
         """Writes a resume log; a failure is logged and not raised."""
         try:
             return self.generate_resume_log(session_state)
         except Exception as error:  # noqa: BLE001 - a log that fails must not end the session
-            words = error_words(error)
-            logger.warning("no resume log (%s): %s", reason, words)
+            logger.warning("no resume log (%s): %s", reason, error_words(error))
             return None
 
 
-def token_count(value: Any) -> int:
+def token_count(value: object) -> int:
     """A token count; 0 for anything that is not a finite non-negative number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
@@ -377,13 +349,8 @@ def token_count(value: Any) -> int:
 
 def _added(spent: Usage, usage: Usage, before: Usage | None) -> Usage:
     """The spent tokens after a call of which `before` is already counted."""
-    known = before or Usage()
-    return Usage(
-        spent.input + usage.input - known.input,
-        spent.output + usage.output - known.output,
-        spent.cache_read + usage.cache_read - known.cache_read,
-        spent.cache_write + usage.cache_write - known.cache_write,
-    )
+    counts = (msgspec.structs.astuple(u) for u in (spent, usage, before or Usage()))
+    return Usage(*(s + u - b for s, u, b in zip(*counts, strict=True)))
 
 
 def progress_words(progress: ProgressInfo) -> str:
@@ -403,12 +370,9 @@ _managers_lock = threading.Lock()
 
 
 def get_session_manager(session_id: str = "") -> SessionManager:
-    """The session manager of this process, made when first asked for, in memory.
-
-    Args:
-        session_id: the manager of this session. The first session that is named is that of the
-            process; every other one has a manager of its own.
-    """
+    """The session manager of this process, made when first asked for, in memory: that of a
+    session, if one is named. The first session that is named is that of the process; every
+    other one has a manager of its own."""
     with _managers_lock:
         found = _managers.get(session_id) or _managers.get("")
         if found is None or (session_id and found.session_id != session_id):

@@ -39,48 +39,39 @@ from leftoff.model import Usage
 from leftoff.settings import Settings, load_here
 from leftoff.stores.locked_file import HeldFile, LockedFile
 
+# Number of threshold crossings that are saved for a task.
 MAX_CROSSINGS = 32
-"""Number of threshold crossings that are saved for a task."""
-
-
+# Number of API responses whose usage is saved, to recognise repeated reports.
 RECENT = 256
-"""Number of API responses whose usage is saved, to recognise repeated reports."""
 
 
 class SessionState(Struct):
-    """The saved state of a running session.
-
-    Attributes:
-        basis: "sum" or "occupancy", decided by the first call; "" before it.
-        used: tokens used on that basis.
-        spent: tokens over distinct API calls.
-        armed: the session's thresholds that have fired since the last compaction.
-        calls: usage by response id of the latest `RECENT` responses that have an id.
-        counts: `used` after each of the latest calls since the last compaction.
-        logged_for: reasons for which a resume log was written since the last compaction.
-        unlogged: tokens were used since the last resume log.
-    """
+    """The saved state of a running session."""
 
     session_id: str
     schema: Literal["leftoff.session/1"] = "leftoff.session/1"
-    basis: str = ""
-    used: int = 0
-    spent: Usage = Usage()
+    basis: str = ""  # "sum" or "occupancy", decided by the first call; "" before it
+    used: int = 0  # tokens used on that basis
+    spent: Usage = Usage()  # tokens over distinct API calls
     stop_reason: str = ""
     model: str = DEFAULT_MODEL
     started: str = ""
     updated: str = ""
     status: str = "active"
+    # The session's thresholds that have fired since the last compaction.
     armed: FiredThresholds = FiredThresholds()
+    # Usage by response id of the latest `RECENT` responses that have an id.
     calls: dict[str, Usage] = field(default_factory=dict)
+    # `used` after each of the latest calls since the last compaction.
     counts: list[int] = field(default_factory=list)
+    # Reasons for which a resume log was written since the last compaction.
     logged_for: tuple[str, ...] = ()
-    unlogged: bool = False
+    unlogged: bool = False  # tokens were used since the last resume log
     tasks: dict[str, TaskDocument] = field(default_factory=dict)
 
 
+# Returns the current time, with its zone.
 Clock: TypeAlias = Callable[[], datetime]
-"""Returns the current time, with its zone."""
 
 
 def now() -> datetime:
@@ -95,7 +86,8 @@ def unique_id(now: datetime) -> str:
 
 
 class TaskBudgets:
-    """The token budgets of a session's tasks, and the saved state of the session.
+    """The token budgets of a session's tasks, and the saved state of the session. What takes
+    the id of a task raises `UnknownName` where there is no such task.
 
     Args:
         path: a file that stores the session across restarts; in memory if None. Processes that
@@ -138,11 +130,8 @@ class TaskBudgets:
 
     @contextmanager
     def _changing(self, *, begins: bool = False) -> Iterator[SessionState]:
-        """A transaction on the state: it is saved at the end, then events are delivered.
-
-        Args:
-            begins: a new session replaces the one in the file.
-        """
+        """A transaction on the state: it is saved at the end, then events are delivered. With
+        `begins`, a new session replaces the one in the file."""
         with self._lock, ExitStack() as stack:
             held = self._held(stack, begins=begins)
             try:
@@ -232,11 +221,7 @@ class TaskBudgets:
         )
 
     def task(self, task_id: str) -> TaskDocument:
-        """The document of a task.
-
-        Raises:
-            UnknownName: there is no such task.
-        """
+        """The document of a task."""
         with self._lock:
             return self._task(self._state, task_id)
 
@@ -314,12 +299,9 @@ class TaskBudgets:
             state.tasks[task_id] = msgspec.structs.replace(
                 task, checkpoints=(*task.checkpoints, checkpoint_id)
             )
-            fields = {
-                "checkpoint_id": checkpoint_id,
-                "reason": reason,
-                "capacity_percent": int(capacity),
-            }
-            self._channel.put(Event(CHECKPOINT_CREATED, fields))
+            fields = {"checkpoint_id": checkpoint_id, "reason": reason}
+            event = Event(CHECKPOINT_CREATED, {**fields, "capacity_percent": int(capacity)})
+            self._channel.put(event)
 
     def request_dump(self, task_id: str, paths: Iterable[str], status: str = "sent") -> None:
         """Reports that the agent was asked to write its context to `paths`, or has answered."""
@@ -331,11 +313,7 @@ class TaskBudgets:
         self, task_id: str, to_provider: str, reason: str, checkpoint_id: str = ""
     ) -> int:
         """Records a handoff to another provider or a fresh session; returns the number of
-        handoffs since the task last made progress.
-
-        Raises:
-            UnknownName: there is no such task.
-        """
+        handoffs since the task last made progress."""
         with self._changing() as state:
             task = self._task(state, task_id)
             now = self._clock()
@@ -350,39 +328,26 @@ class TaskBudgets:
                 task, last_handoff=handoff, handoffs=task.handoffs + 1
             )
             state.tasks[task_id] = task
-            fields = {
-                "task_id": task_id,
-                "from_provider": budget.provider if budget else "",
-                "to_provider": to_provider,
-                "checkpoint_id": checkpoint_id,
-            }
-            logged = self.settings.token_budget.logging.log_handoffs
-            self._channel.put(Event(HANDOFF_DECISION, fields, logged=logged))
+            self._put_handoff(task, to_provider, checkpoint_id)
         return task.handoffs
 
-    def record_stop(self, task_id: str, checkpoint_id: str = "") -> None:
-        """Records that a task is stopped: a `HANDOFF_DECISION` with an empty `to_provider`.
+    def _put_handoff(self, task: TaskDocument, to_provider: str, checkpoint_id: str) -> None:
+        fields = {
+            "task_id": task.task_id,
+            "from_provider": task.token_budget.provider if task.token_budget else "",
+            "to_provider": to_provider,
+            "checkpoint_id": checkpoint_id,
+        }
+        logged = self.settings.token_budget.logging.log_handoffs
+        self._channel.put(Event(HANDOFF_DECISION, fields, logged=logged))
 
-        Raises:
-            UnknownName: there is no such task.
-        """
+    def record_stop(self, task_id: str, checkpoint_id: str = "") -> None:
+        """Records that a task is stopped: a `HANDOFF_DECISION` with an empty `to_provider`."""
         with self._changing() as state:
-            budget = self._task(state, task_id).token_budget
-            fields = {
-                "task_id": task_id,
-                "from_provider": budget.provider if budget else "",
-                "to_provider": "",
-                "checkpoint_id": checkpoint_id,
-            }
-            logged = self.settings.token_budget.logging.log_handoffs
-            self._channel.put(Event(HANDOFF_DECISION, fields, logged=logged))
+            self._put_handoff(self._task(state, task_id), "", checkpoint_id)
 
     def empty_task(self, task_id: str) -> None:
-        """Resets the usage of a task's provider to 0: every threshold is armed again.
-
-        Raises:
-            UnknownName: there is no such task.
-        """
+        """Resets the usage of a task's provider to 0: every threshold is armed again."""
         with self._changing() as state:
             task = self._task(state, task_id)
             if task.token_budget is not None:

@@ -11,11 +11,12 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from leftoff.budget.thresholds import Crossing
+from leftoff.codec import JsonObject
 from leftoff.redaction.redactor import Redactor
 
 TOKEN_BUDGET = "TOKEN_BUDGET"  # noqa: S105 - a name
@@ -24,6 +25,8 @@ HANDOFF_DECISION = "HANDOFF_DECISION"
 CONTEXT_DUMP_REQUESTED = "CONTEXT_DUMP_REQUESTED"
 CONTEXT_THRESHOLD = "CONTEXT_THRESHOLD"
 
+# The fields of each event. The last event is about the session's budget, the others about a
+# task.
 FIELDS: Mapping[str, tuple[str, ...]] = {
     TOKEN_BUDGET: ("task_id", "provider", "consumed", "remaining", "percent", "threshold"),
     CHECKPOINT_CREATED: ("checkpoint_id", "reason", "capacity_percent"),
@@ -31,31 +34,21 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     CONTEXT_DUMP_REQUESTED: ("task_id", "paths", "status"),
     CONTEXT_THRESHOLD: ("session_id", "used", "remaining", "percent", "threshold"),
 }
-"""The fields of each event. The last event is about the session's budget, the others about a
-task."""
 
 telemetry = logging.getLogger("leftoff.telemetry")
 logger = logging.getLogger("leftoff.live")
 
 
 class Event(Struct, frozen=True):
-    """An event of a running session.
-
-    Attributes:
-        name: a key of `FIELDS`.
-        fields: values by the names in `FIELDS`, not redacted.
-        crossing: the threshold that was crossed, None if none was.
-        logged: whether a telemetry record is written.
-        line: a log message for people, "" if there is none.
-        level: log level of `line`: "critical", else it is logged as a warning.
-    """
+    """An event of a running session: its name, a key of `FIELDS`, and its values by the names
+    there, not redacted."""
 
     name: str
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: JsonObject = field(default_factory=dict)
     crossing: Crossing | None = None
-    logged: bool = True
-    line: str = ""
-    level: str = "warning"
+    logged: bool = True  # whether a telemetry record is written
+    line: str = ""  # a log message for people, "" if there is none, with its `level`
+    level: str = "warning"  # critical | warning
 
 
 Subscriber: TypeAlias = Callable[[Event], object]
@@ -63,11 +56,10 @@ Subscriber: TypeAlias = Callable[[Event], object]
 
 class Channel:
     """An event queue. Delivers events to all subscribers in the same order, one at a time,
-    without holding a lock.
+    without holding a lock."""
 
-    An event that is put while another thread delivers is delivered by that thread. If a
-    subscriber raises, the error is logged and delivery goes on.
-    """
+    # What is put while another thread delivers is delivered by that thread. If a subscriber
+    # raises, the error is logged and delivery goes on.
 
     def __init__(self) -> None:
         self._subscribers: list[Subscriber] = []
@@ -127,7 +119,7 @@ def record(event: Event) -> None:
         if logger.isEnabledFor(level):
             logger.log(level, "%s", gate.text(event.line))
     if event.logged and telemetry.isEnabledFor(logging.INFO):
-        fields: dict[str, Any] = gate.value(event.fields)
+        fields: JsonObject = gate.value(event.fields)
         words = " ".join(f"{name}={value}" for name, value in fields.items())
         telemetry.info(
             "%s %s", event.name, words, extra={"event": event.name, "fields": fields, **fields}

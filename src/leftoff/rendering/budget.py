@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -12,16 +12,14 @@ from leftoff.budget.account import Account
 from leftoff.handover.wording import number, plural
 from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
+from leftoff.rendering.messages import abbreviated, style
 from leftoff.summary import ReaderCost
 from leftoff.text.sanitize import clean
 
 SCHEMA = "leftoff.budget/1"
-
 _BAR_CHARACTERS = " ▁▂▃▄▅▆▇█"
+# Lines of the chart. Chosen by hand.
 _CHART_HEIGHT = 4
-"""Lines of the chart. Chosen by hand."""
-
-_STYLES = {"bold": "1", "dim": "2", "yellow": "33", "red": "31", "cyan": "36"}
 
 
 def plain(
@@ -34,7 +32,7 @@ def plain(
     preset: str = "",
     reader: ReaderCost | None = None,
     gate: Redactor | None = None,
-) -> dict[str, Any]:
+) -> codec.JsonObject:
     """An account as plain JSON values, redacted. Every figure is in tokens. `second_reader` is
     there only where one was asked about the session."""
     total = _sum([*account.spend.values(), *account.subagents.values()])
@@ -68,15 +66,11 @@ def plain(
     }
     if reader is not None:
         value["second_reader"] = codec.to_builtins(reader)
-    redacted: dict[str, Any] = numbered((gate or Redactor()).value(value))
-    return redacted
+    return dict(numbered((gate or Redactor()).value(value)))
 
 
-def _sum(usages: Any) -> Usage:
-    total = Usage()
-    for usage in usages:
-        total += usage
-    return total
+def _sum(usages: Iterable[Usage]) -> Usage:
+    return sum(usages, Usage())
 
 
 def _usage(usage: Usage) -> dict[str, int]:
@@ -87,7 +81,7 @@ def text(value: Mapping[str, Any], *, colour: bool = False, width: int = 96) -> 
     """An account (as `to_builtins` gives it) as text of at most `width` columns."""
     lines = [*_occupancy_lines(value, colour, width), *_chart(value, colour, width)]
     if value["crossed"]:
-        lines += ["", _style("Crossed", "bold", colour) + f"  preset {clean(value['preset'])}"]
+        lines += ["", style("Crossed", "bold", colour) + f"  preset {clean(value['preset'])}"]
         lines += [_crossing_line(c, colour) for c in value["crossed"][-8:]]
         if len(value["crossed"]) > 8:
             lines.append(f"    … {len(value['crossed']) - 8} more before")
@@ -95,7 +89,7 @@ def text(value: Mapping[str, Any], *, colour: bool = False, width: int = 96) -> 
     lines += _cost_lines(value["cost"])
     asked = value.get("second_reader")
     if asked:
-        lines += ["", _style("Second reader", "bold", colour) + f"  {reader_cost(asked)}"]
+        lines += ["", style("Second reader", "bold", colour) + f"  {reader_cost(asked)}"]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -107,18 +101,13 @@ def reader_cost(cost: Mapping[str, Any]) -> str:
     )
 
 
-def _style(text: str, name: str, colour: bool) -> str:
-    return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if colour and text and name else text
-
-
 def _joined(parts: list[tuple[str, str]], mark: str, colour: bool, width: int) -> list[str]:
     """Texts with their styles on one line, or each on its own if that is too narrow."""
-    shown = [_style(text, name, colour) for text, name in parts]
+    shown = [style(text, name, colour) for text, name in parts]
     return [mark.join(shown)] if len(mark.join(t for t, _ in parts)) <= width else shown
 
 
 def _occupancy_lines(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
-    """The occupancy of the window and the forecast."""
     context = value["context"]
     if context["occupancy"] is None:
         words = "No usage is recorded"
@@ -128,10 +117,11 @@ def _occupancy_lines(value: Mapping[str, Any], colour: bool, width: int) -> list
     parts = [(f"{number(context['occupancy'])} tokens in context", "bold")]
     if context["fraction"] is not None:
         share = f"{context['fraction']:.1%} of {number(context['usable_window'])} usable"
-        parts.append((share, _warning_colour(context["fraction"])))
-        parts.append(
-            (f"{context['fraction_of_window']:.1%} of {number(context['window'])}", "")
-        )
+        colours = ((0.95, "red"), (0.7, "yellow"), (0.0, ""))
+        warning = next(name for least, name in colours if context["fraction"] >= least)
+        parts.append((share, warning))
+        share = f"{context['fraction_of_window']:.1%} of {number(context['window'])}"
+        parts.append((share, ""))
     else:
         parts.append(("window unknown", ""))
     lines = _joined(parts, " · ", colour, width)
@@ -144,12 +134,6 @@ def _occupancy_lines(value: Mapping[str, Any], colour: bool, width: int) -> list
         calls = f"about {plural(forecast['calls_left'], 'call')} left"
         lines += _joined([(calls, ""), (left, "")], " ", colour, width)
     return lines
-
-
-def _warning_colour(fraction: float) -> str:
-    if fraction >= 0.95:
-        return "red"
-    return "yellow" if fraction >= 0.7 else ""
 
 
 def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
@@ -167,13 +151,11 @@ def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
         for tokens in columns:
             filled = tokens * _CHART_HEIGHT * 8 / top - row * 8
             cells.append(_BAR_CHARACTERS[max(0, min(8, round(filled)))])
-        mark = f"{_abbreviated(top):>7} " if row == _CHART_HEIGHT - 1 else " " * 8
-        lines.append(mark + _style("".join(cells), "cyan", colour))
+        mark = f"{abbreviated(top):>7} " if row == _CHART_HEIGHT - 1 else " " * 8
+        lines.append(mark + style("".join(cells), "cyan", colour))
     count = sum(1 for p in curve if p["emptied"])
-    note = plural(len(curve), "call")
-    if count:
-        note += ", " + plural(count, "compaction")
-    lines.append(" " * 8 + _style(note, "dim", colour))
+    note = plural(len(curve), "call") + (", " + plural(count, "compaction") if count else "")
+    lines.append(" " * 8 + style(note, "dim", colour))
     return lines
 
 
@@ -183,15 +165,9 @@ def _columns(counts: list[int], columns_available: int) -> list[int]:
     return [max(counts[a:b]) for a, b in pairwise(edges)]
 
 
-def _abbreviated(tokens: int) -> str:
-    if tokens >= 1_000_000:
-        return f"{tokens / 1_000_000:.1f}M"
-    return f"{tokens / 1000:.0f}k" if tokens >= 1000 else str(tokens)
-
-
 def _crossing_line(crossing: Mapping[str, Any], colour: bool) -> str:
     at = f"{crossing['at'] * 100:g} %"
-    place = _style(f"#{crossing['message'] + 1}", "dim", colour)
+    place = style(f"#{crossing['message'] + 1}", "dim", colour)
     return f"  {at:>6}  {crossing['name']}  at {number(crossing['tokens'])} tokens  {place}"
 
 
@@ -215,12 +191,10 @@ def _spend_table(spend: Mapping[str, Any], colour: bool, width: int) -> list[str
     if len(rows) > 1:
         rows.append(("all", spend["with_subagents"]))
     headings = [kind.replace("_", " ") for kind in _USAGE_FIELDS]
-    table = [
-        ["", *headings],
-        *([clean(n), *(number(u[k]) for k in _USAGE_FIELDS)] for n, u in rows),
-    ]
+    counted = ([clean(n), *(number(u[k]) for k in _USAGE_FIELDS)] for n, u in rows)
+    table = [["", *headings], *counted]
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = ["", _style("Spent", "bold", colour)]
+    lines = ["", style("Spent", "bold", colour)]
     if sum(widths) + 2 * len(widths) > width:
         size = max(widths[1:])
         for name, *counts in table[1:]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.model import Ref
@@ -43,41 +43,24 @@ def since(
 
     checks = new(summary.checks)
     places = {id(check): number for number, check in enumerate(checks)}
-    renumbered = [
-        None if m.check is None else places.get(id(summary.checks[m.check]))
-        for m in summary.progress.milestones
-    ]
-    milestones = (
-        msgspec.structs.replace(m, check=number)
-        for m, number in zip(summary.progress.milestones, renumbered, strict=True)
-    )
-    progress = msgspec.structs.replace(
-        summary.progress,
-        milestones=new(milestones),
-        timeline=new(summary.progress.timeline),
-    )
-    files = tuple(
-        f for f in summary.file_modifications if not f.refs or any(map(is_new, f.refs))
-    )
-    unknown = tuple(e for e in summary.unknown_effects if any(map(is_new, e.refs)))
-    context = msgspec.structs.replace(
-        summary.context, compactions=new(summary.context.compactions)
-    )
-    filtered = msgspec.structs.replace(
+    milestones = []
+    for m in summary.progress.milestones:
+        number = None if m.check is None else places.get(id(summary.checks[m.check]))
+        milestones.append(replace(m, check=number))
+    progress, context = summary.progress, summary.context
+    lists = ("user_requests", "checks", "git", "key_findings", "errors", "next_steps")
+    filtered = replace(
         summary,
+        **{name: new(getattr(summary, name)) for name in lists},
         key_decisions=_renumbered(summary.key_decisions, new(summary.key_decisions)),
-        progress=progress,
-        file_modifications=files,
-        unknown_effects=unknown,
-        user_requests=new(summary.user_requests),
-        checks=checks,
-        git=new(summary.git),
-        key_findings=new(summary.key_findings),
-        errors=new(summary.errors),
-        next_steps=new(summary.next_steps),
-        context=context,
+        progress=replace(progress, milestones=new(milestones), timeline=new(progress.timeline)),
+        file_modifications=tuple(
+            f for f in summary.file_modifications if not f.refs or any(map(is_new, f.refs))
+        ),
+        unknown_effects=tuple(e for e in summary.unknown_effects if any(map(is_new, e.refs))),
+        context=replace(context, compactions=new(context.compactions)),
     )
-    return msgspec.structs.replace(filtered, formatted=format_context_summary(filtered))
+    return replace(filtered, formatted=format_context_summary(filtered))
 
 
 def _renumbered(
@@ -90,5 +73,5 @@ def _renumbered(
     for decision in selected:
         successor = decision.replaced_by
         number = index.get(id(all_decisions[successor])) if successor is not None else None
-        renumbered.append(msgspec.structs.replace(decision, replaced_by=number))
+        renumbered.append(replace(decision, replaced_by=number))
     return tuple(renumbered)

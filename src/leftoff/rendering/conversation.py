@@ -14,61 +14,36 @@ from leftoff import lazy_re as re
 from leftoff.formats.vocabulary import text_argument
 from leftoff.model import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Usage
 from leftoff.redaction.redactor import Redactor, SafeText
-from leftoff.rendering.messages import status_of
+from leftoff.rendering.messages import recorded_time, status_of
 from leftoff.summary import SessionInfo
 from leftoff.text.markdown import code_spans
 from leftoff.text.truncation import one_line
 
+# How tool calls and results are shown: folded, open, or not at all.
 TOOLS = ("folded", "shown", "hidden")
-"""How tool calls and results are shown: folded, open, or not at all."""
-
 _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})(?P<after>[^\n]*)$")
 _HEADING = re.compile(r"^( {0,3})(#{1,6})(?=[ \t]|$)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _BACKTICKS = re.compile(r"`+")
 _SPEAKERS = {"user": "User", "assistant": "Agent", "system": "System", "tool": "Tool"}
-_SUBJECT_KEYS = (
-    "file_path",
-    "path",
-    "command",
-    "cmd",
-    "pattern",
-    "query",
-    "url",
-    "description",
-)
+_SUBJECT_KEYS = "file_path path command cmd pattern query url description".split()
 
 
 class Block(Struct, frozen=True):
-    """A part of a message, redacted.
-
-    Attributes:
-        kind: text | thought | call | result | media.
-        text: what was said, the result's text, or the type of a medium.
-        title: the tool's name.
-        subject: what a call acts on: its path, command, query, ...
-        arguments: of a call.
-        status: the outcome of a call or of a result without one, "" if there is none.
-        answer: number of the message that holds the result of a call, 0 if there is none.
-    """
+    """A part of a message, redacted: text | thought | call | result | media."""
 
     kind: str
-    text: SafeText
-    title: str = ""
-    subject: str = ""
+    text: SafeText  # what was said, the result's text, or the type of a medium
+    title: str = ""  # the tool's name
+    subject: str = ""  # what a call acts on: its path, command or query
     arguments: Any = None
-    status: str = ""
-    answer: int = 0
+    status: str = ""  # the outcome of a call or of a result without one, "" if there is none
+    answer: int = 0  # number of the message that holds the result of a call, 0 if there is none
 
 
 class Entry(Struct, frozen=True):
-    """A message, redacted.
-
-    Attributes:
-        number: counts from 1.
-        typed: a person typed it.
-        rewound: it is on a branch that the person went back from.
-    """
+    """A message, redacted; `number` counts from 1, `typed` by a person, `rewound`: on a branch
+    that the person went back from."""
 
     number: int
     speaker: str
@@ -125,21 +100,21 @@ class Conversation:
     def title(self) -> str:
         """The session's title, else its first prompt, else its id."""
         asked = next((m.text for m in self.messages if m.typed), "")
-        return self.single_line(
-            self.session.title or asked or self.session.id or "Session", 100
-        )
+        known = self.session.title or asked or self.session.id or "Session"
+        return self.single_line(known, 100)
 
     def facts(self) -> list[tuple[str, str]]:
         """What is known of the session, by name."""
         session = self.session
         total = sum(self.usage_by_response.values(), Usage())
+        times = (session.started, session.ended)
         found = {
             "Session": session.id,
             "Recorded by": " ".join(x for x in (session.format, session.agent_version) if x),
             "Directory": session.cwd,
             "Branch": session.branch,
             "Models": ", ".join(session.models),
-            "Time": " to ".join(_time(t) for t in (session.started, session.ended) if t),
+            "Time": " to ".join(recorded_time(t) for t in times if t),
             "Messages": f"{len(self.messages):,}",
             "Tokens": _tokens(total) if total.total else "",
         }
@@ -159,7 +134,7 @@ class Conversation:
         speaker = _SPEAKERS.get(message.role, message.role)
         if message.origin not in {"prompt", "agent", "tool"}:
             speaker = f"{speaker} ({message.origin})"
-        notes = [message.model, _time(message.time)]
+        notes = [message.model, recorded_time(message.time)]
         response = _response_key(message)
         if blocks and response in self.usage_by_response and response not in self._usage_shown:
             self._usage_shown.add(response)
@@ -259,7 +234,6 @@ def _response_key(message: Message) -> tuple[str, str]:
 
 
 def _subject_of(call: ToolCall, redacted: object) -> str:
-    """The argument that names what a call acts on: its path, command, query, ..."""
     redacted_call = ToolCall(call.id, call.name, call.kind, redacted)
     kind = "command" if call.kind in {"shell", "powershell"} else "path"
     found = text_argument(redacted_call, kind)
@@ -269,14 +243,10 @@ def _subject_of(call: ToolCall, redacted: object) -> str:
     return found
 
 
-def _time(time: str) -> str:
-    return time[:19].replace("T", " ")
-
-
 def _tokens(usage: Usage) -> str:
     cached = f" + {usage.cache_read:,} cached" if usage.cache_read else ""
-    redacted = usage.input + usage.cache_write
-    return f"{redacted:,}{cached} tokens in, {usage.output:,} out"
+    read = usage.input + usage.cache_write
+    return f"{read:,}{cached} tokens in, {usage.output:,} out"
 
 
 def _fenced(text: SafeText) -> str:

@@ -4,7 +4,6 @@ candidates that were rejected."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from leftoff import codec
 from leftoff.analysis.decisions.explain import Explanation
@@ -16,23 +15,18 @@ from leftoff.text.truncation import one_line
 _INDENT = " " * 6
 
 
-def plain(explanation: Explanation, gate: Redactor | None = None) -> dict[str, Any]:
+def plain(explanation: Explanation, gate: Redactor | None = None) -> codec.JsonObject:
     """The explanation as plain JSON values, redacted."""
-    plain_values = (gate or Redactor()).value(codec.to_builtins(explanation))
-    value: dict[str, Any] = numbered(plain_values)
-    return value
+    return dict(numbered((gate or Redactor()).value(codec.to_builtins(explanation))))
 
 
 def text(explanation: Explanation, *, width: int = 96, gate: Redactor | None = None) -> str:
     """The explanation as text, redacted. Only quoted text is truncated to `width` columns."""
     value = plain(explanation, gate)
     columns = max(40, width)
+    least = f"Decisions, reported from {value['threshold']:.2f} on"
     sections = (
-        (
-            f"Decisions, reported from {value['threshold']:.2f} on",
-            value["decisions"],
-            _decision,
-        ),
+        (least, value["decisions"], _decision),
         ("Milestones", value["milestones"], _milestone),
         ("Stages", value["stages"], _stage),
     )
@@ -48,11 +42,11 @@ def text(explanation: Explanation, *, width: int = 96, gate: Redactor | None = N
     return "\n".join(lines) + "\n"
 
 
-def _quoted(item: dict[str, Any], head: str, width: int) -> str:
+def _quoted(item: codec.JsonObject, head: str, width: int) -> str:
     return f"  {head}  {one_line(item['text'], max(20, width - len(head) - 4))}"
 
 
-def _decision(item: dict[str, Any], width: int) -> Iterable[str]:
+def _decision(item: codec.JsonObject, width: int) -> Iterable[str]:
     owner = "" if item["owner"] == "agent" else f" {item['owner']}"
     head = f"{message_label(item['ref'])}  {item['confidence']:.2f} {item['type']}{owner}"
     yield _quoted(item, head, width)
@@ -72,7 +66,7 @@ def _decision(item: dict[str, Any], width: int) -> Iterable[str]:
     yield f"{_INDENT}confidence: {item['how']}{needed}"
 
 
-def _milestone(item: dict[str, Any], width: int) -> Iterable[str]:
+def _milestone(item: codec.JsonObject, width: int) -> Iterable[str]:
     evidence = f" {item['evidence']}" if item["evidence"] else ""
     yield _quoted(item, f"{message_label(item['ref'])}  {item['kind']}{evidence}", width)
     fired = f"fired: {item['rule']}; " if item["rule"] else ""
@@ -82,7 +76,7 @@ def _milestone(item: dict[str, Any], width: int) -> Iterable[str]:
         yield f"{_INDENT}result {message_label(item['shown_at'])}: {shown}"
 
 
-def _stage(item: dict[str, Any], width: int) -> Iterable[str]:
+def _stage(item: codec.JsonObject, width: int) -> Iterable[str]:
     turns = plural(item["turns"], "turn")
     yield f"  {message_label(item['ref'])}  {item['stage']}  {turns}: {item['why']}"
     did = ", ".join(f"{name} {count}" for name, count in item["did"].items())

@@ -20,18 +20,14 @@ from leftoff.model import Ref
 from leftoff.rendering.overview import Item, Turn, overview, turns
 from leftoff.summary import ContextInfo
 
+# Files named for one turn of the time line. Chosen by hand.
 MAX_TURN_FILES = 6
-"""Files named for one turn of the time line. Chosen by hand."""
 
 
 def render_markdown(summary: SafeSummary, *, everything: bool = False) -> str:
     """The summary as markdown: the goal and the state, the parts that every form shows, the
     time line of turns, then results, findings, tokens and notes. Of decisions as many as
-    everywhere, of other parts all items.
-
-    Args:
-        everything: all decisions.
-    """
+    everywhere, all with `everything`; of other parts all items."""
     session = summary.session
     shown = overview(summary)
     title = session.title or session.id or "Session"
@@ -61,7 +57,6 @@ def _place(ref: Ref | None) -> list[str]:
 
 
 def _line(item: Item, limit: int = MAX_ITEM_LENGTH) -> str:
-    """An item on one line that can open no markup."""
     if item.is_path:
         name = f"`{inline(item.text)}`"
         text = f"`{inline(item.was)}` → {name}" if item.was else name
@@ -89,11 +84,8 @@ def _turn(turn: Turn) -> str:
 def _facts(summary: SafeSummary) -> list[tuple[str, str]]:
     """Labels and values for the head of the document: recorder, models, times, counts."""
     session, stats = summary.session, summary.stats
-    counts = [
-        plural(stats.message_count, "message"),
-        plural(stats.turn_count, "turn"),
-        plural(stats.tool_call_count, "tool call"),
-    ]
+    kinds = ("message", "turn", "tool_call")
+    counts = [plural(getattr(stats, f"{k}_count"), k.replace("_", " ")) for k in kinds]
     return [
         ("Session", inline(session.id)),
         ("Recorder", inline(f"{session.format} {session.agent_version}".strip())),

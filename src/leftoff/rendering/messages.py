@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from leftoff import codec
 from leftoff.formats.vocabulary import text_argument, tool_of
@@ -11,11 +10,10 @@ from leftoff.model import Media, Message, Reasoning, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor, SafeText
 from leftoff.text.sanitize import clean
 
+# Code points of a tool call, result or thought that are shown unless `full` is set. Chosen by
+# hand; not measured.
 MAX_PART_LENGTH = 1200
-"""Code points of a tool call, result or thought that are shown unless `full` is set. Chosen by
-hand; not measured."""
-
-_STYLES = {"bold": "1", "dim": "2", "green": "32", "red": "31", "cyan": "36"}
+_STYLES = {"bold": "1", "dim": "2", "green": "32", "red": "31", "yellow": "33", "cyan": "36"}
 _OLD_TEXT_KEYS = frozenset({"old_string", "old_str", "old_text", "oldText", "search"})
 _NEW_TEXT_KEYS = frozenset({"new_string", "new_str", "new_text", "newText", "replace"})
 
@@ -34,17 +32,12 @@ def status_of(result: ToolResult) -> str:
     return result.status if result.exit_code is None else f"exit {result.exit_code}"
 
 
-def call_text(name: str, arguments: Any) -> str:
+def call_text(name: str, arguments: object) -> str:
     """A call's arguments as text: a command line after `$`, others as `name: value`, the old
     and new text of an edit as lines with `-` and `+`."""
     if not isinstance(arguments, dict):
-        return (
-            arguments
-            if isinstance(arguments, str)
-            else ""
-            if arguments is None
-            else _json(arguments)
-        )
+        whole = arguments if isinstance(arguments, str) else _json(arguments)
+        return "" if arguments is None else whole
     lines: list[str] = []
     remaining = dict(arguments)
     tool = tool_of(name)
@@ -66,7 +59,7 @@ def call_text(name: str, arguments: Any) -> str:
     return "\n".join(lines)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     compact = codec.dumps(value).decode().strip()
     return compact if len(compact) <= 80 else codec.dumps(value, indent=2).decode().strip()
 
@@ -95,11 +88,11 @@ def message_text(
 ) -> str:
     """One message with its number, speaker and parts; redacted and safe for a terminal."""
     speaker = gate.shown(speaker_of(message))
-    notes = [gate.shown(note) for note in (message.model, _time(message.time)) if note]
+    notes = [gate.shown(note) for note in (message.model, recorded_time(message.time)) if note]
     colour_name = {"user": "green", "agent": "cyan"}.get(speaker, "")
-    head = _style(f"#{message.index + 1}", "bold", colour)
-    head += " · " + _style(speaker, colour_name, colour)
-    lines = [head + _style("".join(f" · {note}" for note in notes), "dim", colour)]
+    head = style(f"#{message.index + 1}", "bold", colour)
+    head += " · " + style(speaker, colour_name, colour)
+    lines = [head + style("".join(f" · {note}" for note in notes), "dim", colour)]
     for part in message.parts:
         if isinstance(part, Text):
             lines.append(gate.shown(part.text))
@@ -114,9 +107,8 @@ def message_text(
             lines += _indented(f"→ {name}", _truncated(call, full=full), "cyan", "", colour)
         elif isinstance(part, ToolResult):
             text = _truncated(gate.shown(part.text), full=full)
-            succeeded = (
-                part.exit_code == 0 if part.exit_code is not None else part.status == "ok"
-            )
+            code = part.exit_code
+            succeeded = part.status == "ok" if code is None else code == 0
             failed = part.status in {"error", "denied", "timeout"} or part.exit_code
             colour_name = "green" if succeeded else "red" if failed else "dim"
             lines += _indented(f"← {clean(status_of(part))}", text, colour_name, "", colour)
@@ -125,12 +117,21 @@ def message_text(
     return "\n".join(lines) + "\n\n"
 
 
-def _time(time: str) -> str:
+def recorded_time(time: str) -> str:
+    """A recorded time to the second, for people."""
     return time[:19].replace("T", " ")
 
 
-def _style(text: str, name: str, colour: bool) -> str:
+def style(text: str, name: str, colour: bool) -> str:
+    """Text in a style of the terminal, as it is without `colour`."""
     return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if colour and text and name else text
+
+
+def abbreviated(tokens: int) -> str:
+    """A count in thousands or millions: 82, 200k, 1.2M."""
+    if tokens >= 1_000_000:
+        return f"{tokens / 1_000_000:.1f}M"
+    return f"{tokens / 1000:.0f}k" if tokens >= 1000 else str(tokens)
 
 
 def _truncated(text: SafeText, *, full: bool) -> str:
@@ -142,8 +143,8 @@ def _truncated(text: SafeText, *, full: bool) -> str:
 
 
 def _indented(label: str, text: str, colour_name: str, body: str, colour: bool) -> list[str]:
-    lines = ["  " + _style(label, colour_name, colour)]
+    lines = ["  " + style(label, colour_name, colour)]
     for line in text.split("\n") if text else ():
         sign = {"- ": "red", "+ ": "green"}.get(line[:2], "") if label[0] == "→" else ""
-        lines.append("    " + _style(line, sign or body, colour))
+        lines.append("    " + style(line, sign or body, colour))
     return lines

@@ -15,8 +15,8 @@ from leftoff.summary import ContextSummary
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
+# Columns; wider lines are hard to read. Chosen by hand.
 MAX_WIDTH = 110
-"""Columns; wider lines are hard to read. Chosen by hand."""
 
 
 class RichSummary:
@@ -28,7 +28,6 @@ class RichSummary:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        """Yields one text; rich removes the colours where the console has none."""
         from rich.text import Text
 
         from leftoff.rendering.render_summary import render
@@ -38,16 +37,11 @@ class RichSummary:
         yield Text.from_ansi(shown.rstrip("\n"))
 
 
-def repr_html(summary: ContextSummary) -> str | None:
-    """The summary as an HTML card, redacted; None if jinja2 is not installed, so that the
-    notebook falls back to the text."""
-    from leftoff.errors import UsageError
+def repr_html(summary: ContextSummary) -> str:
+    """The summary as an HTML card, redacted."""
     from leftoff.rendering.html.session import card
 
-    try:
-        return card(summary)
-    except UsageError:
-        return None
+    return card(summary)
 
 
 def repr_pretty(summary: ContextSummary, printer: Any, cycle: bool) -> None:

@@ -15,11 +15,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.check_runs import own_command
-from leftoff.analysis.decisions.shown import (
-    MAX_SHOWN,
-    person_decisions_shown,
-    shown_decisions,
-)
+from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
 from leftoff.handover.wording import duration, number, plural, unnamed_changes
@@ -35,18 +31,16 @@ from leftoff.summary import (
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line
 
+# Kinds of requests under "You asked": answers and approvals are decisions; remarks and commands
+# are listed where the agent was still at work on them, or if there is nothing else.
 ASKED = frozenset({"task", "plan", "correction", "constraint", "question"})
-"""Kinds of requests under "You asked": answers and approvals are decisions; remarks and
-commands are listed where the agent was still at work on them, or if there is nothing else."""
-
-
+# Items of a part that are shown without `--all`. Chosen by hand, so that all parts together fit
+# on a screen of sixty lines.
 FIRST = {"asked": 5, "checks": 4, "git": 3, "files": 10, "open": 5, "failed": 2}
-"""Items of a part that are shown without `--all`. Chosen by hand, so that all parts together
-fit on a screen of sixty lines."""
-
+# Code points of a check with what it ran on. Chosen by hand.
 MAX_SCOPE = 60
-"""Code points of a check with what it ran on. Chosen by hand."""
 
+# The outcome of an item by the status of a request or the verdict of a check.
 OUTCOMES = {
     "done": "good",
     "open": "open",
@@ -55,52 +49,36 @@ OUTCOMES = {
     "passed": "good",
     "failed": "bad",
 }
-"""The outcome of an item by the status of a request or the verdict of a check."""
 
+# A word; an error of two ("no output", "exit code") says nothing but that there was one.
 _WORD = re.compile(r"[^\W\d_]{2,}")
-"""A word; an error of two ("no output", "exit code") says nothing but that there was one."""
-
+# Code points; lines of a first prompt are taken into the goal until it has as many. Chosen by
+# hand: a line such as "Implement the following plan:" says nothing alone.
 ENOUGH = 60
-"""Code points; lines of a first prompt are taken into the goal until it has as many. Chosen by
-hand: a line such as "Implement the following plan:" says nothing alone."""
-
+# Words by which a question asks for work.
 _POLITE = re.compile(r"\b(?:can|could|would|will) (?:you|we)\b|\bplease\b", re.IGNORECASE)
-"""Words by which a question asks for work."""
-
+# Where a command line hands on its output.
 _PLUMBING = re.compile(r"\s*(?:\d?>|\|)")
-"""Where a command line hands on its output."""
 
+# The change of directory before a command.
 _GO_TO = re.compile(
     r"^\s*(?:(?:cd|pushd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*)+"
 )
-"""The change of directory before a command."""
 
 _FOLDER = re.compile(r"\bcd +(\S+)")
-
 _MARK = re.compile(r"^\s*(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
-
 GIT_NAMES = {"pull_request": "pull request"}
 
 
 class Item(Struct, frozen=True):
-    """One line of a part.
+    """One line of a part."""
 
-    Attributes:
-        text: the words; a path where `is_path`.
-        ref: where they stand, None if nowhere in particular.
-        outcome: good | bad | open | past | "".
-        note: what they are, in ours.
-        output: a line of a tool's output, which every form marks as such.
-        was: the path of a moved file before.
-        is_path: `text` is the path of a file.
-    """
-
-    text: str
-    ref: Ref | None = None
-    outcome: str = ""
-    note: str = ""
-    output: str = ""
-    was: str = ""
+    text: str  # the words; a path where `is_path`
+    ref: Ref | None = None  # where they stand, None if nowhere in particular
+    outcome: str = ""  # good | bad | open | past | ""
+    note: str = ""  # what they are, in ours
+    output: str = ""  # a line of a tool's output, which every form marks as such
+    was: str = ""  # the path of a moved file before
     is_path: bool = False
 
 
@@ -156,8 +134,8 @@ def overview(summary: SafeSummary) -> Overview:
     handover = handover_of(summary)
     found = (
         _asked(summary),
-        _decided(summary),
-        _likely(summary),
+        _decisions("decided", "You decided", summary),
+        _decisions("likely", "Likely decided by the agent", summary),
         _checks(summary.checks),
         _part("git", "Git", [_git(e) for e in reversed(summary.git)]),
         _files(summary, handover),
@@ -229,7 +207,6 @@ def _first_lines(text: str) -> str:
 
 
 def _ref(summary: SafeSummary, fact: Fact) -> Ref | None:
-    """The place of a fact, which knows its message alone."""
     if fact.message < 0:
         return None
     for request in summary.user_requests:
@@ -239,17 +216,14 @@ def _ref(summary: SafeSummary, fact: Fact) -> Ref | None:
 
 
 def _state(summary: SafeSummary, handover: Handover) -> Item:
-    """Whose turn it is, since when, in one sentence."""
     state, turn = handover.state, summary.turn
     since = moment(state.since)
-    since_when = f" since {since}" if since else ""
-    at = f" at {since}" if since else ""
+    since_when, at = (f" {word} {since}" if since else "" for word in ("since", "at"))
     failed = flat(state.failed)
     if turn.status == "interrupted":
         return Item(f"interrupted by you{at}", turn.ref, "open", output=failed)
     if turn.status == "open":
-        text = f"stopped in the middle{at}"
-        return Item(text, turn.ref, "open", output=failed)
+        return Item(f"stopped in the middle{at}", turn.ref, "open", output=failed)
     if turn.status != "closed":
         return Item(f"not known{f'; last event {since}' if since else ''}", turn.ref)
     if failed:
@@ -291,43 +265,26 @@ def _request(request: UserRequest) -> Item:
     if request.question:
         text = f"{flat(request.question)} → {text}"
     status = request.status
-    if status == "done" and (request.kind == "question" or _is_question(text)):
-        status = "answered"  # the work that followed it may be about something else
+    # Where a question asked for no work, what followed it may be about something else.
+    asks = text.endswith("?") and _POLITE.search(text) is None
+    if status == "done" and (request.kind == "question" or asks):
+        status = "answered"
     outcome = OUTCOMES.get(status, "")
     return Item(text, request.ref, outcome, "not finished" if status == "open" else status)
 
 
-def _is_question(text: str) -> bool:
-    """Whether a text ends as a question that asks for no work."""
-    return text.endswith("?") and _POLITE.search(text) is None
-
-
-def _decided(summary: SafeSummary) -> Part:
-    found = [d for d in summary.key_decisions if d.owner == "user"]
-    return _decisions("decided", "You decided", found, person_decisions_shown(summary))
-
-
-def _likely(summary: SafeSummary) -> Part:
-    found = [d for d in summary.key_decisions if d.owner != "user"]
-    return _decisions("likely", "Likely decided by the agent", found, shown_decisions(summary))
-
-
-def _decisions(
-    key: str, title: str, all_: Sequence[KeyDecision], shown: Sequence[KeyDecision]
-) -> Part:
+def _decisions(key: str, title: str, summary: SafeSummary) -> Part:
+    person = key == "decided"
+    shown = person_decisions_shown(summary) if person else shown_decisions(summary)
+    found = [d for d in summary.key_decisions if (d.owner == "user") == person]
     chosen = set(map(id, shown))
-    first = tuple(n for n, decision in enumerate(all_) if id(decision) in chosen)
-    return Part(key, title, tuple(map(_decision, all_)), first)
+    first = tuple(n for n, decision in enumerate(found) if id(decision) in chosen)
+    return Part(key, title, tuple(map(_decision, found)), first)
 
 
 def _decision(decision: KeyDecision) -> Item:
-    past = decision.status != "made"
-    return Item(
-        flat(decision.text),
-        decision.ref,
-        "past" if past else "",
-        decision.status if past else "",
-    )
+    ended = ("past", decision.status) if decision.status != "made" else ("", "")
+    return Item(flat(decision.text), decision.ref, *ended)
 
 
 def last_checks(checks: Iterable[Check]) -> list[Check]:
@@ -346,10 +303,10 @@ def last_checks(checks: Iterable[Check]) -> list[Check]:
 
 
 def _is_same(check: Check, other: Check) -> bool:
-    """Whether two checks are of one tool, or one command. A script's tool shows in the output
-    of a run that failed, and often in none of one that passed."""
     if check.kind != other.kind:
         return False
+    # A script's tool shows in the output of a run that failed, and often in none of one that
+    # passed.
     if check.tool == other.tool and (check.tool or check.command == other.command):
         return True
     named = _own_command(check)
@@ -413,11 +370,8 @@ def _git(event: GitEvent) -> Item:
 def _files(summary: SafeSummary, handover: Handover) -> Part:
     files = handover.files
     did = Counter(map(_change, files))
-    counts = [
-        f"{did[change]} {change}"
-        for change in ("created", "moved", "modified", "changed", "deleted")
-        if did[change]
-    ]
+    words = ("created", "moved", "modified", "changed", "deleted")
+    counts = [f"{did[change]} {change}" for change in words if did[change]]
     read = sum(f.action == "read" for f in summary.file_modifications)
     title = "Files" + (f": {', '.join(counts)}" if counts else "")
     title += f"{', ' if counts else ': '}{read} read" if read else ""
@@ -451,10 +405,9 @@ def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
         words.append("by a subagent")
     elif ref is None and file.refs:
         ref = file.refs[-1]
-    return Item(
-        flat(file.path), ref, file.action, ", ".join(words), was=flat(file.renamed_from),
-        is_path=True,
-    )  # fmt: skip
+    what = ", ".join(words)
+    was = flat(file.renamed_from)
+    return Item(flat(file.path), ref, file.action, what, was=was, is_path=True)
 
 
 def _open(summary: SafeSummary) -> Part:
@@ -466,11 +419,8 @@ def _open(summary: SafeSummary) -> Part:
     places = {id(step): n for n, step in enumerate(reversed(steps))}
     steps.sort(key=lambda s: (rank.get(s.status, 0), 0 if s.status in rank else places[id(s)]))
     notes = {"said": "", "in_progress": "in progress"}
-    return _part(
-        "open",
-        "Left open",
-        [Item(flat(s.text), s.ref, "open", notes.get(s.status, s.status)) for s in steps],
-    )
+    items = [Item(flat(s.text), s.ref, "open", notes.get(s.status, s.status)) for s in steps]
+    return _part("open", "Left open", items)
 
 
 def _failed(summary: SafeSummary, handover: Handover) -> Part:
@@ -487,12 +437,10 @@ def _failed(summary: SafeSummary, handover: Handover) -> Part:
     ]
     since = max((r.ref.message for r in summary.user_requests), default=-1)
     recent = [n for n, e in enumerate(errors) if e.ref.message > since]
-    items = (
-        Item(
-            flat(e.tool), e.ref, "bad", f"{e.count} times" if e.count > 1 else "", flat(e.text)
-        )
-        for e in errors
-    )
+    items = []
+    for e in errors:
+        times = f"{e.count} times" if e.count > 1 else ""
+        items.append(Item(flat(e.tool), e.ref, "bad", times, flat(e.text)))
     title = "Failed, not seen to work later"
     return Part("failed", title, tuple(items), tuple(recent[: FIRST["failed"]]))
 
@@ -510,16 +458,12 @@ def turns(summary: SafeSummary) -> list[Turn]:
     for request, end in zip(prompts, ends, strict=False):
         span = range(request.ref.message, end)
         checks = last_checks(c for c in summary.checks if c.ref.message in span)
-        found.append(
-            Turn(
-                _request(request),
-                tuple(
-                    flat(f.path)
-                    for f in net_files(changed)
-                    if any(r.source == request.ref.source and r.message in span for r in f.refs)
-                ),
-                tuple(_check(check) for check in reversed(checks)),
-                tuple(_git(event) for event in summary.git if event.ref.message in span),
-            )
+        files = tuple(
+            flat(f.path)
+            for f in net_files(changed)
+            if any(r.source == request.ref.source and r.message in span for r in f.refs)
         )
+        shown = tuple(_check(check) for check in reversed(checks))
+        git = tuple(_git(event) for event in summary.git if event.ref.message in span)
+        found.append(Turn(_request(request), files, shown, git))
     return found

@@ -35,7 +35,6 @@ def render(
     Raises:
         UnknownName: no such form.
         BudgetTooSmall: the budget holds not even the head of a prompt.
-        UsageError: HTML without jinja2.
     """
     if form == "json":
         return to_json(summary, gate, indent=2).decode()

@@ -8,26 +8,17 @@ from collections.abc import Iterator, Sequence
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.wording import message_number, number, plural
 from leftoff.model import Ref
-from leftoff.rendering.overview import (
-    Item,
-    Part,
-    flat,
-    notes,
-    overview,
-    session_facts,
-)
+from leftoff.rendering.messages import style
+from leftoff.rendering.overview import Item, Part, flat, notes, overview, session_facts
 from leftoff.text.truncation import path_end
 
+# Columns; narrower and wider terminals get these.
 MIN_WIDTH, MAX_WIDTH = 40, 200
-"""Columns; narrower and wider terminals get these."""
-
+# Lines of an item.
 MAX_LINES = 2
-"""Lines of an item."""
-
+# Characters; a longer word may be broken after a slash. Chosen by hand.
 LONG_WORD = 24
-"""Characters; a longer word may be broken after a slash. Chosen by hand."""
 
-_STYLES = {"bold": "1", "dim": "2", "green": "32", "yellow": "33", "red": "31", "cyan": "36"}
 _MARKS = {
     "good": ("✓", "green"),
     "bad": ("✗", "red"),
@@ -115,7 +106,7 @@ class _Screen:
         self.lines: list[str] = []
 
     def style(self, text: str, name: str) -> str:
-        return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if self.colour and text else text
+        return style(text, name, self.colour)
 
     def add_line(self, text: str = "", style: str = "") -> None:
         self.lines.append((self.style(text, style) if style else text).rstrip())
@@ -233,11 +224,8 @@ def _path_lines(path: str, room: int) -> list[str]:
 def render_screen(
     summary: SafeSummary, *, colour: bool = False, width: int = 96, everything: bool = False
 ) -> str:
-    """The summary as text of at most `width` columns (40 to 200).
-
-    Args:
-        everything: all items of every part, and the milestones.
-    """
+    """The summary as text of at most `width` columns (40 to 200); `everything`: all items of
+    every part, and the milestones."""
     out = _Screen(width, colour=colour, everything=everything)
     shown = overview(summary)
     state_style = {"good": "green", "open": "yellow", "bad": "red"}.get(shown.state.outcome, "")

@@ -1,7 +1,5 @@
 """Contract tests for people who extend leftoff."""
 
-from __future__ import annotations
-
 from leftoff.testing.checks import (
     check_any_input,
     check_extractor,
@@ -9,9 +7,8 @@ from leftoff.testing.checks import (
     check_prefix,
     check_reader,
     check_redactor,
-    check_store,
-    recordings,
 )
+from leftoff.testing.stores import check_store
 
 __all__ = [
     "check_any_input",
@@ -21,5 +18,4 @@ __all__ = [
     "check_reader",
     "check_redactor",
     "check_store",
-    "recordings",
 ]

@@ -6,8 +6,7 @@
         check_format(FORMAT, Path("example.session").read_bytes())
 
 Each check runs on your own example, and on that example cut, doubled and damaged. It raises an
-`AssertionError` that names the broken promise. `recordings` generates recordings that no
-recorder writes; only it needs hypothesis.
+`AssertionError` that names the broken promise.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from typing import Any
 import msgspec
 
 from leftoff.analysis.session_pass import Pass
-from leftoff.analysis.summary_json import to_json
+from leftoff.analysis.summary_json import from_json, to_json
 from leftoff.api import create_context_summary
-from leftoff.errors import LeftoffError
+from leftoff.errors import FormatError, LeftoffError
 from leftoff.extraction.evidence import Evidence
 from leftoff.extraction.extractor import Extractor, extractors
 from leftoff.formats.reader import Format, Sample, detect, formats
@@ -30,45 +29,18 @@ from leftoff.handover.second_reader import InvalidAnswer, Reader, parse_answer, 
 from leftoff.model import Message, Ref
 from leftoff.redaction.redactor import Finder, Redactor
 from leftoff.registry import Registry
-from leftoff.testing.records import check_any_input, check_prefix, recordings
-from leftoff.testing.stores import check_store
 
-__all__ = [
-    "check_any_input",
-    "check_extractor",
-    "check_format",
-    "check_prefix",
-    "check_reader",
-    "check_redactor",
-    "check_store",
-    "recordings",
-]
-
+WHERE = "<input>"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _NOT_RECORDINGS = (
-    b"",
-    b"\n\n\n",
-    b"\x00" * 64,
-    bytes(range(256)),
-    b"Dear diary,\nnothing happened.\n",
-    b"{}",
-    b"[]",
-    b"[[[[",
-    b'{"a": {"b": [1, null, "\\ud800"]}}\n' * 3,
+    b"", b"\n\n\n", b"\x00" * 64, bytes(range(256)), b"Dear diary,\nnothing happened.\n",
+    b"{}", b"[]", b"[[[[", b'{"a": {"b": [1, null, "\\ud800"]}}\n' * 3,
     b'{"type": 7, "message": [], "role": {}, "content": 1}\n' * 3,
     b'[{"role": null, "content": {}}]',
-)
+)  # fmt: skip
 _ODD_TEXTS = (
-    "",
-    " ",
-    "\x00",
-    "a" * 100_000,
-    "\u202eabc",
-    "é" * 50,
-    "\n" * 500,
-    "{[(<" * 99,
-    "🙂👩‍👩‍👧",
-)
+    "", " ", "\x00", "a" * 100_000, "\u202eabc", "é" * 50, "\n" * 500, "{[(<" * 99, "🙂👩‍👩‍👧",
+)  # fmt: skip
 
 
 # -- formats ---------------------------------------------------------------------------------
@@ -122,7 +94,7 @@ class _RecordingPass(Pass):
     """A pass that records the messages that it reads."""
 
     def __init__(self, format: str | None, extra: Sequence[str] = ()) -> None:
-        super().__init__("<example>", format, extra)
+        super().__init__(WHERE, format, extra)
         self.messages: list[Message] = []
 
     def _message(self, m: Message) -> None:
@@ -147,9 +119,8 @@ def _check_positions(messages: Iterable[Message]) -> None:
             f"message {m.index} comes where {expected} is next: cursor.take()"
         )
         taken[m.agent] = expected + 1
-        assert (m.line is None) != (m.item is None), (
-            f"message {m.index}: line or item, not both"
-        )
+        placed = (m.line is None) != (m.item is None)
+        assert placed, f"message {m.index}: line or item, not both"
         assert m.raw, f"message {m.index} does not keep its raw bytes: raw=cursor.raw"
         for typed in m.typed:
             assert typed.part < len(m.parts), f"message {m.index}: typed names no part"
@@ -158,17 +129,27 @@ def _check_positions(messages: Iterable[Message]) -> None:
             assert inside, f"message {m.index}: typed {typed} lies outside its text"
 
 
+def _parted(data: bytes, end: int, name: str | None, extra: Sequence[str] = ()) -> Pass:
+    """A pass over data that was put aside after a byte and taken up again."""
+    first = Pass(WHERE, name, extra)
+    first.feed(data[:end])
+    state = first.save()
+    second = Pass.load(state, WHERE, extra) if state.offset else Pass(WHERE, name, extra)
+    second.feed(data[state.offset :])
+    second.close()
+    return second
+
+
+def _line_ends(example: bytes, most: int) -> list[int]:
+    ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
+    return ends[:: max(1, len(ends) // most)]
+
+
 def _check_resume(name: str, example: bytes) -> None:
     whole = to_json(_read_example(name, example).conclude())
-    ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
-    for end in ends[:: max(1, len(ends) // 20)]:
-        first = Pass("<example>", name)
-        first.feed(example[:end])
-        second = Pass.load(first.save(), "<example>")
-        second.feed(example[second.offset :])
-        second.close()
-        found = to_json(second.conclude())
-        assert found == whole, (
+    for end in _line_ends(example, 20):
+        same = to_json(_parted(example, end, name).conclude()) == whole
+        assert same, (
             f"put aside after byte {end} and taken up again, it reads otherwise: all state "
             "must stand in the reader's fields"
         )
@@ -190,6 +171,53 @@ def _damaged_copies(example: bytes) -> Iterator[bytes]:
     ):  # fmt: skip
         yield example.replace(old, new, 3)
         yield example.replace(old, new)
+
+
+def check_any_input(data: bytes, format: str | None = None) -> bytes | None:
+    """Checks that any bytes, read as a format or as what they look like, give a summary that
+    accounts for every line and can be read again, or a documented error.
+
+    Returns:
+        the summary as JSON, or None if the bytes were refused.
+
+    Raises:
+        AssertionError: names the broken promise.
+    """
+    reading = Pass(WHERE, format)
+    try:
+        reading.feed(data)
+        reading.close()
+    except FormatError as error:
+        words = str(error)
+        assert words.startswith(f"{WHERE}: "), f"a refusal says where: {words[:200]!r}"
+        return None
+    summary = reading.conclude()
+    lines = summary.stats.lines
+    counted = lines.parsed + lines.unknown + lines.repaired + lines.skipped
+    assert counted == lines.total, f"{lines.total - counted} lines are not accounted for"
+    assert summary.stats.message_count > 0, "a summary of no message"
+    reported = sum(i.count for i in summary.issues if i.code != "drift")
+    bad = lines.unknown + lines.skipped + lines.repaired
+    assert reported or not bad, f"{bad} bad lines, and no issue reports them"
+    document = to_json(summary)
+    again = from_json(document)
+    assert again.stats.message_count == summary.stats.message_count, "it is read otherwise"
+    return document
+
+
+def check_prefix(data: bytes, cut: int, format: str | None = None) -> None:
+    """Checks that a recording read in two parts, with the pass saved between them, gives the
+    same summary as when it is read at once; `cut` may be any byte offset.
+
+    Raises:
+        AssertionError: the summaries differ.
+    """
+    try:
+        found = to_json(_parted(data, cut, format).conclude())
+    except FormatError:
+        found = None
+    whole = check_any_input(data, format)
+    assert found == whole, f"put aside after byte {cut} of {len(data)}, it reads otherwise"
 
 
 # -- extractors ------------------------------------------------------------------------------
@@ -253,14 +281,8 @@ def _new_evidence(before: list[Evidence], after: list[Evidence]) -> list[Evidenc
 
 
 def _check_extractor_resume(name: str, example: bytes, whole: list[Evidence]) -> None:
-    ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
-    for end in ends[:: max(1, len(ends) // 12)]:
-        first = Pass("<example>", None, (name,))
-        first.feed(example[:end])
-        second = Pass.load(first.save(), "<example>", (name,))
-        second.feed(example[second.offset :])
-        second.close()
-        same = _evidence_of(second) == whole
+    for end in _line_ends(example, 12):
+        same = _evidence_of(_parted(example, end, None, (name,))) == whole
         assert same, f"put aside after byte {end}, it finds otherwise: state is in the fields"
 
 
@@ -329,7 +351,7 @@ def check_reader(reader: Reader) -> None:
 
 
 @contextmanager
-def registered(registry: Registry[Any], name: str, thing: Any) -> Iterator[None]:
+def registered(registry: Registry[Any], name: str, thing: object) -> Iterator[None]:
     """Registers `thing` under a name while the block runs; does nothing if it is registered
     already.
 

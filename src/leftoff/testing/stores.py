@@ -15,18 +15,9 @@ from leftoff.stores.retention import Retention, pin, prune
 Tamper: TypeAlias = Callable[[str, str, Callable[[bytes], bytes]], None]
 
 _GOOD_IDS: Final = (
-    "a",
-    "2026-01-31-007",
-    "b0b81e65-570d-4942-ad6e-0c3cf7b0e511",
-    "with space",
-    "münchen-東京-🙂",
-    "a.json",
-    "a.json.gz",
-    "100%25",
-    "x" * 200,
-    "it's [a] {b} #1 &=+~!",
-    "-rf",
-)
+    "a", "2026-01-31-007", "b0b81e65-570d-4942-ad6e-0c3cf7b0e511", "with space", "a.json",
+    "münchen-東京-🙂", "a.json.gz", "100%25", "x" * 200, "it's [a] {b} #1 &=+~!", "-rf",
+)  # fmt: skip
 _BAD_IDS: Final = (
     "", ".", "..", ".hidden", "../a", "a/b", "/etc/passwd", "a\\b", "a\0b", "a\nb", "a\x1bb",
     "a\x85b", "x" * 201, "é" * 101, "CON", "nul.txt", "COM1", "lpt9.x", "con .x", "a.", "a ",
@@ -47,10 +38,7 @@ _VALUES: Final[dict[str, Any]] = {
 
 
 def check_store(
-    make_store: Callable[[], Store],
-    *,
-    tamper: Tamper | None = None,
-    pause: float = 0.01,
+    make_store: Callable[[], Store], *, tamper: Tamper | None = None, pause: float = 0.01
 ) -> None:
     """Checks the contract of a store.
 
@@ -88,8 +76,7 @@ def _check_round_trips(store: Store, make_store: Callable[[], Store]) -> None:
         assert store.delete(kind, "none") is False, f"{kind}: nothing to delete is False"
         document = {**_VALUES, "kind": kind}
         where = store.save(kind, "one", document, text=f"# A {kind}\n\n🙂 words\n")
-        assert isinstance(where, str), "save() must say where"
-        assert where, "save() must say where"
+        assert where and isinstance(where, str), "save() must say where"  # noqa: PT018
         for opened in (store, make_store()):
             loaded = opened.load(kind, "one")
             assert loaded is not None, f"{kind}: what was saved is not there"
@@ -102,9 +89,7 @@ def _check_round_trips(store: Store, make_store: Callable[[], Store]) -> None:
         loaded = store.load(kind, "one")
         assert loaded is not None, f"{kind}: what was saved again is not there"
         assert loaded.document == {"again": 1}, f"{kind}: a later save must replace all"
-        assert loaded.text == "", (
-            f"{kind}: the markdown of the replaced document is still there"
-        )
+        assert not loaded.text, f"{kind}: the markdown of the replaced document is still there"
         (entry,) = store.list(kind)
         assert entry.id == "one", f"{kind}: the list names {entry.id!r}"
         assert entry.size > 0, f"{kind}: the list must know the size"
@@ -136,9 +121,8 @@ def _check_ids(store: Store) -> None:
     for number, id_ in enumerate(_GOOD_IDS):
         loaded = store.load("task", id_)
         assert loaded is not None, f"{id_!r} is not there"
-        assert (loaded.document, loaded.text) == ({"n": number}, f"{number}"), (
-            f"{id_!r} differs"
-        )
+        same = (loaded.document, loaded.text) == ({"n": number}, f"{number}")
+        assert same, f"{id_!r} differs"
         assert store.delete("task", id_), f"{id_!r} cannot be deleted"
     for id_ in _BAD_IDS:
         for call in (
@@ -158,9 +142,8 @@ def _check_ids(store: Store) -> None:
     for id_ in _TWINS:
         loaded = store.load("task", id_)
         expected = {"id": id_} if id_ in saved else None
-        assert (loaded.document if loaded else None) == expected, (
-            f"{id_!r} and its twin are mixed up"
-        )
+        same = (loaded.document if loaded else None) == expected
+        assert same, f"{id_!r} and its twin are mixed up"
     for id_ in saved:
         store.delete("task", id_)
 
@@ -174,14 +157,8 @@ def _check_redaction(store: Store, tamper: Tamper | None) -> None:
     assert _SECRET not in shown, f"a secret is saved: {shown}"
     assert "[REDACTED:" in loaded.text, "the markdown must be redacted, not dropped"
     if tamper is not None:
-        seen: list[bytes] = []
-
-        def capture(data: bytes) -> bytes:
-            seen.append(data)
-            return data
-
-        tamper("resume_log", "secret", capture)
-        assert _SECRET.encode() not in seen[0], "a secret stands in the saved bytes"
+        seen = _bytes_of(tamper, "resume_log", "secret")
+        assert _SECRET.encode() not in seen, "a secret stands in the saved bytes"
     store.delete("resume_log", "secret")
 
 
@@ -261,9 +238,8 @@ def _check_retention(store: Store, pause: float) -> None:
     assert pin(store, "checkpoint", "c1"), "pin() must say that it did"
     assert not pin(store, "checkpoint", "none"), "there is nothing to pin"
     entries = store.list("checkpoint")
-    assert [e.id for e in entries] == [f"c{n}" for n in (5, 4, 3, 2, 1, 0)], (
-        "pinning must not change when it was saved"
-    )
+    newest = [f"c{n}" for n in (5, 4, 3, 2, 1, 0)]
+    assert [e.id for e in entries] == newest, "pinning must not change when it was saved"
     assert [e.id for e in entries if e.pinned] == ["c1"], f"pinned: {entries}"
     store.save("checkpoint", "c1", {"n": 1, "again": True})
     loaded = store.load("checkpoint", "c1")
@@ -293,9 +269,7 @@ def _check_damage(store: Store, tamper: Tamper) -> None:
     document = {"words": "as it was saved", "n": 1}
     for what, change in {
         "a changed word": lambda b: b.replace(b"as it was", b"as it Was"),
-        "a changed number": lambda b: b.replace(b'"n":1', b'"n":2').replace(
-            b'"n": 1', b'"n": 2'
-        ),
+        "a changed number": lambda b: b.replace(b'"n":1', b'"n":2').replace(b": 1", b": 2"),
         "a missing end": lambda b: b[: len(b) // 2],
         "nothing": lambda b: b[:0],
         "noise": lambda b: bytes(range(256)) + b,
@@ -314,7 +288,6 @@ def _check_damage(store: Store, tamper: Tamper) -> None:
     store.save("resume_state", "new", document)
     schema = b'"leftoff.resume_state/'
     tamper("resume_state", "new", lambda b: b.replace(schema + b"1", schema + b"2"))
-    seen: list[bytes] = []
     for call in (
         lambda: store.load("resume_state", "new"),
         lambda: store.save("resume_state", "new", {"n": 3}),
@@ -322,10 +295,17 @@ def _check_damage(store: Store, tamper: Tamper) -> None:
         _check_raises(TooNew, call, "a newer schema")
     prune(store, "resume_state", Retention(keep=0), now=time.time() + 86_400)
 
+    seen = _bytes_of(tamper, "resume_state", "new")
+    assert schema + b"2" in seen, "what a newer leftoff wrote must not be touched"
+    store.delete("resume_state", "new")
+
+
+def _bytes_of(tamper: Tamper, kind: str, id: str) -> bytes:
+    seen: list[bytes] = []
+
     def capture(data: bytes) -> bytes:
         seen.append(data)
         return data
 
-    tamper("resume_state", "new", capture)
-    assert schema + b"2" in seen[0], "what a newer leftoff wrote must not be touched"
-    store.delete("resume_state", "new")
+    tamper(kind, id, capture)
+    return seen[0]

@@ -11,27 +11,21 @@ from typing import Any, TypeAlias, TypeVar
 from msgspec import Struct
 
 T = TypeVar("T")
-
+# Takes an instruction and returns its dump; may be a coroutine function. A dump is a text for
+# `project.md`, a mapping {"project": ..., "specific": ...}, or None if the agent wrote into the
+# files itself.
 Agent: TypeAlias = Callable[[str], Any]
-"""Takes an instruction and returns its dump; may be a coroutine function. A dump is a text for
-`project.md`, a mapping {"project": ..., "specific": ...}, or None if the agent wrote into the
-files itself."""
 
 
 class Answer(Struct, frozen=True):
-    """The answer of an agent.
-
-    Attributes:
-        project, specific: the dump for either file.
-        why: why there is no dump, "" if nothing failed.
-    """
+    """The dump of an agent for either file, or why there is none; "" if nothing failed."""
 
     project: str = ""
     specific: str = ""
     why: str = ""
 
 
-def to_answer(given: Any) -> Answer:
+def to_answer(given: object) -> Answer:
     """Converts the return value of an agent."""
     if isinstance(given, str):
         return Answer(given)
@@ -97,11 +91,7 @@ def _forget(task: asyncio.Future[Any]) -> None:
 
 
 def run_with_timeout(seconds: float, call: Callable[[], T]) -> T | None:
-    """The result of `call`; None if it takes longer than `seconds`.
-
-    Raises:
-        Exception: what `call` raises.
-    """
+    """The result of `call`, or what it raises; None if it takes longer than `seconds`."""
     done: list[tuple[T | None, BaseException | None]] = []
 
     def run() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,8 +22,8 @@ from leftoff.live.tasks import Clock
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 
+# No dump of an agent: the sections are generated.
 NO_ANSWER = Answer()
-"""No dump of an agent: the sections are generated."""
 
 
 class Ask(Struct, frozen=True):
@@ -34,12 +35,8 @@ class Ask(Struct, frozen=True):
 
 
 class DumpResult(Struct, frozen=True):
-    """A checkpoint whose sections are written.
-
-    Attributes:
-        told_by: who wrote them, "agent" or "leftoff".
-        why: why the agent's dump was not used; "" if it was, or no agent was asked.
-    """
+    """A checkpoint whose sections are written: by whom, "agent" or "leftoff", and why the
+    agent's dump was not used; "" if it was, or no agent was asked."""
 
     checkpoint: ContextCheckpoint
     told_by: str = "leftoff"
@@ -50,12 +47,7 @@ Asking: TypeAlias = Generator[Ask, Answer, DumpResult]
 
 
 class DumpWriter:
-    """Writes sections and requests dumps.
-
-    Args:
-        plans: the plans of the tasks.
-        clock: returns the current time, with its zone.
-    """
+    """Writes sections and requests dumps."""
 
     def __init__(self, plans: Plans, clock: Clock) -> None:
         self._plans, self._clock = plans, clock
@@ -94,7 +86,9 @@ class DumpWriter:
         for page in (payload.project_md, payload.specific_project_md):
             if page.section:
                 text = gate.text(f"{page.section}\n{page.content}")
-                changes[Path(page.path).name] = _replacing(key, text)
+                changes[Path(page.path).name] = partial(
+                    dumps.replace_section, key=key, section=text
+                )
         try:
             self._sandbox(self._plans[checkpoint.task_id]).update(changes)
         except StateError as error:
@@ -153,13 +147,9 @@ class DumpWriter:
         before: Mapping[str, str],
         answer: Answer,
     ) -> DumpResult:
-        """Uses what an agent returned or wrote into the files, if it is a valid dump.
-
-        An invalid dump is removed from the files; the generated section stays.
-
-        Args:
-            before: contents of the files when the agent was asked.
-        """
+        """Uses what an agent returned or wrote into the files, if it is a valid dump; `before`
+        is what they held when it was asked. An invalid dump is removed from the files; the
+        generated section stays."""
         capacity = checkpoint.capacity_threshold
         plan = self._plans[checkpoint.task_id]
         found: dict[str, str] = {}
@@ -189,10 +179,6 @@ class DumpWriter:
         self.write(checkpoint, payload)
         self._manager.request_dump(plan.task_id, paths, "written")
         return DumpResult(checkpoint, "agent")
-
-
-def _replacing(key: str, text: str) -> Callable[[str], str]:
-    return lambda document: dumps.replace_section(document, key, text)
 
 
 def _extracting(

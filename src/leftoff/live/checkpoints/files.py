@@ -15,24 +15,19 @@ from leftoff.redaction.redactor import Redactor, is_secret_path
 from leftoff.stores.atomic import Directory
 from leftoff.stores.locked_file import state_errors
 
+# Maximum size in bytes of a markdown file that we change; a larger one is an error.
 MAX_FILE_BYTES = 16 << 20
-"""Maximum size in bytes of a markdown file that we change; a larger one is an error."""
-
+# Time limit of git in seconds.
 GIT_TIMEOUT = 1.0
-"""Time limit of git in seconds."""
-
+# Maximum size of a diff in bytes.
 MAX_DIFF_BYTES = 256 * 1024
-"""Maximum size of a diff in bytes."""
 
 
 class Sandbox:
     """The folder `contexts/sandbox/{project}` of a task's directory.
 
-    No component of it may be a link, so that nothing outside the directory is written.
-
-    Args:
-        directory: of the task.
-        project: a plain name.
+    No component of it may be a link, so that nothing outside the directory is written. What
+    reads or writes raises `StateError` where that fails or a file is not a regular one.
 
     Raises:
         NotPlainName: the name could leave the sandbox.
@@ -42,11 +37,7 @@ class Sandbox:
         self.directory, self.project = directory, validate_name(project)
 
     def read(self, names: Sequence[str]) -> dict[str, str]:
-        """Reads files; "" for one that does not exist.
-
-        Raises:
-            StateError: one cannot be read or is not a regular file.
-        """
+        """Reads files; "" for one that does not exist."""
         with self._open() as folder:
             return {name: _read_text(folder, name) for name in names}
 
@@ -55,9 +46,6 @@ class Sandbox:
 
         Args:
             changes: maps the old text to the new one, by file name; "" stands for no file.
-
-        Raises:
-            StateError: one cannot be read or written, or is not a regular file.
         """
         written: dict[str, str] = {}
         with self._open() as folder, folder.lock(".leftoff.lock"):
@@ -74,7 +62,6 @@ class Sandbox:
 
     @contextmanager
     def _open(self) -> Iterator[Directory]:
-        """Opens the folder; creates it if it is missing."""
         where = f"{self.directory}/{SANDBOX}/{self.project}"
         with state_errors(where), ExitStack() as stack:
             folder = stack.enter_context(Directory.open(self.directory))
@@ -97,13 +84,8 @@ def _read_text(folder: Directory, name: str) -> str:
 
 
 def git_diff(directory: str | os.PathLike[str], globs: Sequence[str] = ()) -> str | None:
-    """The diff of a directory against the last commit; None if git fails or times out.
-
-    The content of secret files is left out.
-
-    Args:
-        globs: only these files, relative to the directory.
-    """
+    """The diff of a directory against the last commit, of the files that match `globs`, without
+    the content of secret files; None if git fails or times out."""
     place = Path(directory)
     diff = workspace.git_diff(place, ["."], limit=MAX_DIFF_BYTES, seconds=GIT_TIMEOUT)
     return None if diff is None else filter_diff(diff, globs, _repository_prefix(place))
@@ -120,12 +102,8 @@ def _repository_prefix(directory: Path) -> str:
 
 
 def filter_diff(diff: str, globs: Sequence[str] = (), inside: str = "") -> str:
-    """The files of a diff that match the globs, without the content of secret files.
-
-    Args:
-        globs: relative to `inside`; none means all.
-        inside: the prefix of the diff's paths.
-    """
+    """The files of a diff that match the globs, without the content of secret files; `inside`
+    is the prefix of the diff's paths, to which globs are relative."""
     patterns = [roles.glob_matcher(g) for g in globs]
     out: list[str] = []
     included = True

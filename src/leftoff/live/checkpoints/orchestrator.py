@@ -56,20 +56,15 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.stores.protocol import Store
 from leftoff.tokens import max_tokens
 
+# Seconds to wait for a recording to be read; after that the checkpoint is made from the budget
+# alone. Below the 5 seconds within which a checkpoint has to be on disk.
 RECORDING_TIMEOUT = 3.0
-"""Seconds to wait for a recording to be read; after that the checkpoint is made from the budget
-alone. Below the 5 seconds within which a checkpoint has to be on disk."""
 
 
 class Outcome(Struct, frozen=True):
-    """The result of handling a threshold crossing or a failure.
-
-    Attributes:
-        where: the place of the checkpoint in the store.
-        told_by: who wrote the sections, "agent" or "leftoff".
-        why: why the agent's dump was not used; "" if it was, or no agent was asked.
-        seconds: until the generated checkpoint was saved.
-    """
+    """The result of handling a threshold crossing or a failure: the checkpoint and its place in
+    the store, who wrote the sections ("agent" or "leftoff"), why the agent's dump was not used,
+    and the seconds until the generated checkpoint was saved."""
 
     checkpoint: ContextCheckpoint
     decision: Decision
@@ -140,8 +135,7 @@ class CheckpointOrchestrator:
         given = providers if isinstance(providers, Mapping) else dict.fromkeys(providers, 0)
         limits = dict(self._options.provider_limits)
         self.providers = {n: total or limit_of(n, limits) or 0 for n, total in given.items()}
-        unknown = sorted(n for n, total in self.providers.items() if not total)
-        if unknown:
+        if unknown := sorted(n for n, total in self.providers.items() if not total):
             raise UsageError(
                 f"no limit is known for provider {unknown[0]!r}; give it, as in "
                 "providers={name: tokens}, or set token_budget.provider_limits"
@@ -214,16 +208,11 @@ class CheckpointOrchestrator:
         return self._plans[task_id]
 
     def plan(self, task_id: str) -> Plan:
-        """The plan of a task.
-
-        Raises:
-            UnknownName: it was not added.
-        """
+        """The plan of a task that was added."""
         return self._plans[task_id]
 
     def complete(self, task_id: str) -> int:
-        """Marks a task as completed and deletes its checkpoints; returns how many. Its document
-        stays."""
+        """Marks a task as completed and deletes its checkpoints; returns how many."""
         self._plans.change(task_id, status="completed", pending=())
         self.collect(task_id)
         names = self.manager.task(task_id).checkpoints
@@ -309,7 +298,6 @@ class CheckpointOrchestrator:
     def _handle_pending(
         self, task_id: str, pending: Pending, prompt: str, growth: int
     ) -> Generator[Ask, Answer, Outcome]:
-        """Handles one crossing or failure, from its checkpoint to the handoff."""
         began = time.monotonic()
         role = self._role(task_id)
         recorded = self._read_recording(task_id)
@@ -322,9 +310,8 @@ class CheckpointOrchestrator:
         if decided:
             decision = _saved_decision(checkpoint)
         else:
-            need = max_tokens(prompt or self._plans[task_id].goal) + max_tokens(
-                block(checkpoint)
-            )
+            goal = self._plans[task_id].goal
+            need = max_tokens(prompt or goal) + max_tokens(block(checkpoint))
             decision = self._decide(task_id, pending, need, growth, role)
             checkpoint = checkpoint.with_action(decision.action())
         payload = self._dumping.payload(checkpoint, source)
@@ -338,21 +325,18 @@ class CheckpointOrchestrator:
         self._record(checkpoint)
         dumped = DumpResult(checkpoint)
         agent = self._attached[task_id].agent
+        later = self._plans[task_id].pending[1:]
         if markdown and pending.asked:  # killed while the agent wrote
             late = Answer(why="it was not waited for")
             dumped = self._dumping.accept(checkpoint, source, pending.before, late)
-        elif markdown and agent is not None and self._is_last(task_id):
+        # Of several crossings at once the agent is asked for the highest only.
+        elif markdown and agent and not any(p.capacity for p in later):
             dumped = yield from self._dumping.asked(checkpoint, source, agent, role)
         if dumped.told_by == "agent":
             self._save(dumped.checkpoint, payload)
         self._hand_over(task_id, decision, checkpoint.checkpoint_id)
         self._plans.remove_head(task_id, elsewhere=decision.now)
         return Outcome(dumped.checkpoint, decision, where, dumped.told_by, dumped.why, seconds)
-
-    def _is_last(self, task_id: str) -> bool:
-        """Whether no later crossing is pending: of several at once the agent is asked for the
-        highest only."""
-        return not any(p.capacity for p in self._plans[task_id].pending[1:])
 
     def _read_recording(self, task_id: str) -> Recorded | None:
         reading = self._attached[task_id].recording
@@ -361,13 +345,12 @@ class CheckpointOrchestrator:
         try:
             found = run_with_timeout(RECORDING_TIMEOUT, reading)
         except Exception as error:  # noqa: BLE001 - a checkpoint is made in any case
-            words = error_words(error)
-            logger.warning("the recording of %s cannot be read: %s", task_id, words)
+            words = "the recording of %s cannot be read: %s"
+            logger.warning(words, task_id, error_words(error))
             return None
         if found is None:
-            logger.warning(
-                "the recording of %s takes more than %g s", task_id, RECORDING_TIMEOUT
-            )
+            words = "the recording of %s takes more than %g s"
+            logger.warning(words, task_id, RECORDING_TIMEOUT)
         return found
 
     def _role(self, task_id: str) -> roles.Role | None:
@@ -389,7 +372,6 @@ class CheckpointOrchestrator:
         return next((c for c in found if c is not None), None)
 
     def _load_valid(self, name: str) -> ContextCheckpoint | None:
-        """Loads a checkpoint; None if it is missing or invalid."""
         try:
             stored = self.store.load("checkpoint", name)
             return None if stored is None else validated(stored.document)
@@ -398,11 +380,7 @@ class CheckpointOrchestrator:
             return None
 
     def _new_checkpoint(
-        self,
-        task_id: str,
-        pending: Pending,
-        recorded: Recorded | None,
-        role: roles.Role | None,
+        self, task_id: str, pending: Pending, recorded: Recorded | None, role: roles.Role | None
     ) -> ContextCheckpoint:
         plan = self._plans[task_id]
         budget = self.manager.task(task_id).budgets[pending.provider]
@@ -423,12 +401,7 @@ class CheckpointOrchestrator:
         )
 
     def _decide(
-        self,
-        task_id: str,
-        pending: Pending,
-        need: int,
-        growth: int,
-        role: roles.Role | None,
+        self, task_id: str, pending: Pending, need: int, growth: int, role: roles.Role | None
     ) -> Decision:
         name, task = pending.provider, self.manager.task(task_id)
         if not self._options.handoff.enabled:
@@ -456,25 +429,19 @@ class CheckpointOrchestrator:
         )
 
     def _save(self, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload) -> str:
-        page = payload.project_md
-        return self.store.save(
-            "checkpoint",
-            checkpoint.checkpoint_id,
-            checkpoint.to_dict(),
-            text=f"{page.section}\n{page.content}\n",
-        )
+        page, name = payload.project_md, checkpoint.checkpoint_id
+        text = f"{page.section}\n{page.content}\n"
+        return self.store.save("checkpoint", name, checkpoint.to_dict(), text=text)
 
     def _record(self, checkpoint: ContextCheckpoint) -> None:
-        """Adds a checkpoint to its task, unless it is already there."""
-        c, task = checkpoint, self.manager.task(checkpoint.task_id)
-        if c.checkpoint_id not in task.checkpoints:
-            self.manager.record_checkpoint(
-                c.task_id, c.checkpoint_id, c.capacity_threshold, c.reason
-            )
+        # Repeated after a kill: it may be there already.
+        c = checkpoint
+        if c.checkpoint_id not in self.manager.task(c.task_id).checkpoints:
+            capacity, reason = c.capacity_threshold, c.reason
+            self.manager.record_checkpoint(c.task_id, c.checkpoint_id, capacity, reason)
             self._plans.save(c.task_id)
 
     def _note_progress(self, task_id: str, source: CheckpointSource) -> None:
-        """Resets the count of handoffs if the task made progress since the last crossing."""
         plan = self._plans[task_id]
         if plan.pending[0].handoffs is not None:  # it is being handed over already
             return
@@ -525,7 +492,6 @@ def nearest(budget: TaskTokenBudget) -> Capacity:
 
 
 def _saved_decision(checkpoint: ContextCheckpoint) -> Decision:
-    """The decision that is saved in a checkpoint."""
     action = checkpoint.next_action
     provider = action.next_provider or ""
     return Decision(

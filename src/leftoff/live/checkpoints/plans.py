@@ -20,80 +20,58 @@ from leftoff.stores.protocol import Store
 
 
 class Pending(Struct, frozen=True):
-    """A threshold crossing, or a provider's failure, whose handling is not finished.
-
-    Attributes:
-        capacity: "90" | "95" | "98", "" for a failure.
-        threshold: its name in the preset.
-        provider: the task's provider then.
-        at: time, ISO 8601.
-        error: the provider's failure, "" for a crossing.
-        asked: the agent was asked for its dump.
-        before: contents of the files when it was asked, by name.
-        handoffs: the task's handoffs before this one; None until a handoff has begun.
-    """
+    """A threshold crossing, or a provider's failure, whose handling is not finished."""
 
     provider: str
     at: str
-    capacity: str = ""
+    capacity: str = ""  # "90" | "95" | "98", "" for a failure
     threshold: str = ""
-    error: str = ""
+    error: str = ""  # the provider's failure, "" for a crossing
     asked: bool = False
+    # Contents of the files when the agent was `asked` for its dump, by name.
     before: dict[str, str] = field(default_factory=dict)
+    # The task's handoffs before this one; None until a handoff has begun.
     handoffs: int | None = None
 
 
 class LateDump(Struct, frozen=True):
-    """A dump that was requested without waiting for it.
-
-    Attributes:
-        checkpoint_id: the checkpoint that requested it.
-        before: contents of the files then, by name.
-    """
+    """A dump that was requested without waiting for it; `before`: contents of the files
+    then."""
 
     checkpoint_id: str
     before: dict[str, str]
 
 
 class Plan(Struct, frozen=True):
-    """The orchestrator's state of a task; saved in the task's document.
-
-    Attributes:
-        directory: where the task works; its sandbox is in there.
-        project, specific: names of its files, without suffix.
-        status: in_progress | stopped | completed.
-        staged: the provider that takes over next.
-        late: the dump that may still come.
-        seen: number of the last crossing that was added to `pending`.
-        session, reached: the session and its progress at the last crossing.
-        extra: unknown keys of the task's document; they are written back.
-    """
+    """The orchestrator's state of a task; saved in the task's document."""
 
     task_id: str
     goal: str = ""
     role: str = ""
-    directory: str = "."
+    directory: str = "."  # where the task works; its sandbox is in there
+    # project, specific: names of its files, without suffix.
     project: str = "project"
     specific: str = "task"
-    status: str = "in_progress"
-    staged: str = ""
+    status: str = "in_progress"  # in_progress | stopped | completed
+    staged: str = ""  # the provider that takes over next
     pending: tuple[Pending, ...] = ()
     late: LateDump | None = None
-    seen: int = 0
+    seen: int = 0  # number of the last crossing that was added to `pending`
+    # session, reached: the session and its progress at the last crossing.
     session: str = ""
     reached: TaskProgress = TaskProgress()
-    extra: dict[str, Any] = {}
+    extra: codec.JsonObject = {}  # unknown keys of the task's document; they are written back
 
 
-def document(task: TaskDocument, plan: Plan) -> dict[str, Any]:
+def document(task: TaskDocument, plan: Plan) -> codec.JsonObject:
     """The task document: the budgets of a task, its plan and unknown keys."""
-    budgets: dict[str, Any] = codec.to_builtins(task)
+    budgets: codec.JsonObject = codec.to_builtins(task)
     planned = codec.to_builtins(plan)
     others = {k: v for k, v in planned.pop("extra").items() if k not in budgets}
     return {**budgets, "plan": planned, **others}
 
 
-def read(data: dict[str, Any]) -> tuple[TaskDocument, Plan]:
+def read(data: codec.JsonObject) -> tuple[TaskDocument, Plan]:
     """Parses a task document.
 
     Raises:
@@ -110,13 +88,7 @@ def read(data: dict[str, Any]) -> tuple[TaskDocument, Plan]:
 
 class Plans:
     """The plans of tasks, saved in a store. It subscribes to budget events and adds crossings
-    to the pending items.
-
-    Args:
-        manager: counts the tokens.
-        store: stores the task documents.
-        clock: returns the current time, with its zone.
-    """
+    to the pending items."""
 
     def __init__(self, manager: TaskBudgets, store: Store, clock: Clock) -> None:
         self.manager, self.store = manager, store
@@ -137,11 +109,7 @@ class Plans:
             return self._plans[task_id]
 
     def load(self, task_id: str) -> Plan | None:
-        """Loads a task from the store; None if there is none of that id.
-
-        Raises:
-            StateError: its document is damaged.
-        """
+        """Loads a task from the store; None if there is none of that id."""
         stored = self.store.load("task", task_id)
         if stored is None:
             return None
@@ -232,11 +200,8 @@ class Plans:
         self.save(task_id)
 
     def remove_head(self, task_id: str, *, elsewhere: bool) -> None:
-        """Removes the first pending item, which is handled.
-
-        Args:
-            elsewhere: the task left the provider; its other pending items are dropped, too.
-        """
+        """Removes the first pending item, which is handled. If the task went `elsewhere`, the
+        provider's other pending items are dropped, too."""
         with self._lock:
             plan = self[task_id]
             head, rest = plan.pending[0], plan.pending[1:]

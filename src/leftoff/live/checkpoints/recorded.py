@@ -9,6 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff.budget.tasks import TaskTokenBudget, limit_of
 from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.prompt_log import (
     ValidationResult,
@@ -21,6 +22,7 @@ from leftoff.handover.facts import Handover, with_goal
 from leftoff.incremental.messages import read_with_listener
 from leftoff.model import Message
 from leftoff.second_reading import AnyReader
+from leftoff.settings import Settings
 from leftoff.sources.session_choice import Choice
 from leftoff.summary import ContextSummary
 
@@ -42,11 +44,7 @@ class Recording:
         self.path, self.format = str(path), format
 
     def __call__(self) -> Recorded:
-        """Reads the recording as it is now.
-
-        Raises:
-            InputError: it cannot be read.
-        """
+        """Reads the recording as it is now; `InputError` where it cannot be read."""
         return recorded(self.path, format=self.format)
 
 
@@ -69,12 +67,9 @@ def recorded(
 ) -> Recorded:
     """Reads one session of a recording in one pass, so the path may be standard input.
 
-    Args:
-        reader: a second reader of the summary (see `api.summarize`).
-
     Raises:
         InputError: it cannot be read.
-        UnknownName, UsageError: no such session.
+        UsageError: no such session.
     """
     read = read_with_listener(path, _MessageList, format=format, session=session, reader=reader)
     # A subagent's own file is treated as a session.
@@ -103,12 +98,7 @@ class CheckpointSource(Struct, frozen=True):
 def checkpoint_source(
     recorded: Recorded | None, goal: str, role: Role | None
 ) -> CheckpointSource:
-    """The source of a checkpoint's sections.
-
-    Args:
-        goal: the task in its owner's words.
-        role: selects the files to list.
-    """
+    """The source of a checkpoint's sections, with the files of a role."""
     if recorded is None:
         return CheckpointSource(with_goal(Handover(), goal))
     summary, messages = recorded.summary, recorded.messages
@@ -121,3 +111,25 @@ def checkpoint_source(
         session.id or session.path,
         TaskProgress.of(summary, facts),
     )
+
+
+def budget_of(
+    summary: ContextSummary,
+    task_id: str,
+    settings: Settings,
+    provider: str = "",
+    limit: int | None = None,
+) -> TaskTokenBudget:
+    """What a recording says of its window, as the budget of a task."""
+    models, used = summary.session.models, summary.context.occupancy
+    name = provider or (models[-1] if models else summary.session.format)
+    total = (
+        limit
+        or limit_of(name, dict(settings.token_budget.provider_limits))
+        or summary.context.usable_window
+        or settings.context_management.budget_total
+    )
+    budget = TaskTokenBudget.start(
+        task_id, name, created_at=summary.session.started, total_allocated=total
+    )
+    return budget.used(summary.stats.estimated_tokens if used is None else used)

@@ -12,23 +12,13 @@ from leftoff.stores.protocol import Entry, StoredDocument
 
 
 class StorageBackend(Protocol):
-    """A storage backend of the caller's own."""
+    """A storage backend of the caller's own: `save` returns an identifier, `load` takes one,
+    `list` gives all, `delete` says whether there was such a log."""
 
-    def save(self, resume_log: ResumeLog) -> str:
-        """Stores a log; returns its identifier."""
-        ...
-
-    def load(self, identifier: str) -> ResumeLog | None:
-        """The log of that identifier, or None."""
-        ...
-
-    def list(self) -> list[str]:
-        """Every identifier."""
-        ...
-
-    def delete(self, identifier: str) -> bool:
-        """Removes a log; False if there is none."""
-        ...
+    def save(self, resume_log: ResumeLog) -> str: ...
+    def load(self, identifier: str) -> ResumeLog | None: ...
+    def list(self) -> list[str]: ...
+    def delete(self, identifier: str) -> bool: ...
 
 
 class BackendStore:

@@ -14,6 +14,7 @@ import msgspec
 
 from leftoff.api import summarize
 from leftoff.budget.tasks import ContextMetrics
+from leftoff.codec import JsonObject
 from leftoff.errors import LeftoffError, UnknownName, UsageError
 from leftoff.handover.resume_log.document import KIND, OwnSection, ResumeLog
 from leftoff.live.resume_logs.backends import BackendStore, StorageBackend
@@ -25,9 +26,8 @@ from leftoff.stores.protocol import Entry, Store, list_together, load_first
 from leftoff.stores.retention import Retention, pin, prune
 from leftoff.summary import ContextSummary
 
+# The triggers that settings may name.
 BUILT_IN: tuple[str, ...] = get_args(Trigger)
-"""The triggers that settings may name."""
-
 _LEVELS = {"threshold_warning": "warning", "threshold_critical": "critical"}
 
 
@@ -42,7 +42,7 @@ class SectionProvider(Protocol):
         """Its token budget, of 10,000; the other sections shrink for it."""
         ...
 
-    def generate_content(self, session_state: dict[str, Any]) -> str:
+    def generate_content(self, session_state: JsonObject) -> str:
         """Its markdown."""
         ...
 
@@ -51,7 +51,7 @@ class TriggerCondition(Protocol):
     """A custom condition for writing a log."""
 
     def should_trigger(
-        self, context_metrics: ContextMetrics, session_state: dict[str, Any]
+        self, context_metrics: ContextMetrics, session_state: JsonObject
     ) -> bool:
         """Whether a log should be written now."""
         ...
@@ -67,11 +67,6 @@ class ResumeLogGenerator:
         store: stores the logs; if None, files in the place that the settings name.
         project: the folder for relative paths in the settings.
         clock: returns the current time, with its zone.
-
-    Attributes:
-        enabled: whether logs are made at all.
-        max_tokens: token budget of a log's markdown.
-        removed: old logs that were removed when the last one was saved.
 
     Raises:
         UsageError: a key of `config` does not exist, or a value is not valid.
@@ -127,40 +122,35 @@ class ResumeLogGenerator:
         Raises:
             UsageError: a method is missing.
         """
-        missing = [
-            name
-            for name in ("save", "load", "list", "delete")
-            if not callable(getattr(backend, name, None))
-        ]
+        names = ("save", "load", "list", "delete")
+        missing = [n for n in names if not callable(getattr(backend, n, None))]
         if missing:
-            raise UsageError(
-                f"{type(backend).__name__} is no storage backend: it has no {missing[0]}()"
-            )
+            name = type(backend).__name__
+            raise UsageError(f"{name} is no storage backend: it has no {missing[0]}()")
+        # The seed's `save` takes a log, a store's kind and id besides.
         wanted = [
             p
             for p in inspect.signature(backend.save).parameters.values()
             if p.default is p.empty and p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}
         ]
-        if len(wanted) > 1:
-            self._stores = (cast("Store", backend),)
-        else:
-            self._stores = (BackendStore(cast("StorageBackend", backend)),)
+        simple = len(wanted) <= 1
+        self._stores = (
+            BackendStore(cast("StorageBackend", backend)) if simple else cast("Store", backend),
+        )
 
     # -- making --------------------------------------------------------------------------------
 
     def generate_from_session_state(
         self,
         session_id: str,
-        session_state: dict[str, Any],
+        session_state: JsonObject,
         stop_reason: str = "end_turn",
         *,
         trigger: str = "",
     ) -> ResumeLog:
         """A log of a session state: the keys of a log's JSON, all of them optional; other keys
-        go into its metadata.
-
-        Args:
-            trigger: why it is made; by default the stop reason, if that is a trigger.
+        go into its metadata. `trigger`, why it is made, is by default the stop reason, if that
+        is one.
 
         Raises:
             StateError: a value has the wrong type.
@@ -168,7 +158,8 @@ class ResumeLogGenerator:
         log = ResumeLog.from_session_state(
             session_id, session_state, stop_reason, timestamp=self._clock().isoformat()
         )
-        return self._finish(log, session_state, trigger or _trigger_of(stop_reason))
+        reason = stop_reason if stop_reason in BUILT_IN else ""
+        return self._finish(log, session_state, trigger or reason)
 
     def generate_from_todo_list(
         self,
@@ -204,7 +195,7 @@ class ResumeLogGenerator:
         log = ResumeLog.from_summary(summary, session_id=session_id)
         return self._finish(log, log.to_dict(), trigger)
 
-    def _finish(self, log: ResumeLog, state: dict[str, Any], trigger: str) -> ResumeLog:
+    def _finish(self, log: ResumeLog, state: JsonObject, trigger: str) -> ResumeLog:
         """Adds the providers' sections and the trigger. If a provider fails, only its section
         is missing."""
         sections: list[OwnSection] = []
@@ -228,14 +219,11 @@ class ResumeLogGenerator:
         self,
         context_metrics: ContextMetrics,
         trigger: str = "",
-        session_state: dict[str, Any] | None = None,
+        session_state: JsonObject | None = None,
     ) -> bool:
-        """Whether a log should be written now.
-
-        Args:
-            trigger: the event, one of `BUILT_IN`, or "" to check only the registered
-                conditions. A threshold counts only if the metrics have reached it.
-        """
+        """Whether a log should be written now, at one of the events `BUILT_IN`, or "" to check
+        only the registered conditions. A threshold counts only if the metrics have reached
+        it."""
         options = self.options
         if not options.enabled:
             return False
@@ -252,7 +240,7 @@ class ResumeLogGenerator:
         )
 
     def _is_met(
-        self, condition: TriggerCondition, metrics: ContextMetrics, state: dict[str, Any]
+        self, condition: TriggerCondition, metrics: ContextMetrics, state: JsonObject
     ) -> bool:
         try:
             return bool(condition.should_trigger(metrics, state))
@@ -342,15 +330,8 @@ class ResumeLogGenerator:
     def cleanup_old_logs(
         self, keep_count: int = 10, *, days: float | None = None, dry_run: bool = False
     ) -> list[Path]:
-        """Removes all but the newest logs; pinned ones stay.
-
-        Args:
-            days: logs saved within this many days stay, too.
-            dry_run: remove nothing.
-
-        Returns:
-            the logs that were removed, or would be.
-        """
+        """Removes all but the newest logs, and those saved within `days`; pinned ones stay.
+        Returns those that were removed, or with `dry_run` would be."""
         retention = Retention(keep=keep_count, days=days)
         return list(self._pruned(retention, dry_run=dry_run))
 
@@ -362,7 +343,7 @@ class ResumeLogGenerator:
         done = prune(store, KIND, retention, now=now, dry_run=dry_run, spare=spare)
         return tuple(Path(entry.where) for entry in done.removed)
 
-    def get_stats(self) -> dict[str, Any]:
+    def get_stats(self) -> JsonObject:
         """`count`, `bytes`, `oldest` and `newest` (ISO 8601, None if there are none), and
         `by_trigger`: how many logs were made for which reason."""
         entries = self.entries()
@@ -391,10 +372,6 @@ def _foreign_stores(project: Path) -> list[Store]:
     """The store of claude-mpm, which seed 000 describes, if the project has one."""
     folder = project / ".claude-mpm" / "resume-logs"
     return [FileStore(project, places={KIND: folder})] if folder.is_dir() else []
-
-
-def _trigger_of(stop_reason: str) -> str:
-    return stop_reason if stop_reason in BUILT_IN else ""
 
 
 def _settings(config: Mapping[str, Any]) -> Settings:

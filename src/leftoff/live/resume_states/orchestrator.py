@@ -24,22 +24,19 @@ from leftoff.workspace import inspect_workspace
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
+# The names under which `migration_strategies` offers two of them.
 _MIGRATION_STRATEGIES: dict[str, Strategy] = {
     "partial_context": "context_migration",
     "reset_workflow": "fresh_start",
 }
-"""The names under which `migration_strategies` offers two of them."""
 
+# Called as run(workflow_file, context, chat_history, is_resume=True).
 Run = Callable[..., Any | Awaitable[Any]]
-"""Called as run(workflow_file, context, chat_history, is_resume=True)."""
 
 
 class Resumption(Struct, frozen=True):
-    """The input with which a workflow is resumed.
-
-    Attributes:
-        chat_history: the resume message, as a system message, and the saved conversation.
-    """
+    """The input with which a workflow is resumed; `chat_history` begins with the resume
+    message, as a system message."""
 
     workflow_id: str
     workflow_file: str
@@ -98,7 +95,9 @@ class ResumeOrchestrator:
         prepared = self.prepare(workflow, workspace=workspace, strategy=strategy, force=force)
         if isinstance(prepared, Resumed):
             return prepared
-        return Resumed(success=True, result=self._call_run(prepared), resumption=prepared)
+        chat = list(prepared.chat_history)
+        result = self.run(prepared.workflow_file, prepared.context, chat, is_resume=True)
+        return Resumed(success=True, result=result, resumption=prepared)
 
     async def resume_async(
         self,
@@ -113,14 +112,6 @@ class ResumeOrchestrator:
         if inspect.isawaitable(done.result):
             return replace(done, result=await done.result)
         return done
-
-    def _call_run(self, prepared: Resumption) -> Any:
-        return self.run(
-            prepared.workflow_file,
-            prepared.context,
-            list(prepared.chat_history),
-            is_resume=True,
-        )
 
     def prepare(
         self,
@@ -142,24 +133,16 @@ class ResumeOrchestrator:
         if not verdict.can_resume and not restarts:
             reasons = "; ".join([*verdict.warnings, *verdict.reasons])
             return Resumed(success=False, error_message=f"{workflow} does not fit: {reasons}")
-        return resumption(
-            found.state, verdict, chosen or _default_strategy(verdict), budget=self.budget
-        )
+        usual: Strategy = "partial_resume" if verdict.missing_tools else "continue"
+        return resumption(found.state, verdict, chosen or usual, budget=self.budget)
 
 
 def _strategy(name: str) -> Strategy | None:
-    if not name:
-        return None
-    for known in STRATEGIES:
-        if name == known:
-            return known
-    if name in _MIGRATION_STRATEGIES:
-        return _MIGRATION_STRATEGIES[name]
-    raise UnknownName("resume strategy", name, [*STRATEGIES, *_MIGRATION_STRATEGIES])
-
-
-def _default_strategy(verdict: Compatibility) -> Strategy:
-    return "partial_resume" if verdict.missing_tools else "continue"
+    own: dict[str, Strategy] = {one: one for one in STRATEGIES}
+    known = {**own, **_MIGRATION_STRATEGIES}
+    if name and name not in known:
+        raise UnknownName("resume strategy", name, known)
+    return known.get(name)
 
 
 def resumption(
@@ -191,7 +174,10 @@ def resumption(
         context = replace(context, execution_history=(), current_step=0)
     elif strategy == "fresh_start":
         chat = ()
-        context = WorkflowExecutionContext(variables=_initial_variables(state))
+        first_file = state.workflow_file_path
+        context = WorkflowExecutionContext(
+            variables={"workflow_file": first_file} if first_file else {}
+        )
     first = ChatMessage(role="system", content=message, timestamp=state.last_activity)
     return Resumption(
         workflow_id=state.workflow_id,
@@ -201,13 +187,6 @@ def resumption(
         strategy=strategy,
         compatibility=verdict,
     )
-
-
-def _initial_variables(state: ResumeState) -> dict[str, Any]:
-    """The initial variables of a run, as far as the state holds them."""
-    if not state.workflow_file_path:
-        return {}
-    return {"workflow_file": state.workflow_file_path}
 
 
 def _without_tools(

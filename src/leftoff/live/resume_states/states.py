@@ -62,15 +62,11 @@ from leftoff.stores.retention import drop
 from leftoff.workspace import inspect_workspace
 
 KIND = "resume_state"
-
+# The file beside the states that records the last cleanup.
 CLEANUP = "cleanup_metadata.json"
-"""The file beside the states that records the last cleanup."""
-
+# The folder of dotnet-prompt's states (seed 004). They are read, and written only if
+# `storage_location` names this folder.
 DOTNET_PROMPT_FOLDER = ".dotnet-prompt/resume"
-"""The folder of dotnet-prompt's states (seed 004). They are read, and written only if
-`storage_location` names this folder."""
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -96,21 +92,16 @@ class Found(Struct, frozen=True):
 
 
 class Available(Struct, frozen=True):
-    """A short description of a workflow that can be resumed.
-
-    Attributes:
-        tools_completed: number of successful tool calls that are still in the state.
-        problem: why it cannot be read; "" if it can.
-    """
+    """A short description of a workflow that can be resumed."""
 
     workflow_id: str
     workflow_file_path: str = ""
     last_activity: str = ""
     current_phase: str = ""
-    tools_completed: int = 0
+    tools_completed: int = 0  # number of successful tool calls that are still in the state
     completed: bool = False
     where: str = ""
-    problem: str = ""
+    problem: str = ""  # why it cannot be read; "" if it can
 
 
 class Cleaned(Struct, frozen=True):
@@ -132,11 +123,9 @@ class FileResumeStateManager:
     """Saves resume states in a store; by default in the files that the settings name.
 
     Args:
-        store: stores the states.
         settings: how often a running workflow is saved, and the retention of states; those in
             force here (`load_here`) if None.
-        session_id: the name under which calls without a workflow are saved; by default
-            "session".
+        session_id: the name under which calls without a workflow are saved.
         bounds: size limits of a saved state.
         limits: thresholds of the compatibility verdicts; those of the settings if None.
         clock: returns the current time, with its zone.
@@ -195,13 +184,17 @@ class FileResumeStateManager:
             original_workflow_hash=content_hash(content) if content else "",
             original_workflow_content=content,
             start_time=now,
-            last_activity=now,
             available_tools=None if tools is None else tuple(tools),
             workflow_variables=plain_values(variables or {}),
         )
+        return self._start(state).state.workflow_id
+
+    def _start(self, state: ResumeState) -> _RunningWorkflow:
+        if not state.last_activity:
+            state = replace(state, last_activity=state.start_time)
         with self._lock:
-            self._workflows[state.workflow_id] = _RunningWorkflow(state)
-        return state.workflow_id
+            running = self._workflows[state.workflow_id] = _RunningWorkflow(state)
+        return running
 
     def session_workflow(self) -> str:
         """The id of the workflow of calls without a workflow id: this session."""
@@ -210,10 +203,7 @@ class FileResumeStateManager:
                 now = self._now()
                 name = self._session or "session"
                 self._session_workflow_id = workflow_id(name, now, f"{name}\n{now}")
-                state = ResumeState(
-                    workflow_id=self._session_workflow_id, start_time=now, last_activity=now
-                )
-                self._workflows[self._session_workflow_id] = _RunningWorkflow(state)
+                self._start(ResumeState(workflow_id=self._session_workflow_id, start_time=now))
             return self._session_workflow_id
 
     def _running(self, workflow: str | None) -> _RunningWorkflow:
@@ -223,13 +213,11 @@ class FileResumeStateManager:
             running = self._workflows.get(identity)
             if running is None:
                 found = self.load(identity)
-                now = self._now()
-                state = found.state if found else None
-                running = _RunningWorkflow(
-                    state
-                    or ResumeState(workflow_id=identity, start_time=now, last_activity=now)
-                )
-                self._workflows[identity] = running
+                if found is None:
+                    return self._start(
+                        ResumeState(workflow_id=identity, start_time=self._now())
+                    )
+                running = self._workflows[identity] = _RunningWorkflow(found.state)
             return running
 
     def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None:
@@ -328,17 +316,12 @@ class FileResumeStateManager:
     def load_resume_state(
         self, workflow: str
     ) -> tuple[WorkflowExecutionContext, tuple[ChatMessage, ...]] | None:
-        """The saved context and conversation of a workflow; None if nothing is saved.
-
-        Raises:
-            StateError: as for `load`.
-        """
+        """The saved context and conversation of a workflow, see `load`; None if nothing is
+        saved."""
         found = self.load(workflow)
-        return (
-            None
-            if found is None
-            else (execution_context(found.state), found.state.chat_history)
-        )
+        if found is None:
+            return None
+        return execution_context(found.state), found.state.chat_history
 
     def list_available_workflows(self) -> tuple[Available, ...]:
         """Every saved workflow, most recently active first, damaged ones last."""
@@ -457,14 +440,9 @@ class FileResumeStateManager:
     def tracked(
         self, workflow: str | None = None, *, name: str = "", reasoning: str | None = None
     ) -> Tracked:
-        """A decorator: every call of the function, sync or async, is tracked.
-
-        Args:
-            workflow: its id; by default the argument `workflow_id` of the call, else the
-                session.
-            name: of the tool; by default the function's.
-            reasoning: why; by default the argument `reasoning` of the call.
-        """
+        """A decorator: every call of the function, sync or async, is tracked. Without a
+        workflow and a reason, they are the arguments `workflow_id` and `reasoning` of the
+        call."""
         return Tracked(self, workflow, name, reasoning)
 
     # -- the same, awaited -----------------------------------------------------------------
@@ -478,13 +456,8 @@ class FileResumeStateManager:
 
 
 def _limits(settings: Settings) -> Limits:
-    resume = settings.resume
-    return Limits(
-        similarity_warning=resume.similarity_warning,
-        similarity_reset=resume.similarity_reset,
-        minimum_score=resume.minimum_score,
-        missing_tool_factor=resume.missing_tool_factor,
-    )
+    names = ("similarity_warning", "similarity_reset", "minimum_score", "missing_tool_factor")
+    return Limits(**{name: getattr(settings.resume, name) for name in names})
 
 
 def _stores(settings: Settings) -> tuple[Store, ...]:

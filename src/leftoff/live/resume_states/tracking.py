@@ -15,18 +15,14 @@ from leftoff.live.tasks import now
 from leftoff.live.telemetry import error_words, logger
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
+# The reasoning of a failed call that gave none.
 FAILED = "Tool execution failed"
-"""The reasoning of a failed call that gave none."""
 
 
 class Tracker(Protocol):
     """Receives finished tool calls."""
 
-    def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None:
-        """Adds a call."""
-        ...
+    def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None: ...
 
 
 class Tracking:
@@ -66,7 +62,9 @@ class Tracking:
         tool = CompletedTool(
             function_name=self._name,
             parameters=self._parameters,
-            result=result_text(self.result) if error is None else f"ERROR: {_error(error)}",
+            result=result_text(self.result)
+            if error is None
+            else f"ERROR: {str(error) or type(error).__name__}",
             executed_at=self._began,
             success=error is None,
             ai_reasoning=self._reasoning or (None if error is None else FAILED),
@@ -74,21 +72,16 @@ class Tracking:
         try:
             self._tracker.track_completed_tool(self._workflow, tool)
         except (LeftoffError, OSError) as failure:
-            words = error_words(failure)
-            logger.warning("a call of %s is not saved: %s", self._name, words)
+            logger.warning("a call of %s is not saved: %s", self._name, error_words(failure))
 
 
-def result_text(result: Any) -> str | None:
+def result_text(result: object) -> str | None:
     """A result as text; None if there is none."""
     if result is None or isinstance(result, str):
         return result
     if isinstance(result, (dict, list, tuple, bool, int, float)):
         return codec.dumps(codec.to_valid_json(result)).decode().strip()
     return str(result)
-
-
-def _error(error: BaseException) -> str:
-    return str(error) or type(error).__name__
 
 
 class Tracked:
@@ -132,7 +125,7 @@ class Tracked:
         return cast("F", called)
 
     def _tracking(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: codec.JsonObject
     ) -> Tracking:
         signature = inspect.signature(function)
         try:

@@ -17,19 +17,14 @@ from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import one_line
 
+# Maximum length of a client's error message, in code points.
 _MAX_MESSAGE_CHARS = 400
-"""Maximum length of a client's error message, in code points."""
-
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 
 
 class Answer(Struct, frozen=True):
-    """The answer of a client.
-
-    Attributes:
-        session_id: the id of the conversation from now on.
-        usage: of this answer, or of the whole conversation if `Client.counts_all`.
-    """
+    """The answer of a client: `session_id` is that of the conversation from now on, `usage` of
+    this answer, or of the whole conversation if `Client.counts_all`."""
 
     text: str
     session_id: str = ""
@@ -56,17 +51,14 @@ class Client(Protocol):
     by_folder: bool
     counts_all: bool
 
+    # The prompt goes to standard input.
     def build_command(
         self, model: str = ..., session_id: str = ..., allowed_tools: str = ...
-    ) -> list[str]:
-        """The program and its arguments; the prompt goes to standard input."""
-        ...
-
+    ) -> list[str]: ...
+    # Of a finished run that was to resume `session_id`.
     def outcome(
         self, code: int, stdout: bytes, stderr: bytes, session_id: str = ...
-    ) -> Answer | Failure:
-        """The answer or failure of a finished run that was to resume `session_id`."""
-        ...
+    ) -> Answer | Failure: ...
 
 
 class Stopped(Exception):
@@ -74,12 +66,8 @@ class Stopped(Exception):
 
 
 class ReviewCalls:
-    """The calls of one review, within its time limit.
-
-    Attributes:
-        sent: the prompts that were sent.
-        seconds: how long the last call took.
-    """
+    """The calls of one review within its time limit: the prompts `sent`, and the `seconds` of
+    the last one."""
 
     def __init__(
         self,
@@ -92,10 +80,8 @@ class ReviewCalls:
         stop: threading.Event | None,
     ) -> None:
         self._client, self._environ, self._folder = client, environ, folder
-        self._stop = stop
-        self._model, self._allowed_tools = model, allowed_tools
-        self._limit = limit
-        self._end = time.monotonic() + limit
+        self._model, self._allowed_tools, self._stop = model, allowed_tools, stop
+        self._limit, self._end = limit, time.monotonic() + limit
         self.sent: list[str] = []
         self.seconds = 0.0
 
@@ -111,10 +97,8 @@ class ReviewCalls:
                 stop=self._stop,
             )
         except OSError as error:
-            raise ClientError(
-                f"{command[0]} cannot be started ({error.strerror}): install it, or put it on "
-                "the PATH"
-            ) from error
+            what = f"{command[0]} cannot be started ({error.strerror})"
+            raise ClientError(f"{what}: install it, or put it on the PATH") from error
         self.sent.append(prompt)
         self.seconds = done.seconds
         if done.stopped == "asked":

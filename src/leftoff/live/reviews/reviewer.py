@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -37,11 +37,10 @@ from leftoff.stores.locked_file import lock_file
 from leftoff.stores.protocol import Store
 from leftoff.tokens import estimate_tokens
 
+# The kind under which a store keeps reviews.
 KIND = "review"
-"""The kind under which a store keeps reviews."""
-
+# Time limit of a review in seconds, with the attempt to resume.
 TIME_LIMIT = 600.0
-"""Time limit of a review in seconds, with the attempt to resume."""
 
 
 class ReviewRequest(Struct, frozen=True):
@@ -90,8 +89,6 @@ class Reviewer:
     Ids give access to conversations: they are saved in the store and nowhere else.
 
     Args:
-        client: the client to ask.
-        store: stores the reviews.
         settings: only `enable_resume` is used; by default those of the current directory.
         folder: the client's working directory; by default the current one.
         environ: the client's environment; ours by default.
@@ -136,11 +133,7 @@ class Reviewer:
         return self._review(request, None)
 
     async def review_async(self, request: ReviewRequest) -> ReviewResult:
-        """`review` in a thread of its own; cancelling it stops the client.
-
-        Raises:
-            LeftoffError: as `review` does.
-        """
+        """`review` in a thread of its own; cancelling it stops the client."""
         stop = threading.Event()
         try:
             return await asyncio.to_thread(self._review, request, stop)
@@ -167,8 +160,7 @@ class Reviewer:
             self.client, self._environ, folder, model, request.allowed_tools, self._limit, stop
         )
         outcome: Answer | Failure | None = None
-        failure = ""
-        lost = 0.0
+        failure, lost = "", 0.0
         if session_id:
             outcome = ask(prompt, session_id)
             if isinstance(outcome, Answer):
@@ -209,8 +201,7 @@ class Reviewer:
         if usage is not None and self.client.counts_all and resume == "resumed":
             usage = _difference(usage, _conversation_usage(previous, self.client.name, model))
         made = msgspec.structs.replace(made, response=outcome.text, usage=usage)
-        review_id = request.previous_review_id
-        unsaved = ""
+        review_id, unsaved = request.previous_review_id, ""
         try:
             review_id = self._save_round(
                 review_id, made, invalid_id=invalid_id, session_id=outcome.session_id
@@ -246,7 +237,9 @@ class Reviewer:
         self, review_id: str, made: ReviewRound, *, invalid_id: str = "", session_id: str = ""
     ) -> str:
         """Adds a round to a review, or to a new one; returns the review's id."""
-        with self._locked():
+        with self._lock, ExitStack() as stack:
+            if self._lock_file is not None:
+                stack.enter_context(lock_file(self._lock_file, planted=True))
             # Load it again: another process may have added a round.
             if review_id:
                 review = self.load(review_id)
@@ -261,13 +254,6 @@ class Reviewer:
             review = review.with_round(made)
             self._store.save(KIND, review.review_id, review.to_dict())
         return review.review_id
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        with self._lock, ExitStack() as stack:
-            if self._lock_file is not None:
-                stack.enter_context(lock_file(self._lock_file, planted=True))
-            yield
 
     def load(self, review_id: str) -> Review:
         """Loads a review.
@@ -335,9 +321,5 @@ def _conversation_usage(previous: Review | None, client: str, model: str) -> Usa
 
 
 def _difference(usage: Usage, before: Usage) -> Usage:
-    return Usage(
-        *(
-            max(0, getattr(usage, name) - getattr(before, name))
-            for name in Usage.__struct_fields__
-        )
-    )
+    counts = zip(msgspec.structs.astuple(usage), msgspec.structs.astuple(before), strict=True)
+    return Usage(*(max(0, now - then) for now, then in counts))

@@ -14,24 +14,17 @@ from typing import IO
 
 from msgspec import Struct
 
+# Maximum output of a program on each stream, in bytes; at the limit it is stopped.
 MOST_OUTPUT = 32 * 1024 * 1024
-"""Maximum output of a program on each stream, in bytes; at the limit it is stopped."""
-
+# Seconds to wait for a program to end after SIGTERM, and for its output to be closed: its own
+# child processes may hold it open. Chosen by hand; not measured.
 _SHUTDOWN_TIMEOUT = 2.0
-"""Seconds to wait for a program to end after SIGTERM, and for its output to be closed: its own
-child processes may hold it open. Chosen by hand; not measured."""
-
 _CHUNK = 65_536
 
 
 class Done(Struct, frozen=True):
-    """The result of a program that has ended.
-
-    Attributes:
-        code: its exit code; negative if a signal ended it.
-        seconds: how long it ran.
-        stopped: why we stopped it: "time_out", "output", "asked", or "" if it ended itself.
-    """
+    """The result of a program that has ended: `code` is negative if a signal ended it,
+    `stopped` why we stopped it: "time_out", "output", "asked", or "" if it ended itself."""
 
     code: int
     stdout: bytes
@@ -55,9 +48,8 @@ def run(
     Args:
         command: the program and its arguments; no shell reads them.
         given: its standard input.
-        limit: time limit in seconds.
-        folder: its working directory; ours if None.
-        environ: its environment; ours if None.
+        limit: in seconds.
+        folder, environ: its working directory and environment; ours if None.
         most: maximum output on each stream, in bytes.
         stop: the program is stopped when this is set.
 
@@ -87,22 +79,15 @@ def run(
         stopped = _wait(process, (output, errors), began + limit, stop)
         if stopped:
             _end(process)
-        elif not _output_read(
-            (output, errors), _SHUTDOWN_TIMEOUT
-        ):  # a child process holds it open
-            _signal(process, signal.SIGTERM)
+        elif not _output_read((output, errors), _SHUTDOWN_TIMEOUT):
+            _signal(process, signal.SIGTERM)  # a child process holds it open
     except BaseException:
         _end(process)
         raise
     finally:
         _output_read((output, errors), _SHUTDOWN_TIMEOUT)
-    return Done(
-        process.returncode,
-        bytes(output.data),
-        bytes(errors.data),
-        time.monotonic() - began,
-        stopped,
-    )
+    seconds = time.monotonic() - began
+    return Done(process.returncode, bytes(output.data), bytes(errors.data), seconds, stopped)
 
 
 class _Reader(threading.Thread):

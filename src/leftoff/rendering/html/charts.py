@@ -11,17 +11,16 @@ from html import escape
 from leftoff.budget.thresholds import Preset
 from leftoff.budget.usage import Filling
 from leftoff.handover.wording import number
+from leftoff.rendering.messages import abbreviated
 from leftoff.summary import StageChange
 
+# Pixels of the occupancy curve, without the axis labels below it. Chosen by hand.
 HEIGHT = 190
-"""Pixels of the occupancy curve, without the axis labels below it. Chosen by hand."""
-
+# Ranges of messages into which the curve is downsampled; the peak of each is preserved. Chosen
+# by hand.
 MAX_COLUMNS = 320
-"""Ranges of messages into which the curve is downsampled; the peak of each is preserved. Chosen
-by hand."""
-
+# A stage, its first message (from 0) and the end, exclusive.
 StageRun = tuple[str, int, int]
-"""A stage, its first message (from 0) and the end, exclusive."""
 
 
 def stage_runs(timeline: Sequence[StageChange], count: int) -> list[StageRun]:
@@ -60,13 +59,8 @@ def stage_strip(stages: Sequence[StageRun], count: int) -> str:
 def occupancy_curve(
     points: Sequence[Filling], count: int, usable: int | None, preset: Preset
 ) -> str:
-    """The occupancy of the window over the messages, with compactions and thresholds.
-
-    Args:
-        count: messages of the session: the width.
-        usable: tokens of the usable window, None if unknown.
-        preset: the thresholds to draw.
-    """
+    """The occupancy of the window over `count` messages, with compactions and the thresholds of
+    a preset, if the usable window is known."""
     peak = max(point.tokens for point in points)
     top = max(peak, usable or 0) * 1.04 or 1.0
     lines: list[str] = []
@@ -79,7 +73,7 @@ def occupancy_curve(
         lines.append(f'<line class="level" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>')
         if y - last_label_y >= 13:  # a label that would overlap is only in the words below
             last_label_y = y
-            label = f"{escape(name)} · {_abbreviated(tokens)}"
+            label = f"{escape(name)} · {abbreviated(tokens)}"
             lines.append(f'<text class="name" x="3" y="{y + 12:.1f}">{label}</text>')
     compaction_lines = []
     for point in points:
@@ -148,9 +142,3 @@ def _svg_paths(points: Sequence[Filling], count: int, top: float) -> tuple[str, 
         strokes.append(f"M{edge}")
         fills.append(f"M{coordinates[0][0]:.1f} 100 L{edge} L{coordinates[-1][0]:.1f} 100Z")
     return "".join(fills), "".join(strokes)
-
-
-def _abbreviated(tokens: int) -> str:
-    if tokens >= 1_000_000:
-        return f"{tokens / 1_000_000:.1f}M"
-    return f"{tokens / 1000:.0f}k" if tokens >= 1000 else str(tokens)

@@ -15,8 +15,8 @@ from leftoff.rendering.html.frame import html_document, template_text
 from leftoff.rendering.messages import call_text
 from leftoff.text.markdown import FENCE, TABLE, blocks_of
 
+# Characters of a prompt in the table of contents. Chosen by hand.
 MAX_PROMPT_LENGTH = 70
-"""Characters of a prompt in the table of contents. Chosen by hand."""
 
 _FILTERS = {
     "agent": "the agent",
@@ -39,11 +39,7 @@ _INLINE = re.compile(
 
 def conversation_page(shown: Conversation) -> str:
     """The session as a self-contained page, redacted. Filters work without its script, which
-    is the search. Nothing recorded becomes a link or an image.
-
-    Raises:
-        UsageError: jinja2 is not installed.
-    """
+    is the search. Nothing recorded becomes a link or an image."""
     threads = [(agent, list(entries)) for agent, entries in shown.threads()]
     # The only model of a session stands in its head.
     repeated = set(shown.session.models) if len(shown.session.models) == 1 else set()
@@ -87,11 +83,8 @@ def _prose(block: Block, *, literal: bool) -> Iterator[tuple[str, Any]]:
     text = block.text.strip("\n")
     blocks: list[tuple[int, int, int]] = []
     for start, end, kind in blocks_of(text)[0] if not literal else ():
-        if (
-            blocks
-            and kind == TABLE == blocks[-1][2]
-            and not text[blocks[-1][1] : start].strip()
-        ):
+        above = blocks[-1] if blocks else (0, 0, "")
+        if kind == TABLE == above[2] and not text[above[1] : start].strip():
             start = blocks.pop()[0]
         if kind in {FENCE, TABLE}:
             blocks.append((start, end, kind))
@@ -111,7 +104,6 @@ def _prose(block: Block, *, literal: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _cells(line: str) -> list[Any]:
-    """The cells of a row of a table."""
     inner = line.strip().removeprefix("|").removesuffix("|")
     return [_inline(cell.strip().replace("\\|", "|")) for cell in _BAR.split(inner)]
 

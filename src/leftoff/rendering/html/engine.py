@@ -6,33 +6,25 @@ from functools import cache
 from typing import Any
 
 from leftoff import lazy_re as re
-from leftoff.errors import UsageError
 from leftoff.handover.wording import duration, number, plural
 from leftoff.rendering.html.frame import template_text
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line, truncate
 
-_TEMPLATES = ("card.html", "conversation.html", "macros.html", "report.html", "session.html")
+_PAGES = ("card", "conversation", "labels", "macros", "report", "session")
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-_TEMPLATE_TEXTS = {name: template_text(name) for name in _TEMPLATES}
+_TEMPLATE_TEXTS = {f"{name}.html": template_text(f"{name}.html") for name in _PAGES}
 
 
 def render_template(name: str, **values: Any) -> str:
-    """A template of `templates/`, rendered with `values`.
-
-    Raises:
-        UsageError: jinja2 is not installed.
-    """
-    rendered: str = _engine().get_template(name).render(**values)
-    return rendered
+    """A template of `templates/`, rendered with `values`."""
+    return str(_engine().get_template(name).render(**values))
 
 
 @cache
 def _engine() -> Any:
-    try:
-        from jinja2 import DictLoader, Environment, StrictUndefined
-    except ImportError:
-        raise UsageError("an HTML page needs `pip install jinja2`") from None
+    from jinja2 import DictLoader, Environment, StrictUndefined
+
     engine = Environment(
         loader=DictLoader(_TEMPLATE_TEXTS),
         autoescape=True,
@@ -42,7 +34,9 @@ def _engine() -> Any:
         lstrip_blocks=True,
     )
     engine.filters.update(brief=_brief, cut=truncate, flat=one_line)
-    engine.filters.update(day=_day, duration=duration, moment=_to_the_minute, number=_number)
+    engine.filters.update(
+        day=lambda time: time[:10], duration=duration, moment=_to_the_minute, number=_number
+    )
     engine.globals.update(plural=plural)
     return engine
 
@@ -58,17 +52,13 @@ def _brief(text: str, limit: int) -> Any:
     )
 
 
-def _finalize(value: Any) -> Any:
+def _finalize(value: object) -> Any:
     # Only recorded text, not Markup, which is our own HTML. Autoescaping follows.
     return clean(value) if type(value) is str else value
 
 
 def _number(count: int | None) -> str:
     return "–" if count is None else number(count)
-
-
-def _day(time: str) -> str:
-    return time[:10]
 
 
 def _to_the_minute(time: str) -> str:

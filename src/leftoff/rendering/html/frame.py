@@ -9,7 +9,6 @@ import hashlib
 from html import escape
 from importlib.resources import files
 
-from leftoff.redaction.redactor import Redactor
 from leftoff.text.sanitize import clean
 
 
@@ -25,18 +24,11 @@ BASE_STYLE = template_text("style.css").strip()
 def html_document(
     title: str, body: str, *, style: str = "", script: str = "", kind: str = ""
 ) -> str:
-    """A whole HTML document.
-
-    Its content security policy allows this style and this script and nothing else: no request,
-    image, frame or form, and no `style` or event attribute.
-
-    Args:
-        title: plain text.
-        body: HTML in which all recorded text is escaped.
-        style: CSS added to the style that all pages share.
-        script: runs at the end; the page must be complete without it.
-        kind: class of the `body` element.
-    """
+    """A whole HTML document: a plain title, a body in which all recorded text is escaped, CSS
+    added to the style that all pages share, a script that runs at the end, without which the
+    page must be complete, and the class of the `body` element."""
+    # The content security policy allows this style and this script and nothing else: no
+    # request, image, frame or form, and no `style` or event attribute.
     css = f"\n{BASE_STYLE}\n{style.strip()}\n" if style else f"\n{BASE_STYLE}\n"
     policy = f"default-src 'none'; style-src {_hash(css)}"
     if script:
@@ -53,11 +45,6 @@ def html_document(
         + (f"\n<script>{script}</script>" if script else "")
         + "\n</body>\n</html>\n"
     )
-
-
-def redacted_html(text: str, gate: Redactor) -> str:
-    """Recorded text as HTML: redacted, without control and invisible characters, escaped."""
-    return escape(gate.shown(text))
 
 
 def _hash(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff.codec import JsonObject
 from leftoff.model import Media, Message, Reasoning, Ref, Text, ToolCall, ToolResult
 from leftoff.rendering.messages import call_text, speaker_of, status_of
 from leftoff.rendering.overview import main_source
@@ -18,24 +19,19 @@ from leftoff.summary import ContextSummary
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import whole
 
+# Messages that one page quotes.
 MAX_QUOTES = 1_500
-"""Messages that one page quotes."""
-
+# Characters of all quotes together, approximately. With the other limits here it keeps a page
+# below `session.MAX_PAGE_BYTES`; chosen by hand.
 MAX_TOTAL_LENGTH = 400_000
-"""Characters of all quotes together, approximately. With the other limits here it keeps a page
-below `session.MAX_PAGE_BYTES`; chosen by hand."""
-
+# Characters of one quoted message; less where there are many.
 MAX_QUOTE_LENGTH = 1_600
-"""Characters of one quoted message; less where there are many."""
-
+# Characters before and after a cited span that are given to the redactor: enough context for
+# its rules without redacting megabytes. Chosen by hand.
 GATE_MARGIN = 20_000
-"""Characters before and after a cited span that are given to the redactor: enough context for
-its rules without redacting megabytes. Chosen by hand."""
-
 _SPACE = re.compile(r"\s")
-
+# Source index and message index.
 MessageKey: TypeAlias = tuple[int, int]
-"""Source index and message index."""
 
 
 class Segment(Struct, frozen=True):
@@ -46,16 +42,11 @@ class Segment(Struct, frozen=True):
 
 
 def cited_refs(summary: ContextSummary, others: tuple[int, ...] = ()) -> list[Ref]:
-    """The references that a page cites, the most important first, without duplicates.
-
-    Args:
-        others: indexes of further messages of the main thread, such as those at which a
-            threshold was crossed.
-    """
-    main_source_index = main_source(summary)
-    found = dict.fromkeys(_refs_by_importance(summary, main_source_index))
-    found |= dict.fromkeys(Ref(main_source_index, message=index) for index in others)
-    return list(found)
+    """The references that a page cites, the most important first, without duplicates; last the
+    messages of the main thread with the indexes `others`."""
+    home = main_source(summary)
+    found = dict.fromkeys(_refs_by_importance(summary, home))
+    return list(found | dict.fromkeys(Ref(home, message=index) for index in others))
 
 
 def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[Ref]:
@@ -85,7 +76,7 @@ def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[R
 
 def quotable_messages(
     summary: ContextSummary, wanted: list[Ref], messages: Mapping[Ref, Message]
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """The messages to quote as plain values, not yet redacted, in the order of `wanted`.
 
     Each is `{key, who, notes, parts: [{kind, title, text}], marks: [[part, words, at]]}`; `at`
@@ -93,7 +84,7 @@ def quotable_messages(
     parts are the texts that the summary itself holds.
     """
     summary_texts = dict(_summary_texts(summary))
-    quotes: dict[MessageKey, dict[str, Any]] = {}
+    quotes: dict[MessageKey, JsonObject] = {}
     refs_of_message: dict[MessageKey, list[Ref]] = {}
     for ref in wanted:
         key = (ref.source, ref.message)
@@ -102,9 +93,8 @@ def quotable_messages(
     for key, refs in refs_of_message.items():
         message = next((messages[ref] for ref in refs if ref in messages), None)
         if message is None:
-            words = list(
-                dict.fromkeys(summary_texts[ref] for ref in refs if summary_texts.get(ref))
-            )
+            held = (summary_texts[ref] for ref in refs if summary_texts.get(ref))
+            words = list(dict.fromkeys(held))
             if not words:
                 continue
             parts = [{"kind": "words", "title": "", "text": text} for text in words]
@@ -118,13 +108,8 @@ def quotable_messages(
 def _summary_texts(summary: ContextSummary) -> Iterator[tuple[Ref, str]]:
     s = summary
     lists: tuple[tuple[Any, ...], ...] = (
-        s.key_decisions,
-        s.user_requests,
-        s.next_steps,
-        s.progress.milestones,
-        s.errors,
-        s.key_findings,
-        s.working_set.commands,
+        *(s.key_decisions, s.user_requests, s.next_steps, s.progress.milestones, s.errors),
+        *(s.key_findings, s.working_set.commands),
         *(child.decisions for child in s.session.children),
     )
     for items in lists:
@@ -134,13 +119,13 @@ def _summary_texts(summary: ContextSummary) -> Iterator[tuple[Ref, str]]:
         yield Ref(main_source(s), message=last.message), last.text
 
 
-def _raw_quote(message: Message, refs: list[Ref]) -> dict[str, Any]:
+def _raw_quote(message: Message, refs: list[Ref]) -> JsonObject:
     marks: list[list[Any]] = []
     spans: dict[int, list[tuple[int, int]]] = {}
     for ref in refs:
         if ref.part is not None and ref.start is not None and ref.end is not None:
             spans.setdefault(ref.part, []).append((ref.start, ref.end))
-    parts: list[dict[str, Any]] = []
+    parts: list[JsonObject] = []
     for number, part in enumerate(message.parts):
         shown = _raw_part(part)
         if shown is None:
@@ -171,7 +156,7 @@ def _redaction_window(text: str, cited_spans: list[tuple[int, int]]) -> tuple[in
     return begin.end() if begin else first, max(end, cited_spans[-1][1]) if cited_spans else end
 
 
-def _raw_part(part: Any) -> dict[str, Any] | None:
+def _raw_part(part: object) -> JsonObject | None:
     if isinstance(part, Text):
         return {"kind": "text", "title": "", "text": part.text}
     if isinstance(part, Reasoning):
@@ -207,19 +192,13 @@ def anchor(source: int, message: int) -> str:
     return f"m{message + 1}" if source == 0 else f"s{source}-m{message + 1}"
 
 
-def build_quotes(found: list[dict[str, Any]], share: float = 1.0) -> list[Quote]:
-    """The quotes in order of their messages, truncated to the limits of a page.
-
-    Args:
-        found: what `quotable_messages` returned, redacted.
-        share: the fraction of `MAX_QUOTES` and `MAX_TOTAL_LENGTH` to use.
-    """
-    selected = sorted(
-        found[: max(1, round(MAX_QUOTES * share))], key=lambda quote: quote["key"]
-    )
-    quote_length = max(
-        160, min(MAX_QUOTE_LENGTH, round(MAX_TOTAL_LENGTH * share) // max(1, len(selected)))
-    )
+def build_quotes(found: list[JsonObject], share: float = 1.0) -> list[Quote]:
+    """The quotes of what `quotable_messages` returned, redacted, in order of their messages,
+    truncated to a share of the limits of a page."""
+    chosen = found[: max(1, round(MAX_QUOTES * share))]
+    selected = sorted(chosen, key=lambda quote: quote["key"])
+    each = round(MAX_TOTAL_LENGTH * share) // max(1, len(selected))
+    quote_length = max(160, min(MAX_QUOTE_LENGTH, each))
     quotes = []
     for quote in selected:
         texts = [_part_text(part) for part in quote["parts"]]
@@ -240,7 +219,7 @@ def build_quotes(found: list[dict[str, Any]], share: float = 1.0) -> list[Quote]
     return quotes
 
 
-def _part_text(part: dict[str, Any]) -> str:
+def _part_text(part: JsonObject) -> str:
     text = call_text(part["title"], part["input"]) if part["kind"] == "call" else part["text"]
     return clean(text).strip("\n")
 
@@ -273,10 +252,9 @@ def _excerpt(text: str, spans: list[tuple[int, int]], quote_length: int) -> list
     around = max(60, (quote_length - marked_length) // (2 * len(spans)))
     windows, shown = [], 0
     for start, end in spans:
-        windows.append(
-            (_word_boundary(text, start - around, -1), _word_boundary(text, end + around, 1))
-        )
-        shown += windows[-1][1] - windows[-1][0]
+        first = _word_boundary(text, start - around, -1)
+        windows.append((first, _word_boundary(text, end + around, 1)))
+        shown += windows[-1][1] - first
         if shown > 2 * quote_length:
             break
     return _segments(text, _merged(windows), spans)

@@ -23,12 +23,10 @@ from leftoff.rendering.overview import Item, overview
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import one_line
 
+# Open items and changed files shown for each session. Chosen by hand.
 MAX_ITEMS = 5
-"""Open items and changed files shown for each session. Chosen by hand."""
-
+# Characters of a decision, an open item or a title. Chosen by hand.
 MAX_ITEM_LENGTH = 260
-"""Characters of a decision, an open item or a title. Chosen by hand."""
-
 _WORD = re.compile(r"\w(?:[\w.-]*\w)?")
 _STYLE = template_text("session.css") + template_text("report.css")
 _SCRIPT = template_text("search.js").strip()
@@ -80,11 +78,7 @@ class Statement(Struct, frozen=True):
 
 
 def report_row(summary: ContextSummary, gate: Redactor | None = None) -> ReportRow:
-    """One session's entry in the report.
-
-    Args:
-        gate: the redactor of the whole report.
-    """
+    """One session's entry in the report; `gate` is the redactor of the whole report."""
     safe = safe_summary(summary, gate)
     shown = overview(safe)
     session, context, spend = safe.session, safe.context, safe.context.spend
@@ -163,9 +157,6 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
     Args:
         rows: what `report_row` returned.
         unread: sessions that could not be read and why, a line each, redacted.
-
-    Raises:
-        UsageError: jinja2 is not installed.
     """
     ordered = sorted(rows, key=lambda r: (_descending_key(r.started), r.path))
     body = render_template(
@@ -219,7 +210,7 @@ _SUMMED_FIELDS = (
 )
 
 
-def _total(name: str, rows: Sequence[ReportRow]) -> dict[str, Any]:
+def _total(name: str, rows: Sequence[ReportRow]) -> codec.JsonObject:
     sums = {}
     for key in _SUMMED_FIELDS:
         known = [n for row in rows if (n := getattr(row, key)) is not None]
@@ -229,7 +220,7 @@ def _total(name: str, rows: Sequence[ReportRow]) -> dict[str, Any]:
 
 def _grouped_totals(
     rows: Sequence[ReportRow], key: Callable[[ReportRow], str]
-) -> list[dict[str, Any]]:
+) -> list[codec.JsonObject]:
     """Totals of the rows grouped by `key`, in order of first occurrence."""
     groups: dict[str, list[ReportRow]] = {}
     for found in rows:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec.structs import astuple
 
 from leftoff.analysis.summary_json import SafeSummary, safe_summary, safe_with
 from leftoff.budget.account import Account
 from leftoff.budget.thresholds import Preset, preset
+from leftoff.codec import JsonObject
 from leftoff.handover.wording import duration, number, plural
 from leftoff.model import Message, Ref, Usage
 from leftoff.redaction.redactor import Redactor
@@ -28,25 +28,22 @@ from leftoff.rendering.overview import Item, Overview, main_source, overview, tu
 from leftoff.summary import ContextInfo, ContextSummary, Spend, StageChange
 from leftoff.text.truncation import one_line
 
+# Items of one list; what is left out is counted. Chosen by hand.
 MAX_LIST_ITEMS = 150
-"""Items of one list; what is left out is counted. Chosen by hand."""
-
+# Size limit of a page (docs/pages.md); a larger one is rendered again with the next of
+# `SIZE_FACTORS`. Chosen by hand.
 MAX_PAGE_BYTES = 950_000
-"""Size limit of a page (docs/pages.md); a larger one is rendered again with the next of
-`SIZE_FACTORS`. Chosen by hand."""
-
+# Fractions of the list and quote limits, tried in order.
 SIZE_FACTORS = (1.0, 0.5, 0.25, 0.1, 0.03)
-"""Fractions of the list and quote limits, tried in order."""
-
 EVIDENCE_MARKS = {"verified": ("✓", "good"), "claimed": ("·", ""), "contradicted": ("✗", "bad")}
-
 _STYLE = template_text("session.css")
 
 
 def cited(summary: ContextSummary, account: Account | None = None) -> list[Ref]:
     """The references whose messages `page` needs for its quotes. One without line and item
     refers to the message by its number."""
-    return cited_refs(summary, _crossing_messages(account))
+    crossings = tuple(c.message for c in account.crossed) if account else ()
+    return cited_refs(summary, crossings)
 
 
 def page(
@@ -66,15 +63,9 @@ def page(
             that the summary itself holds is quoted.
         thresholds: drawn into the curve; the preset `advisory` by default.
         everything: the other statements that may be decisions are not folded.
-        gate: the redactor to use.
-
-    Raises:
-        UsageError: jinja2 is not installed.
     """
     gate = gate or Redactor()
-    raw = quotable_messages(
-        summary, cited_refs(summary, _crossing_messages(account)), messages or {}
-    )
+    raw = quotable_messages(summary, cited(summary, account), messages or {})
     safe, found = safe_with(summary, raw, gate)
     for size_factor in SIZE_FACTORS:
         quotes = build_quotes(found, size_factor)
@@ -88,8 +79,7 @@ def page(
     return html
 
 
-def _page(safe: SafeSummary, values: dict[str, Any]) -> str:
-    """The page from the values of its template."""
+def _page(safe: SafeSummary, values: JsonObject) -> str:
     title = _title(safe, values["overview"])
     values = {**values, "title": title, "facts": _facts(safe)}
     values["figures"] = _key_figures(safe, values)
@@ -101,26 +91,18 @@ def _page(safe: SafeSummary, values: dict[str, Any]) -> str:
 def card(summary: ContextSummary, gate: Redactor | None = None) -> str:
     """The summary as an HTML fragment for a notebook, redacted: it has no ids, and its CSS
     applies to nothing outside it.
-
-    Raises:
-        UsageError: jinja2 is not installed.
     """
     safe = safe_summary(summary, gate)
     values = _lists(safe, [], MAX_LIST_ITEMS)
-    return render_template(
-        "card.html", **values, title=_title(safe, values["overview"]), facts=_facts(safe)
-    )
+    title = _title(safe, values["overview"])
+    return render_template("card.html", **values, title=title, facts=_facts(safe))
 
 
 def _title(safe: SafeSummary, shown: Overview) -> str:
     return shown.title(safe) or safe.session.id or "Session"
 
 
-def _crossing_messages(account: Account | None) -> tuple[int, ...]:
-    return tuple(c.message for c in account.crossed) if account else ()
-
-
-def _lists(safe: SafeSummary, quotes: Sequence[Quote], most: int) -> dict[str, Any]:
+def _lists(safe: SafeSummary, quotes: Sequence[Quote], most: int) -> JsonObject:
     """Template values of the page's lists, of which it shows `most` items each."""
     by_key = {quote.key: quote for quote in quotes}
 
@@ -172,15 +154,12 @@ def _usage_rows(spend: Spend) -> list[tuple[str, Usage]]:
     return rows
 
 
-def _timeline(
-    safe: SafeSummary, account: Account | None, preset_drawn: Preset
-) -> dict[str, Any]:
+def _timeline(safe: SafeSummary, account: Account | None, preset_drawn: Preset) -> JsonObject:
     """Template values of the stages and the occupancy curve."""
     points = account.curve if account else ()
     timeline = safe.progress.timeline
-    last = max(
-        [c.ref.message + 1 for c in timeline] + [p.message + 1 for p in points], default=0
-    )
+    ends = [c.ref.message + 1 for c in timeline] + [p.message + 1 for p in points]
+    last = max(ends, default=0)
     count = max(1, safe.stats.message_count, last)
     stages = charts.stage_runs(timeline, count)
     info = account.context if account else safe.context
@@ -199,9 +178,9 @@ def _timeline(
 
 def _stages(
     stages: Sequence[charts.StageRun], timeline: Sequence[StageChange], count: int
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     source = timeline[0].ref.source if timeline else 0
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, JsonObject] = {}
     for name, start, end in stages:
         ref = Ref(source, message=start)
         stage = found.setdefault(name, {"name": name, "size": 0, "runs": 0, "ref": ref})
@@ -227,11 +206,8 @@ def _occupancy_text(info: ContextInfo, account: Account | None) -> str:
 
 def _facts(safe: SafeSummary) -> list[tuple[str, str]]:
     session, stats = safe.session, safe.stats
-    counts = [
-        plural(stats.message_count, "message"),
-        plural(stats.turn_count, "turn"),
-        plural(stats.tool_call_count, "tool call"),
-    ]
+    kinds = ("message", "turn", "tool_call")
+    counts = [plural(getattr(stats, f"{k}_count"), k.replace("_", " ")) for k in kinds]
     facts = [
         ("Session", session.id),
         ("Recorder", f"{session.format} {session.agent_version}".strip()),
@@ -252,7 +228,7 @@ def _times(started: str, ended: str) -> str:
     return " to ".join(t for t in (first, last) if t)
 
 
-def _key_figures(safe: SafeSummary, values: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _key_figures(safe: SafeSummary, values: JsonObject) -> list[tuple[str, str, str]]:
     parts = {part.key: part for part in values["overview"].parts}
     counts = {key: len(part.items) for key, part in parts.items()}
     decided = sum(len(parts[key].first) for key in ("decided", "likely") if key in parts)
@@ -274,37 +250,30 @@ def _counted(count: int, word: str, rest: str = "") -> tuple[str, str]:
     return figure, words + rest
 
 
-def _table_of_contents(values: dict[str, Any]) -> list[tuple[str, str, int]]:
-    rows = [
-        (
-            part.key,
-            part.title.partition(":")[0],
-            len(part.first) if part.key in {"decided", "likely"} else len(part.items),
-        )
-        for part in values["overview"].parts
-    ]
-    more = [
-        ("turns", "Timeline", len(values["turns"])),
-        ("course", "Stages and tokens", 0),
-        ("milestones", "Results", len(values["milestones"])),
-        ("mended", "Worked later", len(values["mended"])),
-        ("found", "Findings", len(values["findings"])),
-        ("working", "For continuing the work", 0),
-        ("tokens", "Tokens", 0),
-        ("subagents", "Subagents", len(values["children"])),
-        ("notes", "Notes", len(values["issues"])),
-        ("quotes", "Quoted messages", len(values["quotes"])),
-    ]
-    absent = {
-        "turns": not values["turns"],
-        "milestones": not values["milestones"],
-        "mended": not values["mended"],
-        "found": not values["findings"],
-        "tokens": not values["usage"],
-        "subagents": not values["children"],
-        "notes": not values["issues"],
-    }
-    return rows + [row for row in more if not absent.get(row[0])]
+def _table_of_contents(values: JsonObject) -> list[tuple[str, str, int]]:
+    rows = []
+    for part in values["overview"].parts:
+        few = part.key in {"decided", "likely"}
+        count = len(part.first if few else part.items)
+        rows.append((part.key, part.title.partition(":")[0], count))
+    # Anchor, title, and the list that it counts: a section without items is left out, unless it
+    # always has something to say.
+    for key, title, counted, always in (
+        ("turns", "Timeline", "turns", False),
+        ("course", "Stages and tokens", "", True),
+        ("milestones", "Results", "milestones", False),
+        ("mended", "Worked later", "mended", False),
+        ("found", "Findings", "findings", False),
+        ("working", "For continuing the work", "", True),
+        ("tokens", "Tokens", "", bool(values["usage"])),
+        ("subagents", "Subagents", "children", False),
+        ("notes", "Notes", "issues", False),
+        ("quotes", "Quoted messages", "quotes", True),
+    ):
+        count = len(values[counted]) if counted else 0
+        if count or always:
+            rows.append((key, title, count))
+    return rows
 
 
 def _quotes_note(quotes: Sequence[Quote], *, whole: bool) -> str:
