@@ -1,8 +1,7 @@
 """Lists of `AgentMessage` objects: docs/formats/agent_messages.md.
 
 A JSON list (or one object on each line) of {"type": "user" | "assistant" | "system" | ...,
-"content": [...]}; a block is text, or has `toolName` with `toolInput`, or `toolResult`.
-"""
+"content": [...]}; a block is text, or has `toolName` with `toolInput`, or `toolResult`."""
 
 from __future__ import annotations
 
@@ -160,12 +159,10 @@ def is_message(value: Any) -> bool:
 
 
 def _detect(sample: Sample) -> bool:
-    """A JSON list of messages."""
     return mostly(is_message, sample.items)
 
 
 def _detect_lines(sample: Sample) -> bool:
-    """One message on each line."""
     return mostly(is_message, sample.lines)
 
 

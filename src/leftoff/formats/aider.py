@@ -2,8 +2,7 @@
 
 Lines are of three kinds, distinguished by their prefix and by the two trailing blanks of the
 lines that aider writes: what the person typed (`#### `), what aider printed (`> `), and the
-model's reply. One file holds every session of a folder.
-"""
+model's reply. One file holds every session of a folder."""
 
 from __future__ import annotations
 
@@ -144,7 +143,6 @@ class AiderReader(TextReader):
         return found
 
     def _kind(self, text: str) -> str:
-        """The kind of block of a line, from the line itself and the lines before it."""
         marked = text.endswith("  ")
         beginning = self.blank or self.block in {"user", "tool"} and not self.open
         if text.startswith("####") and marked and (self.blank or self.block == "user"):
@@ -182,7 +180,6 @@ class AiderReader(TextReader):
         return (*found, NewSession(name), SessionFacts(id=name, started=moment))
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
-        """The messages of the block that ended."""
         cursor = self._block(cursor)
         if not cursor.raw or not self.block:
             return
@@ -258,7 +255,6 @@ class AiderReader(TextReader):
     def _edit_results(
         self, path: str, text: str, status: str, *, new: bool = False
     ) -> list[Part]:
-        """Results for the waiting edits of `path`, or of all files if `path` is ""."""
         mine = [w for w in self.waiting if not path or w[1] == path]
         self.waiting = [w for w in self.waiting if w not in mine]
         detail = {"created": True} if new else None
@@ -320,7 +316,6 @@ def _answer_in(line: str) -> re.Match[str] | None:
 
 
 def _answers(part: int, lines: list[str]) -> tuple[Typed, ...]:
-    """The spans of the person's answers to aider's questions, in lines joined to one part."""
     spans: list[Typed] = []
     start = 0
     for line in lines:

@@ -1,8 +1,7 @@
 """ATIF, the Agent Trajectory Interchange Format, read and written: docs/formats/atif.md.
 
 A step holds a message, its tool calls and their results. A step of the agent becomes one
-message and, if it has results, a second one that holds them.
-"""
+message and, if it has results, a second one that holds them."""
 
 from __future__ import annotations
 
@@ -206,7 +205,6 @@ class AtifReader(Struct):
 
 
 def _task(text: str) -> tuple[int, int] | None:
-    """The span of the task in the first prompt; None if the prompt does not mark it."""
     for before, after in _TASKS:
         start = text.rfind(before)
         end = text.find(after, start + len(before)) if start >= 0 else -1
@@ -218,7 +216,6 @@ def _task(text: str) -> tuple[int, int] | None:
 
 
 def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[Part]:
-    """The observation of a step: results of its calls, or text of the environment."""
     found: list[Part] = []
     outcomes = dict_of(extra.get("outcomes"))
     for result in dicts_of(dict_of(step.observation).get("results")):
@@ -285,8 +282,7 @@ def write(
         messages: the messages of one session, in order.
         facts: facts of the session; `id` and `agent_version` are used.
         agent: the recorder's name.
-        version: the schema version to name.
-    """
+        version: the schema version to name."""
     steps: list[dict[str, Any]] = []
     steps_by_call: dict[str, dict[str, Any]] = {}
     model = ""
@@ -342,7 +338,6 @@ _ORDER = (
 
 
 def _step(message: Message) -> dict[str, Any] | None:
-    """The step of one message; None for one that only brings results."""
     text = message.text
     is_assistant = message.role == "assistant"
     calls = [part for part in message.parts if type(part) is ToolCall]
@@ -386,7 +381,6 @@ def _step(message: Message) -> dict[str, Any] | None:
 def _add_result(
     result: ToolResult, steps_by_call: dict[str, dict[str, Any]], steps: list[dict[str, Any]]
 ) -> None:
-    """Adds a result to the step of its call; a result without a call gets a step of its own."""
     step = steps_by_call.get(result.call_id) if result.call_id else None
     shown: dict[str, Any] = {"content": result.text}
     if step is None:

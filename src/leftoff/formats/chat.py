@@ -2,8 +2,7 @@
 
 One JSON list of messages, an object with the list under "messages", or one message on each
 line. A message is {"role", "content"} with OpenAI's `tool_calls` and `tool` messages or
-Anthropic's `tool_use` and `tool_result` blocks; both may stand in one list.
-"""
+Anthropic's `tool_use` and `tool_result` blocks; both may stand in one list."""
 
 from __future__ import annotations
 
@@ -236,7 +235,6 @@ def _text(content: Any) -> str:
 
 
 def _usage(value: Any) -> Usage | None:
-    """Usage with OpenAI's or Anthropic's field names."""
     if not isinstance(value, dict):
         return None
     n = {k: v for k, v in value.items() if isinstance(v, int) and not isinstance(v, bool)}
@@ -264,12 +262,10 @@ def is_message(value: Any) -> bool:
 
 
 def _detect(sample: Sample) -> bool:
-    """A document that is, or holds, a list of messages."""
     return mostly(is_message, sample.listed("messages"))
 
 
 def _detect_lines(sample: Sample) -> bool:
-    """One message on each line."""
     return mostly(is_message, sample.lines)
 
 

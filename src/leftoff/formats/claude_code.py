@@ -1,8 +1,7 @@
 """Claude Code: one JSON object on each line, `<session>.jsonl`; the same messages as they
 stand in `claude --output-format stream-json` and in lists of the Claude Agent SDK.
 
-Where it lives, what each line means and what is odd about it: docs/formats/claude_code.md.
-"""
+Where it lives, what each line means and what is odd about it: docs/formats/claude_code.md."""
 
 from __future__ import annotations
 
@@ -210,8 +209,7 @@ class ClaudeReader(Struct):
     ) -> tuple[tuple[Part, ...], tuple[Typed, ...], str] | None:
         """A command that the person ran with `!`, or what it printed; None if it is neither.
 
-        The client records no exit code, so the outcome of such a command is unknown.
-        """
+        The client records no exit code, so the outcome of such a command is unknown."""
         command, rest = _tagged("bash-input", content.strip())
         if command is not None and not rest:
             self.shell += 1
@@ -340,7 +338,6 @@ class ClaudeReader(Struct):
         return ()
 
     def _queued_message(self, prompt: str, line: Line, cursor: Cursor) -> tuple[Record, ...]:
-        """The message of a queued prompt, at the line and time where it was taken up."""
         self.delivered = [*self.delivered[-15:], prompt]
         via = "command" if prompt.startswith("/") else "queued"
         text, typed = typed_words(0, prompt, via)
@@ -448,7 +445,6 @@ def _failure(text: str) -> tuple[str, int | None]:
 
 
 def _answer_spans(answers: dict[Any, Any], text: str, part: int) -> tuple[Typed, ...]:
-    """The spans of the person's answers in the result of a question tool."""
     spans: list[Typed] = []
     position = 0
     for answer in answers.values():

@@ -1,8 +1,7 @@
 """Cline and its forks: `ui_messages.json` and `api_conversation_history.json`.
 
 The first holds what the panel showed, the second what was sent to the model; each is one JSON
-list, and a task writes both: docs/formats/cline.md.
-"""
+list, and a task writes both: docs/formats/cline.md."""
 
 from __future__ import annotations
 
@@ -211,8 +210,7 @@ class ClineReader(Struct):
         """The results in a request, in the order of their calls.
 
         A result may quote other results, so a heading counts only if it names the tool of the
-        call that is next.
-        """
+        call that is next."""
         heads: list[tuple[re.Match[str], str]] = []
         waiting = list(self.waiting)
         for head in _RESULT_HEADER.finditer(request):
@@ -334,7 +332,6 @@ class ClineReader(Struct):
             yield self._message("user", tuple(parts), item, cursor, typed)
 
     def _match_call(self, name: str) -> str:
-        """The call that a heading with this tool's name answers; "" if there is none."""
         for call, waiting in self.waiting:
             if _same_tool(waiting, name):
                 self.waiting = [w for w in self.waiting if w[0] != call]
@@ -371,7 +368,6 @@ class ClineReader(Struct):
 
 
 def _same_tool(shown: str, named: str) -> bool:
-    """Whether a tool of the panel and a tool named in a request are the same."""
     if shown == "command":
         return named == "execute_command"
     known = _RESULT_NAMES.get(shown)

@@ -1,8 +1,7 @@
 """Codex CLI rollouts, current and legacy: docs/formats/codex.md.
 
 The `response_item` lines are the conversation; most `event_msg` lines repeat it and are read
-only for what the items lack: token counts, exit codes, applied changes.
-"""
+only for what the items lack: token counts, exit codes, applied changes."""
 
 from __future__ import annotations
 
@@ -237,7 +236,6 @@ class CodexReader(Struct):
         return ()
 
     def _item_completed(self, item: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
-        """An event of newer versions: a command or a file change that ended."""
         if item.get("type") == "CommandExecution":
             self._store_exit_code(item.get("id"), item.get("exit_code"))
         elif item.get("type") == "FileChange":
@@ -248,7 +246,6 @@ class CodexReader(Struct):
         return ()
 
     def _store_exit_code(self, call: Any, code: Any) -> None:
-        """Stores an exit code for the output item of its call."""
         if isinstance(call, str) and int_of(code) is not None:
             self.exit_codes[call] = code
             while len(self.exit_codes) > 64:
@@ -377,7 +374,6 @@ def _typed(part: int, text: str) -> tuple[tuple[Typed, ...], bool]:
 
 
 def _shifted(part: int, text: str, start: int, end: int) -> tuple[Typed, ...]:
-    """The typed spans of a piece of a text."""
     return tuple(
         Typed(part, span.start + start, span.end + start, span.via)
         for span in typed_spans(part, text[start:end].rstrip())
@@ -385,7 +381,6 @@ def _shifted(part: int, text: str, start: int, end: int) -> tuple[Typed, ...]:
 
 
 def _texts(content: Any) -> list[str]:
-    """The texts of a content list, or of a bare string."""
     if isinstance(content, str):
         return [content]
     if not isinstance(content, list):

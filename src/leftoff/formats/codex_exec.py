@@ -1,8 +1,7 @@
 """The events of `codex exec --json`: docs/formats/codex_exec.md.
 
 One event on each line: the thread, its turns, and items (commands, file changes, calls of MCP
-tools, messages) that start and complete. The prompt is not among the events.
-"""
+tools, messages) that start and complete. The prompt is not among the events."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 Each request holds the prompt and the response to it. The calls and their results are in
 `result.metadata`, round by round; `response` is what the chat window displayed and is read
-where there are no rounds, and for edits without a call.
-"""
+where there are no rounds, and for edits without a call."""
 
 from __future__ import annotations
 
@@ -169,7 +168,6 @@ def _prompt_text(message: Any) -> str:
 
 
 def _displayed_parts(response: list[dict[str, Any]]) -> tuple[Part, ...]:
-    """The parts of a displayed response: reasoning, and markdown with inline file names."""
     parts: list[Part] = []
     text = ""
     for item in response:
@@ -210,8 +208,7 @@ def _result(call: ToolCall, given: Any) -> ToolResult:
 def _result_texts(content: Any) -> Iterator[str]:
     """The texts of a result: strings, or the joined leaves of a prompt tree.
 
-    A leaf without `lineBreakBefore` continues the line of the leaf before it.
-    """
+    A leaf without `lineBreakBefore` continues the line of the leaf before it."""
     for item in dicts_of(content):
         value = item.get("value")
         if isinstance(value, str):

@@ -1,8 +1,7 @@
 """GitHub Copilot CLI event logs, `events.jsonl`: docs/formats/copilot_cli.md.
 
 Every line is an event of one chain (`parentId`); a few kinds carry the conversation, the rest
-are links of the chain.
-"""
+are links of the chain."""
 
 from __future__ import annotations
 

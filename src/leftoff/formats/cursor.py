@@ -1,7 +1,6 @@
 """Cursor agent transcripts, JSON lines: docs/formats/cursor.md.
 
-It has no ids, no times, no model and usually no tool results.
-"""
+It has no ids, no times, no model and usually no tool results."""
 
 from __future__ import annotations
 

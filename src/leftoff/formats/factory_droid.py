@@ -1,7 +1,6 @@
 """Factory Droid sessions, JSON lines: docs/formats/factory_droid.md.
 
-The messages are Anthropic's, so Claude Code's reader reads them.
-"""
+The messages are Anthropic's, so Claude Code's reader reads them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Gemini API histories: a list of `Content`, role and parts: docs/formats/gemini_api.md.
 
 Gemini CLI writes them as checkpoints and exports, alone or under `history` or `clientHistory`
-of an object; `Message.item` counts that list.
-"""
+of an object; `Message.item` counts that list."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 Earlier versions write one pretty-printed JSON document; `Message.item` counts its list
 `messages`. A call and its result stand in one item and so in one message. Newer versions write
 each item on a line, and append the whole item again when it has grown: written from the
-recorder's open source.
-"""
+recorder's open source."""
 
 from __future__ import annotations
 
@@ -206,7 +205,6 @@ class GeminiReader(Struct):
 
 
 def _answer_spans(text: str, part: int) -> tuple[Typed, ...]:
-    """The spans of the person's answers in the JSON text of an `ask_user` result."""
     try:
         answers = dict_of(dict_of(msgspec.json.decode(text)).get("answers"))
     except (ValueError, RecursionError):
@@ -302,7 +300,6 @@ class GeminiLinesReader(Struct):
 
 
 def _new_parts(parts: tuple[Part, ...], given: list[str]) -> tuple[Part, ...]:
-    """The parts that were not emitted yet; adds them to `given`."""
     new: list[Part] = []
     for part in parts:
         if type(part) is ToolCall:

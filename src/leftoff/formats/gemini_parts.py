@@ -44,8 +44,7 @@ class GeminiParts(Struct):
 
     Attributes:
         open: calls without a response as (name, id), oldest first.
-        made: number of ids generated.
-    """
+        made: number of ids generated."""
 
     open: list[tuple[str, str]] = field(default_factory=list)
     made: int = 0

@@ -2,8 +2,7 @@
 
 A log holds many samples, and each sample is a session. The conversation is a sample's
 `messages`; its `events` repeat every message many times and are read only for the tokens and
-times of the model calls.
-"""
+times of the model calls."""
 
 from __future__ import annotations
 
@@ -239,8 +238,7 @@ class InspectReader(Struct):
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes | None:
     """The bytes of a member; None if it is damaged or larger than the limit.
 
-    The size in the directory is not trusted: at most `limit` bytes are unpacked.
-    """
+    The size in the directory is not trusted: at most `limit` bytes are unpacked."""
     if member.file_size > limit:
         return None
     try:
@@ -260,7 +258,6 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> by
 
 
 def _calls(events: Raw | None) -> tuple[list[Call], dict[str, str]]:
-    """The model calls recorded as events, in order, and the time of each tool call."""
     calls: list[Call] = []
     tools: dict[str, str] = {}
     for given in items_of(events):
@@ -345,8 +342,6 @@ def _tool_message(item: Item, tools: dict[str, str], cursor: Cursor) -> Message:
 
 
 def _with_attachments(content: Any, attachments: dict[str, Any]) -> Any:
-    """The content with references to `attachments` replaced by their texts."""
-
     def put_back(found: re.Match[str]) -> str:
         text = attachments.get(found[1])
         return text if isinstance(text, str) else found[0]

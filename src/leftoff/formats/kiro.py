@@ -1,8 +1,7 @@
 """Kiro CLI (and Amazon Q Developer CLI) conversations: docs/formats/kiro.md.
 
 One JSON document; `Message.item` counts `history`. Each entry holds a message of the person or
-the tools and the agent's reply, so up to two messages share an item.
-"""
+the tools and the agent's reply, so up to two messages share an item."""
 
 from __future__ import annotations
 
@@ -154,7 +153,6 @@ class KiroReader(Struct):
 
 
 def _output(value: Any, code: int | None) -> tuple[str, int | None]:
-    """The text of a JSON result; a command's has its streams and exit status."""
     given = dict_of(value)
     if "exit_status" in given:
         status = text_of(given["exit_status"]).removeprefix("exit status: ")

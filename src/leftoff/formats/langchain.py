@@ -2,8 +2,7 @@
 
 Three shapes of one message: `messages_to_dict` ({"type", "data"}), `dumps` ({"lc", "type":
 "constructor", "id", "kwargs"}) and a model's own dump ({"type", "content", ...}). They stand in
-a list, or in an object's `messages`.
-"""
+a list, or in an object's `messages`."""
 
 from __future__ import annotations
 
@@ -80,7 +79,6 @@ class LangChainReader(Struct):
 
 
 def _message_list(data: bytes) -> Raw:
-    """The list of messages: the document, or `messages` in it or in its `kwargs`."""
     if data.lstrip()[:1] == b"[":
         return Raw(data)
     fields = fields_of(data)
@@ -114,7 +112,6 @@ def _role(kind: str, data: Data) -> str:
 
 
 def _message(role: str, data: Data) -> ChatMessage:
-    """The message as the `ChatMessage` that all chat formats share."""
     extra, metadata = dict_of(data.additional_kwargs), dict_of(data.response_metadata)
     calls = [
         {"id": c.get("id"), "function": {"name": c.get("name"), "arguments": c.get("args")}}

@@ -1,8 +1,7 @@
 """Decodes one-document recordings and values of uncertain type without raising.
 
 A document is first split into its fields and its list of items as raw JSON, so that an invalid
-value costs one field or one item, and every item retains its own bytes.
-"""
+value costs one field or one item, and every item retains its own bytes."""
 
 from __future__ import annotations
 
@@ -69,8 +68,7 @@ def usage_by(value: Any, names: tuple[str, ...], *, inclusive: bool = False) -> 
     Args:
         names: of input, output, what was read from the cache, written to it, and reasoning; a
             name that the recorder lacks is "" or left out.
-        inclusive: its input includes what was read from and written to the cache.
-    """
+        inclusive: its input includes what was read from and written to the cache."""
     if not isinstance(value, dict):
         return None
     counts = [count_of(value.get(name)) for name in names]

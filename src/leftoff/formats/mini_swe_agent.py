@@ -1,8 +1,7 @@
 """mini-SWE-agent trajectories, one JSON document each: docs/formats/mini_swe_agent.md.
 
 Version 1 has one bash block in each reply and the observation in the next user message;
-version 2 lists the commands of a reply and answers each with a message of its own.
-"""
+version 2 lists the commands of a reply and answers each with a message of its own."""
 
 from __future__ import annotations
 
@@ -153,7 +152,6 @@ class MiniSweAgentReader(Struct):
         )
 
     def _task_span(self, text: str) -> tuple[int, int]:
-        """The span of the task in the first message, without the template around it."""
         start, end = 0, len(text)
         known = text.find(self.before) if self.before else -1
         opening = _TASK.search(text)

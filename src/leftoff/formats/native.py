@@ -3,8 +3,7 @@
 The first line may be {"leftoff": "session/1", "id", "cwd", "branch", "title", ...}; every other
 line is a message: {"role", "text"} in the short form, or {"role", "parts": [...]} with parts
 {"text"}, {"reasoning"}, {"call": {"id", "name", "input"}} and
-{"result": {"call_id", "text", "status", "exit_code"}}.
-"""
+{"result": {"call_id", "text", "status", "exit_code"}}."""
 
 from __future__ import annotations
 

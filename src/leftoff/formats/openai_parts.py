@@ -38,8 +38,7 @@ def tag_spans(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]
     """The elements `<name>…</name>`, in order: the name and the span between the tags.
 
     Runs in linear time on any text: a name without a further closing tag is not searched for
-    again.
-    """
+    again."""
     wanted = dict.fromkeys(names, -1)
     position = 0
     while wanted:
@@ -85,8 +84,7 @@ def usage_of(usage: Any) -> Usage | None:
     """A recorded `usage`; its `prompt_tokens` include cached tokens.
 
     LiteLLM adds Anthropic's `cache_creation_input_tokens` to the same object and, like the
-    cached ones, to `prompt_tokens`.
-    """
+    cached ones, to `prompt_tokens`."""
     given = dict_of(usage)
     prompt = count_of(given.get("prompt_tokens"))
     output = count_of(given.get("completion_tokens"))

@@ -1,8 +1,7 @@
 """opencode exports, `opencode export`: docs/formats/opencode.md.
 
 One JSON document of `info` and `messages`; `Message.item` counts `messages`. A call and its
-result are one part there and two parts of one message here.
-"""
+result are one part there and two parts of one message here."""
 
 from __future__ import annotations
 
@@ -230,7 +229,6 @@ class OpencodeReader(Struct):
             changes.append(cursor.changes(call, files, succeeded=status == "ok"))
 
     def _load_file_statuses(self, summary: Summary | bool | None) -> None:
-        """Stores the file statuses of the turn that a prompt starts."""
         self.statuses = {}
         if isinstance(summary, Summary):
             for diff in summary.diffs or ():

@@ -2,8 +2,7 @@
 
 Actions are the agent's calls, observations their results, paired by `cause`; the oldest files
 have neither ids nor sources and are paired by order. Events of the agent SDK (version 1) name
-their kind and pair by the id of the call: docs/formats/openhands.md.
-"""
+their kind and pair by the id of the call: docs/formats/openhands.md."""
 
 from __future__ import annotations
 
@@ -160,7 +159,6 @@ class OpenHandsReader(Struct):
         return (self._action_message(event, action, cursor),)
 
     def _sdk_event(self, event: Event, kind: str, cursor: Cursor) -> Iterable[Record]:
-        """An event of the agent SDK: `kind` says what it is, `source` who caused it."""
         if kind == "ActionEvent":
             return (self._sdk_action(event, cursor),)
         if kind == "MessageEvent":
@@ -407,7 +405,6 @@ def _sdk_thoughts(event: Event, said: dict[str, Any]) -> Iterator[Part]:
 
 
 def _task_span(text: str) -> tuple[int, int] | None:
-    """The span of the issue in the first prompt of an evaluation; None if it is not marked."""
     for _, start, end in tag_spans(text, _TASKS):
         return trim_span(text, start, end)
     heading = _HEADING.search(text)
@@ -418,7 +415,6 @@ def _task_span(text: str) -> tuple[int, int] | None:
 
 
 def _exit_code(*values: Any) -> int | None:
-    """The first of the values that is an exit code."""
     return next((code for code in map(int_of, values) if code is not None), None)
 
 
@@ -440,7 +436,6 @@ def _reply_message(response: dict[str, Any]) -> dict[str, Any]:
 def _call(
     call_metadata: dict[str, Any], action: str, args: dict[str, Any], *, flat: bool
 ) -> tuple[str, Any]:
-    """Name and arguments of the model's call where it is recorded, else of the action."""
     name = text_of(call_metadata.get("function_name"))
     for call in calls_of(
         _reply_message(dict_of(call_metadata.get("model_response"))).get("tool_calls")

@@ -1,8 +1,7 @@
 """The events of OpenHands: their fields and kinds, and how one is recognised.
 
 Two generations: actions and observations with a name, and the events of the agent SDK (version
-1), which name their kind: docs/formats/openhands.md.
-"""
+1), which name their kind: docs/formats/openhands.md."""
 
 from __future__ import annotations
 

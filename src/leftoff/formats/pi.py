@@ -144,7 +144,6 @@ class PiReader(Struct):
         return (Unknown(f"message/{role}"),)
 
     def _user_command(self, body: Body) -> tuple[Part, ...]:
-        """A command that the person ran with `!`, and what it printed."""
         self.commands += 1
         call = f"person-{self.commands}"
         code = body.exitCode if isinstance(body.exitCode, int) else None
@@ -181,7 +180,6 @@ class PiReader(Struct):
 
 
 def _blocks(content: Any) -> tuple[Part, ...]:
-    """The content of a message: text, or a list of blocks."""
     if isinstance(content, str):
         return (Text(content),)
     parts: list[Part] = []

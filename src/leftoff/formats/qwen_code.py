@@ -1,7 +1,6 @@
 """Qwen Code sessions, JSON lines: Claude Code's envelope around Gemini's parts.
 
-docs/formats/qwen_code.md. Written from the recorder's open source.
-"""
+docs/formats/qwen_code.md. Written from the recorder's open source."""
 
 from __future__ import annotations
 
@@ -148,7 +147,6 @@ class QwenReader(Struct):
 
 
 def _with_status(parts: tuple[Part, ...], facts: Any) -> tuple[Part, ...]:
-    """The parts with the recorded status, if there is exactly one result."""
     status = STATUS.get(text_of(dict_of(facts).get("status")))
     results = [p for p in parts if type(p) is ToolResult]
     if status is None or len(results) != 1:

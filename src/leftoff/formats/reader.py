@@ -5,8 +5,7 @@ one decoded record at a time into messages and facts. All of its state is its ow
 that reading can be suspended and resumed.
 
 The readers' limits (how many open calls they retain, in how many characters of a text they look
-for a status) bound memory and time. They were chosen by hand; none is measured.
-"""
+for a status) bound memory and time. They were chosen by hand; none is measured."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ class Cursor(Struct):
         taken: how many indices were assigned, by subagent ("" for the main thread).
         raw: the bytes of the record being read.
         ended: True when the recording has no more lines (text formats flush then).
-        item: 0-based index in the list of a one-document recording, else None.
-    """
+        item: 0-based index in the list of a one-document recording, else None."""
 
     line: int = 0
     taken: dict[str, int] = {}
@@ -70,8 +68,7 @@ class Cursor(Struct):
         """The items of a JSON list one at a time, None for one that is damaged.
 
         The cursor is on each item while it is read. Where the list stands on a line of its own,
-        all its items share the position and the bytes of the line.
-        """
+        all its items share the position and the bytes of the line."""
         for number, given in enumerate(items_of(data)):
             raw = bytes(given)
             if not self.line:
@@ -100,8 +97,7 @@ class Cursor(Struct):
 
         Without an `origin` the agent's messages are of the agent, results of a tool, and all
         others a prompt if words of a person are in them. Only messages of the assistant have a
-        response (None: one of its own), a model, a usage and a stop.
-        """
+        response (None: one of its own), a model, a usage and a stop."""
         # This runs for every message: `take` is written out.
         taken = self.taken
         index = taken.get(agent, 0)
@@ -165,8 +161,7 @@ class Format(Struct, frozen=True):
         reader: the class of its reader.
         detect: whether a sample is surely of this format. Must not raise for any input.
         reads_archives: a document of this format may also be the bytes of a ZIP archive.
-        several: one recording may hold several sessions.
-    """
+        several: one recording may hold several sessions."""
 
     name: str
     shape: Shape
@@ -181,8 +176,7 @@ class Sample:
 
     Args:
         data: the first bytes; the whole recording if `complete`.
-        complete: no more bytes follow.
-    """
+        complete: no more bytes follow."""
 
     LINES = 20
 
@@ -315,8 +309,7 @@ formats: Registry[Format] = Registry(
 def detect(sample: Sample) -> Format | None:
     """The format of the sample, or None if no known format claims it.
 
-    Formats of other packages are tried only if no built-in one claims the sample.
-    """
+    Formats of other packages are tried only if no built-in one claims the sample."""
     for name in formats.names():
         candidate = formats.get(name)
         if candidate.detect(sample):

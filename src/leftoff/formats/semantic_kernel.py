@@ -1,8 +1,7 @@
 """Semantic Kernel's `ChatHistory`, one JSON document each: docs/formats/semantic_kernel.md.
 
 Python's `ChatHistory.serialize()`, the .NET serialiser's list, and the `chat_history` of a
-resume state.
-"""
+resume state."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """SWE-agent trajectories, one JSON document each: docs/formats/swe_agent.md.
 
 The agent types one command for each turn: an editor command of its own interface, or bash.
-`history` is the conversation as the model saw it, `trajectory` the same steps again.
-"""
+`history` is the conversation as the model saw it, `trajectory` the same steps again."""
 
 from __future__ import annotations
 
@@ -188,7 +187,6 @@ class SweAgentReader(Struct):
         return self._tool_call(call.id, call.name, given)
 
     def _command(self, action: str) -> ToolCall:
-        """The call of a command line: an editor command by its name, anything else bash."""
         head = action.split(None, 1)
         name = head[0] if head else ""
         if name == "edit":
@@ -227,7 +225,6 @@ def _arguments(action: str) -> list[str]:
 
 
 def _task_span(text: str) -> tuple[int, int]:
-    """The span of the task in the first message, without the template around it."""
     for before, after in _TASKS:
         start = text.find(before)
         end = text.find(after, start) if start >= 0 else -1

@@ -1,7 +1,6 @@
 """The vocabulary: the kind of each recorder's tools and the roles of their arguments.
 
-The table is data (`vocabulary.toml`); a tool in none of its rows has the kind "other".
-"""
+The table is data (`vocabulary.toml`); a tool in none of its rows has the kind "other"."""
 
 from __future__ import annotations
 
@@ -71,8 +70,7 @@ def tool_call(identity: str, name: str, given: Any = None) -> ToolCall:
 def argument(call: ToolCall, role: str) -> Any:
     """What the call passes in a role (path, content, patch, command, cwd ...), or None.
 
-    A tool that takes raw text instead of named arguments passes it as its patch or command.
-    """
+    A tool that takes raw text instead of named arguments passes it as its patch or command."""
     names = tool_of(call.name).arguments.get(role)
     if names is None:
         return None

@@ -24,8 +24,7 @@ class SessionAccount(Struct, frozen=True):
     """The token account of one session.
 
     Attributes:
-        models: of the main thread, in order of first use.
-    """
+        models: of the main thread, in order of first use."""
 
     id: str
     format: str
@@ -53,15 +52,13 @@ def account_of(
 
     Raises:
         SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format.
-    """
+        FormatError: it holds no message in a known format."""
     main, beside = session_paths(path)
     reading = open_pass(main, format=format)
     return _accounted(reading, main, _children(beside), preset, session, windows, prices)
 
 
 def _children(beside: Sequence[tuple[str, str]]) -> dict[str, SessionState]:
-    """The subagents that have files of their own."""
     found: dict[str, SessionState] = {}
     for name, side in beside:
         try:
@@ -106,8 +103,7 @@ def account_of_reading(
     """The account of recordings that were read for a summary, or of one subagent in them.
 
     Args:
-        windows, prices: rows that come before those of the built-in tables.
-    """
+        windows, prices: rows that come before those of the built-in tables."""
     _, main = view_of(*gathered.recordings(agent))
     return account(
         main, main.children, preset, gathered.formats[0], windows=windows, prices=prices
@@ -122,8 +118,7 @@ class AccountFollower:
         path: a file or a session's directory.
 
     Raises:
-        SourceError: standard input cannot be followed.
-    """
+        SourceError: standard input cannot be followed."""
 
     def __init__(
         self,
@@ -142,8 +137,7 @@ class AccountFollower:
 
         Raises:
             SourceError: the file cannot be read.
-            FormatError: it is surely no recording in a known format.
-        """
+            FormatError: it is surely no recording in a known format."""
         try:
             return self._session.read_on(self._account)
         except NoMessageYet:

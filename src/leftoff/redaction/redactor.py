@@ -41,8 +41,7 @@ Invariants
 
 Before you edit: run `python -m benchmarks.accuracy.redaction` (recall, false redactions, speed)
 before and after. No rule matches half of a secret, so code that shortens raw text must use
-`text.whole`, and a quotation must end at `safe_quote_end`. Saved passes set `last_number`.
-"""
+`text.whole`, and a quotation must end at `safe_quote_end`. Saved passes set `last_number`."""
 
 from __future__ import annotations
 
@@ -124,7 +123,6 @@ _NAME_TK = r"(?i)<TK><SUFFIX>$"
 
 @lru_cache(maxsize=4096)
 def _name_check(name: str) -> str:
-    """The check that decides whether a value under this name is replaced; "" for none."""
     if len(name) > 80:
         return ""
     name = clean(name)
@@ -145,8 +143,7 @@ class Redactor:
 
     Attributes:
         counts: kind to number of replaced occurrences, so far.
-        last_number: the highest number of a placeholder, so far; the next one has the next.
-    """
+        last_number: the highest number of a placeholder, so far; the next one has the next."""
 
     def __init__(
         self, *, personal: bool = False, extra: Sequence[Callable[[str], Iterable[Span]]] = ()
@@ -173,8 +170,7 @@ class Redactor:
 
         `v` is never changed: containers of a replaced string are rebuilt, and `v` itself is
         returned if nothing was replaced. A value under a name such as `password` or `api_key`
-        is treated like an assignment. Strings of JSON are treated as text.
-        """
+        is treated like an assignment. Strings of JSON are treated as text."""
         texts: list[str] = []
         names: dict[int, str] = {}
         deep = _collect(v, texts, names, 0)
@@ -408,7 +404,6 @@ def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> boo
 def redact(value: Any, **options: Any) -> tuple[Any, dict[str, int]]:
     """`value` redacted as one document, and how many occurrences of each kind were replaced.
 
-    Options are those of `Redactor`.
-    """
+    Options are those of `Redactor`."""
     redactor = Redactor(**options)
     return redactor.value(value), redactor.counts

@@ -2,8 +2,7 @@
 
 The rules are data: `commands.toml` says for each program which options take a value,
 which operands it reads, writes or changes, and examples that must and must not fire. A program
-whose arguments need more than that names a handler of `programs/`.
-"""
+whose arguments need more than that names a handler of `programs/`."""
 
 from __future__ import annotations
 
@@ -59,8 +58,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
         firm: Whether the program hardly ever fails.
         handler: A handler in `programs.dispatch.HANDLERS`, which then decides; else empty.
         fires: Examples: files before, command, effects.
-        silent: Commands that must have no effect.
-    """
+        silent: Commands that must have no effect."""
 
     names: tuple[str, ...]
     kind: str = "table"
@@ -85,8 +83,7 @@ class Launcher(msgspec.Struct, frozen=True):
 
     Attributes:
         runs: Examples: command, the program that it runs with its words.
-        silent: Commands that run none.
-    """
+        silent: Commands that run none."""
 
     names: tuple[str, ...]
     after: tuple[str, ...] = ()
@@ -116,8 +113,7 @@ def load(document: dict[str, Any]) -> ProgramRules:
     """The knowledge that a parsed TOML document holds.
 
     Raises:
-        msgspec.ValidationError: A rule does not have the shape of `ProgramRule`.
-    """
+        msgspec.ValidationError: A rule does not have the shape of `ProgramRule`."""
     rules = tuple(msgspec.convert(item, ProgramRule) for item in document["command"])
     by_name = {name: rule for rule in rules for name in rule.names}
     wrappers = (rule for rule in rules if rule.handler == "wrapper")
@@ -149,8 +145,7 @@ def unwrapped(words: list[str], *, tasks: bool = False) -> tuple[list[str], str]
 
     Args:
         words: of a command.
-        tasks: look through launchers whose operand may be the name of a task.
-    """
+        tasks: look through launchers whose operand may be the name of a task."""
     for _ in range(_MAX_LAUNCHERS):
         launcher = program_rules().launchers.get(words[0].rpartition("/")[2]) if words else None
         if launcher is None or launcher.tasks and not tasks:
@@ -211,8 +206,7 @@ class Invocation:
         flags: Options that were given: ``-r`` (letters apart), ``--force``.
         values: Option values, in order, by option.
         operands: The rest.
-        entry: The rule of the program.
-    """
+        entry: The rule of the program."""
 
     __slots__ = ("entry", "flags", "name", "operands", "values", "words")
 

@@ -7,8 +7,7 @@ modified or deleted, and updates the known files. `command_facts` names the prog
 run, `observe` reads listings in the output. `docs/decisions/008-one-walk-over-a-command.md`
 draws the way.
 
-No function opens a file or runs anything, and none raises on any input.
-"""
+No function opens a file or runs anything, and none raises on any input."""
 
 from __future__ import annotations
 
@@ -77,8 +76,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         output: What the call printed (both streams), None where it is not recorded.
         interrupted: Cut off while it ran, by a person or by a time limit.
         denied: Never run.
-        background: Started and not waited for.
-    """
+        background: Started and not waited for."""
 
     status: Literal["ok", "failed", "unknown"] = "unknown"
     exit_code: int | None = None
@@ -100,8 +98,7 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
     Args:
         command: A command line or script for a POSIX shell, or the words of an agent's editor.
         cwd: The absolute directory it ran in. Without it, paths are relative to that directory.
-        home: What ``~`` stands for; without it, ``~`` stays as it is.
-    """
+        home: What ``~`` stands for; without it, ``~`` stays as it is."""
     if cwd is not None:
         cwd = join("/", cwd.replace("\\", "/")) if cwd else None
     # Most texts mean the same in every home, so that all who ask share one result.
@@ -150,7 +147,6 @@ def _is_powershell(command: str) -> bool:
 
 
 def _editor_command(command: str) -> str | None:
-    """The first line of ``edit 1:9 … end_of_edit``: its body is text, not commands."""
     first, _, body = command.partition("\n")
     word = first.split(" ")[1] if " " in first else ""
     lines = word.partition(":")
@@ -172,8 +168,7 @@ def resolve(
 
     A denied call has no effects. A call that failed or was interrupted has the effects of the
     commands before that point; where the point is not known, no effect is claimed. Effects of
-    commands in the background are ``likely`` at most.
-    """
+    commands in the background are ``likely`` at most."""
     if outcome.denied:
         return []
     if script.quiet:
@@ -259,6 +254,5 @@ def command_facts(script: Script) -> list[tuple[str, str]]:
     """The programs that a script runs, with their subcommand (``""`` where there is none).
 
     Wrappers (``sudo``, ``env``, ``timeout``, ``npx``, ``uv run``) are skipped and the program
-    that they run is named. ``python -m pytest`` counts as ``("pytest", "")``.
-    """
+    that they run is named. ``python -m pytest`` counts as ``("pytest", "")``."""
     return list(script.programs)

@@ -166,11 +166,7 @@ def variable(walk: Walk, part: Variable) -> list[str]:
 
 def arithmetic(walk: Walk, text: str) -> int | None:
     """The value of ``a``, ``a + b`` and the like, on plain numbers and variables."""
-    for operators in (
-        "+",
-        "-",
-        "*%/",
-    ):  # operators of one precedence: the last is applied last
+    for operators in ("+", "-", "*%/"):  # operators of one precedence: the last is applied last
         at = max(map(text.rfind, operators))
         left, operator, right = text[: max(at, 0)], text[at : at + 1], text[at + 1 :]
         if at > 0 and left.strip():

@@ -1,8 +1,7 @@
 """Parses lists of plain words, which most commands are, without the grammar.
 
 The result must equal that of the grammar, or be None: a property test compares them. Whatever
-needs an expansion or a nested statement is left to the grammar.
-"""
+needs an expansion or a nested statement is left to the grammar."""
 
 from __future__ import annotations
 

@@ -45,8 +45,7 @@ What must hold
 - `snapshot` and `rollback` cover every attribute of both classes but `_content_count`: an
   attribute added to one must be added to `copy` and `restore`.
 - Paths are in the form of `join`: no ``.``, no ``..``, no final slash; ``.`` alone is the
-  unknown directory that the session runs in.
-"""
+  unknown directory that the session runs in."""
 
 from __future__ import annotations
 
@@ -85,8 +84,7 @@ class FileEffect(msgspec.Struct, frozen=True, gc=False):
         renamed_from: The path that the file had before a rename.
         named: Whether the command names the path itself (not by recursion or pattern).
         pattern: Whether `path` is a pattern whose matches are not known.
-        restored: Whether the file has its last committed contents again.
-    """
+        restored: Whether the file has its last committed contents again."""
 
     path: str | None
     action: Action
@@ -104,8 +102,7 @@ class FileState:
     Args:
         files: Paths of files that exist.
         directories: Paths of directories that exist.
-        complete_under: Directories below which nothing exists but what is given.
-    """
+        complete_under: Directories below which nothing exists but what is given."""
 
     __slots__ = (
         "_ancestors",
@@ -268,8 +265,7 @@ class FileState:
 
         Args:
             base: The working directory, None where it is not known.
-            pattern: A word with pattern marks.
-        """
+            pattern: A word with pattern marks."""
         rooted = pattern[:1] == "/"
         parts = [part for part in pattern.split("/") if part]
         trailing = pattern.endswith("/")
@@ -319,8 +315,6 @@ class FileState:
 
 
 class _PathChange:
-    """The changes of one path during a command."""
-
     __slots__ = (
         "after",
         "before",
@@ -413,8 +407,7 @@ class Effects:
         """Record that a file was written. `existed`: the command works only on an existing
         file.
 
-        `guess` is the more usual of created and modified where the kind before is not known.
-        """
+        `guess` is the more usual of created and modified where the kind before is not known."""
         change = self._change_of(path, tool, uncertainty, named)
         if existed and change.before == "unknown" and not change.wrote:
             change.before = "file"

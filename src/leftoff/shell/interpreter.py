@@ -52,8 +52,7 @@ What must hold
 
 Before editing: the expected effects in ``tests/unit/shell_cases.jsonl`` were measured by
 running the commands in bash; if a change contradicts one, the change is wrong.
-``tests/properties/test_shell.py`` holds the limits on time.
-"""
+``tests/properties/test_shell.py`` holds the limits on time."""
 
 from __future__ import annotations
 
@@ -106,8 +105,7 @@ _MAX_DEPTH = 40
 def run(walk: Walk, node: Statement, expected_status: Status = None) -> Status:
     """Interpret a statement and return its status.
 
-    `expected_status` is its status where the recording shows it.
-    """
+    `expected_status` is its status where the recording shows it."""
     walk.steps_left -= 1
     if walk.steps_left <= 0 or walk.depth > _MAX_DEPTH:
         walk.effects.unknown("shell")
@@ -206,7 +204,6 @@ def _logical(walk: Walk, node: Logical, expected_status: Status) -> Status:
 
 
 def _has_error_output(walk: Walk, node: Statement) -> bool:
-    """Whether the output holds an error message of one of a statement's programs."""
     return any(walk.reports_error(name) for name, _ in named_commands(node))
 
 
@@ -216,8 +213,7 @@ def _run_in_failed_chain(walk: Walk, item: Statement, later: list[Statement]) ->
 
     Error messages decide which one failed; without any, the first whose programs are not
     all reliable. The effects of a failed statement are rolled back and recorded again as
-    those of a failure.
-    """
+    those of a failure."""
     snapshot, cwd = walk.effects.snapshot(), walk.cwd
     status = run(walk, item)
     if status is not None:
@@ -318,7 +314,6 @@ def _background(walk: Walk, node: Background, expected_status: Status) -> Status
 
 
 def _run_iteration(walk: Walk, body: Statement, expected_status: Status = None) -> Status:
-    """Run the body of a loop once."""
     walk.loop_depth += 1
     status = run(walk, body, expected_status)
     walk.loop_depth -= 1
@@ -492,7 +487,6 @@ def _command(walk: Walk, node: Command, expected_status: Status) -> Status:
 
 
 def _restore_variables(walk: Walk, values: dict[str, str | list[str] | None]) -> None:
-    """Restore earlier values of variables; None removes a variable."""
     for name, value in values.items():
         if value is None:
             walk.variables.pop(name, None)

@@ -2,8 +2,7 @@
 
 ``ls``, ``find``, ``git status``, ``git diff --stat`` and their like name files that exist, and
 some that do not. Such a line is evidence about the state of files, not something that the call
-did to them.
-"""
+did to them."""
 
 from __future__ import annotations
 
@@ -37,8 +36,7 @@ class Observation(msgspec.Struct, frozen=True):
         path: The path.
         fact: ``file``, ``directory`` or ``absent`` as seen; ``added``, ``removed``, ``changed``
             or ``untracked`` as git shows it, against the commit before.
-        source: The listing, such as ``git status``.
-    """
+        source: The listing, such as ``git status``."""
 
     path: str
     fact: Fact

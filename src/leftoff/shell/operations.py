@@ -1,8 +1,7 @@
 """File operations of the interpreter: read, write, delete, copy, move.
 
 Each operation returns its status (True, False, or None where it is not known) and records its
-effect. An operation on a path that is not known is recorded as an unknown effect.
-"""
+effect. An operation on a path that is not known is recorded as an unknown effect."""
 
 from __future__ import annotations
 
@@ -27,7 +26,6 @@ _NO_FILE = re.compile(
 
 
 def _forget_content(walk: Walk, path: str) -> None:
-    """Drop the tracked content of a file, and the tracked members of an archive."""
     walk.contents.pop(path, None)
     walk.contents.pop("archive:" + path, None)
 
@@ -117,8 +115,7 @@ def write(
     """Write a file; False where that must fail.
 
     `guess_append`: where nothing is known of the file, it more likely existed before.
-    `existed`: the command works only on a file that exists.
-    """
+    `existed`: the command works only on a file that exists."""
     tool = tool or walk.tool
     if _NO_FILE.match(field):
         return True
@@ -282,11 +279,7 @@ def transfer(walk: Walk, source: str, target: str, *, move: bool, recursive: boo
     else:
         walk.effects.read(old, walk.tool, uncertainty if certain else max(uncertainty, 1))
     walk.effects.write(
-        new,
-        walk.tool,
-        uncertainty,
-        renamed_from=old if move else None,
-        content=content,
+        new, walk.tool, uncertainty, renamed_from=old if move else None, content=content
     )
     _forget_content(walk, new)
     if text is not None:

@@ -167,9 +167,7 @@ def parse_expansion(text: str, quoted: bool) -> Variable:
     return Variable(text[:end], text[end:], quoted)
 
 
-def expand_braces(
-    parts: list[Part],
-) -> list[list[Part]]:
+def expand_braces(parts: list[Part]) -> list[list[Part]]:
     """Brace expansion, at most `MAX_FIELDS` words; braces without a list are plain text."""
     flat: list[Part] = []
     for part in parts:
@@ -203,9 +201,7 @@ def expand_braces(
 _PLAIN = {_BRACE_OPEN: "{", _BRACE_COMMA: ",", _BRACE_CLOSE: "}"}
 
 
-def _first_braces(
-    item: list[Part],
-) -> tuple[int, int, list[list[Part]]] | None:
+def _first_braces(item: list[Part]) -> tuple[int, int, list[list[Part]]] | None:
     opens: list[tuple[int, list[int]]] = []
     best: tuple[int, int, list[int]] | None = None
     for i, part in enumerate(item):

@@ -72,8 +72,7 @@ class Walk:
         exit_trap: The command that ``trap … EXIT`` set.
         directory_stack: The directories of ``pushd``.
         tool: The program of the present command, without its directory.
-        steps_left, depth: Limits on statements and on nesting.
-    """
+        steps_left, depth: Limits on statements and on nesting."""
 
     state: FileState
     cwd: str | None
@@ -235,7 +234,6 @@ class Walk:
 
 
 def _mentions(text: str, operand: str) -> bool:
-    """Whether a text contains an operand as a whole name."""
     start = text.find(operand)
     while start >= 0:
         before = text[start - 1] if start else " "

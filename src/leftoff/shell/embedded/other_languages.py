@@ -84,7 +84,6 @@ def other_effects(code: str, language: str) -> ScriptSteps:
 
 
 def _add_step(steps: list[tuple[str, str, str]], verb: str, values: list[str | None]) -> bool:
-    """Add a step; True where its path is not a literal."""
     if verb == "none":
         return False
     first = values[0] if values else None

@@ -184,7 +184,6 @@ class _PythonReader:
         self.either_of((item.body, item.orelse))
 
     def either_of(self, bodies: Iterable[list[ast.stmt]]) -> None:
-        """Interpret bodies of which it is not known which one ran."""
         before = len(self.steps)
         for body in bodies:
             self.block(body)
@@ -228,7 +227,6 @@ class _PythonReader:
                     self.bind(part, None, source)
 
     def is_path(self, node: ast.expr) -> bool:
-        """Whether an expression is a ``Path``, or several of them."""
         if isinstance(node, ast.Name):
             return node.id in self.paths
         if isinstance(node, ast.BinOp):

@@ -1,7 +1,6 @@
 """The tools that an agent's JavaScript calls: ``tools.exec_command({cmd: "..."})``.
 
-Only literals count, and names that were given a literal.
-"""
+Only literals count, and names that were given a literal."""
 
 from __future__ import annotations
 
@@ -69,7 +68,6 @@ def _literal(stream: list[tuple[str, str]], at: int, names: dict[str, str]) -> s
 
 
 def _joined_list(stream: list[tuple[str, str]], at: int) -> str | None:
-    """A list of literals, joined by another one."""
     items: list[str] = []
     while at < len(stream) and stream[at] != ("mark", "]"):
         kind, text = stream[at]

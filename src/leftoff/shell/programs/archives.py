@@ -1,8 +1,7 @@
 """Archives and compression: ``tar``, ``zip``, ``gzip`` and similar programs.
 
 Which members an archive holds is not tracked: what is unpacked may have changed any file, but
-for members that the command or its output names.
-"""
+for members that the command or its output names."""
 
 from __future__ import annotations
 
@@ -70,7 +69,6 @@ def _unpack(walk: Walk, members: list[str]) -> None:
 
 
 def _unpacked(walk: Walk, names: list[str]) -> None:
-    """Write the members that the output names."""
     for name in names[:MAX_ITEMS]:
         path = walk.path(name)
         if name.endswith("/"):
@@ -82,7 +80,6 @@ def _unpacked(walk: Walk, names: list[str]) -> None:
 
 
 def _run_zip(walk: Walk, args: Invocation) -> Status:
-    """``zip ARCHIVE FILES``."""
     if len(args.operands) < 2 or walk.expected_status is False:
         return None
     archive, *members = args.operands

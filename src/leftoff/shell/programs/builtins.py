@@ -116,7 +116,6 @@ def _format_printf(words: list[str]) -> str | None:
 
 
 def _run_constant(walk: Walk, args: Invocation) -> Status:
-    """``true``, ``:`` and ``false``."""
     walk.stdout = ""
     return args.name != "false"
 
@@ -135,7 +134,6 @@ def _run_read(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_exit(walk: Walk, args: Invocation) -> Status:
-    """``exit``, ``return``, ``break`` and ``continue``."""
     walk.stdout = ""
     number = args.operands[0] if args.operands else ""
     if args.name in ("exit", "return"):

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def _parse_targets(walk: Walk, args: Invocation) -> tuple[list[str], str, bool] | None:
-    """The sources, the target and whether the target is a directory."""
     into = args.value("-t", "--target-directory")
     operands = args.operands
     if into is not None:

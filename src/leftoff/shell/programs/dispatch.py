@@ -45,8 +45,7 @@ HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
 def execute(walk: Walk, line: list[str]) -> Status:
     """Apply the effects of one command and return its status.
 
-    A program without a rule may have changed any file: an ``unknown`` effect names it.
-    """
+    A program without a rule may have changed any file: an ``unknown`` effect names it."""
     known = program_rules()
     name = walk.tool
     if UNKNOWN in name:
@@ -117,7 +116,6 @@ def _run_by_rule(walk: Walk, args: Invocation) -> Status:
 
 
 def _nothing(walk: Walk, field: str) -> Status:
-    """An operand that is no file: no effect."""
     return None
 
 

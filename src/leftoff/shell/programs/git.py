@@ -2,8 +2,7 @@
 
 Git changes many files that the command line does not name; where its output names them
 (``rm 'x'``, ``Removing x``, the summary of a merge), that is used. A commit, a tag or a push
-changes no file of the tree.
-"""
+changes no file of the tree."""
 
 from __future__ import annotations
 
@@ -137,7 +136,6 @@ def _restore(walk: Walk, words: list[str]) -> Status:
 
 
 def _restore_paths(walk: Walk, fields: list[str]) -> Status:
-    """Restore named files; each is modified if it had changes, which is often not known."""
     for field in fields:
         path = walk.resolved(field)
         if path is None or field == "." or walk.state.kind(path) == "directory":
@@ -187,7 +185,6 @@ def _checkout(walk: Walk, words: list[str]) -> Status:
 
 
 def _change_commit(walk: Walk) -> Status:
-    """Check out another commit: any file may have changed."""
     if walk.output is not None and not walk.captured:
         if "Already on" in walk.output:
             return None
@@ -207,8 +204,7 @@ def _switch(walk: Walk, words: list[str]) -> Status:
 def summary_lines(lines: list[str]) -> list[tuple[str, str, str]]:
     """Files in the summary of a commit, merge or pull, as (what, path, old path).
 
-    `what` is ``created``, ``deleted``, ``renamed`` or ``changed``.
-    """
+    `what` is ``created``, ``deleted``, ``renamed`` or ``changed``."""
     found: list[tuple[str, str, str]] = []
     named: set[str] = set()
     for line in lines:
@@ -353,7 +349,6 @@ def _clean(walk: Walk, words: list[str]) -> Status:
 
 
 def _apply(walk: Walk, words: list[str]) -> Status:
-    """``git apply``: the patches are read; what they change is not followed."""
     options, before, after = _split_words(
         words, ("-C", "--directory", "--exclude", "--include")
     )
@@ -431,7 +426,6 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
 
 
 def _run_git(walk: Walk, args: Invocation) -> Status:
-    """``git``: reads the options before the subcommand and calls the subcommand's handler."""
     words = args.words
     cwd = walk.cwd
     i = 0

@@ -90,7 +90,6 @@ def _find_expression(words: list[str]) -> tuple[_Tests | None, list[tuple[str, l
 def _find_matches(
     walk: Walk, roots: list[str], tests: _Tests | None
 ) -> tuple[list[tuple[str, str]], bool]:
-    """Known (name, kind) that pass the tests, and whether these are all."""
     if tests is None:
         return [], False
     found: list[tuple[str, str]] = []
@@ -154,7 +153,6 @@ def _find_exec(walk: Walk, command: list[str], found: list[str], complete: bool)
 
 
 def _run_ls(walk: Walk, args: Invocation) -> Status:
-    """``ls``: what it prints is not followed."""
     status: Status = True
     for field in args.operands:
         path = walk.resolved(field)
@@ -221,7 +219,6 @@ def _run_grep(walk: Walk, args: Invocation) -> Status:
 
 
 def _read_matched_files(walk: Walk, operands: list[str], recursive: bool) -> None:
-    """Read the files of ``name:match`` lines in the output, which the command does not name."""
     if walk.captured or walk.output is None:
         return
     prefixes = tuple(

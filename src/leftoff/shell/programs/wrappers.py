@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def _run_wrapper(walk: Walk, args: Invocation) -> Status:
-    """``env``, ``sudo``, ``timeout`` …: options, settings, then a command."""
     words = args.words
     takes = args.entry.takes
     i = 0
@@ -59,7 +58,6 @@ def _run_wrapper(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_shell(walk: Walk, args: Invocation) -> Status:
-    """``bash -c TEXT``, ``bash FILE``, ``bash < TEXT``."""
     for i, word in enumerate(args.words):
         if word[:1] == "-" and word[:2] != "--" and "c" in word[1:] and i + 1 < len(args.words):
             text = args.words[i + 1]
@@ -98,7 +96,6 @@ def _run_shell(walk: Walk, args: Invocation) -> Status:
 
 
 def _text_errexit(walk: Walk, text: str, errexit: bool) -> Status:
-    """`run_text`, stopping at the first failure where `errexit`."""
     if not errexit:
         return run_text(walk, text, walk.expected_status)
     return run_text(walk, "set -e\n" + text, walk.expected_status)
