@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (
     count_of,
@@ -25,20 +26,6 @@ from leftoff.formats.openai_parts import content_text, decode_arguments, trim_sp
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-    Usage,
-)
 
 VERSION = "ATIF-v1.5"
 """The version written; consumers of later versions read it too."""
@@ -80,21 +67,21 @@ class AtifReader(Struct):
     calls: int = 0
     prompted: bool = False
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         document = fields_of(data)
         agent = dict_of(value_of(document.get("agent")))
         self.model = text_of(agent.get("model_name"))
-        yield SessionFacts(
+        yield rec.SessionFacts(
             id=text_of(value_of(document.get("session_id"))),
             agent_version=text_of(agent.get("version")),
         )
         for step in cursor.each(document.get("steps"), _STEP):
             if step is None:
-                yield Unknown("step")
+                yield rec.Unknown("step")
             elif not step.is_copied_context:
                 yield from self._step(step, cursor)
 
-    def _step(self, step: Step, cursor: Cursor) -> Iterator[Record]:
+    def _step(self, step: Step, cursor: Cursor) -> Iterator[rec.Record]:
         extra = dict_of(step.extra)
         if dict_of(extra.get("context_management")).get("type") == "compaction":
             yield cursor.compaction("auto")
@@ -106,29 +93,29 @@ class AtifReader(Struct):
             if shown:
                 yield self._message(step, "tool", tuple(shown), cursor)
         else:
-            yield Unknown(f"source {step.source}")
+            yield rec.Unknown(f"source {step.source}")
 
-    def _input_message(self, step: Step, extra: dict[str, Any], cursor: Cursor) -> Message:
+    def _input_message(self, step: Step, extra: dict[str, Any], cursor: Cursor) -> rec.Message:
         text = content_text(step.message)
         origin = text_of(extra.get("origin"))
-        typed: tuple[Typed, ...] = ()
+        typed: tuple[rec.Typed, ...] = ()
         if step.source == "user" and origin in {"", "prompt"}:
             task = None if self.prompted else _task(text)
-            typed = (Typed(0, *task),) if task is not None else typed_spans(0, text)
+            typed = (rec.Typed(0, *task),) if task is not None else typed_spans(0, text)
             self.prompted = True
         origin = origin if origin in ORIGINS and origin != "prompt" else ""
-        role: Role = "user" if step.source == "user" else "system"
-        return self._message(step, role, (Text(text),), cursor, origin, typed)
+        role: rec.Role = "user" if step.source == "user" else "system"
+        return self._message(step, role, (rec.Text(text),), cursor, origin, typed)
 
     def _agent_messages(
         self, step: Step, extra: dict[str, Any], cursor: Cursor
-    ) -> Iterator[Record]:
+    ) -> Iterator[rec.Record]:
         self.turns += 1
         text = content_text(step.message)
-        parts: list[Part] = []
+        parts: list[rec.Part] = []
         reasoning = text_of(step.reasoning_content)
         if reasoning:
-            parts.append(Reasoning(reasoning))
+            parts.append(rec.Reasoning(reasoning))
         calls = [
             self._call(
                 text_of(c.get("tool_call_id")),
@@ -140,7 +127,7 @@ class AtifReader(Struct):
         if not calls:
             text, calls = self._calls_in_text(text)
         if text:
-            parts.append(Text(text))
+            parts.append(rec.Text(text))
         parts += calls
         origin = text_of(extra.get("origin"))
         yield self._message(
@@ -153,14 +140,14 @@ class AtifReader(Struct):
         )
         results = _results(step, calls, extra)
         if results:
-            role: Role = "tool" if type(results[0]) is ToolResult else "user"
+            role: rec.Role = "tool" if type(results[0]) is rec.ToolResult else "user"
             yield self._message(step, role, tuple(results), cursor)
 
-    def _call(self, identity: str, name: str, given: Any) -> ToolCall:
+    def _call(self, identity: str, name: str, given: Any) -> rec.ToolCall:
         self.calls += 1
         return tool_call(identity or f"call-{self.calls}", name, given)
 
-    def _calls_in_text(self, text: str) -> tuple[str, list[ToolCall]]:
+    def _calls_in_text(self, text: str) -> tuple[str, list[rec.ToolCall]]:
         """The calls that an agent without function calling writes in its message: JSON with
         keystrokes (terminus), or `<function=...>` markup (OpenHands)."""
         if text.lstrip().startswith("{"):
@@ -185,13 +172,13 @@ class AtifReader(Struct):
     def _message(
         self,
         step: Step,
-        role: Role,
-        parts: tuple[Part, ...],
+        role: rec.Role,
+        parts: tuple[rec.Part, ...],
         cursor: Cursor,
         origin: str = "",
-        typed: tuple[Typed, ...] = (),
+        typed: tuple[rec.Typed, ...] = (),
         response: str = "",
-    ) -> Message:
+    ) -> rec.Message:
         return cursor.message(
             role,
             parts,
@@ -215,8 +202,8 @@ def _task(text: str) -> tuple[int, int] | None:
     return None
 
 
-def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[Part]:
-    found: list[Part] = []
+def _results(step: Step, calls: list[rec.ToolCall], extra: dict[str, Any]) -> list[rec.Part]:
+    found: list[rec.Part] = []
     outcomes = dict_of(extra.get("outcomes"))
     for result in dicts_of(dict_of(step.observation).get("results")):
         text = content_text(result.get("content"))
@@ -225,7 +212,7 @@ def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[P
             call = calls[0].id
         if not call and step.source == "agent":
             if text:
-                found.append(Text(text))
+                found.append(rec.Text(text))
             continue
         if not call and not text:
             continue  # only refers to the trajectories of subagents
@@ -237,13 +224,13 @@ def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[P
         if status not in _STATUSES:
             failed = bool(code) or text.lstrip()[:6].upper() == "ERROR:"
             status = "error" if failed else "ok" if code == 0 or call else "unknown"
-        found.append(ToolResult(call, text, status, code))
-    if any(type(part) is ToolResult for part in found):
-        return [p for p in found if type(p) is ToolResult]
+        found.append(rec.ToolResult(call, text, status, code))
+    if any(type(part) is rec.ToolResult for part in found):
+        return [p for p in found if type(p) is rec.ToolResult]
     return found
 
 
-def _usage(metrics: Any) -> Usage | None:
+def _usage(metrics: Any) -> rec.Usage | None:
     """A step's tokens; `prompt_tokens` include the cached ones."""
     given = dict_of(metrics)
     prompt, output = (
@@ -258,15 +245,15 @@ def _usage(metrics: Any) -> Usage | None:
     )
     if not prompt and not output:
         return None
-    return Usage(max(0, prompt - cached - written), output, cached, written, thought)
+    return rec.Usage(max(0, prompt - cached - written), output, cached, written, thought)
 
 
 # -- writing -------------------------------------------------------------------------------
 
 
 def write(
-    messages: Iterable[Message],
-    facts: SessionFacts,
+    messages: Iterable[rec.Message],
+    facts: rec.SessionFacts,
     *,
     agent: str = "unknown",
     version: str = VERSION,
@@ -286,18 +273,18 @@ def write(
     steps: list[dict[str, Any]] = []
     steps_by_call: dict[str, dict[str, Any]] = {}
     model = ""
-    usages: dict[str, Usage] = {}
+    usages: dict[str, rec.Usage] = {}
     steps_by_response: dict[str, dict[str, Any]] = {}
     for message in messages:
         if message.agent:
             continue
         model = model or message.model
-        results = [part for part in message.parts if type(part) is ToolResult]
+        results = [part for part in message.parts if type(part) is rec.ToolResult]
         step = _step(message)
         if step is not None:
             steps.append(step)
             for part in message.parts:
-                if type(part) is ToolCall and part.id:
+                if type(part) is rec.ToolCall and part.id:
                     steps_by_call[part.id] = step
         for result in results:
             _add_result(result, steps_by_call, steps)
@@ -312,7 +299,7 @@ def write(
         step["metrics"] = _metrics(usages[key])
     for number, step in enumerate(steps, 1):
         step["step_id"] = number
-    total = sum(usages.values(), Usage())
+    total = sum(usages.values(), rec.Usage())
     described = {"name": agent, "version": facts.agent_version or "unknown"}
     if model:
         described["model_name"] = model
@@ -337,13 +324,13 @@ _ORDER = (
 )  # fmt: skip
 
 
-def _step(message: Message) -> dict[str, Any] | None:
+def _step(message: rec.Message) -> dict[str, Any] | None:
     text = message.text
     is_assistant = message.role == "assistant"
-    calls = [part for part in message.parts if type(part) is ToolCall]
-    thought = [part.text for part in message.parts if type(part) is Reasoning]
+    calls = [part for part in message.parts if type(part) is rec.ToolCall]
+    thought = [part.text for part in message.parts if type(part) is rec.Reasoning]
     only_results = not text and not calls and not thought
-    if only_results and any(type(part) is ToolResult for part in message.parts):
+    if only_results and any(type(part) is rec.ToolResult for part in message.parts):
         return None
     source = (
         "agent" if is_assistant else "user" if message.role in {"user", "tool"} else "system"
@@ -379,7 +366,9 @@ def _step(message: Message) -> dict[str, Any] | None:
 
 
 def _add_result(
-    result: ToolResult, steps_by_call: dict[str, dict[str, Any]], steps: list[dict[str, Any]]
+    result: rec.ToolResult,
+    steps_by_call: dict[str, dict[str, Any]],
+    steps: list[dict[str, Any]],
 ) -> None:
     step = steps_by_call.get(result.call_id) if result.call_id else None
     shown: dict[str, Any] = {"content": result.text}
@@ -395,7 +384,7 @@ def _add_result(
     step.setdefault("observation", {"results": []})["results"].append(shown)
 
 
-def _metrics(usage: Usage) -> dict[str, Any]:
+def _metrics(usage: rec.Usage) -> dict[str, Any]:
     metrics: dict[str, Any] = {
         "prompt_tokens": usage.input + usage.cache_read + usage.cache_write,
         "completion_tokens": usage.output,

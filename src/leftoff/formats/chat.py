@@ -13,27 +13,13 @@ import msgspec
 from msgspec import Struct
 
 from leftoff import codec
+from leftoff import model as rec
 from leftoff.formats import text_calls
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import text_of
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Media,
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-    Usage,
-)
 
 ROLES = frozenset(
     {"system", "developer", "user", "assistant", "tool", "function", "model", "ai", "human"}
@@ -78,14 +64,14 @@ class ChatReader(Struct):
     text_call_ids: list[str] = msgspec.field(default_factory=list, name="told")
     """Ids of the calls in the text of the last reply that have no result yet."""
 
-    def read(self, record: ChatMessage, cursor: Cursor) -> Iterable[Record]:
+    def read(self, record: ChatMessage, cursor: Cursor) -> Iterable[rec.Record]:
         return self.message(record, cursor)
 
-    def message(self, m: ChatMessage, cursor: Cursor) -> tuple[Record, ...]:
+    def message(self, m: ChatMessage, cursor: Cursor) -> tuple[rec.Record, ...]:
         """One message, on a line or of a document."""
         role = m.role.casefold()
         if role not in ROLES:
-            return (Unknown(m.role),)
+            return (rec.Unknown(m.role),)
         if role in {"tool", "function"}:
             result = text_calls.result_of(self._match_call(m.tool_call_id), _text(m.content))
             return (self._build(m, "tool", (result,), cursor),)
@@ -94,19 +80,19 @@ class ChatReader(Struct):
         parts, typed, results = self._user_parts(m)
         if role in {"system", "developer"}:
             return (self._build(m, "system", parts, cursor),)
-        only = results and all(type(p) is ToolResult for p in parts)
-        sender: Role = "tool" if only and text_of(m.content) else "user"
+        only = results and all(type(p) is rec.ToolResult for p in parts)
+        sender: rec.Role = "tool" if only and text_of(m.content) else "user"
         return (self._build(m, sender, parts, cursor, "tool" if results else "", typed),)
 
     def _build(
         self,
         m: ChatMessage,
-        role: Role,
-        parts: tuple[Part, ...],
+        role: rec.Role,
+        parts: tuple[rec.Part, ...],
         cursor: Cursor,
         origin: str = "",
-        typed: tuple[Typed, ...] = (),
-    ) -> Message:
+        typed: tuple[rec.Typed, ...] = (),
+    ) -> rec.Message:
         self.turn += role == "assistant"
         return cursor.message(
             role,
@@ -120,18 +106,18 @@ class ChatReader(Struct):
             usage=_usage(m.usage),
         )
 
-    def _assistant_parts(self, m: ChatMessage) -> tuple[Part, ...]:
-        parts: list[Part] = []
+    def _assistant_parts(self, m: ChatMessage) -> tuple[rec.Part, ...]:
+        parts: list[rec.Part] = []
         self.text_call_ids = []
         if isinstance(m.reasoning_content, str) and m.reasoning_content:
-            parts.append(Reasoning(m.reasoning_content))
+            parts.append(rec.Reasoning(m.reasoning_content))
         for block in _blocks(m.content):
             kind = text_of(block.get("type"))
             if kind in {"tool_use", "server_tool_use"}:
                 parts.append(self._call(block.get("id"), block.get("name"), block.get("input")))
             elif kind in {"thinking", "reasoning"}:
                 parts.append(
-                    Reasoning(text_of(block.get("thinking")) or text_of(block.get("text")))
+                    rec.Reasoning(text_of(block.get("thinking")) or text_of(block.get("text")))
                 )
             elif isinstance(block.get("text"), str):
                 text = block["text"]
@@ -139,9 +125,9 @@ class ChatReader(Struct):
                     found, self.text_call_ids = text_calls.calls_in(text, self.turn)
                     parts += found
                 else:
-                    parts.append(Text(text))
+                    parts.append(rec.Text(text))
             else:
-                parts.append(Media(kind))
+                parts.append(rec.Media(kind))
         calls = m.tool_calls if isinstance(m.tool_calls, list) else []
         if isinstance(m.function_call, dict):
             calls = [*calls, {"function": m.function_call}]
@@ -156,16 +142,18 @@ class ChatReader(Struct):
                 parts.append(self._call(call.get("id"), function, call.get("arguments")))
         return tuple(parts)
 
-    def _user_parts(self, m: ChatMessage) -> tuple[tuple[Part, ...], tuple[Typed, ...], bool]:
-        parts: list[Part] = []
-        typed: tuple[Typed, ...] = ()
+    def _user_parts(
+        self, m: ChatMessage
+    ) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...], bool]:
+        parts: list[rec.Part] = []
+        typed: tuple[rec.Typed, ...] = ()
         results = False
         for block in _blocks(m.content):
             if block.get("type") == "tool_result":
                 results = True
                 status = "error" if block.get("is_error") is True else "ok"
                 call = self._match_call(block.get("tool_use_id"))
-                parts.append(ToolResult(call, _text(block.get("content")), status))
+                parts.append(rec.ToolResult(call, _text(block.get("content")), status))
             elif isinstance(block.get("text"), str):
                 text = block["text"]
                 if self.text_call_ids and text_calls.is_result(text):
@@ -175,12 +163,12 @@ class ChatReader(Struct):
                 text = text_calls.without_example(text)
                 if not text_calls.is_reminder(text):
                     typed += typed_spans(len(parts), text)
-                parts.append(Text(text))
+                parts.append(rec.Text(text))
             else:
-                parts.append(Media(text_of(block.get("type"))))
+                parts.append(rec.Media(text_of(block.get("type"))))
         return tuple(parts), typed, results
 
-    def _call(self, identity: Any, name: Any, given: Any) -> ToolCall:
+    def _call(self, identity: Any, name: Any, given: Any) -> rec.ToolCall:
         if not isinstance(identity, str) or not identity:
             identity = f"call-{self.turn}-{len(self.calls)}"
         self.calls = [*self.calls[-31:], identity]
@@ -200,7 +188,7 @@ class ChatDocumentReader(ChatReader):
 
     record: ClassVar[Any] = bytes
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:  # type: ignore[override]
         document = ChatDocument()
         if data.lstrip()[:1] == b"[":
             document.messages = msgspec.Raw(data)
@@ -208,11 +196,11 @@ class ChatDocumentReader(ChatReader):
             for found in codec.LineDecoder(ChatDocument).decode(data)[0]:
                 document = found
         self.model = text_of(document.model)
-        yield SessionFacts(
+        yield rec.SessionFacts(
             id=text_of(document.session_id) or text_of(document.id), cwd=text_of(document.cwd)
         )
         for message in cursor.each(document.messages, MESSAGE):
-            yield from self.message(message, cursor) if message else (Unknown(""),)
+            yield from self.message(message, cursor) if message else (rec.Unknown(""),)
 
 
 def _blocks(content: Any) -> list[dict[str, Any]]:
@@ -234,7 +222,7 @@ def _text(content: Any) -> str:
     return "\n".join(b["text"] for b in _blocks(content) if isinstance(b.get("text"), str))
 
 
-def _usage(value: Any) -> Usage | None:
+def _usage(value: Any) -> rec.Usage | None:
     if not isinstance(value, dict):
         return None
     n = {k: v for k, v in value.items() if isinstance(v, int) and not isinstance(v, bool)}
@@ -242,8 +230,10 @@ def _usage(value: Any) -> Usage | None:
         details = value.get("prompt_tokens_details")
         cached = details.get("cached_tokens", 0) if isinstance(details, dict) else 0
         cached = cached if isinstance(cached, int) else 0
-        return Usage(max(0, n["prompt_tokens"] - cached), n.get("completion_tokens", 0), cached)
-    return Usage(
+        return rec.Usage(
+            max(0, n["prompt_tokens"] - cached), n.get("completion_tokens", 0), cached
+        )
+    return rec.Usage(
         n.get("input_tokens", 0),
         n.get("output_tokens", 0),
         n.get("cache_read_input_tokens", 0),

@@ -11,26 +11,13 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import is_continuation, typed_spans
 from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of, time_of_ms
 from leftoff.formats.openai_parts import content_text, decode_arguments, tag_spans, trim_span
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import kind_of, tool_call
-from leftoff.model import (
-    Media,
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-    Usage,
-)
 
 
 class Item(Struct, gc=False):
@@ -104,7 +91,7 @@ class ClineReader(Struct):
     model: str = ""
     turns: int = 0
     calls: int = 0
-    usage: Usage | None = None
+    usage: rec.Usage | None = None
     waiting: list[tuple[str, str]] = []
     """Id and name of the calls that have no result yet, oldest first."""
     output: dict[str, str] = {}
@@ -113,10 +100,10 @@ class ClineReader(Struct):
     shown: str = ""
     """The agent's last text; some versions show it twice."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         for item in cursor.each(data, _ITEM):
             if item is None:
-                yield Unknown("item")
+                yield rec.Unknown("item")
                 continue
             self.model = text_of(dict_of(item.modelInfo).get("modelId")) or self.model
             if item.role is not None:
@@ -127,7 +114,7 @@ class ClineReader(Struct):
 
     # -- the panel -------------------------------------------------------------------------
 
-    def _ui_message(self, item: Item, cursor: Cursor) -> Iterator[Record]:
+    def _ui_message(self, item: Item, cursor: Cursor) -> Iterator[rec.Record]:
         removed = item.conversationHistoryDeletedRange
         if isinstance(removed, list) and len(removed) == 2 and count_of(removed[1]):
             if removed[1] != self.removed:
@@ -136,7 +123,7 @@ class ClineReader(Struct):
         kind = item.say if item.type == "say" else item.ask if item.type == "ask" else None
         text = text_of(item.text)
         if not isinstance(kind, str):
-            yield Unknown("item")
+            yield rec.Unknown("item")
         elif kind in _TYPED_KINDS or kind == "text" and cursor.item == 0:
             # Earlier Cline and Roo Code show the task as a text, before the first request.
             yield self._user_message(kind, text, item, cursor)
@@ -145,14 +132,14 @@ class ClineReader(Struct):
         elif kind == "text" or kind == "completion_result" and item.type == "say":
             if text and text != self.shown:
                 self.shown = text
-                part: Part = Text(text)
-                parts: tuple[Part, ...] = (part,)
+                part: rec.Part = rec.Text(text)
+                parts: tuple[rec.Part, ...] = (part,)
                 if kind == "completion_result":
                     parts = (part, self._call("attempt_completion", {}))
                 yield self._message("assistant", parts, item, cursor)
         elif kind == "reasoning":
             if text:
-                yield self._message("assistant", (Reasoning(text),), item, cursor)
+                yield self._message("assistant", (rec.Reasoning(text),), item, cursor)
         elif kind == "tool":
             given = decode_arguments(text)
             name = text_of(dict_of(given).get("tool")) or "tool"
@@ -181,19 +168,19 @@ class ClineReader(Struct):
         elif kind == "command_output":
             self._store_output(text)
         elif kind not in NO_MESSAGE:
-            yield Unknown(f"{item.type} {kind}")
+            yield rec.Unknown(f"{item.type} {kind}")
 
-    def _user_message(self, kind: str, text: str, item: Item, cursor: Cursor) -> Message:
+    def _user_message(self, kind: str, text: str, item: Item, cursor: Cursor) -> rec.Message:
         typed = typed_spans(0, text, _TYPED_KINDS.get(kind, "prompt"))
-        return self._message("user", (Text(text),), item, cursor, typed)
+        return self._message("user", (rec.Text(text),), item, cursor, typed)
 
-    def _api_request(self, text: str, item: Item, cursor: Cursor) -> Iterator[Record]:
+    def _api_request(self, text: str, item: Item, cursor: Cursor) -> Iterator[rec.Record]:
         """A request to the model: it holds the results of the calls before it and the token
         usage of the reply after it."""
         facts = dict_of(decode_arguments(text))
         self.turns += 1
         self.shown = ""
-        usage = Usage(
+        usage = rec.Usage(
             count_of(facts.get("tokensIn")),
             count_of(facts.get("tokensOut")),
             count_of(facts.get("cacheReads")),
@@ -206,7 +193,7 @@ class ClineReader(Struct):
         if results:
             yield self._message("tool", tuple(results), item, cursor)
 
-    def _request_results(self, request: str) -> list[ToolResult]:
+    def _request_results(self, request: str) -> list[rec.ToolResult]:
         """The results in a request, in the order of their calls.
 
         A result may quote other results, so a heading counts only if it names the tool of the
@@ -220,7 +207,7 @@ class ClineReader(Struct):
             if place is not None:
                 heads.append((head, waiting[place][0]))
                 del waiting[: place + 1]
-        results: list[ToolResult] = []
+        results: list[rec.ToolResult] = []
         for n, (head, call) in enumerate(heads):
             end = heads[n + 1][0].start() if n + 1 < len(heads) else len(request)
             results.append(_result(call, request[head.end() : end].rstrip("\n")))
@@ -235,10 +222,10 @@ class ClineReader(Struct):
             call = running[-1]
             self.output[call] = (self.output.get(call, "") + text + "\n")[-100_000:]
 
-    def _unfinished_commands(self, cursor: Cursor) -> Iterator[Record]:
+    def _unfinished_commands(self, cursor: Cursor) -> Iterator[rec.Record]:
         """Results of commands that printed output, but whose result was never sent."""
         results = [
-            ToolResult(call, self.output[call].rstrip("\n"), "unknown")
+            rec.ToolResult(call, self.output[call].rstrip("\n"), "unknown")
             for call, _ in self.waiting
             if call in self.output
         ]
@@ -247,31 +234,31 @@ class ClineReader(Struct):
 
     # -- the API history -----------------------------------------------------------------------
 
-    def _api_message(self, item: Item, cursor: Cursor) -> Iterator[Record]:
+    def _api_message(self, item: Item, cursor: Cursor) -> Iterator[rec.Record]:
         blocks = item.content
         if isinstance(blocks, str):
             blocks = [{"type": "text", "text": blocks}]
         if item.role == "assistant":
             self.turns += 1
             tokens = dict_of(dict_of(item.metrics).get("tokens"))
-            usage = Usage(count_of(tokens.get("prompt")), count_of(tokens.get("completion")),
-                          count_of(tokens.get("cached")))  # fmt: skip
+            counts = (count_of(tokens.get(name)) for name in ("prompt", "completion", "cached"))
+            usage = rec.Usage(*counts)
             self.usage = usage if usage.total else None
             self.waiting = []
-            parts: list[Part] = []
+            parts: list[rec.Part] = []
             for block in dicts_of(blocks):
                 parts += self._assistant_parts(block)
             yield self._message("assistant", tuple(parts), item, cursor)
         elif item.role == "user":
             yield from self._api_user_message(dicts_of(blocks), item, cursor)
         else:
-            yield Unknown(f"role {item.role}")
+            yield rec.Unknown(f"role {item.role}")
 
-    def _assistant_parts(self, block: dict[str, Any]) -> Iterator[Part]:
+    def _assistant_parts(self, block: dict[str, Any]) -> Iterator[rec.Part]:
         kind = block.get("type")
         if kind == "text":
             text = text_of(block.get("text"))
-            yield Text(text)
+            yield rec.Text(text)
             # Older versions ask for tools in XML inside the text.
             names = dict.fromkeys(_OPENING_TAG.findall(text))
             for name, start, end in tag_spans(
@@ -286,15 +273,15 @@ class ClineReader(Struct):
             name = text_of(block.get("name"))
             yield self._call(name, block.get("input"), text_of(block.get("id")))
         elif kind == "thinking":
-            yield Reasoning(text_of(block.get("thinking")))
+            yield rec.Reasoning(text_of(block.get("thinking")))
         else:
-            yield Media(text_of(kind))
+            yield rec.Media(text_of(kind))
 
     def _api_user_message(
         self, blocks: list[dict[str, Any]], item: Item, cursor: Cursor
-    ) -> Iterator[Record]:
-        parts: list[Part] = []
-        typed: tuple[Typed, ...] = ()
+    ) -> Iterator[rec.Record]:
+        parts: list[rec.Part] = []
+        typed: tuple[rec.Typed, ...] = ()
         answers = ""
         for block in blocks:
             kind = block.get("type")
@@ -321,12 +308,12 @@ class ClineReader(Struct):
                     answers = ""
                 else:
                     typed += _tagged_spans(len(parts), text)
-                    parts.append(Text(text))
+                    parts.append(rec.Text(text))
             else:
-                parts.append(Media(text_of(kind)))
-        if any(type(part) is ToolResult for part in parts):
+                parts.append(rec.Media(text_of(kind)))
+        if any(type(part) is rec.ToolResult for part in parts):
             yield self._message("tool", tuple(parts), item, cursor, typed)
-        elif any(type(part) is Text and is_continuation(part.text) for part in parts):
+        elif any(type(part) is rec.Text and is_continuation(part.text) for part in parts):
             yield self._message("user", tuple(parts), item, cursor, origin="compaction")
         else:
             yield self._message("user", tuple(parts), item, cursor, typed)
@@ -340,7 +327,7 @@ class ClineReader(Struct):
 
     # -- both ----------------------------------------------------------------------------------
 
-    def _call(self, name: str, given: Any, identity: str = "") -> ToolCall:
+    def _call(self, name: str, given: Any, identity: str = "") -> rec.ToolCall:
         self.calls += 1
         identity = identity or f"call-{self.calls}"
         self.waiting = [*self.waiting[-63:], (identity, name)]
@@ -348,13 +335,13 @@ class ClineReader(Struct):
 
     def _message(
         self,
-        role: Role,
-        parts: tuple[Part, ...],
+        role: rec.Role,
+        parts: tuple[rec.Part, ...],
         item: Item,
         cursor: Cursor,
-        typed: tuple[Typed, ...] = (),
+        typed: tuple[rec.Typed, ...] = (),
         origin: str = "",
-    ) -> Message:
+    ) -> rec.Message:
         return cursor.message(
             role,
             parts,
@@ -395,7 +382,7 @@ def _tool_arguments(name: str, given: Any) -> Any:
     return arguments
 
 
-def _result(call: str, text: str, *, failed: bool = False) -> ToolResult:
+def _result(call: str, text: str, *, failed: bool = False) -> rec.ToolResult:
     head = text[:400]
     code = _EXIT_CODE.search(head)
     number = int(code[1]) if code is not None else None
@@ -408,16 +395,18 @@ def _result(call: str, text: str, *, failed: bool = False) -> ToolResult:
         status = "error"
     elif "Command is still running" in head:
         status = "running"
-    return ToolResult(call, text, status, number)
+    return rec.ToolResult(call, text, status, number)
 
 
-def _tagged_spans(part: int, text: str) -> tuple[Typed, ...]:
+def _tagged_spans(part: int, text: str) -> tuple[rec.Typed, ...]:
     """The spans that the person typed, which are tagged in the API history."""
     spans = (
         (name, *trim_span(text, start, end)) for name, start, end in tag_spans(text, _USER_TAGS)
     )
     return tuple(
-        Typed(part, start, end, _USER_TAGS[name]) for name, start, end in spans if end > start
+        rec.Typed(part, start, end, _USER_TAGS[name])
+        for name, start, end in spans
+        if end > start
     )
 
 

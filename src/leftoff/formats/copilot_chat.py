@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (
@@ -25,16 +26,6 @@ from leftoff.formats.lenient_json import (
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import EDITS, text_argument, tool_call
-from leftoff.model import (
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Unknown,
-)
 
 
 class Request(Struct, gc=False):
@@ -62,30 +53,30 @@ class CopilotChatReader(Struct):
     rounds: int = 0
     calls: int = 0
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         document = fields_of(data)
         title = text_of(value_of(document.get("customTitle")))
         identity = text_of(value_of(document.get("sessionId")))
         if title or identity:
-            yield SessionFacts(id=identity, title=title)
+            yield rec.SessionFacts(id=identity, title=title)
         self.session = identity
         for request in cursor.each(document.get("requests"), _REQUEST):
-            yield from self._request(request, cursor) if request else (Unknown("request"),)
+            yield from self._request(request, cursor) if request else (rec.Unknown("request"),)
 
-    def _request(self, request: Request, cursor: Cursor) -> Iterator[Record]:
+    def _request(self, request: Request, cursor: Cursor) -> Iterator[rec.Record]:
         result = dict_of(request.result)
         metadata = dict_of(result.get("metadata"))
         session = text_of(metadata.get("sessionId"))
         if session and not self.session:
             self.session = session
-            yield SessionFacts(id=session)
+            yield rec.SessionFacts(id=session)
         text = _prompt_text(request.message)
         # A button of the chat window fills in the prompt.
         via = "answer" if request.confirmation else "prompt"
         typed = typed_spans(0, text, via)
         yield cursor.message(
             "user",
-            (Text(text),),
+            (rec.Text(text),),
             "",
             typed,
             key=text_of(request.requestId),
@@ -95,13 +86,13 @@ class CopilotChatReader(Struct):
         model = text_of(request.modelId)
         failure = text_of(dict_of(result.get("errorDetails")).get("message"))
         if failure:
-            yield cursor.message("assistant", (Text(failure),), "meta", model=model)
+            yield cursor.message("assistant", (rec.Text(failure),), "meta", model=model)
         if request.isCanceled is True:
             yield cursor.message("user", (), "interruption")
 
     def _response(
         self, request: Request, result: dict[str, Any], metadata: dict[str, Any], cursor: Cursor
-    ) -> Iterator[Record]:
+    ) -> Iterator[rec.Record]:
         model = text_of(request.modelId)
         displayed = dicts_of(request.response)
         results = dict_of(metadata.get("toolCallResults"))
@@ -116,7 +107,7 @@ class CopilotChatReader(Struct):
             name = text_of(entry.get("id")) or f"r{self.rounds}"
             yield cursor.message("assistant", parts, response=name, model=model)
             for part in parts:
-                if type(part) is ToolCall and part.id in results:
+                if type(part) is rec.ToolCall and part.id in results:
                     yield cursor.message("tool", (_result(part, results[part.id]),))
         if not has_rounds:
             parts = _displayed_parts(displayed)
@@ -135,17 +126,17 @@ class CopilotChatReader(Struct):
         if changed:
             yield cursor.changes("", ((path, "modified", "") for path in changed))
 
-    def _round_parts(self, entry: dict[str, Any], edited: set[str]) -> tuple[Part, ...]:
+    def _round_parts(self, entry: dict[str, Any], edited: set[str]) -> tuple[rec.Part, ...]:
         """Reasoning, text and calls of one round; adds the paths that the calls edit to
         `edited`."""
-        parts: list[Part] = []
+        parts: list[rec.Part] = []
         thought = dict_of(entry.get("thinking")).get("text")
         if isinstance(thought, list):
             thought = "\n\n".join(t for t in thought if isinstance(t, str))
         if text_of(thought):
-            parts.append(Reasoning(text_of(thought)))
+            parts.append(rec.Reasoning(text_of(thought)))
         if text_of(entry.get("response")).strip():
-            parts.append(Text(text_of(entry.get("response"))))
+            parts.append(rec.Text(text_of(entry.get("response"))))
         for call in dicts_of(entry.get("toolCalls")):
             self.calls += 1
             name = text_of(call.get("name"))
@@ -167,8 +158,8 @@ def _prompt_text(message: Any) -> str:
     )
 
 
-def _displayed_parts(response: list[dict[str, Any]]) -> tuple[Part, ...]:
-    parts: list[Part] = []
+def _displayed_parts(response: list[dict[str, Any]]) -> tuple[rec.Part, ...]:
+    parts: list[rec.Part] = []
     text = ""
     for item in response:
         kind = item.get("kind")
@@ -180,9 +171,9 @@ def _displayed_parts(response: list[dict[str, Any]]) -> tuple[Part, ...]:
             reference = dict_of(item.get("inlineReference"))
             text += text_of(item.get("name")) or _path(reference.get("uri") or reference)
         elif kind == "thinking" and text_of(value):
-            parts.append(Reasoning(text_of(value)))
+            parts.append(rec.Reasoning(text_of(value)))
     if text.strip():
-        parts.append(Text(text))
+        parts.append(rec.Text(text))
     return tuple(parts)
 
 
@@ -191,7 +182,7 @@ def _path(uri: Any) -> str:
     return text_of(given.get("fsPath")) or text_of(given.get("path"))
 
 
-def _result(call: ToolCall, given: Any) -> ToolResult:
+def _result(call: rec.ToolCall, given: Any) -> rec.ToolResult:
     text = "\n".join(_result_texts(dict_of(given).get("content")))
     exited = _EXIT_CODE.search(text[-400:]) if call.kind == "shell" else None
     code = int(exited[1][:9]) if exited else None
@@ -202,7 +193,7 @@ def _result(call: ToolCall, given: Any) -> ToolResult:
         status = "denied"
     elif text.lstrip().startswith("ERROR"):
         status = "error"
-    return ToolResult(call.id, text, status, code)
+    return rec.ToolResult(call.id, text, status, code)
 
 
 def _result_texts(content: Any) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (
@@ -24,20 +25,6 @@ from leftoff.formats.lenient_json import (
 )
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Changes,
-    Media,
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-    Usage,
-)
 
 
 class Metadata(Struct, gc=False):
@@ -122,12 +109,12 @@ class OpencodeReader(Struct):
     """Status of each file that the current turn changed, from the recorder's summary of the
     turn."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         fields = fields_of(data)
         info = dict_of(value_of(fields.get("info")))
         self.child = bool(text_of(info.get("parentID")))
         self.cwd = text_of(info.get("directory"))
-        yield SessionFacts(
+        yield rec.SessionFacts(
             id=text_of(info.get("id")),
             cwd=self.cwd,
             agent_version=text_of(info.get("version")),
@@ -139,14 +126,14 @@ class OpencodeReader(Struct):
             item_info = item.info if item else None
             if item_info is None or item_info.role not in ("user", "assistant"):
                 role = text_of(item_info.role) if item_info else "no info"
-                yield Unknown(f"message/{role}")
+                yield rec.Unknown(f"message/{role}")
                 continue
             yield from self._item(item_info, (item and item.parts) or [], cursor)
 
-    def _item(self, info: Info, pieces: list[Piece], cursor: Cursor) -> Iterable[Record]:
-        parts: list[Part] = []
-        typed: tuple[Typed, ...] = ()
-        changes: list[Changes] = []
+    def _item(self, info: Info, pieces: list[Piece], cursor: Cursor) -> Iterable[rec.Record]:
+        parts: list[rec.Part] = []
+        typed: tuple[rec.Typed, ...] = ()
+        changes: list[rec.Changes] = []
         person = info.role == "user" and not self.child
         if info.role == "user":
             self._load_file_statuses(info.summary)
@@ -157,25 +144,25 @@ class OpencodeReader(Struct):
                 text = text_of(piece.text)
                 if person and not piece.synthetic and not piece.ignored:
                     typed += typed_spans(len(parts), text)
-                parts.append(Text(text))
+                parts.append(rec.Text(text))
             elif kind == "reasoning":
                 if text_of(piece.text):
-                    parts.append(Reasoning(text_of(piece.text)))
+                    parts.append(rec.Reasoning(text_of(piece.text)))
             elif kind == "tool":
                 parts += self._tool(piece, changes, cursor)
             elif kind == "subtask":
-                parts.append(Text(text_of(piece.prompt)))
+                parts.append(rec.Text(text_of(piece.prompt)))
             elif kind == "file":
-                parts.append(Media(text_of(piece.mime)))
+                parts.append(rec.Media(text_of(piece.mime)))
             elif kind == "patch":
-                kinds = {p.kind for p in parts if type(p) is ToolCall}
+                kinds = {p.kind for p in parts if type(p) is rec.ToolCall}
                 if not kinds or kinds - _READ_ONLY:
                     changes += self._patch(piece.files, changes, cursor)
             elif kind == "compaction":
                 origin = "compaction"
                 yield cursor.compaction("auto" if piece.auto is True else "manual")
             elif kind not in _NO_CONTENT:
-                yield Unknown(f"part/{kind}")
+                yield rec.Unknown(f"part/{kind}")
         if typed:
             origin = "prompt"
         elif info.role == "assistant" and info.summary is True:
@@ -195,7 +182,9 @@ class OpencodeReader(Struct):
         )
         yield from changes
 
-    def _tool(self, piece: Piece, changes: list[Changes], cursor: Cursor) -> Iterable[Part]:
+    def _tool(
+        self, piece: Piece, changes: list[rec.Changes], cursor: Cursor
+    ) -> Iterable[rec.Part]:
         state = piece.state or State()
         facts = state.metadata or Metadata()
         name = text_of(piece.tool)
@@ -218,7 +207,7 @@ class OpencodeReader(Struct):
             late = "exceeding timeout" in text[-400:] or "exceeded timeout" in text[-400:]
             status = "timeout" if late else "error"
         child = known_id(facts.sessionId)
-        yield ToolResult(call, text, status, code, {"agent": child} if child else None)
+        yield rec.ToolResult(call, text, status, code, {"agent": child} if child else None)
         files: list[tuple[str, str, str]] = []
         for file in dicts_of(facts.files):
             path, target = text_of(file.get("filePath")), text_of(file.get("movePath"))
@@ -235,7 +224,9 @@ class OpencodeReader(Struct):
                 if text_of(diff.file):
                     self.statuses[diff.file] = text_of(diff.status)
 
-    def _patch(self, files: Any, known: list[Changes], cursor: Cursor) -> Iterable[Changes]:
+    def _patch(
+        self, files: Any, known: list[rec.Changes], cursor: Cursor
+    ) -> Iterable[rec.Changes]:
         """Changes to the files of a step that none of its calls reports. Not for a step that
         only reads: another process changed its files."""
         accounted = {path for c in known for path, _, _ in c.files}
@@ -250,7 +241,7 @@ class OpencodeReader(Struct):
             yield cursor.changes("", found)
 
 
-def _usage(value: Any) -> Usage | None:
+def _usage(value: Any) -> rec.Usage | None:
     """A message's tokens.
 
     Whether `output` includes `reasoning` differs between versions; the recorded total shows it.
@@ -266,7 +257,7 @@ def _usage(value: Any) -> Usage | None:
         output < reasoning or total == counted + output + reasoning + read + write
     ):
         output += reasoning
-    return Usage(counted, output, read, write, reasoning)
+    return rec.Usage(counted, output, read, write, reasoning)
 
 
 def _detect(sample: Sample) -> bool:

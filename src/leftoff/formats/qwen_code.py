@@ -10,20 +10,10 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
+from leftoff import model as rec
 from leftoff.formats.gemini_parts import STATUS, GeminiParts, result_of, usage_of
 from leftoff.formats.lenient_json import count_of, dict_of, text_of
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.model import (
-    Link,
-    Message,
-    Part,
-    Record,
-    Role,
-    SessionFacts,
-    ToolResult,
-    Typed,
-    Unknown,
-)
 
 
 class Line(Struct, gc=False):
@@ -68,15 +58,15 @@ class QwenReader(Struct):
     version: str = ""
     window: int = 0
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
         yield from self._facts(line)
         if line.type in ("user", "assistant", "tool_result"):
             yield self._message(line, cursor)
             return
         if line.uuid:
-            yield Link(line.uuid, line.parentUuid or "")
+            yield rec.Link(line.uuid, line.parentUuid or "")
         if line.type != "system":
-            yield Unknown(line.type)
+            yield rec.Unknown(line.type)
             return
         payload = dict_of(line.systemPayload)
         if line.subtype == "chat_compression":
@@ -86,11 +76,11 @@ class QwenReader(Struct):
                 recorded_after=count_of(info.get("newTokenCount")),
             )
         elif line.subtype == "custom_title":
-            yield SessionFacts(title=text_of(payload.get("customTitle")))
+            yield rec.SessionFacts(title=text_of(payload.get("customTitle")))
         elif line.subtype == "parent_session":
-            yield SessionFacts(parent_id=text_of(payload.get("parentSessionId")))
+            yield rec.SessionFacts(parent_id=text_of(payload.get("parentSessionId")))
 
-    def _facts(self, line: Line) -> Iterable[SessionFacts]:
+    def _facts(self, line: Line) -> Iterable[rec.SessionFacts]:
         session, cwd = text_of(line.sessionId), text_of(line.cwd)
         branch, version = text_of(line.gitBranch), text_of(line.version)
         window = count_of(line.contextWindowSize)
@@ -103,7 +93,7 @@ class QwenReader(Struct):
         )
         if updated != (self.session, self.cwd, self.branch, self.version, self.window):
             self.session, self.cwd, self.branch, self.version, self.window = updated
-            yield SessionFacts(
+            yield rec.SessionFacts(
                 id=self.session,
                 cwd=self.cwd,
                 branch=self.branch,
@@ -112,7 +102,7 @@ class QwenReader(Struct):
                 window=self.window or None,
             )
 
-    def _message(self, line: Line, cursor: Cursor) -> Message:
+    def _message(self, line: Line, cursor: Cursor) -> rec.Message:
         agent = text_of(line.agentId) or ("sidechain" if line.isSidechain is True else "")
         person = (
             line.type == "user"
@@ -121,9 +111,9 @@ class QwenReader(Struct):
             and line.provenance in (None, "real_user")
         )
         content = self.parts.content(dict_of(line.message).get("parts"), person)
-        parts: tuple[Part, ...] = content.parts
-        role: Role = "user"
-        typed: tuple[Typed, ...] = ()
+        parts: tuple[rec.Part, ...] = content.parts
+        role: rec.Role = "user"
+        typed: tuple[rec.Typed, ...] = ()
         if line.type == "assistant":
             role = "assistant"
         elif line.type == "tool_result" or content.results:
@@ -146,9 +136,9 @@ class QwenReader(Struct):
         )
 
 
-def _with_status(parts: tuple[Part, ...], facts: Any) -> tuple[Part, ...]:
+def _with_status(parts: tuple[rec.Part, ...], facts: Any) -> tuple[rec.Part, ...]:
     status = STATUS.get(text_of(dict_of(facts).get("status")))
-    results = [p for p in parts if type(p) is ToolResult]
+    results = [p for p in parts if type(p) is rec.ToolResult]
     if status is None or len(results) != 1:
         return parts
     name = text_of(dict_of(facts).get("name"))

@@ -1,9 +1,11 @@
 """A small file of one typed value that several processes change: locked, replaced whole.
 
-file = LockedFile(folder / "counts.json", dict[str, int])
-with file.locked() as held:
-counts = held.load() or {}
-held.save({**counts, "a": counts.get("a", 0) + 1})"""
+    file = LockedFile(folder / "counts.json", dict[str, int])
+    with file.locked() as held:
+        counts = held.load() or {}
+        held.save({**counts, "a": counts.get("a", 0) + 1})
+
+Readers take no lock: they see the old value or the new one."""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ def lock_file(path: Path, *, planted: bool = False) -> Iterator[Directory]:
 
 
 class LockedFile(Generic[T]):
-    """A JSON file that holds one value; readers take no lock.
+    """A JSON file that holds one value.
 
     Each process sees the changes of the others: the value is loaded again where the file
     changed, and is the same object as before where it did not. What is saved is redacted.
