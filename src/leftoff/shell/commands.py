@@ -56,6 +56,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
             where it may come from what a file holds.
         slow: Whether the program may run long, so that an interruption falls on it.
         firm: Whether the program hardly ever fails.
+        looks: Options with which an opaque program changes nothing.
         handler: A handler in `programs.dispatch.HANDLERS`, which then decides; else empty.
         fires: Examples: files before, command, effects.
         silent: Commands that must have no effect."""
@@ -73,6 +74,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
     fails: str = ""
     slow: bool = False
     reliable: bool = False
+    looks: tuple[str, ...] = ()
     handler: str = ""
     fires: tuple[tuple[str, str, str], ...] = ()
     silent: tuple[str, ...] = ()
@@ -260,10 +262,6 @@ class Invocation:
         if len(word) > 2:
             self.flags.add(word)
         return i
-
-    def again(self, words: list[str]) -> Invocation:
-        """The same program with other arguments."""
-        return Invocation(self.name, words, self.entry)
 
     def has(self, *options: str) -> bool:
         """Whether one of these options was given."""

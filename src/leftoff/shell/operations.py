@@ -27,7 +27,6 @@ _NO_FILE = re.compile(
 
 def _forget_content(walk: Walk, path: str) -> None:
     walk.contents.pop(path, None)
-    walk.contents.pop("archive:" + path, None)
 
 
 def record_unknown(

@@ -175,15 +175,13 @@ def _run_declare(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_trap(walk: Walk, args: Invocation) -> Status:
-    """``trap ACTION SIGNAL...``: an action for EXIT runs at the end; one for ERR may run."""
+    """``trap ACTION EXIT``: the action runs at the end; others are not followed."""
     walk.stdout = ""
-    if args.flags - {"--"} or len(args.words) < 2:
+    if args.flags - {"--"}:
         return None
-    action, *signals = [word for word in args.words if word != "--"]
+    action, *signals = [word for word in args.words if word != "--"] or [""]
     if {"EXIT", "0"} & set(signals):
         walk.exit_trap = None if action in ("", "-") else action
-    if {"ERR", "DEBUG", "RETURN"} & set(signals) and action not in ("", "-"):
-        interpreter.run_speculatively(walk, parse(action, home=walk.home).body)
     return True
 
 

@@ -10,10 +10,8 @@ from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation, ProgramRule, ProgramRules, program_rules
 from leftoff.shell.programs import (
-    archives,
     builtins,
     coreutils,
-    downloads,
     git,
     interpreters,
     readers,
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["HANDLERS", "execute"]
 
 _MODULES = (
-    archives, builtins, coreutils, downloads, git, interpreters, readers, textual, wrappers,
+    builtins, coreutils, git, interpreters, readers, textual, wrappers,
 )  # fmt: skip
 HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
     name.removeprefix("_run_"): handler
@@ -109,7 +107,7 @@ def _run_by_rule(walk: Walk, args: Invocation) -> Status:
     if kind == "inert":
         return True if entry.reliable else None
     if kind == "opaque":
-        if walk.expected_status is not False:
+        if walk.expected_status is not False and not args.has(*entry.looks):
             walk.effects.unknown(args.name)
         return None
     return _run_by_table(walk, args)

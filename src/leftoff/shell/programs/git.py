@@ -372,6 +372,8 @@ def _add(walk: Walk, words: list[str]) -> Status:
 
 
 def _unknown_changes(walk: Walk, words: list[str]) -> Status:
+    if "--stdout" in words:
+        return None
     if walk.expected_status is False:
         return False
     walk.effects.unknown("git")
@@ -379,36 +381,19 @@ def _unknown_changes(walk: Walk, words: list[str]) -> Status:
 
 
 def _worktree(walk: Walk, words: list[str]) -> Status:
-    if words[:1] in (["add"], ["remove"], ["move"]) and walk.expected_status is not False:
-        walk.effects.unknown("git")
-    return None
+    return _unknown_changes(walk, words) if words[:1] != ["list"] else None
 
 
-def _format_patch(walk: Walk, words: list[str]) -> Status:
-    if "--stdout" in words or walk.expected_status is False:
-        return None
-    named = [line.strip() for line in _visible_lines(walk) if line.strip().endswith(".patch")]
-    for name in named:
-        ops.write(walk, name, "git")
-    if not named:
-        walk.effects.unknown("git")
-    return None
-
-
-def _archive(walk: Walk, words: list[str]) -> Status:
+def _output(walk: Walk, words: list[str]) -> Status:
+    """``git diff``, ``git log``, ``git archive``: only ``--output`` writes a file."""
     for i, word in enumerate(words):
-        if word in ("-o", "--output") and i + 1 < len(words):
-            ops.write(walk, words[i + 1], "git")
-        elif word.startswith("--output="):
-            ops.write(walk, word[9:], "git")
-    return None
-
-
-def _diff(walk: Walk, words: list[str]) -> Status:
-    """``git diff``, ``git log``, ``git show``: only ``--output`` writes a file."""
-    for word in words:
-        if word.startswith("--output=") and UNKNOWN not in word:
-            ops.write(walk, word[9:], "git")
+        name = (
+            words[i + 1]
+            if word == "-o" and i + 1 < len(words)
+            else word.partition("--output=")[2]
+        )
+        if name and UNKNOWN not in name:
+            ops.write(walk, name, "git")
     return None
 
 
@@ -417,8 +402,8 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
     "merge": _merge, "pull": _merge, "rebase": _merge, "cherry-pick": _merge,
     "revert": _merge, "am": _merge, "stash": _stash, "reset": _reset, "clean": _clean,
     "apply": _apply, "add": _add, "clone": _unknown_changes,
-    "submodule": _unknown_changes, "worktree": _worktree, "format-patch": _format_patch,
-    "archive": _archive, "diff": _diff, "log": _diff, "show": _diff,
+    "submodule": _unknown_changes, "worktree": _worktree, "format-patch": _unknown_changes,
+    "archive": _output, "diff": _output, "log": _output, "show": _output,
     "bisect": _unknown_changes, "read-tree": _unknown_changes,
     "checkout-index": _unknown_changes, "sparse-checkout": _unknown_changes,
     "filter-branch": _unknown_changes, "lfs": _unknown_changes,
