@@ -22,13 +22,9 @@ from leftoff.handover.resume_state.document import RecordedFile, ResumeState, Wo
 from leftoff.shell.paths import absolute, relative
 
 __all__ = [
-    "FileStatus",
-    "Workspace",
-    "git_diff",
-    "inspect_workspace",
-    "read_workflow",
+    "FileStatus", "Workspace", "git_diff", "inspect_workspace", "read_workflow",
     "recorded_files",
-]
+]  # fmt: skip
 
 GIT_TIMEOUT = 3.0
 """Time limit of one git command. Chosen by hand; not measured."""
@@ -59,11 +55,8 @@ _SAFE_OPTIONS = (
     "-c", "submodule.recurse=false",
 )  # fmt: skip
 _ENVIRONMENT = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_PAGER": "cat",
-    "LC_ALL": "C",
-}
+    "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_PAGER": "cat", "LC_ALL": "C",
+}  # fmt: skip
 
 
 def inspect_workspace(
@@ -306,12 +299,9 @@ def _git(
         environment["GIT_CONFIG_COUNT"] = str(number + 1)
     try:
         process = subprocess.Popen(  # noqa: S603 - no shell, and the program is fixed
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-        )
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=environment,
+        )  # fmt: skip
     except (OSError, ValueError):
         return None
     late = threading.Event()

@@ -43,13 +43,10 @@ _VERSION = re.compile(r"Aider v(\S+)")
 _MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
 _FOLDER = re.compile(r"Git working dir: (.+)")
 _NOT_APPLIED = (
-    "SEARCH/REPLACE block failed to match",
-    "SEARCH/REPLACE blocks failed to match",
-    "did not conform to the edit format",
-    "did not conform to the expected edit format",
-    "Malformed edit block",
-    "Can't edit",
-)
+    "SEARCH/REPLACE block failed to match", "SEARCH/REPLACE blocks failed to match",
+    "did not conform to the edit format", "did not conform to the expected edit format",
+    "Malformed edit block", "Can't edit",
+)  # fmt: skip
 _OWN_PROMPTS = (
     "# Fix any errors below",
     "# Question:",

@@ -131,13 +131,9 @@ class AtifReader(Struct):
         parts += calls
         origin = text_of(extra.get("origin"))
         yield self._message(
-            step,
-            "assistant",
-            tuple(parts),
-            cursor,
-            origin if origin in ORIGINS else "",
+            step, "assistant", tuple(parts), cursor, origin if origin in ORIGINS else "",
             response=text_of(extra.get("response")) or f"r{self.turns}",
-        )
+        )  # fmt: skip
         results = _results(step, calls, extra)
         if results:
             role: rec.Role = "tool" if type(results[0]) is rec.ToolResult else "user"
@@ -180,15 +176,9 @@ class AtifReader(Struct):
         response: str = "",
     ) -> rec.Message:
         return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            response=response,
-            time=text_of(step.timestamp),
-            model=text_of(step.model_name) or self.model,
-            usage=_usage(step.metrics),
-        )
+            role, parts, origin, typed, response=response, time=text_of(step.timestamp),
+            model=text_of(step.model_name) or self.model, usage=_usage(step.metrics),
+        )  # fmt: skip
 
 
 def _task(text: str) -> tuple[int, int] | None:

@@ -95,16 +95,11 @@ class ChatReader(Struct):
     ) -> rec.Message:
         self.turn += role == "assistant"
         return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            key="" if role == "assistant" else text_of(m.id),
+            role, parts, origin, typed, key="" if role == "assistant" else text_of(m.id),
             response=text_of(m.id) or f"r{self.turn}",
-            time=text_of(m.timestamp or m.created_at),
-            model=text_of(m.model) or self.model,
+            time=text_of(m.timestamp or m.created_at), model=text_of(m.model) or self.model,
             usage=_usage(m.usage),
-        )
+        )  # fmt: skip
 
     def _assistant_parts(self, m: ChatMessage) -> tuple[rec.Part, ...]:
         parts: list[rec.Part] = []

@@ -59,27 +59,18 @@ _TYPED_KINDS = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff
 _RESULT_HEADER = re.compile(r"^\[(\w+)\b[^\n]{0,4000}?\] Result:[ \t]*\n?", re.MULTILINE)
 _APPROVAL_SUFFIX = "REQ_APP"
 _USER_TAGS = {
-    "task": "prompt",
-    "feedback": "prompt",
-    "user_message": "prompt",
-    "answer": "answer",
-}
+    "task": "prompt", "feedback": "prompt", "user_message": "prompt", "answer": "answer",
+}  # fmt: skip
 """Tags around text that the person typed, and the `via` of the span."""
 _OPENING_TAG = re.compile(r"<([a-z][a-z_]*)>")
 _EXIT_CODE = re.compile(r"exit(?:ed with)? code:? (-?\d{1,9})", re.IGNORECASE)
 _RESULT_NAMES = {
-    "readFile": "read_file",
-    "editedExistingFile": "replace_in_file",
-    "newFileCreated": "write_to_file",
-    "appliedDiff": "apply_diff",
-    "searchFiles": "search_files",
-    "listFilesTopLevel": "list_files",
-    "listFilesRecursive": "list_files",
-    "listCodeDefinitionNames": "list_code_definition_names",
-    "fileDeleted": "apply_patch",
-    "webFetch": "web_fetch",
-    "webSearch": "web_search",
-}
+    "readFile": "read_file", "editedExistingFile": "replace_in_file",
+    "newFileCreated": "write_to_file", "appliedDiff": "apply_diff",
+    "searchFiles": "search_files", "listFilesTopLevel": "list_files",
+    "listFilesRecursive": "list_files", "listCodeDefinitionNames": "list_code_definition_names",
+    "fileDeleted": "apply_patch", "webFetch": "web_fetch", "webSearch": "web_search",
+}  # fmt: skip
 """Names of tools on the panel and in the request that brings their results."""
 
 
@@ -343,15 +334,9 @@ class ClineReader(Struct):
         origin: str = "",
     ) -> rec.Message:
         return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            response=f"r{self.turns}",
-            time=time_of_ms(item.ts),
-            model=self.model,
-            usage=self.usage,
-        )
+            role, parts, origin, typed, response=f"r{self.turns}", time=time_of_ms(item.ts),
+            model=self.model, usage=self.usage,
+        )  # fmt: skip
 
 
 def _same_tool(shown: str, named: str) -> bool:

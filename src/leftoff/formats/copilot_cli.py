@@ -210,18 +210,10 @@ class CopilotReader(Struct):
         agent = line.agentId or text_of(data.parentToolCallId)
         own = text_of(data.apiCallId) or text_of(data.messageId)
         return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            response=own or None,
-            key=line.id or "",
-            parent=line.parentId or "",
-            time=line.timestamp or "",
-            agent=agent,
-            model=text_of(data.model) or self.model,
-            cwd=self.cwd,
-        )
+            role, parts, origin, typed, response=own or None, key=line.id or "",
+            parent=line.parentId or "", time=line.timestamp or "", agent=agent,
+            model=text_of(data.model) or self.model, cwd=self.cwd,
+        )  # fmt: skip
 
     # -- the session -----------------------------------------------------------------------
 

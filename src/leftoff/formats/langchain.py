@@ -129,15 +129,11 @@ def _message(role: str, data: Data) -> ChatMessage:
     if isinstance(content, list):
         content = [_block(b) for b in content]
     return ChatMessage(
-        role=role,
-        content=content,
-        tool_calls=given,
+        role=role, content=content, tool_calls=given,
         function_call=None if given else extra.get("function_call"),
-        tool_call_id=data.tool_call_id,
-        reasoning_content=extra.get("reasoning_content"),
-        id=data.id,
-        model=text_of(metadata.get("model_name")) or text_of(metadata.get("model")),
-    )
+        tool_call_id=data.tool_call_id, reasoning_content=extra.get("reasoning_content"),
+        id=data.id, model=text_of(metadata.get("model_name")) or text_of(metadata.get("model")),
+    )  # fmt: skip
 
 
 def _block(block: Any) -> Any:
@@ -172,11 +168,8 @@ def _usage(data: Data) -> Usage | None:
     read, written = count_of(into.get("cache_read")), count_of(into.get("cache_creation"))
     return Usage(
         max(0, count_of(given.get("input_tokens")) - read - written),
-        count_of(given.get("output_tokens")),
-        read,
-        written,
-        count_of(out.get("reasoning")),
-    )
+        count_of(given.get("output_tokens")), read, written, count_of(out.get("reasoning")),
+    )  # fmt: skip
 
 
 def _is_message(value: Any) -> bool:

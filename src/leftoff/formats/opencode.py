@@ -168,18 +168,12 @@ class OpencodeReader(Struct):
         elif info.role == "assistant" and info.summary is True:
             origin = "compaction"  # the model's summary of the conversation so far
         yield cursor.message(
-            "user" if info.role == "user" else "assistant",
-            tuple(parts),
-            origin,
-            typed,
-            key=known_id(info.id),
-            parent=known_id(info.parentID),
+            "user" if info.role == "user" else "assistant", tuple(parts), origin, typed,
+            key=known_id(info.id), parent=known_id(info.parentID),
             response=known_id(info.id) or None,
-            time=time_of_ms(dict_of(info.time).get("created")),
-            model=text_of(info.modelID),
-            cwd=text_of(dict_of(info.path).get("cwd")) or self.cwd,
-            usage=_usage(info.tokens),
-        )
+            time=time_of_ms(dict_of(info.time).get("created")), model=text_of(info.modelID),
+            cwd=text_of(dict_of(info.path).get("cwd")) or self.cwd, usage=_usage(info.tokens),
+        )  # fmt: skip
         yield from changes
 
     def _tool(

@@ -287,14 +287,10 @@ class OpenHandsReader(Struct):
         self.response = text_of(facts.get("id")) or text_of(event.llm_response_id)
         self.response = self.response or f"r{self.turns}"
         return cursor.message(
-            "assistant",
-            tuple(parts),
-            response=self.response,
-            time=text_of(event.timestamp),
-            model=text_of(facts.get("model")) or self.model,
-            cwd=self.cwd,
+            "assistant", tuple(parts), response=self.response, time=text_of(event.timestamp),
+            model=text_of(facts.get("model")) or self.model, cwd=self.cwd,
             usage=usage_of(facts.get("usage")) or self._accumulated(event.llm_metrics),
-        )
+        )  # fmt: skip
 
     def _accumulated(self, metrics: Any) -> rec.Usage | None:
         """The growth of the accumulated tokens, for replies whose response is not recorded."""

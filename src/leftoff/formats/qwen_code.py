@@ -85,22 +85,16 @@ class QwenReader(Struct):
         branch, version = text_of(line.gitBranch), text_of(line.version)
         window = count_of(line.contextWindowSize)
         updated = (
-            session or self.session,
-            cwd or self.cwd,
-            branch or self.branch,
-            version or self.version,
-            window or self.window,
-        )
+            session or self.session, cwd or self.cwd, branch or self.branch,
+            version or self.version, window or self.window,
+        )  # fmt: skip
         if updated != (self.session, self.cwd, self.branch, self.version, self.window):
             self.session, self.cwd, self.branch, self.version, self.window = updated
             yield rec.SessionFacts(
-                id=self.session,
-                cwd=self.cwd,
-                branch=self.branch,
-                agent_version=self.version,
+                id=self.session, cwd=self.cwd, branch=self.branch, agent_version=self.version,
                 forked_from=text_of(dict_of(line.forkedFrom).get("sessionId")),
                 window=self.window or None,
-            )
+            )  # fmt: skip
 
     def _message(self, line: Line, cursor: Cursor) -> rec.Message:
         agent = text_of(line.agentId) or ("sidechain" if line.isSidechain is True else "")
@@ -121,19 +115,11 @@ class QwenReader(Struct):
         else:
             typed = content.typed
         return cursor.message(
-            role,
-            parts,
-            "",
-            typed,
-            key=line.uuid or "",
-            parent=line.parentUuid or "",
-            response=line.uuid or None,
-            time=line.timestamp or "",
-            agent=agent,
-            model=text_of(line.model),
-            cwd=text_of(line.cwd),
+            role, parts, "", typed, key=line.uuid or "", parent=line.parentUuid or "",
+            response=line.uuid or None, time=line.timestamp or "", agent=agent,
+            model=text_of(line.model), cwd=text_of(line.cwd),
             usage=usage_of(line.usageMetadata, _TOKENS),
-        )
+        )  # fmt: skip
 
 
 def _with_status(parts: tuple[rec.Part, ...], facts: Any) -> tuple[rec.Part, ...]:

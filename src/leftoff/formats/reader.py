@@ -267,15 +267,13 @@ formats: Registry[Format] = Registry(
         "claude_code": "leftoff.formats.claude_code:FORMAT",
         "codex": "leftoff.formats.codex:FORMAT",
         "codex_exec": "leftoff.formats.codex_exec:FORMAT",
-        "copilot_cli": "leftoff.formats.copilot_cli:FORMAT",
-        "pi": "leftoff.formats.pi:FORMAT",
+        "copilot_cli": "leftoff.formats.copilot_cli:FORMAT", "pi": "leftoff.formats.pi:FORMAT",
         "factory_droid": "leftoff.formats.factory_droid:FORMAT",
         "opencode": "leftoff.formats.opencode:FORMAT",
         "gemini_cli": "leftoff.formats.gemini_cli:FORMAT",
         "gemini_cli_jsonl": "leftoff.formats.gemini_cli:LINES",
         "gemini_api": "leftoff.formats.gemini_api:FORMAT",
-        "kiro": "leftoff.formats.kiro:FORMAT",
-        "cursor": "leftoff.formats.cursor:FORMAT",
+        "kiro": "leftoff.formats.kiro:FORMAT", "cursor": "leftoff.formats.cursor:FORMAT",
         "atif": "leftoff.formats.atif:FORMAT",
         "mini_swe_agent": "leftoff.formats.mini_swe_agent:FORMAT",
         "swe_agent": "leftoff.formats.swe_agent:FORMAT",
@@ -299,10 +297,9 @@ formats: Registry[Format] = Registry(
         "openai_requests": "leftoff.formats.openai_logs:REQUESTS",
         "openai_rows": "leftoff.formats.openai_logs:FORMAT",
         "openai_row_lines": "leftoff.formats.openai_logs:LINES",
-        "chat": "leftoff.formats.chat:FORMAT",
-        "chat_lines": "leftoff.formats.chat:LINES",
+        "chat": "leftoff.formats.chat:FORMAT", "chat_lines": "leftoff.formats.chat:LINES",
     },
-)
+)  # fmt: skip
 """Every known format. The order is the order in which they are tried: the surest first."""
 
 

@@ -31,16 +31,11 @@ _THINK = re.compile(r"<think>(?:<details><summary>.*?</summary>)?")
 _OLD_TOOL = re.compile(r"Tool use: \*\*([^*\n]+)\*\*(.*)$")
 _OLD_DETAILS = re.compile(r"\s*<summary>(.*?)</summary>\s*$")
 _STEP_NAMES = (
-    ("Searched codebase", "codebase_search"),
-    ("Searched web", "web_search"),
-    ("Searched files", "file_search"),
-    ("Grep", "grep"),
-    ("Listed ", "list_dir"),
-    ("Read lints", "read_lints"),
-    ("Read file", "read_file"),
-    ("Edit file", "edit_file"),
+    ("Searched codebase", "codebase_search"), ("Searched web", "web_search"),
+    ("Searched files", "file_search"), ("Grep", "grep"), ("Listed ", "list_dir"),
+    ("Read lints", "read_lints"), ("Read file", "read_file"), ("Edit file", "edit_file"),
     ("MCP tool call", "mcp_tool_call"),
-)
+)  # fmt: skip
 """How the summaries of older steps begin, and the name of the tool that they are given."""
 _READ_STEP = re.compile(r"Read file: (\S.*)$")
 _ERROR_STEP = re.compile(

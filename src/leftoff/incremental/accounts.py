@@ -83,13 +83,10 @@ def _accounted(
     name = reading.format.name if reading.format else ""
     header = main.state.header
     return SessionAccount(
-        id=main.state.agent or header.id,
-        format=name,
-        path=path,
-        models=tuple(header.models),
+        id=main.state.agent or header.id, format=name, path=path, models=tuple(header.models),
         preset=preset.name,
         account=account(main, main.children, preset, name, windows=windows, prices=prices),
-    )
+    )  # fmt: skip
 
 
 def account_of_reading(

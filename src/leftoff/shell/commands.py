@@ -23,17 +23,9 @@ from leftoff.shell.ast import (
 from leftoff.tables import table
 
 __all__ = [
-    "Invocation",
-    "Launcher",
-    "ProgramRule",
-    "ProgramRules",
-    "is_quiet",
-    "load",
-    "program_of",
-    "program_rules",
-    "programs_of",
-    "unwrapped",
-]
+    "Invocation", "Launcher", "ProgramRule", "ProgramRules", "is_quiet", "load", "program_of",
+    "program_rules", "programs_of", "unwrapped",
+]  # fmt: skip
 
 
 class ProgramRule(msgspec.Struct, frozen=True):

@@ -28,18 +28,9 @@ from leftoff.shell.programs.dispatch import execute
 from leftoff.shell.state import Walk
 
 __all__ = [
-    "FileEffect",
-    "FileState",
-    "Observation",
-    "Outcome",
-    "Script",
-    "analyze",
-    "clear_caches",
-    "command_facts",
-    "observe",
-    "program_of",
-    "resolve",
-]
+    "FileEffect", "FileState", "Observation", "Outcome", "Script", "analyze", "clear_caches",
+    "command_facts", "observe", "program_of", "resolve",
+]  # fmt: skip
 
 _MAX_CONTENTS = 400
 """Written files whose content is tracked; beyond it the oldest half is dropped. Chosen by hand;
@@ -178,17 +169,11 @@ def resolve(
         return []
     success = outcome.succeeded()
     walk = Walk(
-        state=known,
-        cwd=script.cwd if script.cwd is not None else ".",
-        home=script.home,
-        output=outcome.output,
-        execute=execute,
-        subshell=interpreter.subshell,
-        interrupted=outcome.interrupted,
-        slow=program_rules().slow,
-        reliable=program_rules().reliable,
-        wide=wide,
-    )
+        state=known, cwd=script.cwd if script.cwd is not None else ".", home=script.home,
+        output=outcome.output, execute=execute, subshell=interpreter.subshell,
+        interrupted=outcome.interrupted, slow=program_rules().slow,
+        reliable=program_rules().reliable, wide=wide,
+    )  # fmt: skip
     if isinstance(script.body, Opaque):
         walk.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
         return walk.effects.net_effects()

@@ -105,14 +105,8 @@ class FileState:
         complete_under: Directories below which nothing exists but what is given."""
 
     __slots__ = (
-        "_ancestors",
-        "_changed",
-        "_complete",
-        "_kinds",
-        "contents",
-        "editor_file",
-        "stashes",
-    )
+        "_ancestors", "_changed", "_complete", "_kinds", "contents", "editor_file", "stashes",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -316,17 +310,9 @@ class FileState:
 
 class _PathChange:
     __slots__ = (
-        "after",
-        "before",
-        "guess",
-        "named",
-        "read",
-        "renamed_from",
-        "restored",
-        "tool",
-        "uncertainty",
-        "wrote",
-    )
+        "after", "before", "guess", "named", "read", "renamed_from", "restored", "tool",
+        "uncertainty", "wrote",
+    )  # fmt: skip
 
     def __init__(self, before: Kind, tool: str, uncertainty: int, named: bool) -> None:
         self.before: Kind = before
@@ -537,14 +523,9 @@ class Effects:
         else:
             return None
         return FileEffect(
-            path,
-            action,
-            _CERTAINTIES[uncertainty],
-            change.tool,
-            renamed,
-            change.named,
+            path, action, _CERTAINTIES[uncertainty], change.tool, renamed, change.named,
             restored=change.restored and action != "read",
-        )
+        )  # fmt: skip
 
 
 def _is_scratch(path: str) -> bool:

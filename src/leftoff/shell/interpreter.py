@@ -89,14 +89,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
-    "assign",
-    "call",
-    "run",
-    "run_exit_trap",
-    "run_speculatively",
-    "set_positional",
-    "subshell",
-]
+    "assign", "call", "run", "run_exit_trap", "run_speculatively", "set_positional", "subshell",
+]  # fmt: skip
 
 _MAX_DEPTH = 40
 """Nested statements and calls; chosen by hand, not measured."""
@@ -570,17 +564,7 @@ def _assigned(node: Statement) -> list[str]:
 
 
 _RUNNERS: dict[type, Callable[[Walk, Any, Status], Status]] = {
-    Sequence: _sequence,
-    Logical: _logical,
-    Negated: _negated,
-    Pipeline: _pipeline,
-    Group: _group,
-    Background: _background,
-    Loop: _loop,
-    While: _while,
-    If: _if,
-    Case: _case,
-    Function: _function,
-    Opaque: _opaque,
-    Command: _command,
-}
+    Sequence: _sequence, Logical: _logical, Negated: _negated, Pipeline: _pipeline,
+    Group: _group, Background: _background, Loop: _loop, While: _while, If: _if, Case: _case,
+    Function: _function, Opaque: _opaque, Command: _command,
+}  # fmt: skip

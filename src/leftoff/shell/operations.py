@@ -128,13 +128,9 @@ def write(
         return False
     _forget_content(walk, path)
     walk.effects.write(
-        path,
-        tool,
-        walk.uncertainty,
-        guess="modified" if guess_append else "created",
-        existed=existed,
-        named=named,
-    )
+        path, tool, walk.uncertainty, guess="modified" if guess_append else "created",
+        existed=existed, named=named,
+    )  # fmt: skip
     return True
 
 
@@ -154,13 +150,9 @@ def modify(walk: Walk, field: str, tool: str | None = None, *, named: bool = Tru
         return None
     _forget_content(walk, path)
     walk.effects.write(
-        path,
-        tool,
-        walk.uncertainty,
-        guess="modified",
-        existed=walk.presumed_success(),
+        path, tool, walk.uncertainty, guess="modified", existed=walk.presumed_success(),
         named=named,
-    )
+    )  # fmt: skip
     return True if kind == "file" else None
 
 
@@ -306,13 +298,9 @@ def _transfer_tree(walk: Walk, old: str, new: str, move: bool) -> Status:
         else:
             walk.effects.read(below, walk.tool, walk.uncertainty, named=False)
         walk.effects.write(
-            there,
-            walk.tool,
-            walk.uncertainty,
-            named=False,
-            renamed_from=below if move else None,
-            content=content,
-        )
+            there, walk.tool, walk.uncertainty, named=False,
+            renamed_from=below if move else None, content=content,
+        )  # fmt: skip
     for folder in folders:
         walk.state.put_directory(new + folder[len(old) :])
     if not complete:

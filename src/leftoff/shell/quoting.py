@@ -17,18 +17,9 @@ from leftoff.shell.ast import (
 )
 
 __all__ = [
-    "ansi_text",
-    "append_text",
-    "expand_braces",
-    "has_braces",
-    "is_plain",
-    "make_word",
-    "mark_unquoted",
-    "parse_expansion",
-    "rejoin_dollar",
-    "unescape_quoted",
-    "unmark_patterns",
-]
+    "ansi_text", "append_text", "expand_braces", "has_braces", "is_plain", "make_word",
+    "mark_unquoted", "parse_expansion", "rejoin_dollar", "unescape_quoted", "unmark_patterns",
+]  # fmt: skip
 
 Part = str | Variable | Substitution
 _BRACE_OPEN = "\ue004"
@@ -39,15 +30,8 @@ _BRACED = {"{": _BRACE_OPEN, ",": _BRACE_COMMA, "}": _BRACE_CLOSE}
 _ESCAPED_OR_PATTERN = frozenset("\\*?[{},")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _ANSI = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "\\": "\\",
-    "'": "'",
-    '"': '"',
-    "0": "\0",
-    "e": "\x1b",
-}
+    "n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "0": "\0", "e": "\x1b",
+}  # fmt: skip
 _MAX_BRACE_PARTS = 1_000
 
 

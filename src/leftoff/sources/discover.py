@@ -298,19 +298,12 @@ def read_session_info(recorded: SessionFile) -> SessionInfo | None:
     # The client identifies a session by its file name; lines may be copies from another one.
     identity = recorded_id if recorded_id.startswith(recorded.id) else recorded.id
     return SessionInfo(
-        id=identity,
-        client=recorded.place.client,
-        format=name,
-        path=recorded.path,
-        project=project,
-        branch=facts.get("branch", ""),
+        id=identity, client=recorded.place.client, format=name, path=recorded.path,
+        project=project, branch=facts.get("branch", ""),
         title=" ".join(clean(whole(facts.get("title") or header.prompt, 400)).split()),
-        started=facts.get("started", ""),
-        modified=_time(recorded.modified),
-        size=recorded.size,
-        parent_id=facts.get("parent_id", ""),
-        files=(recorded.path,),
-    )
+        started=facts.get("started", ""), modified=_time(recorded.modified), size=recorded.size,
+        parent_id=facts.get("parent_id", ""), files=(recorded.path,),
+    )  # fmt: skip
 
 
 def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, _Header]:

@@ -181,12 +181,9 @@ class Directory:
             if self.stat(name).st_mode & 0o077:  # other users may read it, but not the copy
                 raise PermissionError
             os.link(
-                self._name(name),
-                self._name(to),
-                src_dir_fd=self._dir_fd,
-                dst_dir_fd=self._dir_fd,
-                follow_symlinks=False,
-            )
+                self._name(name), self._name(to), src_dir_fd=self._dir_fd,
+                dst_dir_fd=self._dir_fd, follow_symlinks=False,
+            )  # fmt: skip
         except (OSError, NotImplementedError):  # a file system without links
             with self.stage(to, data) as staged:
                 staged.commit()

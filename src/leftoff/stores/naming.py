@@ -16,12 +16,8 @@ MAX_ID: Final = 200
 temporary file need the rest."""
 
 JSON, GZIPPED, BACKUP, DAMAGED, MARKDOWN = (
-    ".json",
-    ".json.gz",
-    ".json.bak",
-    ".json.damaged",
-    ".md",
-)
+    ".json", ".json.gz", ".json.bak", ".json.damaged", ".md",
+)  # fmt: skip
 
 
 class KindLocation(Struct, frozen=True):

@@ -19,17 +19,9 @@ from leftoff.registry import Registry
 from leftoff.stores.naming import LOCATIONS
 
 __all__ = [
-    "KINDS",
-    "Entry",
-    "PrunableStore",
-    "Store",
-    "StoreOpener",
-    "StoredDocument",
-    "list_together",
-    "load_first",
-    "open_store",
-    "stores",
-]
+    "KINDS", "Entry", "PrunableStore", "Store", "StoreOpener", "StoredDocument",
+    "list_together", "load_first", "open_store", "stores",
+]  # fmt: skip
 
 KINDS = tuple(LOCATIONS)
 """The kinds of document."""

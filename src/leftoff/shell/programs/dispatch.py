@@ -118,13 +118,10 @@ def _nothing(walk: Walk, field: str) -> Status:
 
 
 _ROLES: dict[str, Callable[[Walk, str], Status]] = {
-    "read": ops.read,
-    "tree": ops.read_tree,
-    "write": ops.write,
+    "read": ops.read, "tree": ops.read_tree, "write": ops.write,
     "append": lambda walk, field: ops.write(walk, field, guess_append=True),
-    "modify": ops.modify,
-    "none": _nothing,
-}
+    "modify": ops.modify, "none": _nothing,
+}  # fmt: skip
 
 
 def _run_by_table(walk: Walk, args: Invocation) -> Status:
