@@ -36,20 +36,13 @@ _MAX_CONTENTS = 400
 """Written files whose content is tracked; beyond it the oldest half is dropped. Chosen by hand;
 not measured."""
 
-_POWERSHELL = (
-    "Get-ChildItem", "Get-Content", "Set-Content", "Remove-Item", "New-Item", "Copy-Item",
-    "Move-Item", "Select-String", "Out-File", "Add-Content", "Test-Path", "Get-Location",
-    "Set-Location", "Write-Output", "Write-Host", "ForEach-Object", "Where-Object",
-    "Select-Object", "Get-Command", "Invoke-WebRequest", "Get-Process", "Start-Process",
-    "Rename-Item", "Get-Item", "Invoke-Expression", "Measure-Object", "ConvertTo-Json",
-)  # fmt: skip
-_POWERSHELL_HINT = re.compile(
-    r"-(?:Item|Object|File|Path|Content|String|Process|Json|Error|Literal)|\$(?:env:|PSV|_\.)"
-    r"|(?:Get|Set|Write|Invoke|Test|Out|Add|New|Start|Measure|ConvertTo)-[A-Z]"
+_POWERSHELL = re.compile(
+    r"(?:\A\s*|[|;{]\s*)(?:Get|Set|Remove|New|Copy|Move|Select|Out|Add|Test|Write|ForEach|Where"
+    r"|Invoke|Start|Rename|Measure|ConvertTo)-[A-Z][a-z]|\A.{0,200}\$env:"
 )
-_POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]")
-"""A cheap first check: every match of `_POWERSHELL_HINT` contains a match of this."""
-_POWERSHELL_MARKS = ("$env:", "$PSVersionTable", "-ErrorAction", "$_.", "-LiteralPath")
+"""A cmdlet where a command begins, or a variable that only PowerShell has."""
+_POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$e")
+"""A cheap first check: every match of `_POWERSHELL` contains a match of this."""
 
 _SHELL_SYNTAX_ERROR = re.compile(
     r"(?m)^(?:/\S*/)?(?:ba|da|z|k)?sh: (?:-c: )?(?:line )?\d+: "
@@ -125,16 +118,9 @@ def _parse_script(command: str, home: str | None) -> Script:
 
 def _is_powershell(command: str) -> bool:
     head = command[:4000]
-    if _POWERSHELL_SIGN.search(head) is None or _POWERSHELL_HINT.search(head) is None:
+    if _POWERSHELL_SIGN.search(head) is None or _POWERSHELL.search(head) is None:
         return False
-    if head.lstrip()[:10].lower().startswith(("powershell", "pwsh")):
-        return False
-    if any(mark in head for mark in _POWERSHELL_MARKS) and "powershell" not in head.lower():
-        return any(name in head for name in _POWERSHELL) or "$env:" in head[:200]
-    first = head.split(None, 1)[0] if head.strip() else ""
-    return first in _POWERSHELL or any(
-        f"| {name}" in head or f"; {name}" in head for name in _POWERSHELL
-    )
+    return not head.lstrip()[:10].lower().startswith(("powershell", "pwsh"))
 
 
 def _editor_command(command: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leftoff import lazy_re as re
 from leftoff.shell.ast import (
     BRACKET,
     MAX_FIELDS,
@@ -244,13 +245,7 @@ def _apply_operation(value: str, operation: str) -> str:
 def _pattern(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
-    out: list[str] = []
-    i = 0
-    while i < len(text):
-        if text[i] == "\\" and i + 1 < len(text):
-            out.append(text[i + 1])
-            i += 2
-            continue
-        out.append({"*": STAR, "?": QUESTION, "[": BRACKET}.get(text[i], text[i]))
-        i += 1
-    return "".join(out)
+    return _PATTERN.sub(lambda m: m[1] or mark_patterns(m[0]), text)
+
+
+_PATTERN = re.compile(r"\\(.)|[*?\[]", re.DOTALL)
