@@ -60,14 +60,10 @@ _ENVIRONMENT = {
 
 
 def inspect_workspace(
-    state: ResumeState,
-    *,
-    root: str | os.PathLike[str] | None = None,
-    workflow: str | os.PathLike[str] | None = None,
-    tools: Iterable[str] | None = None,
-    model: str = "",
-    window: int | None = None,
-) -> Workspace:
+    state: ResumeState, *, root: str | os.PathLike[str] | None = None,
+    workflow: str | os.PathLike[str] | None = None, tools: Iterable[str] | None = None,
+    model: str = "", window: int | None = None,
+) -> Workspace:  # fmt: skip
     """The workspace in which a saved state would be resumed.
 
     Args:
@@ -234,12 +230,9 @@ def _repository(
 
 
 def git_diff(
-    root: str | os.PathLike[str],
-    paths: Sequence[str] = (),
-    *,
-    limit: int = 100_000,
+    root: str | os.PathLike[str], paths: Sequence[str] = (), *, limit: int = 100_000,
     seconds: float = GIT_TIMEOUT,
-) -> str | None:
+) -> str | None:  # fmt: skip
     """What differs in the files that git knows from the last commit, staged or not.
 
     Args:
@@ -281,12 +274,9 @@ def _environment(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _git(
-    root: Path,
-    arguments: Sequence[str],
-    limit: int,
-    seconds: float = GIT_TIMEOUT,
+    root: Path, arguments: Sequence[str], limit: int, seconds: float = GIT_TIMEOUT,
     settings: Mapping[str, str] | None = None,
-) -> bytes | None:
+) -> bytes | None:  # fmt: skip
     """Up to `limit` + 1 bytes of what git says; None if it fails, is absent or takes longer.
 
     Args:

@@ -166,15 +166,9 @@ class AtifReader(Struct):
         return text[: found.start()].rstrip(), [self._call("", found[1], arguments)]
 
     def _message(
-        self,
-        step: Step,
-        role: rec.Role,
-        parts: tuple[rec.Part, ...],
-        cursor: Cursor,
-        origin: str = "",
-        typed: tuple[rec.Typed, ...] = (),
-        response: str = "",
-    ) -> rec.Message:
+        self, step: Step, role: rec.Role, parts: tuple[rec.Part, ...], cursor: Cursor,
+        origin: str = "", typed: tuple[rec.Typed, ...] = (), response: str = "",
+    ) -> rec.Message:  # fmt: skip
         return cursor.message(
             role, parts, origin, typed, response=response, time=text_of(step.timestamp),
             model=text_of(step.model_name) or self.model, usage=_usage(step.metrics),
@@ -242,12 +236,9 @@ def _usage(metrics: Any) -> rec.Usage | None:
 
 
 def write(
-    messages: Iterable[rec.Message],
-    facts: rec.SessionFacts,
-    *,
-    agent: str = "unknown",
+    messages: Iterable[rec.Message], facts: rec.SessionFacts, *, agent: str = "unknown",
     version: str = VERSION,
-) -> bytes:
+) -> bytes:  # fmt: skip
     """A session as an ATIF trajectory, read by every ATIF consumer.
 
     Results stand in the step of the call that they answer, as the format requires. What ATIF

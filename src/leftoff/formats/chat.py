@@ -85,14 +85,9 @@ class ChatReader(Struct):
         return (self._build(m, sender, parts, cursor, "tool" if results else "", typed),)
 
     def _build(
-        self,
-        m: ChatMessage,
-        role: rec.Role,
-        parts: tuple[rec.Part, ...],
-        cursor: Cursor,
-        origin: str = "",
-        typed: tuple[rec.Typed, ...] = (),
-    ) -> rec.Message:
+        self, m: ChatMessage, role: rec.Role, parts: tuple[rec.Part, ...], cursor: Cursor,
+        origin: str = "", typed: tuple[rec.Typed, ...] = (),
+    ) -> rec.Message:  # fmt: skip
         self.turn += role == "assistant"
         return cursor.message(
             role, parts, origin, typed, key="" if role == "assistant" else text_of(m.id),

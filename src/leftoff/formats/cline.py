@@ -325,14 +325,9 @@ class ClineReader(Struct):
         return tool_call(identity, name, given)
 
     def _message(
-        self,
-        role: rec.Role,
-        parts: tuple[rec.Part, ...],
-        item: Item,
-        cursor: Cursor,
-        typed: tuple[rec.Typed, ...] = (),
-        origin: str = "",
-    ) -> rec.Message:
+        self, role: rec.Role, parts: tuple[rec.Part, ...], item: Item, cursor: Cursor,
+        typed: tuple[rec.Typed, ...] = (), origin: str = "",
+    ) -> rec.Message:  # fmt: skip
         return cursor.message(
             role, parts, origin, typed, response=f"r{self.turns}", time=time_of_ms(item.ts),
             model=self.model, usage=self.usage,

@@ -325,15 +325,9 @@ class CodexReader(Struct):
         return self._message("tool", (result,), time, cursor)
 
     def _message(
-        self,
-        role: Role,
-        parts: tuple[Part, ...],
-        time: str,
-        cursor: Cursor,
-        origin: str = "",
-        typed: tuple[Typed, ...] = (),
-        stop: str = "",
-    ) -> Message:
+        self, role: Role, parts: tuple[Part, ...], time: str, cursor: Cursor, origin: str = "",
+        typed: tuple[Typed, ...] = (), stop: str = "",
+    ) -> Message:  # fmt: skip
         response = f"response-{self.turn}"
         return cursor.message(
             role, parts, origin, typed, response=response, time=time, model=self.model,

@@ -198,15 +198,9 @@ class CopilotReader(Struct):
         return self._message(line, data, cursor, "tool", parts, typed=typed)
 
     def _message(
-        self,
-        line: Line,
-        data: Data,
-        cursor: Cursor,
-        role: rec.Role,
-        parts: tuple[rec.Part, ...],
-        origin: str = "",
-        typed: tuple[rec.Typed, ...] = (),
-    ) -> rec.Message:
+        self, line: Line, data: Data, cursor: Cursor, role: rec.Role,
+        parts: tuple[rec.Part, ...], origin: str = "", typed: tuple[rec.Typed, ...] = (),
+    ) -> rec.Message:  # fmt: skip
         agent = line.agentId or text_of(data.parentToolCallId)
         own = text_of(data.apiCallId) or text_of(data.messageId)
         return cursor.message(

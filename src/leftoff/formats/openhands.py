@@ -269,14 +269,9 @@ class OpenHandsReader(Struct):
         return self._reply(event, parts, cursor)
 
     def _message(
-        self,
-        event: Event,
-        role: rec.Role,
-        shown: rec.Part | tuple[rec.Part, ...],
-        cursor: Cursor,
-        typed: tuple[rec.Typed, ...] = (),
-        origin: str = "",
-    ) -> rec.Message:
+        self, event: Event, role: rec.Role, shown: rec.Part | tuple[rec.Part, ...],
+        cursor: Cursor, typed: tuple[rec.Typed, ...] = (), origin: str = "",
+    ) -> rec.Message:  # fmt: skip
         parts = shown if isinstance(shown, tuple) else (shown,)
         time = text_of(event.timestamp)
         return cursor.message(role, parts, origin, typed, time=time, cwd=self.cwd)
@@ -330,14 +325,9 @@ class OpenHandsReader(Struct):
         return (self._message(event, "tool", result, cursor),)
 
     def _result(
-        self,
-        call: str,
-        kind: str,
-        text: str,
-        event: Event,
-        extras: dict[str, Any],
+        self, call: str, kind: str, text: str, event: Event, extras: dict[str, Any],
         facts: dict[str, Any],
-    ) -> rec.ToolResult:
+    ) -> rec.ToolResult:  # fmt: skip
         code = _exit_code(facts.get("exit_code"), extras.get("exit_code"), event.exit_code)
         status = "ok"
         if kind == "user_rejected":

@@ -137,15 +137,9 @@ class PiReader(Struct):
         return tool_call(call, "bash", {"command": text_of(body.command)}), result
 
     def _message(
-        self,
-        line: Line,
-        cursor: Cursor,
-        role: rec.Role,
-        parts: tuple[rec.Part, ...],
-        origin: str = "",
-        typed: tuple[rec.Typed, ...] = (),
-        body: Body | None = None,
-    ) -> rec.Message:
+        self, line: Line, cursor: Cursor, role: rec.Role, parts: tuple[rec.Part, ...],
+        origin: str = "", typed: tuple[rec.Typed, ...] = (), body: Body | None = None,
+    ) -> rec.Message:  # fmt: skip
         body = body or Body()
         return cursor.message(
             role, parts, origin, typed, response=text_of(body.responseId) or line.id or None,

@@ -77,22 +77,11 @@ class Cursor(Struct):
             yield found[0] if found else None
 
     def message(
-        self,
-        role: Role,
-        parts: tuple[Part, ...],
-        origin: str = "",
-        typed: tuple[Typed, ...] = (),
-        *,
-        key: str = "",
-        parent: str = "",
-        response: str | None = "",
-        time: str = "",
-        agent: str = "",
-        model: str = "",
-        cwd: str = "",
-        usage: Usage | None = None,
-        stop: str = "",
-    ) -> Message:
+        self, role: Role, parts: tuple[Part, ...], origin: str = "",
+        typed: tuple[Typed, ...] = (), *, key: str = "", parent: str = "",
+        response: str | None = "", time: str = "", agent: str = "", model: str = "",
+        cwd: str = "", usage: Usage | None = None, stop: str = "",
+    ) -> Message:  # fmt: skip
         """The next message, at this place; arguments as the fields of `Message`.
 
         Without an `origin` the agent's messages are of the agent, results of a tool, and all

@@ -250,14 +250,9 @@ class Turn:
         return end + 1
 
     def _call(
-        self,
-        name: str,
-        kind: str,
-        given: dict[str, Any],
-        output: str | None,
-        *,
+        self, name: str, kind: str, given: dict[str, Any], output: str | None, *,
         failed: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.calls += 1
         identity = f"call-{self.calls}"
         self.parts.append(ToolCall(identity, name, kind, given))

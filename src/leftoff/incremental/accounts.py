@@ -35,14 +35,9 @@ class SessionAccount(Struct, frozen=True):
 
 
 def account_of(
-    path: str,
-    preset: Preset,
-    *,
-    format: str | None = None,
-    session: int = -1,
-    windows: Sequence[ModelRow] = (),
-    prices: Sequence[PriceRow] = (),
-) -> SessionAccount:
+    path: str, preset: Preset, *, format: str | None = None, session: int = -1,
+    windows: Sequence[ModelRow] = (), prices: Sequence[PriceRow] = (),
+) -> SessionAccount:  # fmt: skip
     """The account of the session recorded at `path`, with its subagents' files.
 
     Args:
@@ -70,14 +65,9 @@ def _children(beside: Sequence[tuple[str, str]]) -> dict[str, SessionState]:
 
 
 def _accounted(
-    reading: Pass,
-    path: str,
-    beside: dict[str, SessionState],
-    preset: Preset,
-    session: int,
-    windows: Sequence[ModelRow],
-    prices: Sequence[PriceRow],
-) -> SessionAccount:
+    reading: Pass, path: str, beside: dict[str, SessionState], preset: Preset, session: int,
+    windows: Sequence[ModelRow], prices: Sequence[PriceRow],
+) -> SessionAccount:  # fmt: skip
     # A subagent's own file takes precedence over the copies in the main one.
     _, main = view_of({**reading.sessions[session], **beside}, {})
     name = reading.format.name if reading.format else ""
@@ -90,13 +80,9 @@ def _accounted(
 
 
 def account_of_reading(
-    gathered: SessionReading,
-    preset: Preset,
-    *,
-    agent: str = "",
-    windows: Sequence[ModelRow] = (),
-    prices: Sequence[PriceRow] = (),
-) -> Account:
+    gathered: SessionReading, preset: Preset, *, agent: str = "",
+    windows: Sequence[ModelRow] = (), prices: Sequence[PriceRow] = (),
+) -> Account:  # fmt: skip
     """The account of recordings that were read for a summary, or of one subagent in them.
 
     Args:
@@ -118,14 +104,9 @@ class AccountFollower:
         SourceError: standard input cannot be followed."""
 
     def __init__(
-        self,
-        path: str,
-        preset: Preset,
-        *,
-        format: str | None = None,
-        windows: Sequence[ModelRow] = (),
-        prices: Sequence[PriceRow] = (),
-    ) -> None:
+        self, path: str, preset: Preset, *, format: str | None = None,
+        windows: Sequence[ModelRow] = (), prices: Sequence[PriceRow] = (),
+    ) -> None:  # fmt: skip
         self._session = GrowingSession(path, format)
         self._preset, self._windows, self._prices = preset, windows, prices
 

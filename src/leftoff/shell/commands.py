@@ -11,15 +11,7 @@ from typing import Any
 
 import msgspec
 
-from leftoff.shell.ast import (
-    UNKNOWN,
-    Command,
-    Logical,
-    Pipeline,
-    Sequence,
-    Statement,
-    named_commands,
-)
+from leftoff.shell import ast
 from leftoff.tables import table
 
 __all__ = [
@@ -280,18 +272,18 @@ _MAX_QUIET_OPERANDS = {
 """Programs with at most so many words besides options are quiet in a pipe."""
 
 
-def is_quiet(body: Statement) -> bool:
+def is_quiet(body: ast.Statement) -> bool:
     """Whether no program of a statement reads or changes a file by name, so that there is
     nothing to follow. Only plain lists and pipes of plain commands are looked at."""
-    stack: list[Statement] = [body]
+    stack: list[ast.Statement] = [body]
     while stack:
         node = stack.pop()
-        if isinstance(node, Command):
+        if isinstance(node, ast.Command):
             if not node.plain or node.assignments or not _is_quiet_command(node):
                 return False
-        elif isinstance(node, Sequence | Pipeline):
+        elif isinstance(node, ast.Sequence | ast.Pipeline):
             stack.extend(node.items)
-        elif isinstance(node, Logical):
+        elif isinstance(node, ast.Logical):
             stack.append(node.left)
             stack.append(node.right)
         else:
@@ -299,7 +291,7 @@ def is_quiet(body: Statement) -> bool:
     return True
 
 
-def _is_quiet_command(node: Command) -> bool:
+def _is_quiet_command(node: ast.Command) -> bool:
     for item in node.redirects:
         if item.operator == ">&" or item.target == "/dev/null":
             continue
@@ -337,11 +329,11 @@ def _is_quiet_command(node: Command) -> bool:
     return rule is not None and rule.kind == "inert"
 
 
-def programs_of(body: Statement) -> tuple[tuple[str, str], ...]:
+def programs_of(body: ast.Statement) -> tuple[tuple[str, str], ...]:
     """The programs of a statement, each as `program_of` names it."""
     found = [
         program_of([word for word in command.words if isinstance(word, str)])
-        for _, command in named_commands(body)
+        for _, command in ast.named_commands(body)
     ]
     return tuple(pair for pair in found if pair[0])
 
@@ -360,4 +352,4 @@ def program_of(words: list[str]) -> tuple[str, str]:
     sub = next((word for word in rest if word[:1] != "-"), "")
     if name in ("bash", "sh", "zsh") and "-c" in rest[:2]:
         return name, "-c"
-    return name, "" if UNKNOWN in sub or len(sub) > 60 or "\n" in sub else sub
+    return name, "" if ast.UNKNOWN in sub or len(sub) > 60 or "\n" in sub else sub

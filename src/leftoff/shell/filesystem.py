@@ -378,18 +378,10 @@ class Effects:
             self.state.put(path)
 
     def write(
-        self,
-        path: str,
-        tool: str,
-        uncertainty: int = 0,
-        *,
-        guess: Action = "created",
-        existed: bool = False,
-        named: bool = True,
-        renamed_from: str | None = None,
-        content: str | None = None,
-        restored: bool = False,
-    ) -> None:
+        self, path: str, tool: str, uncertainty: int = 0, *, guess: Action = "created",
+        existed: bool = False, named: bool = True, renamed_from: str | None = None,
+        content: str | None = None, restored: bool = False,
+    ) -> None:  # fmt: skip
         """Record that a file was written. `existed`: the command works only on an existing
         file.
 
@@ -419,14 +411,9 @@ class Effects:
             self.state.mark_unknown(path)
 
     def delete(
-        self,
-        path: str,
-        tool: str,
-        uncertainty: int = 0,
-        *,
-        existed: bool = False,
+        self, path: str, tool: str, uncertainty: int = 0, *, existed: bool = False,
         named: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Record that a file was deleted. `existed`: the command fails without it."""
         kind = self.state.kind(path)
         if kind == "absent" and not existed:
@@ -442,14 +429,9 @@ class Effects:
             self.state.mark_unknown(path)
 
     def unknown(
-        self,
-        tool: str,
-        path: str | None = None,
-        *,
-        action: Action = "unknown",
-        certainty: Certainty = "unknown",
-        pattern: bool = False,
-    ) -> None:
+        self, tool: str, path: str | None = None, *, action: Action = "unknown",
+        certainty: Certainty = "unknown", pattern: bool = False,
+    ) -> None:  # fmt: skip
         """Record that a program changed, or may have changed, files whose paths are not
         known."""
         self._unknowns.setdefault((path, action, tool, pattern), certainty)

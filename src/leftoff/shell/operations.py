@@ -103,14 +103,9 @@ def write_blocked(walk: Walk, field: str) -> Status:
 
 
 def write(
-    walk: Walk,
-    field: str,
-    tool: str | None = None,
-    *,
-    guess_append: bool = False,
-    existed: bool = False,
-    named: bool = True,
-) -> bool:
+    walk: Walk, field: str, tool: str | None = None, *, guess_append: bool = False,
+    existed: bool = False, named: bool = True,
+) -> bool:  # fmt: skip
     """Write a file; False where that must fail.
 
     `guess_append`: where nothing is known of the file, it more likely existed before.

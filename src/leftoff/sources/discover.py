@@ -368,15 +368,10 @@ def _time(seconds: float) -> str:
 
 
 def list_sessions(
-    environ: Mapping[str, str],
-    *,
-    project: str = "",
-    format: str = "",
-    since: float | None = None,
-    until: float | None = None,
-    subagents: bool = False,
+    environ: Mapping[str, str], *, project: str = "", format: str = "",
+    since: float | None = None, until: float | None = None, subagents: bool = False,
     known: Sequence[SessionFile] | None = None,
-) -> Iterator[SessionInfo]:
+) -> Iterator[SessionInfo]:  # fmt: skip
     """The sessions in the default places, last changed first, each as soon as it is known.
 
     Args:

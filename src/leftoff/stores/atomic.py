@@ -190,14 +190,9 @@ class Directory:
 
     @contextmanager
     def stage(
-        self,
-        name: str,
-        data: bytes,
-        mtime_ns: int | None = None,
-        *,
-        mode: int = 0o600,
+        self, name: str, data: bytes, mtime_ns: int | None = None, *, mode: int = 0o600,
         durable: bool = True,
-    ) -> Iterator[TemporaryFile]:
+    ) -> Iterator[TemporaryFile]:  # fmt: skip
         """A temporary file that holds `data` and replaces `name` when it is committed. Without
         a commit it is removed when the block ends.
 

@@ -92,15 +92,11 @@ class FileStore:
         patience: the former name of `timeout`."""
 
     def __init__(
-        self,
-        root: str | os.PathLike[str],
-        *,
+        self, root: str | os.PathLike[str], *,
         places: Mapping[str, str | os.PathLike[str]] | None = None,
-        compress: Mapping[str, int] | None = None,
-        gate: RedactorFactory = redactor_for,
-        timeout: float = LOCK_TIMEOUT,
-        patience: float | None = None,
-    ) -> None:
+        compress: Mapping[str, int] | None = None, gate: RedactorFactory = redactor_for,
+        timeout: float = LOCK_TIMEOUT, patience: float | None = None,
+    ) -> None:  # fmt: skip
         self.root = Path(root)
         self._places = {kind: Path(path) for kind, path in (places or {}).items()}
         self._compress = dict(compress or {})
@@ -303,14 +299,9 @@ class FileStore:
         return gzip.compress(data, mtime=0)
 
     def _write(
-        self,
-        folder: Directory,
-        kind: str,
-        stem: str,
-        data: bytes,
-        text: str,
+        self, folder: Directory, kind: str, stem: str, data: bytes, text: str,
         before: FoundDocument | None,
-    ) -> str:
+    ) -> str:  # fmt: skip
         packed = self._compressed(kind, data)
         name = stem + (JSON if packed is data else GZIPPED)
         with ExitStack() as stack:

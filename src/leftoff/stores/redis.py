@@ -39,14 +39,9 @@ class RedisStore(SealedStore):
         UsageError: the package redis is not installed, or the URL is none."""
 
     def __init__(
-        self,
-        url: str,
-        *,
-        prefix: str = "leftoff",
-        gate: RedactorFactory = redactor_for,
-        timeout: float = LOCK_TIMEOUT,
-        patience: float | None = None,
-    ) -> None:
+        self, url: str, *, prefix: str = "leftoff", gate: RedactorFactory = redactor_for,
+        timeout: float = LOCK_TIMEOUT, patience: float | None = None,
+    ) -> None:  # fmt: skip
         try:
             import redis
         except ImportError as error:
