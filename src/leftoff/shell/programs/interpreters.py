@@ -14,6 +14,8 @@ from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from leftoff.shell.commands import Invocation
     from leftoff.shell.state import Status, Walk
 
@@ -139,6 +141,22 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
 _LANGUAGES = frozenset("node nodejs deno bun tsx ruby irb php".split())
 
 
+_STEPS: dict[str, Callable[[Walk, str, str, str], object]] = {
+    "read": lambda w, a, _b, tool: ops.read(w, a, tool),
+    "append": lambda w, a, _b, tool: ops.write(w, a, tool, guess_append=True),
+    "modify": lambda w, a, _b, tool: ops.modify(w, a, tool),
+    "touch": lambda w, a, _b, tool: w.kind(a) == "file" or ops.write(w, a, tool),
+    "delete": lambda w, a, _b, _tool: ops.delete(w, a),
+    "delete_if": lambda w, a, _b, _tool: ops.delete(w, a, force=True),
+    "delete_tree": lambda w, a, _b, _tool: ops.delete(w, a, recursive=True, force=True),
+    "move": lambda w, a, b, _tool: ops.transfer(w, a, b, move=True, recursive=True),
+    "copy_tree": lambda w, a, b, _tool: ops.transfer(w, a, b, move=False, recursive=True),
+    "mkdir": lambda w, a, _b, _tool: ops.make_directory(w, a, parents=True),
+    "shell": lambda w, a, _b, _tool: interpreter.run(w, parse(a, home=w.home).body),
+}
+"""What a step does, given the walk, its paths and the program."""
+
+
 def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
     """Apply the steps of an inline script."""
     status: Status = None
@@ -155,47 +173,21 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
         if verb == "maybe" or verb == "surely":
             nested += 1 if verb == "maybe" else -1
             walk.uncertainty = max(base, 1) if nested else base
-        elif verb == "read":
-            ops.read(walk, first, tool)
         elif verb == "write":
-            done = ops.write(walk, first, tool)
-            status = False if not done else status
-        elif verb == "append":
-            ops.write(walk, first, tool, guess_append=True)
-        elif verb == "modify":
-            ops.modify(walk, first, tool)
+            status = status if ops.write(walk, first, tool) else False
         elif verb == "add":
             path = walk.path(first)
             if path is not None and walk.state.kind(parent_of(path)) == "absent":
                 walk.state.put_directory(parent_of(path), empty=True)
             ops.write(walk, first, tool)
-        elif verb == "touch":
-            if walk.kind(first) != "file":
-                ops.write(walk, first, tool)
-        elif verb == "delete":
-            ops.delete(walk, first)
-        elif verb == "delete_if":
-            ops.delete(walk, first, force=True)
-        elif verb == "delete_tree":
-            ops.delete(walk, first, recursive=True, force=True)
-        elif verb == "move":
-            ops.transfer(walk, first, second, move=True, recursive=True)
-        elif verb == "move_into":
-            into = walk.kind(second) == "directory"
-            goal = ops.destination(first, second, into)
-            ops.transfer(walk, first, goal, move=True, recursive=True)
-        elif verb == "copy":
-            into = walk.kind(second) == "directory"
-            goal = ops.destination(first, second, into)
-            ops.transfer(walk, first, goal, move=False, recursive=False)
-        elif verb == "copy_tree":
-            ops.transfer(walk, first, second, move=False, recursive=True)
-        elif verb == "mkdir":
-            ops.make_directory(walk, first, parents=True)
+        elif verb in ("move_into", "copy"):
+            goal = ops.destination(first, second, walk.kind(second) == "directory")
+            move = verb == "move_into"
+            ops.transfer(walk, first, goal, move=move, recursive=move)
+        elif verb in _STEPS:
+            _STEPS[verb](walk, first, second, tool)
         elif verb == "cd":
             walk.cwd = walk.path(first)
-        elif verb == "shell":
-            interpreter.run(walk, parse(first, home=walk.home).body)
     walk.cwd = cwd
     walk.uncertainty = uncertainty
     if found.partial:
