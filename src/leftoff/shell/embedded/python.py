@@ -157,6 +157,8 @@ class _PythonReader:
         elif isinstance(item, ast.While):
             self.expression(item.test)
             self.block(item.body)
+        elif isinstance(item, ast.Match):
+            self.partial = True
         else:
             for child in ast.iter_child_nodes(item):
                 if isinstance(child, ast.expr):
@@ -322,7 +324,9 @@ class _PythonReader:
             if name in ("Path", "pathlib.Path", "str", "PurePath", "os.fspath", "os.path.join"):
                 parts = [self.value(arg) for arg in node.args]
                 joined = [part for part in parts if isinstance(part, str)]
-                return "/".join(joined) if joined and len(joined) == len(parts) else None
+                if not parts:
+                    return "." if name.endswith("Path") else None
+                return "/".join(joined) if len(joined) == len(parts) else None
         return None
 
     def name(self, node: ast.expr) -> str:
