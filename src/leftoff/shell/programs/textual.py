@@ -145,8 +145,13 @@ def _run_patch(walk: Walk, args: Invocation) -> Status:
     off = (" FAILED ", " ignored", "****")
     if walk.expected_status is False and not any(mark in shown for mark in off):
         return False
-    lines = shown.splitlines()
-    named = [line[14:].strip("'") for line in lines if line.startswith("patching file ")]
+    named: list[str] = []
+    saved: set[str] = set()  # where a hunk is off its place, the old file stays as `.orig`
+    for line in shown.splitlines():
+        if line.startswith("patching file "):
+            named.append(line[14:].strip("'"))
+        elif named and (" with fuzz " in line or " (offset " in line):
+            saved.add(named[-1])
     odd = args.has("-d", "--directory", "-o", "--output", "-b", "--backup")
     if odd or any(mark in shown for mark in off):
         walk.effects.unknown("patch")
@@ -162,6 +167,8 @@ def _run_patch(walk: Walk, args: Invocation) -> Status:
                 ops.write(walk, name)
             else:
                 ops.modify(walk, name)
+    for name in sorted(saved) if not args.has("--posix", "--no-backup-if-mismatch") else ():
+        ops.write(walk, name + ".orig", "patch")
     return None
 
 
