@@ -16,13 +16,6 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = [
-    "BRACKET", "PATTERN_MARKS", "QUESTION", "STAR", "TEMPORARY", "UNKNOWN", "Array",
-    "Background", "Case", "Command", "Document", "Function", "Group", "If", "Logical", "Loop",
-    "Negated", "Opaque", "Pipeline", "Redirect", "Script", "Sequence", "Substitution",
-    "Variable", "While", "Word", "named_commands",
-]  # fmt: skip
-
 UNKNOWN = "\ue000"
 """Stands for text that cannot be known from the recording."""
 TEMPORARY = "\ue007"

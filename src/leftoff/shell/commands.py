@@ -14,11 +14,6 @@ import msgspec
 from leftoff.shell import ast
 from leftoff.tables import table
 
-__all__ = [
-    "Invocation", "Launcher", "ProgramRule", "ProgramRules", "is_quiet", "load", "program_of",
-    "program_rules", "programs_of", "unwrapped",
-]  # fmt: skip
-
 
 class ProgramRule(msgspec.Struct, frozen=True):
     """The rule for one program, or for several that behave alike.

@@ -21,8 +21,6 @@ from leftoff.shell.globs import ends
 from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import MAX_TEXT, UNRESOLVED, Walk
 
-__all__ = ["arithmetic", "fields", "mark_patterns", "value_or_unknown"]
-
 _IFS = " \t\n"
 
 

@@ -9,8 +9,6 @@ from leftoff import lazy_re as re
 from leftoff.shell.ast import Command, Logical, Pipeline, Redirect, Sequence, Statement
 from leftoff.shell.statements import COMMON_REDIRECTS, RESERVED, simple_command
 
-__all__ = ["plain_list"]
-
 MAX_LENGTH = 600
 """Longest command, in characters, that is tried here; chosen by hand, not measured."""
 

@@ -49,19 +49,15 @@ What must hold
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from leftoff.shell.ast import BRACKET, PATTERN_MARKS, QUESTION, STAR, TEMPORARY, UNKNOWN
 from leftoff.shell.globs import matches
 from leftoff.shell.paths import join, parent_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["Action", "Certainty", "Effects", "FileEffect", "FileState"]
 
 Action = Literal["read", "created", "modified", "deleted", "unknown"]
 Certainty = Literal["sure", "likely", "unknown"]

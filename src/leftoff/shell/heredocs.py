@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from leftoff import lazy_re as re
 
-__all__ = ["HEREDOC_PATH", "HERESTRING_PATH", "extract_heredocs"]
-
 HEREDOC_PATH = "/dev/here-document/"
 HERESTRING_PATH = "/dev/here-string/"
 

@@ -56,19 +56,13 @@ running the commands in bash; if a change contradicts one, the change is wrong.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from leftoff.shell import ast, expansion, redirections
 from leftoff.shell.globs import matches
 from leftoff.shell.parser import parse
 from leftoff.shell.state import MAX_TEXT, NOT_FOUND, Status, Walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = [
-    "assign", "call", "run", "run_exit_trap", "run_speculatively", "set_positional", "subshell",
-]  # fmt: skip
 
 _MAX_DEPTH = 40
 """Nested statements and calls; chosen by hand, not measured."""

@@ -14,8 +14,6 @@ from leftoff.shell import ast
 from leftoff.shell.paths import join
 from leftoff.shell.programs.git import summary_lines
 
-__all__ = ["Observation", "read_listings"]
-
 Fact = Literal["file", "directory", "absent", "added", "removed", "changed", "untracked"]
 _MAX_LINES = 5_000
 

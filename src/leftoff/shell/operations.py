@@ -12,13 +12,6 @@ from leftoff.shell.paths import join, parent_of
 from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import Status, Walk
 
-__all__ = [
-    "delete", "destination", "looks_like_directory", "make_directory", "modify", "read",
-    "read_tree", "record_unknown", "record_unknown_below", "transfer", "write",
-    "write_blocked",
-]  # fmt: skip
-
-
 _NO_FILE = re.compile(
     r"-\Z|/dev/|(?:file:)?:memory:|file:.*[?&]mode=memory|(?!file:)[a-z][\w+]+://"
 )

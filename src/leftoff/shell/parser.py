@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from leftoff.shell import ast, quoting
 from leftoff.shell.fastpath import plain_list
@@ -17,11 +18,6 @@ from leftoff.shell.statements import (
     make_pipeline,
     without_long_words,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["full_parse", "parse"]
 
 MAX_SYNTAX = 10_000
 """Characters outside here-documents above which a command is not analysed: error recovery of

@@ -17,11 +17,6 @@ from leftoff.shell.ast import (
     Word,
 )
 
-__all__ = [
-    "ansi_text", "append_text", "expand_braces", "has_braces", "is_plain", "make_word",
-    "mark_unquoted", "parse_expansion", "rejoin_dollar", "unescape_quoted", "unmark_patterns",
-]  # fmt: skip
-
 Part = str | Variable | Substitution
 _BRACE_OPEN = "\ue004"
 _BRACE_COMMA = "\ue005"

@@ -9,8 +9,6 @@ from leftoff.shell.ast import UNKNOWN, Document, Redirect, Substitution, Variabl
 from leftoff.shell.paths import join
 from leftoff.shell.state import MAX_TEXT, Walk
 
-__all__ = ["redirect", "store_stdout"]
-
 
 def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
     """Open the redirections; False where one of them fails."""

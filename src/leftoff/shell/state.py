@@ -14,8 +14,6 @@ from leftoff.shell import ast
 from leftoff.shell.filesystem import Effects, FileState, Kind
 from leftoff.shell.paths import join
 
-__all__ = ["MAX_TEXT", "NOT_FOUND", "UNRESOLVED", "Status", "Walk"]
-
 Status: TypeAlias = bool | None
 UNRESOLVED = ast.PATTERN_MARKS | {ast.UNKNOWN}
 MAX_TEXT = 65_536

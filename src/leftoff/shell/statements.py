@@ -23,11 +23,6 @@ from leftoff.shell.ast import (
 )
 from leftoff.shell.embedded.steps import RUNNABLE
 
-__all__ = [
-    "COMMON_REDIRECTS", "MAX_WORD", "RESERVED", "appended_value", "attach_redirects", "grammar",
-    "heredoc", "make_pipeline", "simple_command", "without_long_bodies", "without_long_words",
-]  # fmt: skip
-
 MAX_WORD = 1_000
 """Longest word, in characters, that can be a path; a longer one is dropped unless it is a
 script."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from leftoff import lazy_re as re
 from leftoff.shell.embedded.steps import MAX_STEPS, ScriptSteps
 
-__all__ = ["diff_steps", "marked_patch_effects", "marked_steps", "patch_effects"]
-
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _ESCAPE = re.compile(r"\\(?:([0-7]{3})|(.))")
 _PLAIN_ESCAPES = {"t": "\t", "n": "\n"}

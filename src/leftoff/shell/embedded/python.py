@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
 
-__all__ = ["python_effects"]
-
 Value = str | list[str] | None
 """What is known of an expression: a text, several, or nothing."""
 PATH_METHODS = frozenset((

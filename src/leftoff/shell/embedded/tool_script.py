@@ -7,8 +7,6 @@ from __future__ import annotations
 from leftoff import lazy_re as re
 from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS
 
-__all__ = ["tool_steps"]
-
 # Strings before comments: `//` in an address of the web begins none.
 _TOKEN = re.compile(
     r"""(?P<text>'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?|`(?:\\.|[^`\\])*`?)"""

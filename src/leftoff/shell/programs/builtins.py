@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS, TEMPORARY, UNKNOWN
+from leftoff.shell.commands import Invocation
 from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import Status, Walk
 
 
 def _run_cd(walk: Walk, args: Invocation) -> Status:

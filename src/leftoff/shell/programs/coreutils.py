@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
+from leftoff.shell.commands import Invocation
 from leftoff.shell.paths import parent_of
 from leftoff.shell.programs.nested import both_succeed
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import Status, Walk
 
 
 def _parse_targets(walk: Walk, args: Invocation) -> tuple[list[str], str, bool] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
@@ -19,14 +19,8 @@ from leftoff.shell.programs import (
     wrappers,
 )
 from leftoff.shell.programs.nested import run_text
+from leftoff.shell.state import Status, Walk
 from leftoff.shell.statements import RESERVED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from leftoff.shell.state import Status, Walk
-
-__all__ = ["HANDLERS", "execute"]
 
 _MODULES = (
     builtins, coreutils, git, interpreters, readers, textual, wrappers,

@@ -7,20 +7,14 @@ changes no file of the tree."""
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
+from leftoff.shell.commands import Invocation
+from leftoff.shell.filesystem import Action
 from leftoff.shell.paths import parent_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.filesystem import Action
-    from leftoff.shell.state import Status, Walk
-
-__all__ = ["SUBCOMMANDS", "summary_lines"]
+from leftoff.shell.state import Status, Walk
 
 
 def _split_words(

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from leftoff import lazy_re as re
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
+from leftoff.shell.commands import Invocation
 from leftoff.shell.embedded.python import python_effects
 from leftoff.shell.embedded.steps import MAX_SCRIPT, ScriptSteps
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
-
-__all__ = ["apply_script", "apply_steps"]
+from leftoff.shell.state import Status, Walk
 
 
 def _run_python(walk: Walk, args: Invocation) -> Status:

@@ -3,19 +3,15 @@ programs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
+from leftoff.shell.commands import Invocation
 from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
 from leftoff.shell.quoting import unmark_patterns
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import Status, Walk
 
 _Tests = list[tuple[bool, str, str]]
 """Conditions of ``find`` that must all hold: whether one is negated, its option, its value."""

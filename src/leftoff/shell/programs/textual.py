@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
+from leftoff.shell.commands import Invocation
 from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
 from leftoff.shell.programs.interpreters import apply_script, apply_steps
 from leftoff.shell.programs.nested import both_succeed
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import Status, Walk
 
 
 def _run_sed(walk: Walk, args: Invocation) -> Status:

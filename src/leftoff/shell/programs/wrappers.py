@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
+from leftoff.shell.commands import Invocation
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, run_text
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import Status, Walk
 
 
 def _run_wrapper(walk: Walk, args: Invocation) -> Status:
