@@ -23,10 +23,10 @@ TYPES = frozenset({"user", "assistant", "system", "tool", "tool_use", "tool_resu
 
 class AgentMessage(Struct, gc=False):
     type: str = ""
-    content: Any = None
-    timestamp: Any = None
-    id: Any = None
-    uuid: Any = None
+    content: object = None
+    timestamp: object = None
+    id: object = None
+    uuid: object = None
 
 
 _MESSAGE = codec.LineDecoder(AgentMessage)
@@ -106,7 +106,7 @@ class AgentMessageReader(Struct):
         elif not called:
             yield rec.Media(str(kind or ""))
 
-    def _match_call(self, identity: Any, name: Any) -> str:
+    def _match_call(self, identity: object, name: object) -> str:
         """The call that a result answers: by id, else the oldest open one of that tool."""
         for place, (known, tool) in enumerate(self.open):
             if known == identity or (not identity and (tool == name or not name)):
@@ -125,7 +125,7 @@ class AgentMessageDocumentReader(AgentMessageReader):
             yield self.message(message, cursor) if message else rec.Unknown("")
 
 
-def _text(value: Any, depth: int = 20) -> str:
+def _text(value: object, depth: int = 20) -> str:
     """The text of a result; values nested more than `depth` levels deep as JSON."""
     if isinstance(value, str):
         return value
@@ -138,7 +138,7 @@ def _text(value: Any, depth: int = 20) -> str:
     return "" if value is None else msgspec.json.encode(value).decode()
 
 
-def is_message(value: Any) -> bool:
+def is_message(value: object) -> bool:
     """Whether a JSON value looks like a message of this format: a `type` and no `role`."""
     if not isinstance(value, dict) or "role" in value:
         return False

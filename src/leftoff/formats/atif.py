@@ -32,17 +32,17 @@ VERSION = "ATIF-v1.5"
 
 
 class Step(Struct, gc=False):
-    step_id: Any = None
-    timestamp: Any = None
-    source: Any = None
-    model_name: Any = None
-    message: Any = None
-    reasoning_content: Any = None
-    tool_calls: Any = None
-    observation: Any = None
-    metrics: Any = None
-    is_copied_context: Any = None
-    extra: Any = None
+    step_id: object = None
+    timestamp: object = None
+    source: object = None
+    model_name: object = None
+    message: object = None
+    reasoning_content: object = None
+    tool_calls: object = None
+    observation: object = None
+    metrics: object = None
+    is_copied_context: object = None
+    extra: object = None
 
 
 _STEP = codec.LineDecoder(Step)
@@ -139,7 +139,7 @@ class AtifReader(Struct):
             role: rec.Role = "tool" if type(results[0]) is rec.ToolResult else "user"
             yield self._message(step, role, tuple(results), cursor)
 
-    def _call(self, identity: str, name: str, given: Any) -> rec.ToolCall:
+    def _call(self, identity: str, name: str, given: object) -> rec.ToolCall:
         self.calls += 1
         return tool_call(identity or f"call-{self.calls}", name, given)
 
@@ -214,7 +214,7 @@ def _results(step: Step, calls: list[rec.ToolCall], extra: dict[str, Any]) -> li
     return found
 
 
-def _usage(metrics: Any) -> rec.Usage | None:
+def _usage(metrics: object) -> rec.Usage | None:
     """A step's tokens; `prompt_tokens` include the cached ones."""
     given = dict_of(metrics)
     prompt, output = (

@@ -28,25 +28,25 @@ ROLES = frozenset(
 
 class ChatMessage(Struct, gc=False):
     role: str = ""
-    content: Any = None
-    tool_calls: Any = None
-    function_call: Any = None
-    tool_call_id: Any = None
-    name: Any = None
-    reasoning_content: Any = None
-    id: Any = None
-    model: Any = None
-    usage: Any = None
-    timestamp: Any = None
-    created_at: Any = None
+    content: object = None
+    tool_calls: object = None
+    function_call: object = None
+    tool_call_id: object = None
+    name: object = None
+    reasoning_content: object = None
+    id: object = None
+    model: object = None
+    usage: object = None
+    timestamp: object = None
+    created_at: object = None
 
 
 class ChatDocument(Struct, gc=False):
     messages: msgspec.Raw = msgspec.Raw(b"")
-    id: Any = None
-    session_id: Any = None
-    cwd: Any = None
-    model: Any = None
+    id: object = None
+    session_id: object = None
+    cwd: object = None
+    model: object = None
 
 
 MESSAGE = codec.LineDecoder(ChatMessage)
@@ -158,13 +158,13 @@ class ChatReader(Struct):
                 parts.append(rec.Media(text_of(block.get("type"))))
         return tuple(parts), typed, results
 
-    def _call(self, identity: Any, name: Any, given: Any) -> rec.ToolCall:
+    def _call(self, identity: object, name: object, given: object) -> rec.ToolCall:
         if not isinstance(identity, str) or not identity:
             identity = f"call-{self.turn}-{len(self.calls)}"
         self.calls = [*self.calls[-31:], identity]
         return tool_call(identity, text_of(name), decode_arguments(given))
 
-    def _match_call(self, identity: Any) -> str:
+    def _match_call(self, identity: object) -> str:
         """The id of the call that a result answers; the oldest open one if it names none."""
         if isinstance(identity, str) and identity:
             if identity in self.calls:
@@ -193,7 +193,7 @@ class ChatDocumentReader(ChatReader):
             yield from self.message(message, cursor) if message else (rec.Unknown(""),)
 
 
-def _blocks(content: Any) -> list[dict[str, Any]]:
+def _blocks(content: object) -> list[dict[str, Any]]:
     """Content as blocks: a string is one block of text; null is none."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
@@ -208,11 +208,11 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _text(content: Any) -> str:
+def _text(content: object) -> str:
     return "\n".join(b["text"] for b in _blocks(content) if isinstance(b.get("text"), str))
 
 
-def _usage(value: Any) -> rec.Usage | None:
+def _usage(value: object) -> rec.Usage | None:
     if not isinstance(value, dict):
         return None
     n = {k: v for k, v in value.items() if isinstance(v, int) and not isinstance(v, bool)}
@@ -231,7 +231,7 @@ def _usage(value: Any) -> rec.Usage | None:
     )
 
 
-def is_message(value: Any) -> bool:
+def is_message(value: object) -> bool:
     """Whether a JSON value looks like a message of this format."""
     return (
         isinstance(value, dict)

@@ -24,7 +24,7 @@ from leftoff.formats.claude_code_records import (
     Tokens,
 )
 from leftoff.formats.injected import JOB_ENDED, is_continuation, is_interruption
-from leftoff.formats.lenient_json import dict_of
+from leftoff.formats.lenient_json import dict_of, text_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import PERSONS_SHELL, tool_call
 from leftoff.model import (
@@ -146,7 +146,7 @@ class ClaudeReader(Struct):
                 response=body.id or line.requestId or "", time=line.timestamp or "",
                 agent=agent, model="" if synthetic else body.model or "", cwd=line.cwd or "",
                 usage=None if tokens is None or synthetic else _usage(tokens),
-                stop="" if body.stop_reason is None else _STOPS.get(body.stop_reason, ""),
+                stop=_STOPS.get(text_of(body.stop_reason), ""),
             )  # fmt: skip
         parts, typed, origin = self._user_parts(line, body)
         return cursor.message(

@@ -22,17 +22,17 @@ from leftoff.formats.vocabulary import kind_of, tool_call
 
 class Item(Struct, gc=False):
     type: str | None = None
-    ts: Any = None
-    say: Any = None
-    ask: Any = None
-    text: Any = None
-    partial: Any = None
-    modelInfo: Any = None
-    conversationHistoryDeletedRange: Any = None
+    ts: object = None
+    say: object = None
+    ask: object = None
+    text: object = None
+    partial: object = None
+    modelInfo: object = None
+    conversationHistoryDeletedRange: object = None
     # fields of the API history, whose messages are Anthropic's
     role: str | None = None
-    content: Any = None
-    metrics: Any = None
+    content: object = None
+    metrics: object = None
 
 
 _ITEM = LineDecoder(Item)
@@ -318,7 +318,7 @@ class ClineReader(Struct):
 
     # -- both ----------------------------------------------------------------------------------
 
-    def _call(self, name: str, given: Any, identity: str = "") -> rec.ToolCall:
+    def _call(self, name: str, given: object, identity: str = "") -> rec.ToolCall:
         self.calls += 1
         identity = identity or f"call-{self.calls}"
         self.waiting = [*self.waiting[-63:], (identity, name)]
@@ -349,7 +349,7 @@ def _same_tool(shown: str, named: str) -> bool:
     )
 
 
-def _tool_arguments(name: str, given: Any) -> Any:
+def _tool_arguments(name: str, given: object) -> Any:
     """A tool's arguments on the panel; the `content` of an edit is its diff."""
     found = dict_of(given)
     if not found:

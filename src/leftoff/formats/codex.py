@@ -40,40 +40,40 @@ class Item(Struct, gc=False):
     """What the items of both layouts share."""
 
     role: str | None = None
-    content: Any = None
-    summary: Any = None
+    content: object = None
+    summary: object = None
     name: str | None = None
-    arguments: Any = None
+    arguments: object = None
     call_id: str | None = None
-    input: Any = None
-    output: Any = None
-    action: Any = None
+    input: object = None
+    output: object = None
+    action: object = None
 
 
 class Payload(Item, gc=False):
     type: str = ""
-    id: Any = None
-    cwd: Any = None
-    cli_version: Any = None
-    git: Any = None
-    forked_from_id: Any = None
-    parent_thread_id: Any = None
-    source: Any = None
-    model: Any = None
-    model_context_window: Any = None
-    timestamp: Any = None
-    namespace: Any = None
-    author: Any = None
-    text: Any = None
-    info: Any = None
-    exit_code: Any = None
-    status: Any = None
-    changes: Any = None
-    success: Any = None
-    thread_name: Any = None
-    item: Any = None
-    phase: Any = None
-    message: Any = None
+    id: object = None
+    cwd: object = None
+    cli_version: object = None
+    git: object = None
+    forked_from_id: object = None
+    parent_thread_id: object = None
+    source: object = None
+    model: object = None
+    model_context_window: object = None
+    timestamp: object = None
+    namespace: object = None
+    author: object = None
+    text: object = None
+    info: object = None
+    exit_code: object = None
+    status: object = None
+    changes: object = None
+    success: object = None
+    thread_name: object = None
+    item: object = None
+    phase: object = None
+    message: object = None
 
 
 class Line(Item, gc=False):
@@ -84,9 +84,9 @@ class Line(Item, gc=False):
     timestamp: str | None = None
     payload: Payload | None = None
     record_type: str | None = None
-    id: Any = None
-    instructions: Any = None
-    git: Any = None
+    id: object = None
+    instructions: object = None
+    git: object = None
 
 
 ITEM_TYPES = frozenset(
@@ -356,7 +356,7 @@ def _shifted(part: int, text: str, start: int, end: int) -> tuple[Typed, ...]:
     )
 
 
-def _texts(content: Any) -> list[str]:
+def _texts(content: object) -> list[str]:
     if isinstance(content, str):
         return [content]
     if not isinstance(content, list):
@@ -409,7 +409,7 @@ def _token_count(info: Any) -> Iterable[Record]:
     return (TokenCount(last or Usage(), total or Usage(), window),)
 
 
-def _usage(value: Any) -> Usage | None:
+def _usage(value: object) -> Usage | None:
     """A recorded usage; `input_tokens` there includes what came from the cache."""
     if not isinstance(value, dict):
         return None

@@ -37,9 +37,9 @@ class Event(Struct, gc=False):
     type: str = ""
     thread_id: str | None = None
     item: dict[str, Any] | None = None
-    usage: Any = None
-    error: Any = None
-    message: Any = None
+    usage: object = None
+    error: object = None
+    message: object = None
 
 
 class CodexExecReader(Struct):

@@ -29,14 +29,14 @@ from leftoff.formats.vocabulary import EDITS, text_argument, tool_call
 
 
 class Request(Struct, gc=False):
-    requestId: Any = None
-    message: Any = None
-    response: Any = None
-    result: Any = None
-    timestamp: Any = None
-    modelId: Any = None
-    isCanceled: Any = None
-    confirmation: Any = None
+    requestId: object = None
+    message: object = None
+    response: object = None
+    result: object = None
+    timestamp: object = None
+    modelId: object = None
+    isCanceled: object = None
+    confirmation: object = None
 
 
 _REQUEST = LineDecoder(Request)
@@ -144,7 +144,7 @@ class CopilotChatReader(Struct):
         return tuple(parts)
 
 
-def _prompt_text(message: Any) -> str:
+def _prompt_text(message: object) -> str:
     """The text of the prompt; old versions record only its parts."""
     if isinstance(message, str):
         return message
@@ -173,12 +173,12 @@ def _displayed_parts(response: list[dict[str, Any]]) -> tuple[rec.Part, ...]:
     return tuple(parts)
 
 
-def _path(uri: Any) -> str:
+def _path(uri: object) -> str:
     given = dict_of(uri)
     return text_of(given.get("fsPath")) or text_of(given.get("path"))
 
 
-def _result(call: rec.ToolCall, given: Any) -> rec.ToolResult:
+def _result(call: rec.ToolCall, given: object) -> rec.ToolResult:
     text = "\n".join(_result_texts(dict_of(given).get("content")))
     exited = _EXIT_CODE.search(text[-400:]) if call.kind == "shell" else None
     code = int(exited[1][:9]) if exited else None
@@ -192,7 +192,7 @@ def _result(call: rec.ToolCall, given: Any) -> rec.ToolResult:
     return rec.ToolResult(call.id, text, status, code)
 
 
-def _result_texts(content: Any) -> Iterator[str]:
+def _result_texts(content: object) -> Iterator[str]:
     """The texts of a result: strings, or the joined leaves of a prompt tree.
 
     A leaf without `lineBreakBefore` continues the line of the leaf before it."""
@@ -206,7 +206,7 @@ def _result_texts(content: Any) -> Iterator[str]:
             yield "".join(pieces)
 
 
-def _collect(node: Any, pieces: list[str], depth: int) -> None:
+def _collect(node: object, pieces: list[str], depth: int) -> None:
     given = dict_of(node)
     text = given.get("text")
     if isinstance(text, str):

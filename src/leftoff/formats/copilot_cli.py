@@ -28,40 +28,40 @@ from leftoff.formats.vocabulary import kind_of, tool_call
 class Data(Struct, gc=False):
     """The fields of all events that we read."""
 
-    sessionId: Any = None
-    copilotVersion: Any = None
-    startTime: Any = None
-    selectedModel: Any = None
-    newModel: Any = None
-    context: Any = None
-    cwd: Any = None
-    branch: Any = None
-    title: Any = None
-    content: Any = None
-    source: Any = None
-    attachments: Any = None
-    messageId: Any = None
-    apiCallId: Any = None
-    model: Any = None
-    toolRequests: Any = None
-    reasoningText: Any = None
-    outputTokens: Any = None
-    parentToolCallId: Any = None
-    toolCallId: Any = None
-    toolName: Any = None
-    arguments: Any = None
-    success: Any = None
-    result: Any = None
-    error: Any = None
-    toolTelemetry: Any = None
-    codeChanges: Any = None
-    modelMetrics: Any = None
-    currentTokens: Any = None
-    tokenLimit: Any = None
-    trigger: Any = None
-    preCompactionTokens: Any = None
-    postCompactionTokens: Any = None
-    summaryContent: Any = None
+    sessionId: object = None
+    copilotVersion: object = None
+    startTime: object = None
+    selectedModel: object = None
+    newModel: object = None
+    context: object = None
+    cwd: object = None
+    branch: object = None
+    title: object = None
+    content: object = None
+    source: object = None
+    attachments: object = None
+    messageId: object = None
+    apiCallId: object = None
+    model: object = None
+    toolRequests: object = None
+    reasoningText: object = None
+    outputTokens: object = None
+    parentToolCallId: object = None
+    toolCallId: object = None
+    toolName: object = None
+    arguments: object = None
+    success: object = None
+    result: object = None
+    error: object = None
+    toolTelemetry: object = None
+    codeChanges: object = None
+    modelMetrics: object = None
+    currentTokens: object = None
+    tokenLimit: object = None
+    trigger: object = None
+    preCompactionTokens: object = None
+    postCompactionTokens: object = None
+    summaryContent: object = None
 
 
 class Line(ChainLine, gc=False):
@@ -145,9 +145,9 @@ class CopilotReader(Struct):
     ) -> Iterable[rec.Record]:
         parts: list[rec.Part] = []
         if text_of(data.reasoningText):
-            parts.append(rec.Reasoning(data.reasoningText))
+            parts.append(rec.Reasoning(text_of(data.reasoningText)))
         if text_of(data.content):
-            parts.append(rec.Text(data.content))
+            parts.append(rec.Text(text_of(data.content)))
         for request in dicts_of(data.toolRequests):
             call, name = known_id(request.get("toolCallId")), text_of(request.get("name"))
             if call:
@@ -238,7 +238,7 @@ class CopilotReader(Struct):
                 count_of(data.postCompactionTokens),
             )
             if text_of(data.summaryContent):
-                parts = (rec.Text(data.summaryContent),)
+                parts = (rec.Text(text_of(data.summaryContent)),)
                 yield self._message(line, data, cursor, "user", parts, "compaction")
         elif kind == "session.shutdown":
             yield from self._shutdown(data, cursor)

@@ -18,7 +18,7 @@ from leftoff.model import Media, Part, Reasoning, Record, Role, Text, ToolResult
 
 
 class Body(Struct, gc=False):
-    content: Any = None
+    content: object = None
 
 
 class Line(Struct, gc=False):

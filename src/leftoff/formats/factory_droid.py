@@ -20,18 +20,18 @@ from leftoff.model import Message, Record, SessionFacts, Text, Unknown
 class Body(Struct, gc=False):
     role: str = ""
     content: str | list[records.Block] | None = None
-    visibility: Any = None
+    visibility: object = None
 
 
 class Line(ChainLine, gc=False):
-    title: Any = None
-    sessionTitle: Any = None
-    cwd: Any = None
-    callingSessionId: Any = None
+    title: object = None
+    sessionTitle: object = None
+    cwd: object = None
+    callingSessionId: object = None
     message: Body | None = None
-    visibility: Any = None
-    summaryText: Any = None
-    summaryTokens: Any = None
+    visibility: object = None
+    summaryText: object = None
+    summaryTokens: object = None
 
 
 NO_MESSAGE = frozenset({"todo_state", "session_end", "session_settings", "agent_turn_outcome"})

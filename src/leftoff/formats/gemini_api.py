@@ -23,8 +23,8 @@ _STOCK_REPLY = Text("Got it. Thanks for the additional context!")
 
 
 class Item(Struct, gc=False):
-    role: Any = None
-    parts: Any = None
+    role: object = None
+    parts: object = None
 
 
 _ITEM = LineDecoder(Item)

@@ -35,34 +35,34 @@ from leftoff.formats.reader import Cursor, Format, Sample
 
 
 class Call(Struct, gc=False):
-    id: Any = None
-    name: Any = None
-    args: Any = None
-    result: Any = None
-    status: Any = None
-    resultDisplay: Any = None
+    id: object = None
+    name: object = None
+    args: object = None
+    result: object = None
+    status: object = None
+    resultDisplay: object = None
 
 
 class Item(Struct, gc=False):
-    id: Any = None
-    timestamp: Any = None
-    type: Any = None
-    content: Any = None
-    displayContent: Any = None
-    model: Any = None
-    tokens: Any = None
-    thoughts: Any = None
+    id: object = None
+    timestamp: object = None
+    type: object = None
+    content: object = None
+    displayContent: object = None
+    model: object = None
+    tokens: object = None
+    thoughts: object = None
     toolCalls: list[Call] | None = None
 
 
 class Line(Item, gc=False):
     """An item, the header, or a change to the header or to the conversation."""
 
-    sessionId: Any = None
-    projectHash: Any = None
-    startTime: Any = None
-    summary: Any = None
-    kind: Any = None
+    sessionId: object = None
+    projectHash: object = None
+    startTime: object = None
+    summary: object = None
+    kind: object = None
     changed: Any = field(default=None, name="$set")
     rewound: Any = field(default=None, name="$rewindTo")
 

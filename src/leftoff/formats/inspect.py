@@ -33,20 +33,20 @@ from leftoff.formats.vocabulary import tool_call
 
 
 class Item(Struct, gc=False):
-    id: Any = None
+    id: object = None
     role: str = ""
-    content: Any = None
-    source: Any = None
-    model: Any = None
-    tool_calls: Any = None
-    tool_call_id: Any = None
-    function: Any = None
-    error: Any = None
+    content: object = None
+    source: object = None
+    model: object = None
+    tool_calls: object = None
+    tool_call_id: object = None
+    function: object = None
+    error: object = None
 
 
 class Reply(Struct, gc=False):
-    id: Any = None
-    content: Any = None
+    id: object = None
+    content: object = None
 
 
 class Choice(Struct, gc=False):
@@ -54,16 +54,16 @@ class Choice(Struct, gc=False):
 
 
 class Output(Struct, gc=False):
-    model: Any = None
+    model: object = None
     choices: list[Choice] | None = None
-    usage: Any = None
+    usage: object = None
 
 
 class Event(Struct, gc=False):
     event: str = ""
-    id: Any = None
-    timestamp: Any = None
-    completed: Any = None
+    id: object = None
+    timestamp: object = None
+    completed: object = None
     output: Output | None = None
 
 
@@ -140,7 +140,7 @@ class InspectReader(Struct):
             else:
                 yield rec.Unknown("damaged or oversized sample")
 
-    def _header(self, header: Any) -> None:
+    def _header(self, header: object) -> None:
         header = dict_of(header)
         self.task = text_of(header.get("task"))
         self.model = text_of(header.get("model"))
@@ -262,7 +262,7 @@ def _calls(events: Raw | None) -> tuple[list[Call], dict[str, str]]:
     return calls, tools
 
 
-def _usage(usage: Any) -> rec.Usage | None:
+def _usage(usage: object) -> rec.Usage | None:
     """A recorded usage. Whether its input includes what came from the cache changed between
     versions; the recorded total shows which."""
     given = dict_of(usage)
@@ -276,7 +276,7 @@ def _usage(usage: Any) -> rec.Usage | None:
     return rec.Usage(input_, output, read, written, count_of(given.get("reasoning_tokens")))
 
 
-def _parts(content: Any) -> list[rec.Part]:
+def _parts(content: object) -> list[rec.Part]:
     if isinstance(content, str):
         return [rec.Text(content)] if content else []
     parts: list[rec.Part] = []
@@ -319,7 +319,7 @@ def _tool_message(item: Item, tools: dict[str, str], cursor: Cursor) -> rec.Mess
     return cursor.message("tool", result, key=text_of(item.id), time=tools.get(call, ""))
 
 
-def _with_attachments(content: Any, attachments: dict[str, Any]) -> Any:
+def _with_attachments(content: object, attachments: dict[str, Any]) -> Any:
     def put_back(found: re.Match[str]) -> str:
         text = attachments.get(found[1])
         return text if isinstance(text, str) else found[0]

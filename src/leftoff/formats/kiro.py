@@ -27,8 +27,8 @@ from leftoff.formats.vocabulary import tool_call
 
 
 class Item(Struct, gc=False):
-    user: Any = None
-    assistant: Any = None
+    user: object = None
+    assistant: object = None
 
 
 _ITEM = LineDecoder(Item)
@@ -136,7 +136,7 @@ class KiroReader(Struct):
         return rec.ToolResult(call, "\n".join(texts), status, code)
 
 
-def _output(value: Any, code: int | None) -> tuple[str, int | None]:
+def _output(value: object, code: int | None) -> tuple[str, int | None]:
     given = dict_of(value)
     if "exit_status" in given:
         status = text_of(given["exit_status"]).removeprefix("exit status: ")

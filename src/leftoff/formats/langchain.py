@@ -29,26 +29,26 @@ _CALL_BLOCKS = frozenset(
 
 
 class Item(Struct, gc=False):
-    type: Any = None
-    data: Any = None
-    lc: Any = None
-    id: Any = None
-    kwargs: Any = None
+    type: object = None
+    data: object = None
+    lc: object = None
+    id: object = None
+    kwargs: object = None
 
 
 class Data(Struct, gc=False):
-    content: Any = None
-    type: Any = None
-    role: Any = None
-    name: Any = None
-    id: Any = None
-    tool_calls: Any = None
-    invalid_tool_calls: Any = None
-    tool_call_id: Any = None
-    status: Any = None
-    usage_metadata: Any = None
-    additional_kwargs: Any = None
-    response_metadata: Any = None
+    content: object = None
+    type: object = None
+    role: object = None
+    name: object = None
+    id: object = None
+    tool_calls: object = None
+    invalid_tool_calls: object = None
+    tool_call_id: object = None
+    status: object = None
+    usage_metadata: object = None
+    additional_kwargs: object = None
+    response_metadata: object = None
 
 
 _ITEM = LineDecoder(Item)
@@ -136,7 +136,7 @@ def _message(role: str, data: Data) -> ChatMessage:
     )  # fmt: skip
 
 
-def _block(block: Any) -> Any:
+def _block(block: object) -> Any:
     """A block of content; LangChain's own reasoning blocks hold it under another name."""
     if isinstance(block, dict) and block.get("type") == "reasoning":
         return {"type": "reasoning", "text": text_of(block.get("reasoning"))}
@@ -172,7 +172,7 @@ def _usage(data: Data) -> Usage | None:
     )  # fmt: skip
 
 
-def _is_message(value: Any) -> bool:
+def _is_message(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     kind = text_of(value.get("type"))

@@ -27,10 +27,10 @@ from leftoff.formats.reader import Cursor, Format, Sample
 
 class Item(Struct, gc=False):
     role: str = ""
-    content: Any = None
-    extra: Any = None
-    tool_calls: Any = None
-    tool_call_id: Any = None
+    content: object = None
+    extra: object = None
+    tool_calls: object = None
+    tool_call_id: object = None
 
 
 _ITEM = LineDecoder(Item)

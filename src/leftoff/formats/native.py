@@ -105,7 +105,7 @@ class NativeReader(Struct):
             ),
         )
 
-    def _part(self, value: Any) -> rec.Part | None:
+    def _part(self, value: object) -> rec.Part | None:
         if not isinstance(value, dict):
             return None
         if isinstance(value.get("text"), str):

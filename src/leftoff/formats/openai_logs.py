@@ -50,14 +50,14 @@ class Row(Struct, gc=False):
     """One row on a line of its own."""
 
     messages: Raw = Raw(b"")
-    instance_id: Any = None
-    traj_id: Any = None
-    trajectory_id: Any = None
-    run_id: Any = None
-    session_id: Any = None
-    id: Any = None
-    task_id: Any = None
-    model: Any = None
+    instance_id: object = None
+    traj_id: object = None
+    trajectory_id: object = None
+    run_id: object = None
+    session_id: object = None
+    id: object = None
+    task_id: object = None
+    model: object = None
 
 
 class OpenAIRowsReader(Struct):
@@ -349,7 +349,7 @@ def _conversation_key(messages: list[ChatMessage]) -> int:
     return int.from_bytes(blake2b(joined, digest_size=8).digest())
 
 
-def _is_row(value: Any) -> bool:
+def _is_row(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     listed = dicts_of(value.get("messages"))[:5]

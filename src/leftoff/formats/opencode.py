@@ -28,39 +28,39 @@ from leftoff.formats.vocabulary import tool_call
 
 
 class Metadata(Struct, gc=False):
-    exit: Any = None
-    sessionId: Any = None
-    files: Any = None
-    interrupted: Any = None
+    exit: object = None
+    sessionId: object = None
+    files: object = None
+    interrupted: object = None
 
 
 class State(Struct, gc=False):
-    status: Any = None
-    input: Any = None
-    output: Any = None
-    error: Any = None
+    status: object = None
+    input: object = None
+    output: object = None
+    error: object = None
     metadata: Metadata | None = None
 
 
 class Piece(Struct, gc=False):
     """One entry of `parts`."""
 
-    type: Any = None
-    text: Any = None
-    synthetic: Any = None
-    ignored: Any = None
-    callID: Any = None
-    tool: Any = None
+    type: object = None
+    text: object = None
+    synthetic: object = None
+    ignored: object = None
+    callID: object = None
+    tool: object = None
     state: State | None = None
-    files: Any = None
-    prompt: Any = None
-    mime: Any = None
-    auto: Any = None
+    files: object = None
+    prompt: object = None
+    mime: object = None
+    auto: object = None
 
 
 class Diff(Struct, gc=False):
-    file: Any = None
-    status: Any = None
+    file: object = None
+    status: object = None
 
 
 class Summary(Struct, gc=False):
@@ -68,15 +68,15 @@ class Summary(Struct, gc=False):
 
 
 class Info(Struct, gc=False):
-    id: Any = None
-    role: Any = None
-    parentID: Any = None
-    modelID: Any = None
-    path: Any = None
-    tokens: Any = None
-    time: Any = None
+    id: object = None
+    role: object = None
+    parentID: object = None
+    modelID: object = None
+    path: object = None
+    tokens: object = None
+    time: object = None
     summary: Summary | bool | None = None
-    mode: Any = None
+    mode: object = None
 
 
 class Item(Struct, gc=False):
@@ -216,7 +216,7 @@ class OpencodeReader(Struct):
         if isinstance(summary, Summary):
             for diff in summary.diffs or ():
                 if text_of(diff.file):
-                    self.statuses[diff.file] = text_of(diff.status)
+                    self.statuses[text_of(diff.file)] = text_of(diff.status)
 
     def _patch(
         self, files: Any, known: list[rec.Changes], cursor: Cursor
@@ -235,7 +235,7 @@ class OpencodeReader(Struct):
             yield cursor.changes("", found)
 
 
-def _usage(value: Any) -> rec.Usage | None:
+def _usage(value: object) -> rec.Usage | None:
     """A message's tokens.
 
     Whether `output` includes `reasoning` differs between versions; the recorded total shows it.

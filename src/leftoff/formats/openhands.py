@@ -51,9 +51,9 @@ from leftoff.formats.vocabulary import tool_call
 class Instance(Struct, gc=False):
     """One line of an evaluation output."""
 
-    instance_id: Any = None
-    issue: Any = None
-    metadata: Any = None
+    instance_id: object = None
+    issue: object = None
+    metadata: object = None
     history: Raw = Raw(b"")
 
 
@@ -287,7 +287,7 @@ class OpenHandsReader(Struct):
             usage=usage_of(facts.get("usage")) or self._accumulated(event.llm_metrics),
         )  # fmt: skip
 
-    def _accumulated(self, metrics: Any) -> rec.Usage | None:
+    def _accumulated(self, metrics: object) -> rec.Usage | None:
         """The growth of the accumulated tokens, for replies whose response is not recorded."""
         total = dict_of(dict_of(metrics).get("accumulated_token_usage"))
         prompt = count_of(total.get("prompt_tokens"))

@@ -11,38 +11,38 @@ from msgspec import Struct
 
 
 class Event(Struct, gc=False):
-    id: Any = None
-    timestamp: Any = None
-    source: Any = None
-    message: Any = None
-    action: Any = None
-    args: Any = None
-    observation: Any = None
-    content: Any = None
-    extras: Any = None
-    cause: Any = None
-    tool_call_metadata: Any = None
-    llm_metrics: Any = None
+    id: object = None
+    timestamp: object = None
+    source: object = None
+    message: object = None
+    action: object = None
+    args: object = None
+    observation: object = None
+    content: object = None
+    extras: object = None
+    cause: object = None
+    tool_call_metadata: object = None
+    llm_metrics: object = None
     # the oldest events have their arguments beside `action`
-    thought: Any = None
-    command: Any = None
-    code: Any = None
-    path: Any = None
-    exit_code: Any = None
+    thought: object = None
+    command: object = None
+    code: object = None
+    path: object = None
+    exit_code: object = None
     # events of the agent SDK, from version 1
-    kind: Any = None
-    llm_message: Any = None
-    llm_response_id: Any = None
-    extended_content: Any = None
-    system_prompt: Any = None
-    tool_name: Any = None
-    tool_call_id: Any = None
-    tool_call: Any = None
-    reasoning_content: Any = None
-    thinking_blocks: Any = None
-    error: Any = None
-    rejection_reason: Any = None
-    detail: Any = None
+    kind: object = None
+    llm_message: object = None
+    llm_response_id: object = None
+    extended_content: object = None
+    system_prompt: object = None
+    tool_name: object = None
+    tool_call_id: object = None
+    tool_call: object = None
+    reasoning_content: object = None
+    thinking_blocks: object = None
+    error: object = None
+    rejection_reason: object = None
+    detail: object = None
 
 
 IGNORED_ACTIONS = frozenset(
@@ -81,7 +81,7 @@ SDK_KINDS = frozenset(
 )  # fmt: skip
 
 
-def is_sdk_event(item: Any) -> bool:
+def is_sdk_event(item: object) -> bool:
     """Whether this is an event of the agent SDK: a kind, who caused it, and its content."""
     if not isinstance(item, dict) or item.get("source") not in ("user", "agent", "environment"):
         return False
@@ -89,7 +89,7 @@ def is_sdk_event(item: Any) -> bool:
     return isinstance(kind, str) and (kind in SDK_KINDS or kind in IGNORED_KINDS)
 
 
-def is_event(item: Any) -> bool:
+def is_event(item: object) -> bool:
     """Whether this is an event of either generation."""
     if is_sdk_event(item):
         return True

@@ -17,32 +17,32 @@ from leftoff.formats.vocabulary import tool_call
 
 class Body(Struct, gc=False):
     role: str = ""
-    content: Any = None
-    model: Any = None
-    usage: Any = None
-    stopReason: Any = None
-    errorMessage: Any = None
-    responseId: Any = None
-    toolCallId: Any = None
-    toolName: Any = None
-    isError: Any = None
-    command: Any = None
-    output: Any = None
-    exitCode: Any = None
-    cancelled: Any = None
-    summary: Any = None
+    content: object = None
+    model: object = None
+    usage: object = None
+    stopReason: object = None
+    errorMessage: object = None
+    responseId: object = None
+    toolCallId: object = None
+    toolName: object = None
+    isError: object = None
+    command: object = None
+    output: object = None
+    exitCode: object = None
+    cancelled: object = None
+    summary: object = None
 
 
 class Line(ChainLine, gc=False):
-    cwd: Any = None
-    version: Any = None
-    parentSession: Any = None
-    modelId: Any = None
+    cwd: object = None
+    version: object = None
+    parentSession: object = None
+    modelId: object = None
     message: Body | None = None
-    summary: Any = None
-    tokensBefore: Any = None
-    content: Any = None
-    name: Any = None
+    summary: object = None
+    tokensBefore: object = None
+    content: object = None
+    name: object = None
 
 
 NO_MESSAGE = frozenset({"thinking_level_change", "custom", "leaf", "label"})
@@ -149,7 +149,7 @@ class PiReader(Struct):
         )  # fmt: skip
 
 
-def _blocks(content: Any) -> tuple[rec.Part, ...]:
+def _blocks(content: object) -> tuple[rec.Part, ...]:
     if isinstance(content, str):
         return (rec.Text(content),)
     parts: list[rec.Part] = []

@@ -18,24 +18,24 @@ from leftoff.formats.reader import Cursor, Format, Sample
 
 class Line(Struct, gc=False):
     type: str = ""
-    subtype: Any = None
+    subtype: object = None
     uuid: str | None = None
     parentUuid: str | None = None
-    sessionId: Any = None
+    sessionId: object = None
     timestamp: str | None = None
-    cwd: Any = None
-    version: Any = None
-    gitBranch: Any = None
-    message: Any = None
-    model: Any = None
-    contextWindowSize: Any = None
-    usageMetadata: Any = None
-    toolCallResult: Any = None
-    systemPayload: Any = None
-    provenance: Any = None
-    agentId: Any = None
-    isSidechain: Any = None
-    forkedFrom: Any = None
+    cwd: object = None
+    version: object = None
+    gitBranch: object = None
+    message: object = None
+    model: object = None
+    contextWindowSize: object = None
+    usageMetadata: object = None
+    toolCallResult: object = None
+    systemPayload: object = None
+    provenance: object = None
+    agentId: object = None
+    isSidechain: object = None
+    forkedFrom: object = None
 
 
 _TYPED_SUBTYPES = frozenset({"", "mid_turn_user_message", "user_text_elements"})
@@ -122,7 +122,7 @@ class QwenReader(Struct):
         )  # fmt: skip
 
 
-def _with_status(parts: tuple[rec.Part, ...], facts: Any) -> tuple[rec.Part, ...]:
+def _with_status(parts: tuple[rec.Part, ...], facts: object) -> tuple[rec.Part, ...]:
     status = STATUS.get(text_of(dict_of(facts).get("status")))
     results = [p for p in parts if type(p) is rec.ToolResult]
     if status is None or len(results) != 1:

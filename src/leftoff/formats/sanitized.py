@@ -29,11 +29,11 @@ REASON = (
 
 
 class Line(Struct, gc=False):
-    type: Any = None
-    role: Any = None
-    timestamp: Any = None
-    text: Any = None
-    title: Any = None
+    type: object = None
+    role: object = None
+    timestamp: object = None
+    text: object = None
+    title: object = None
 
 
 class SanitizedReader(Struct):

@@ -31,15 +31,15 @@ from leftoff.formats.vocabulary import tool_call
 class Item(Struct, gc=False):
     """A message; the .NET names differ in their case only and are brought to lower case."""
 
-    role: Any = None
-    items: Any = None
-    content: Any = None
-    metadata: Any = None
-    ai_model_id: Any = None
-    modelid: Any = None
-    timestamp: Any = None
-    function_calls: Any = None
-    tool_call_id: Any = None
+    role: object = None
+    items: object = None
+    content: object = None
+    metadata: object = None
+    ai_model_id: object = None
+    modelid: object = None
+    timestamp: object = None
+    function_calls: object = None
+    tool_call_id: object = None
 
 
 _ITEM = LineDecoder(Item)
@@ -133,7 +133,7 @@ class SemanticKernelReader(Struct):
         self.open = [*self.open[-31:], identity]
         return tool_call(identity, name, decode_arguments(given))
 
-    def _match_call(self, identity: Any) -> str:
+    def _match_call(self, identity: object) -> str:
         """The id of the call that a result answers; the oldest open one if it names none."""
         if text_of(identity):
             self.open = [known for known in self.open if known != identity]
@@ -149,7 +149,7 @@ def _field_of(values: dict[str, Any], name: str) -> Any:
     return next((v for k, v in values.items() if k.casefold() == bare), None)
 
 
-def _result_text(result: Any) -> str:
+def _result_text(result: object) -> str:
     if isinstance(result, str):
         return result
     return "" if result is None else msgspec.json.encode(result).decode()
@@ -162,7 +162,7 @@ def _time(about: dict[str, Any]) -> str:
     return text_of(created) or text_of(_field_of(about, "created_at"))
 
 
-def _is_message(value: Any) -> bool:
+def _is_message(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     if value.get("content_type") == "message" and "role" in value:

@@ -22,13 +22,13 @@ from leftoff.formats.vocabulary import tool_call
 
 class Item(Struct, gc=False):
     role: str = ""
-    content: Any = None
-    is_demo: Any = None
-    agent: Any = None
-    thought: Any = None
-    action: Any = None
-    tool_calls: Any = None
-    tool_call_ids: Any = None
+    content: object = None
+    is_demo: object = None
+    agent: object = None
+    thought: object = None
+    action: object = None
+    tool_calls: object = None
+    tool_call_ids: object = None
 
 
 _ITEM = LineDecoder(Item)
@@ -184,7 +184,7 @@ class SweAgentReader(Struct):
             return self._tool_call("", name, given)
         return self._tool_call("", "bash", {"command": action.strip("\n")})
 
-    def _tool_call(self, identity: str, name: str, given: Any) -> rec.ToolCall:
+    def _tool_call(self, identity: str, name: str, given: object) -> rec.ToolCall:
         self.calls += 1
         identity = identity or f"call-{self.calls}"
         self.waiting = [*self.waiting, (identity, name)]

@@ -41,7 +41,7 @@ def _parts(head: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
     return found
 
 
-def _bytes_in(value: Any) -> Iterator[bytes]:
+def _bytes_in(value: object) -> Iterator[bytes]:
     if isinstance(value, bytes):
         yield value
     elif isinstance(value, dict | list | tuple):

@@ -164,7 +164,7 @@ class Redactor:
         """`s` with every secret replaced; `s` itself if it contains none."""
         return self._replace([s], {})[0]
 
-    def value(self, v: Any) -> Any:
+    def value(self, v: object) -> Any:
         """`v` with every secret in its strings replaced, in keys and at every depth: plain
         values and msgspec Structs of them.
 
@@ -325,7 +325,7 @@ class Redactor:
         parts.append(text[at:])
         return "".join(parts)
 
-    def _rebuild(self, v: Any, texts: Iterator[str], depth: int) -> Any:
+    def _rebuild(self, v: object, texts: Iterator[str], depth: int) -> Any:
         if isinstance(v, str):
             return next(texts)
         if depth >= MAX_NESTING and isinstance(v, (dict, list, tuple, Struct)):
@@ -353,7 +353,7 @@ class Redactor:
 _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
-def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> bool:
+def _collect(v: object, texts: list[str], names: dict[int, str], depth: int) -> bool:
     """Appends all strings of `v` to `texts` in order, keys before values, and to `names` the
     checks for values under a name, by index. True if some are nested too deeply to be read."""
     deep = False

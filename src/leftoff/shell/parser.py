@@ -101,7 +101,7 @@ class _Compiler:
             return items[0]
         return ast.Sequence(tuple(items))
 
-    def statement(self, node: Any, kind: str) -> ast.Statement:
+    def statement(self, node: object, kind: str) -> ast.Statement:
         handler = _HANDLERS.get(kind)
         if handler is None:
             self.broken = True
@@ -466,11 +466,11 @@ class _Compiler:
         names = [self.text(child) for child in node.children]
         return ast.Command(tuple(names))
 
-    def error_node(self, node: Any) -> ast.Statement:
+    def error_node(self, node: object) -> ast.Statement:
         self.broken = True
         return ast.Opaque("error")
 
-    def words(self, node: Any, kind: str) -> list[str | ast.Word]:
+    def words(self, node: object, kind: str) -> list[str | ast.Word]:
         """The words that a syntax node stands for: several after brace expansion."""
         parts: list[str | ast.Variable | ast.Substitution] = []
         self.collect(node, kind, parts, False)

@@ -181,7 +181,7 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Unsea
     return Unsealed(value, known, issues)
 
 
-def _is_like_header(value: Any) -> bool:
+def _is_like_header(value: object) -> bool:
     return (
         isinstance(value, dict)
         and isinstance(value.get("checksum"), str)
@@ -197,7 +197,7 @@ def _repaired(data: bytes) -> tuple[Any, str]:
     return None, ""
 
 
-def _refuse_newer(kind: str, found: Any, where: str) -> None:
+def _refuse_newer(kind: str, found: object, where: str) -> None:
     schema = found.get("schema") if isinstance(found, dict) else getattr(found, "schema", None)
     match = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
     if match is None:
@@ -247,7 +247,7 @@ def read_header_or_none(kind: str, data: bytes, where: str) -> Header | None:
         return None
 
 
-def differing_paths(before: Any, after: Any, at: str = "") -> list[str]:
+def differing_paths(before: object, after: object, at: str = "") -> list[str]:
     """The paths at which two documents differ, such as `history[3].text`."""
     if isinstance(before, dict) and isinstance(after, dict):
         keys = dict.fromkeys([*before, *after])

@@ -134,7 +134,7 @@ def list_together(among: Sequence[Store], kind: str) -> list[Entry]:
 class StoreOpener(Protocol):
     """Opens stores of one type."""
 
-    def __call__(self, where: str, **options: Any) -> Store:
+    def __call__(self, where: str, **options: object) -> Store:
         """The store at a URL or path.
 
         Raises:
@@ -156,7 +156,7 @@ stores: Registry[StoreOpener] = Registry(
 _SCHEMES = {"file": "files", "rediss": "redis", "unix": "redis"}
 
 
-def open_store(where: str | os.PathLike[str], **options: Any) -> Store:
+def open_store(where: str | os.PathLike[str], **options: object) -> Store:
     """The store at a path or URL.
 
     A path or `file:` URL names a folder; `sqlite:///relative.db` and `sqlite:////absolute.db`
