@@ -26,7 +26,7 @@ from leftoff.formats.claude_code_records import (
 from leftoff.formats.injected import JOB_ENDED, is_continuation, is_interruption
 from leftoff.formats.lenient_json import dict_of, text_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
-from leftoff.formats.vocabulary import PERSONS_SHELL, tool_call
+from leftoff.formats.vocabulary import KINDS, PERSONS_SHELL, tool_call
 from leftoff.model import (
     Link,
     Media,
@@ -49,17 +49,7 @@ from leftoff.text.truncation import whole
 MAX_WAITING = 400
 """Code points of a prompt that waits in the queue. Chosen by hand."""
 
-NO_MESSAGE = frozenset(
-    {
-        "progress", "system", "attachment", "file-history-snapshot", "queue-operation",
-        "last-prompt", "custom-title", "ai-title", "mode", "permission-mode", "pr-link",
-        "summary", "agent-name", "agent-color", "agent-setting", "tag", "worktree-state",
-        "content-replacement", "file-history-delta", "frame-link", "bridge-session",
-        "result", "stream_event", "rate_limit_event", "control_request", "control_response",
-        "control_cancel_request", "keep_alive", "tool_progress", "tool_use_summary",
-        "auth_status",
-    }
-)  # fmt: skip
+NO_MESSAGE = KINDS["claude_code_no_message"]
 """Line types that carry no message of their own."""
 
 _STOPS = {"end_turn": "end", "stop_sequence": "end", "tool_use": "more"}

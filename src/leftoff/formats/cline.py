@@ -17,7 +17,7 @@ from leftoff.formats.injected import is_continuation, typed_spans
 from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of, time_of_ms
 from leftoff.formats.openai_parts import content_text, decode_arguments, tag_spans, trim_span
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.vocabulary import kind_of, tool_call
+from leftoff.formats.vocabulary import KINDS, kind_of, tool_call
 
 
 class Item(Struct, gc=False):
@@ -36,23 +36,7 @@ class Item(Struct, gc=False):
 
 
 _ITEM = LineDecoder(Item)
-NO_MESSAGE = frozenset(
-    {
-        "checkpoint_created", "checkpoint_saved", "task_progress", "resume_task",
-        "resume_completed_task", "command_output", "completion_result", "error_retry",
-        "api_req_retried", "api_req_retry_delayed", "api_req_finished", "api_req_deleted",
-        "api_req_rate_limit_wait", "mcp_server_request_started", "mcp_server_response", "hook",
-        "browser_action_result", "shell_integration_warning", "diff_error", "error",
-        "api_req_failed", "condense_context_error", "load_mcp_documentation", "info",
-        "clineignore_error", "rooignore_error", "mistake_limit_reached",
-        "auto_approval_max_req", "auto_approval_max_req_reached", "mode_switch", "hook_status",
-        "hook_output_stream", "shell_integration_warning_with_long_running_command",
-        "browser_action_launch_denied", "user_edit_todos", "subtask_result",
-        "codebase_search_result", "command_permission_denied", "generate_explanation",
-        "conditional_rules_applied", "image", "tool_permission_denied", "interactive_subtask",
-        "sliding_window_truncation", "too_many_tools_warning",
-    }
-)  # fmt: skip
+NO_MESSAGE = KINDS["cline_no_message"]
 """Kinds without a message: copies, progress, notices of the panel."""
 
 _TYPED_KINDS = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff": "rejection"}

@@ -17,7 +17,7 @@ from leftoff.formats.lenient_json import dict_of, int_of, text_of
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.pasted import transcript_span
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.vocabulary import tool_call
+from leftoff.formats.vocabulary import KINDS, tool_call
 from leftoff.model import (
     Message,
     Part,
@@ -89,14 +89,7 @@ class Line(Item, gc=False):
     git: object = None
 
 
-ITEM_TYPES = frozenset(
-    {
-        "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
-        "custom_tool_call_output", "web_search_call", "local_shell_call", "tool_search_call",
-        "tool_search_output", "agent_message", "compaction", "ghost_snapshot",
-        "image_generation_call", "compaction_summary",
-    }
-)  # fmt: skip
+ITEM_TYPES = KINDS["codex_items"]
 IGNORED_LINES = frozenset(
     {"world_state", "inter_agent_communication_metadata", "token_usage_record"}
 )

@@ -15,14 +15,9 @@ from msgspec import Struct
 from leftoff import model as rec
 from leftoff.formats.lenient_json import dict_of, dicts_of, int_of, text_of, usage_by
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.vocabulary import tool_call
+from leftoff.formats.vocabulary import KINDS, tool_call
 
-EVENTS = frozenset(
-    {
-        "thread.started", "turn.started", "turn.completed", "turn.failed", "item.started",
-        "item.updated", "item.completed", "error",
-    }
-)  # fmt: skip
+EVENTS = KINDS["codex_exec_events"]
 _STATUS = {
     "completed": "ok", "failed": "error", "declined": "denied", "in_progress": "running",
 }  # fmt: skip

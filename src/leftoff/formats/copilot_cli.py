@@ -22,7 +22,7 @@ from leftoff.formats.lenient_json import (
     usage_by,
 )
 from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
-from leftoff.formats.vocabulary import kind_of, tool_call
+from leftoff.formats.vocabulary import KINDS, kind_of, tool_call
 
 
 class Data(Struct, gc=False):
@@ -69,16 +69,7 @@ class Line(ChainLine, gc=False):
     data: Data | None = None
 
 
-NO_MESSAGE = frozenset(
-    {
-        "abort", "assistant.intent", "assistant.message_delta", "assistant.message_start",
-        "assistant.reasoning", "assistant.reasoning_delta", "assistant.streaming_delta",
-        "assistant.turn_end", "assistant.turn_start", "assistant.usage",
-        "capabilities.changed", "model.call_failure", "pending_messages.modified",
-        "skill.invoked", "tool.execution_partial_result", "tool.execution_progress",
-        "tool.user_requested",
-    }
-)  # fmt: skip
+NO_MESSAGE = KINDS["copilot_cli_no_message"]
 _NO_MESSAGE_PREFIXES = (
     "session.", "hook.", "permission.", "subagent.", "user_input.", "elicitation.", "sampling.",
     "mcp.", "external_tool.", "command.", "commands.", "exit_plan_mode.", "auto_mode_switch.",

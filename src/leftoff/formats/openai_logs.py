@@ -26,6 +26,7 @@ from leftoff.formats.lenient_json import (
 )
 from leftoff.formats.openai_parts import content_text, usage_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
+from leftoff.formats.vocabulary import KINDS
 from leftoff.model import Message, NewSession, Record, ToolCall, Unknown
 
 _INSTRUCTIONS_PREFIX = 200
@@ -36,13 +37,7 @@ CONFIRMING_REQUESTS = 5
 hand; not measured."""
 
 _IDS = ("instance_id", "traj_id", "trajectory_id", "run_id", "session_id", "id", "task_id")
-ROW_FIELDS = frozenset(
-    {
-        "category", "exit_status", "generated_patch", "instance_id", "model_patch", "patch",
-        "repo", "resolved", "reward", "run_id", "score", "source", "target", "task_id",
-        "test_result", "tools", "traj_id",
-    }
-)  # fmt: skip
+ROW_FIELDS = KINDS["openai_row_fields"]
 """Fields beside `messages` that make an object a row of a data set."""
 
 

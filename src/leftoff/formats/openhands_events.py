@@ -9,6 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from leftoff.formats.vocabulary import KINDS
+
 
 class Event(Struct, gc=False):
     id: object = None
@@ -45,40 +47,13 @@ class Event(Struct, gc=False):
     detail: object = None
 
 
-IGNORED_ACTIONS = frozenset(
-    {
-        "recall", "change_agent_state", "null", "condensation_request", "pause", "resume",
-        "start", "stop", "summarize", "initialize", "loop_recovery",
-    }
-)  # fmt: skip
+IGNORED_ACTIONS = KINDS["openhands_ignored_actions"]
 IGNORED_OBSERVATIONS = frozenset({"agent_state_changed", "null", "success", "loop_detection"})
-CALLS = frozenset(
-    {
-        "run", "run_ipython", "read", "edit", "write", "browse", "browse_interactive", "think",
-        "finish", "delegate", "reject", "call_tool_mcp", "task_tracking", "push", "send_pr",
-        "add_task", "modify_task", "save_plan", "kill",
-    }
-)  # fmt: skip
-RESULTS = frozenset(
-    {
-        "run", "run_ipython", "read", "edit", "write", "browse", "think", "delegate", "error",
-        "mcp", "task_tracking", "user_rejected", "chat", "condense", "download",
-    }
-)  # fmt: skip
-IGNORED_KINDS = frozenset(
-    {
-        "ConversationStateUpdateEvent", "CondensationRequest", "CondensationSummaryEvent",
-        "PauseEvent", "InterruptEvent", "TokenEvent", "LLMCompletionLogEvent",
-        "StreamingDeltaEvent", "HookExecutionEvent",
-    }
-)  # fmt: skip
+CALLS = KINDS["openhands_calls"]
+RESULTS = KINDS["openhands_results"]
+IGNORED_KINDS = KINDS["openhands_ignored_kinds"]
 """Events of the agent SDK that carry nothing of the conversation, or what another one does."""
-SDK_KINDS = frozenset(
-    {
-        "ActionEvent", "MessageEvent", "ObservationEvent", "AgentErrorEvent",
-        "UserRejectObservation", "SystemPromptEvent", "ConversationErrorEvent", "Condensation",
-    }
-)  # fmt: skip
+SDK_KINDS = KINDS["openhands_sdk_kinds"]
 
 
 def is_sdk_event(item: object) -> bool:

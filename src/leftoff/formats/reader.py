@@ -247,48 +247,24 @@ def mostly(test: Callable[[Any], bool], values: Sequence[Any]) -> bool:
 _CONTROLS = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
 
 
+_BUILT_IN = (
+    "iflow qwen_code claude_code_list=claude_code:LIST claude_code codex codex_exec "
+    "copilot_cli pi factory_droid opencode gemini_cli gemini_cli_jsonl=gemini_cli:LINES "
+    "gemini_api kiro cursor atif mini_swe_agent swe_agent inspect "
+    "openhands_output=openhands:OUTPUT openhands openhands_lines=openhands:LINES cline "
+    "specstory aider opencode_markdown cursor_markdown claude_code_export sanitized "
+    "leftoff=native:FORMAT langchain semantic_kernel agent_messages "
+    "agent_message_lines=agent_messages:LINES copilot_chat "
+    "openai_requests=openai_logs:REQUESTS openai_rows=openai_logs:FORMAT "
+    "openai_row_lines=openai_logs:LINES chat chat_lines=chat:LINES"
+)
+"""Name, or name=module:attribute where that is not NAME:FORMAT."""
+
+_ENTRIES = [entry.partition("=") for entry in _BUILT_IN.split()]
 formats: Registry[Format] = Registry(
     "format",
-    {
-        "iflow": "leftoff.formats.iflow:FORMAT",
-        "qwen_code": "leftoff.formats.qwen_code:FORMAT",
-        "claude_code_list": "leftoff.formats.claude_code:LIST",
-        "claude_code": "leftoff.formats.claude_code:FORMAT",
-        "codex": "leftoff.formats.codex:FORMAT",
-        "codex_exec": "leftoff.formats.codex_exec:FORMAT",
-        "copilot_cli": "leftoff.formats.copilot_cli:FORMAT", "pi": "leftoff.formats.pi:FORMAT",
-        "factory_droid": "leftoff.formats.factory_droid:FORMAT",
-        "opencode": "leftoff.formats.opencode:FORMAT",
-        "gemini_cli": "leftoff.formats.gemini_cli:FORMAT",
-        "gemini_cli_jsonl": "leftoff.formats.gemini_cli:LINES",
-        "gemini_api": "leftoff.formats.gemini_api:FORMAT",
-        "kiro": "leftoff.formats.kiro:FORMAT", "cursor": "leftoff.formats.cursor:FORMAT",
-        "atif": "leftoff.formats.atif:FORMAT",
-        "mini_swe_agent": "leftoff.formats.mini_swe_agent:FORMAT",
-        "swe_agent": "leftoff.formats.swe_agent:FORMAT",
-        "inspect": "leftoff.formats.inspect:FORMAT",
-        "openhands_output": "leftoff.formats.openhands:OUTPUT",
-        "openhands": "leftoff.formats.openhands:FORMAT",
-        "openhands_lines": "leftoff.formats.openhands:LINES",
-        "cline": "leftoff.formats.cline:FORMAT",
-        "specstory": "leftoff.formats.specstory:FORMAT",
-        "aider": "leftoff.formats.aider:FORMAT",
-        "opencode_markdown": "leftoff.formats.opencode_markdown:FORMAT",
-        "cursor_markdown": "leftoff.formats.cursor_markdown:FORMAT",
-        "claude_code_export": "leftoff.formats.claude_code_export:FORMAT",
-        "sanitized": "leftoff.formats.sanitized:FORMAT",
-        "leftoff": "leftoff.formats.native:FORMAT",
-        "langchain": "leftoff.formats.langchain:FORMAT",
-        "semantic_kernel": "leftoff.formats.semantic_kernel:FORMAT",
-        "agent_messages": "leftoff.formats.agent_messages:FORMAT",
-        "agent_message_lines": "leftoff.formats.agent_messages:LINES",
-        "copilot_chat": "leftoff.formats.copilot_chat:FORMAT",
-        "openai_requests": "leftoff.formats.openai_logs:REQUESTS",
-        "openai_rows": "leftoff.formats.openai_logs:FORMAT",
-        "openai_row_lines": "leftoff.formats.openai_logs:LINES",
-        "chat": "leftoff.formats.chat:FORMAT", "chat_lines": "leftoff.formats.chat:LINES",
-    },
-)  # fmt: skip
+    {name: f"leftoff.formats.{where or f'{name}:FORMAT'}" for name, _, where in _ENTRIES},
+)
 """Every known format. The order is the order in which they are tried: the surest first."""
 
 

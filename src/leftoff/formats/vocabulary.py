@@ -30,10 +30,14 @@ class Tool(Struct, frozen=True):
     arguments: dict[str, tuple[str, ...]]
 
 
+_DATA = table(__file__, "vocabulary.toml")
+KINDS: dict[str, frozenset[str]] = {key: frozenset(v) for key, v in _DATA["kinds"].items()}
+"""Names that recorders give to kinds of records, by what they are here."""
+
+
 def _load_table() -> dict[str, Tool]:
-    rows = table(__file__, "vocabulary.toml")
     found: dict[str, Tool] = {}
-    for row in rows["tool"]:
+    for row in _DATA["tool"]:
         arguments = {k: tuple(v) for k, v in row.items() if k not in {"kind", "names"}}
         for name in row["names"]:
             found[name] = Tool(row["kind"], arguments)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
+from leftoff.tables import table
 
 Value = str | list[str] | None
 """What is known of an expression: a text, several, or nothing."""
@@ -19,37 +20,13 @@ PATH_METHODS = frozenset((
 ))  # fmt: skip
 """Methods of a ``Path`` that give another one, or several; which one, is not followed."""
 
-_CALLS: dict[str, tuple[str, int]] = {
-    "os.remove": ("delete", 1), "os.unlink": ("delete", 1), "os.rename": ("move", 2),
-    "os.replace": ("move", 2), "os.renames": ("move", 2), "os.makedirs": ("mkdir", 1),
-    "os.mkdir": ("mkdir", 1), "os.rmdir": ("none", 1), "os.chdir": ("cd", 1),
-    "os.symlink": ("link", 2), "os.link": ("copy", 2), "os.truncate": ("modify", 1),
-    "os.removedirs": ("none", 1), "os.system": ("shell", 1),
-    "shutil.rmtree": ("delete_tree", 1), "shutil.move": ("move_into", 2),
-    "shutil.copy": ("copy", 2), "shutil.copy2": ("copy", 2), "shutil.copyfile": ("copy", 2),
-    "shutil.copytree": ("copy_tree", 2), "np.save": ("write", 1), "np.load": ("read", 1),
-    "pd.read_csv": ("read", 1), "sqlite3.connect": ("append", 1),
-    "subprocess.run": ("shell", 1), "subprocess.call": ("shell", 1),
-    "subprocess.check_call": ("shell", 1), "subprocess.check_output": ("shell", 1),
-    "subprocess.Popen": ("shell", 1), "os.popen": ("shell", 1),
-    "tarfile.open": ("open", 1), "zipfile.ZipFile": ("open", 1), "gzip.open": ("open", 1),
-    "io.open": ("open", 1), "codecs.open": ("open", 1), "open": ("open", 1),
-    "fileinput.input": ("partial", 1), "fileinput.FileInput": ("partial", 1),
-    # Tools that an agent calls from a notebook cell.
-    "open_file": ("read", 1), "create_file": ("write", 1), "append_file": ("modify", 1),
-    "edit_file": ("modify", 1), "edit_file_by_replace": ("modify", 1),
-    "edit_file_by_line": ("modify", 1), "insert_content_at_line": ("modify", 1),
-}  # fmt: skip
-_METHODS: dict[str, str] = {
-    "write_text": "write", "write_bytes": "write", "read_text": "read", "read_bytes": "read",
-    "unlink": "delete", "touch": "touch", "rename": "move", "replace": "move",
-    "mkdir": "mkdir", "rmdir": "none", "to_csv": "write_argument", "savefig": "write_argument",
-    "to_json": "write_argument", "save": "write_argument", "open": "open_method",
-    "hardlink_to": "none", "symlink_to": "link_method", "extractall": "partial",
-    "extract": "partial",
-}  # fmt: skip
+
+def _verbs(kind: str) -> dict[str, str]:
+    rows = table(__file__, "python.toml")[kind]
+    return {name: verb for verb, names in rows.items() for name in names}
 
 
+_CALLS, _METHODS = _verbs("calls"), _verbs("methods")
 _PYTHON_HINTS = (
     "open", "write", "remove", "unlink", "rename", "replace", "shutil", "subprocess", "system",
     "read_text", "read_bytes", "touch", "rmtree", "sqlite3", "fileinput", "exec", "save",
@@ -380,7 +357,7 @@ class _PythonReader:
         name = self.name(node.func)
         known = _CALLS.get(name)
         if known is not None:
-            self._call_known(known[0], name, node)
+            self._call_known(known, name, node)
             return
         if isinstance(node.func, ast.Name) and node.func.id in self.functions:
             self._call_own_function(self.functions[node.func.id], node)
