@@ -16,7 +16,7 @@ from leftoff import codec
 from leftoff import model as rec
 from leftoff.formats import text_calls
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import text_of
+from leftoff.formats.lenient_json import count_of, dict_of, text_of, usage_by
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import tool_call
@@ -212,23 +212,18 @@ def _text(content: object) -> str:
     return "\n".join(b["text"] for b in _blocks(content) if isinstance(b.get("text"), str))
 
 
+_TOKENS = (
+    "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
+)  # fmt: skip
+
+
 def _usage(value: object) -> rec.Usage | None:
-    if not isinstance(value, dict):
-        return None
-    n = {k: v for k, v in value.items() if isinstance(v, int) and not isinstance(v, bool)}
-    if "prompt_tokens" in n:
-        details = value.get("prompt_tokens_details")
-        cached = details.get("cached_tokens", 0) if isinstance(details, dict) else 0
-        cached = cached if isinstance(cached, int) else 0
-        return rec.Usage(
-            max(0, n["prompt_tokens"] - cached), n.get("completion_tokens", 0), cached
-        )
-    return rec.Usage(
-        n.get("input_tokens", 0),
-        n.get("output_tokens", 0),
-        n.get("cache_read_input_tokens", 0),
-        n.get("cache_creation_input_tokens", 0),
-    )
+    """Usage with OpenAI's or Anthropic's field names."""
+    if not isinstance(value, dict) or "prompt_tokens" not in value:
+        return usage_by(value, _TOKENS)
+    cached = count_of(dict_of(value.get("prompt_tokens_details")).get("cached_tokens"))
+    given, output = count_of(value["prompt_tokens"]), count_of(value.get("completion_tokens"))
+    return rec.Usage(max(0, given - cached), output, cached)
 
 
 def is_message(value: object) -> bool:
