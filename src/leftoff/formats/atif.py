@@ -32,7 +32,6 @@ VERSION = "ATIF-v1.5"
 
 
 class Step(Struct, gc=False):
-    step_id: object = None
     timestamp: object = None
     source: object = None
     model_name: object = None

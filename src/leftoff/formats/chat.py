@@ -32,7 +32,6 @@ class ChatMessage(Struct, gc=False):
     tool_calls: object = None
     function_call: object = None
     tool_call_id: object = None
-    name: object = None
     reasoning_content: object = None
     id: object = None
     model: object = None

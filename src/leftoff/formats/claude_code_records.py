@@ -62,7 +62,6 @@ class CompactMetadata(Struct, gc=False):
 class Attachment(Struct, gc=False):
     type: str = ""
     prompt: object = None
-    commandMode: object = None
 
 
 class Snapshot(Struct, gc=False):
@@ -103,7 +102,6 @@ class Line(Struct, gc=False):
     leafUuid: str | None = None
     aiTitle: str | None = None
     customTitle: str | None = None
-    prUrl: str | None = None
     snapshot: Snapshot | None = None
     # stream-json and the Agent SDK write these instead of their twins above
     session_id: str | None = None

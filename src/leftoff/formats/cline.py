@@ -26,7 +26,6 @@ class Item(Struct, gc=False):
     say: object = None
     ask: object = None
     text: object = None
-    partial: object = None
     modelInfo: object = None
     conversationHistoryDeletedRange: object = None
     # fields of the API history, whose messages are Anthropic's

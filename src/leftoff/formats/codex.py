@@ -62,8 +62,6 @@ class Payload(Item, gc=False):
     model: object = None
     model_context_window: object = None
     timestamp: object = None
-    namespace: object = None
-    author: object = None
     text: object = None
     info: object = None
     exit_code: object = None
@@ -85,7 +83,6 @@ class Line(Item, gc=False):
     payload: Payload | None = None
     record_type: str | None = None
     id: object = None
-    instructions: object = None
     git: object = None
 
 

@@ -59,7 +59,6 @@ class Line(Item, gc=False):
     """An item, the header, or a change to the header or to the conversation."""
 
     sessionId: object = None
-    projectHash: object = None
     startTime: object = None
     summary: object = None
     kind: object = None

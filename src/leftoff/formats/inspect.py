@@ -40,7 +40,6 @@ class Item(Struct, gc=False):
     model: object = None
     tool_calls: object = None
     tool_call_id: object = None
-    function: object = None
     error: object = None
 
 

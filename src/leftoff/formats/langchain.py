@@ -40,7 +40,6 @@ class Data(Struct, gc=False):
     content: object = None
     type: object = None
     role: object = None
-    name: object = None
     id: object = None
     tool_calls: object = None
     invalid_tool_calls: object = None

@@ -76,7 +76,6 @@ class Info(Struct, gc=False):
     tokens: object = None
     time: object = None
     summary: Summary | bool | None = None
-    mode: object = None
 
 
 class Item(Struct, gc=False):

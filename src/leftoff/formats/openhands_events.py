@@ -27,9 +27,6 @@ class Event(Struct, gc=False):
     llm_metrics: object = None
     # the oldest events have their arguments beside `action`
     thought: object = None
-    command: object = None
-    code: object = None
-    path: object = None
     exit_code: object = None
     # events of the agent SDK, from version 1
     kind: object = None

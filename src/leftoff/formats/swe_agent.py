@@ -24,7 +24,6 @@ class Item(Struct, gc=False):
     role: str = ""
     content: object = None
     is_demo: object = None
-    agent: object = None
     thought: object = None
     action: object = None
     tool_calls: object = None
