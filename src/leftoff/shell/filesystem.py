@@ -51,6 +51,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -132,13 +133,8 @@ class FileState:
     def copy(self) -> FileState:
         """An independent state with the same knowledge."""
         new = FileState()
-        new._kinds = dict(self._kinds)
-        new._ancestors = self._ancestors
-        new._complete = set(self._complete)
-        new._changed = dict(self._changed)
-        new.contents = dict(self.contents)
-        new.stashes = list(self.stashes)
-        new.editor_file = self.editor_file
+        new.restore(self)
+        new._ancestors = self._ancestors  # shared: see `__init__`
         return new
 
     def restore(self, other: FileState) -> None:
@@ -304,23 +300,18 @@ class FileState:
         )
 
 
+@dataclass(slots=True)
 class _PathChange:
-    __slots__ = (
-        "after", "before", "guess", "named", "read", "renamed_from", "restored", "tool",
-        "uncertainty", "wrote",
-    )  # fmt: skip
-
-    def __init__(self, before: Kind, tool: str, uncertainty: int, named: bool) -> None:
-        self.before: Kind = before
-        self.after: Kind = before
-        self.guess: Action = "created"
-        self.tool = tool
-        self.uncertainty = uncertainty
-        self.named = named
-        self.read = False
-        self.wrote = False
-        self.renamed_from: str | None = None
-        self.restored = False
+    before: Kind
+    after: Kind
+    tool: str
+    uncertainty: int
+    named: bool
+    guess: Action = "created"
+    read: bool = False
+    wrote: bool = False
+    renamed_from: str | None = None
+    restored: bool = False
 
 
 _Snapshot = tuple[FileState, dict[str, _PathChange], dict[Any, Certainty], dict[str, str]]
@@ -355,9 +346,8 @@ class Effects:
     def _change_of(self, path: str, tool: str, uncertainty: int, named: bool) -> _PathChange:
         found = self._changes.get(path)
         if found is None:
-            found = self._changes[path] = _PathChange(
-                self.state.kind(path), tool, uncertainty, named
-            )
+            kind = self.state.kind(path)
+            found = self._changes[path] = _PathChange(kind, kind, tool, uncertainty, named)
         else:
             found.named = found.named or named
         return found

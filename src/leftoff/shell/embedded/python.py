@@ -357,7 +357,7 @@ class _PythonReader:
         name = self.name(node.func)
         known = _CALLS.get(name)
         if known is not None:
-            self._call_known(known, name, node)
+            self._call_known(known, node)
             return
         if isinstance(node.func, ast.Name) and node.func.id in self.functions:
             self._call_own_function(self.functions[node.func.id], node)
@@ -365,7 +365,7 @@ class _PythonReader:
         if isinstance(node.func, ast.Attribute):
             self._call_method(node.func, node)
 
-    def _call_known(self, verb: str, name: str, node: ast.Call) -> None:
+    def _call_known(self, verb: str, node: ast.Call) -> None:
         first = self.value(node.args[0]) if node.args else None
         second = self.value(node.args[1]) if len(node.args) > 1 else ""
         if verb == "open":
