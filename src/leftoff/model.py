@@ -1,8 +1,7 @@
 """Core data types: messages, their parts, and the other records of a session.
 
 All values are frozen and compare by content. They contain no reference cycles, so the garbage
-collector does not track them (`gc=False`).
-"""
+collector does not track them (`gc=False`)."""
 
 from __future__ import annotations
 
@@ -79,8 +78,7 @@ class ToolCall(Struct, frozen=True, gc=False, tag=True):
         name: the tool's name as recorded.
         kind: what the tool does, from the vocabulary (`formats.tools`): read, search, edit,
             write, patch, shell, plan, ask, subagent, fetch, ... or "other".
-        input: the arguments as recorded, usually a dict; a str for raw-text tools.
-    """
+        input: the arguments as recorded, usually a dict; a str for raw-text tools."""
 
     id: str
     name: str
@@ -98,8 +96,7 @@ class ToolResult(Struct, frozen=True, gc=False, tag=True):
             recorder tells.
         exit_code: of a command, where recorded.
         detail: recorder-given facts about the result in our words, e.g. {"created": True},
-            {"agent": "a5bdbc1"}, {"changes": {...}}.
-    """
+            {"agent": "a5bdbc1"}, {"changes": {...}}."""
 
     call_id: str
     text: str = ""
@@ -121,8 +118,7 @@ class Typed(Struct, frozen=True, gc=False):
     """Where in a message the person's own typed words stand.
 
     `via`: prompt | queued | rejection | answer | command. `start` and `end` count code points
-    in the text of part `part`.
-    """
+    in the text of part `part`."""
 
     part: int
     start: int
@@ -185,8 +181,7 @@ class Message(Struct, frozen=True, gc=False):
         usage: tokens of the API call that produced this message, where recorded.
         raw: the record's bytes, for references; not part of the content.
         stop: what the recorder says of the agent's turn after this message: end, more, or ""
-            where it says nothing.
-    """
+            where it says nothing."""
 
     index: int
     role: Role
@@ -222,8 +217,7 @@ class SessionFacts(Struct, frozen=True, omit_defaults=True):
 
     `title` and `queued` are the exceptions: the last one is used. `queued`: prompts that were
     typed while the agent was at work and wait to be delivered; None: nothing is said of them.
-    `ended`: a job in the background that has ended.
-    """
+    `ended`: a job in the background that has ended."""
 
     id: str = ""
     cwd: str = ""
@@ -247,8 +241,7 @@ class Compaction(Struct, frozen=True):
         line, item: where the recorder says so.
         trigger: auto | manual | "" if unknown.
         recorded: the recorder's own count of tokens before, or None.
-        recorded_after: the recorder's own count of tokens after, or None.
-    """
+        recorded_after: the recorder's own count of tokens after, or None."""
 
     line: int | None = None
     item: int | None = None
@@ -271,8 +264,7 @@ class Changes(Struct, frozen=True):
     Attributes:
         call_id: the call that did it, or "".
         files: (path, created | modified | deleted, former path or "").
-        succeeded: False where the recorder says that nothing was applied.
-    """
+        succeeded: False where the recorder says that nothing was applied."""
 
     call_id: str
     files: tuple[tuple[str, str, str], ...]
@@ -287,8 +279,7 @@ class Presence(Struct, frozen=True):
     removed them.
 
     Attributes:
-        files: (path, whether there is such a file now).
-    """
+        files: (path, whether there is such a file now)."""
 
     files: tuple[tuple[str, bool], ...]
     line: int | None = None
@@ -299,8 +290,7 @@ class Presence(Struct, frozen=True):
 class TokenCount(Struct, frozen=True):
     """The recorder's own running total (as Codex writes it), apart from any message.
 
-    `total` is cumulative over the session, `last` is one call; `window` is the model's.
-    """
+    `total` is cumulative over the session, `last` is one call; `window` is the model's."""
 
     last: Usage
     total: Usage
@@ -332,8 +322,7 @@ class Unknown(Struct, frozen=True, gc=False):
 class Uncertain(Struct, frozen=True, gc=False):
     """A reader could not tell how to read a line; becomes an `Issue`, never fatal.
 
-    `code` names the issue; `line` is the 1-based physical line that it is about.
-    """
+    `code` names the issue; `line` is the 1-based physical line that it is about."""
 
     code: str
     line: int
@@ -355,8 +344,7 @@ class Ref(Struct, frozen=True, gc=False):
         message: index of the message.
         part: index of the part in the message, or None for the whole record.
         start, end: code points in the text of that part; None for a tool call.
-        hash: 8 hex digits of the raw slice (see `slice_hash`).
-    """
+        hash: 8 hex digits of the raw slice (see `slice_hash`)."""
 
     source: int = 0
     line: int | None = None
@@ -371,8 +359,7 @@ class Ref(Struct, frozen=True, gc=False):
 class Issue(Struct, frozen=True):
     """Something that the input got wrong, counted and located; never fatal by itself.
 
-    `places` holds the first 20 as "line 17", "item 3" or "message 5".
-    """
+    `places` holds the first 20 as "line 17", "item 3" or "message 5"."""
 
     code: str
     severity: Severity
@@ -384,8 +371,7 @@ class Issue(Struct, frozen=True):
 def slice_hash(raw: str | bytes) -> str:
     """8 hex digits (CRC-32) of a raw slice: a text slice in UTF-8, or a record's bytes.
 
-    It detects that a recording was changed under a reference; it is no secret and no proof.
-    """
+    It detects that a recording was changed under a reference; it is no secret and no proof."""
     if isinstance(raw, str):
         raw = raw.encode("utf-8", "surrogatepass")
     return f"{zlib.crc32(raw):08x}"

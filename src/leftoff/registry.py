@@ -2,8 +2,7 @@
 
 A registry knows its built-in names without importing them ("module:attribute"), takes new ones
 by decorator, and finds those of other packages by entry point, which it scans only for a name
-that it lacks or when asked to.
-"""
+that it lacks or when asked to."""
 
 from __future__ import annotations
 
@@ -22,8 +21,7 @@ class Registry(Generic[T]):
 
     Args:
         kind: the word for one of them; also the entry-point group, `leftoff.<kind>`.
-        builtin: name to "module:attribute", imported when first asked for.
-    """
+        builtin: name to "module:attribute", imported when first asked for."""
 
     def __init__(self, kind: str, builtin: dict[str, str] | None = None) -> None:
         self.kind = kind
@@ -38,8 +36,7 @@ class Registry(Generic[T]):
         A package may decorate what it also brings by entry point: that is one thing.
 
         Raises:
-            UsageError: the name is taken; the message names both owners.
-        """
+            UsageError: the name is taken; the message names both owners."""
         caller: str = sys._getframe(1).f_globals.get("__name__", "")  # noqa: SLF001 - `inspect` is slow to import
 
         def add(thing: T) -> T:
@@ -83,8 +80,7 @@ class Registry(Generic[T]):
 
         Raises:
             UnknownName: nothing answers to it, here or in any installed package.
-            UsageError: another package brings it, and it cannot be imported.
-        """
+            UsageError: another package brings it, and it cannot be imported."""
         if name not in self._owner:
             self._scan()
         if name not in self._owner:
@@ -135,5 +131,4 @@ class Registry(Generic[T]):
 
 
 def _same_package(module: str, where: str) -> bool:
-    """Whether a module and a "module:attribute" belong to one top-level package."""
     return module.partition(".")[0] == where.partition(":")[0].partition(".")[0]

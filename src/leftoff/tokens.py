@@ -10,8 +10,7 @@ hand:
   cost without one; ``joints``: other letters that all tokenizers join to one token;
 * ``runs``: runs of punctuation by the most tokens that they cost without and with a space;
 * ``characters``: characters beyond ASCII by the most tokens that they cost;
-* ``families``: for each tokenizer family the weights of the features of `estimate_tokens`.
-"""
+* ``families``: for each tokenizer family the weights of the features of `estimate_tokens`."""
 
 from __future__ import annotations
 
@@ -263,8 +262,7 @@ def max_tokens(text: str) -> int:
     a tokenizer's control words is counted as the text that it is.
 
     Args:
-        text: Any text.
-    """
+        text: Any text."""
     return sum(map(_max_cost.__getitem__, _PIECE.findall(text)))
 
 
@@ -286,8 +284,7 @@ _SCRIPT = re.compile(
 def features(piece: str) -> list[tuple[str, int]]:
     """Gives the features of a piece, each with its amount; a cost is their weighted sum.
 
-    Public for the fit alone.
-    """
+    Public for the fit alone."""
     last = piece[-1]
     if last > "\x7f":
         found = []
@@ -314,11 +311,9 @@ def features(piece: str) -> list[tuple[str, int]]:
     spaced = size > 1 and piece[0] == " "
     run = size - spaced
     return [
-        ("runs", 1),
-        ("run_signs", min(run, 8) - 1),
-        ("spaced_runs", spaced),
+        ("runs", 1), ("run_signs", min(run, 8) - 1), ("spaced_runs", spaced),
         ("repeated_signs", max(0, run - 8)),
-    ]
+    ]  # fmt: skip
 
 
 def _features_of_word(piece: str) -> list[tuple[str, int]]:
@@ -390,8 +385,7 @@ def estimate_tokens(text: str, family: str | None = None) -> int:
         family: One of `FAMILIES`; ``None`` is the mean of all.
 
     Raises:
-        ValueError: If the family is not known.
-    """
+        ValueError: If the family is not known."""
     if family is not None and family not in FAMILIES and family != DEFAULT_FAMILY:
         raise ValueError(
             f"unknown tokenizer family {family!r}; known are {', '.join(FAMILIES)}"

@@ -3,8 +3,7 @@
 Git is run without a shell, with a time limit and an output limit. The repository is not
 trusted: nothing that its configuration names is run (hooks, pager, file-system monitor,
 external diffs, filters), no network is used, and nothing in it is written. If git is missing or
-fails, its values are None.
-"""
+fails, its values are None."""
 
 from __future__ import annotations
 
@@ -23,13 +22,9 @@ from leftoff.handover.resume_state.document import RecordedFile, ResumeState, Wo
 from leftoff.shell.paths import absolute, relative
 
 __all__ = [
-    "FileStatus",
-    "Workspace",
-    "git_diff",
-    "inspect_workspace",
-    "read_workflow",
+    "FileStatus", "Workspace", "git_diff", "inspect_workspace", "read_workflow",
     "recorded_files",
-]
+]  # fmt: skip
 
 GIT_TIMEOUT = 3.0
 """Time limit of one git command. Chosen by hand; not measured."""
@@ -60,22 +55,15 @@ _SAFE_OPTIONS = (
     "-c", "submodule.recurse=false",
 )  # fmt: skip
 _ENVIRONMENT = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_PAGER": "cat",
-    "LC_ALL": "C",
-}
+    "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_PAGER": "cat", "LC_ALL": "C",
+}  # fmt: skip
 
 
 def inspect_workspace(
-    state: ResumeState,
-    *,
-    root: str | os.PathLike[str] | None = None,
-    workflow: str | os.PathLike[str] | None = None,
-    tools: Iterable[str] | None = None,
-    model: str = "",
-    window: int | None = None,
-) -> Workspace:
+    state: ResumeState, *, root: str | os.PathLike[str] | None = None,
+    workflow: str | os.PathLike[str] | None = None, tools: Iterable[str] | None = None,
+    model: str = "", window: int | None = None,
+) -> Workspace:  # fmt: skip
     """The workspace in which a saved state would be resumed.
 
     Args:
@@ -83,8 +71,7 @@ def inspect_workspace(
             current one.
         workflow: the workflow's file; by default the one that the state names.
         tools: names of the available tools; None if unknown.
-        model, window: the model that will continue, and its context window in tokens.
-    """
+        model, window: the model that will continue, and its context window in tokens."""
     world = state.world or World()
     place = Path(root) if root is not None else _root(world)
     path = _workflow(state, place, world) if workflow is None else Path(workflow)
@@ -133,7 +120,6 @@ def _workflow(state: ResumeState, root: Path, world: World) -> Path | None:
 
 
 def _moved(path: str, cwd: str, root: Path) -> Path:
-    """A recorded path in the folder that stands for the recorded one now."""
     whole = absolute(path, cwd)
     below = relative(whole, cwd)
     if below != whole:
@@ -145,8 +131,7 @@ def _content(path: Path | None, *, named: bool) -> str | None:
     """What the workflow's file holds; None if there is none.
 
     Raises:
-        SourceError: the caller named it, and it cannot be read.
-    """
+        SourceError: the caller named it, and it cannot be read."""
     try:
         return None if path is None else read_workflow(path, missing=True)
     except SourceError:
@@ -162,8 +147,7 @@ def read_workflow(path: str | os.PathLike[str], *, missing: bool = False) -> str
         missing: give None for a file that is not there.
 
     Raises:
-        SourceError: it is no regular file, is too large or cannot be read.
-    """
+        SourceError: it is no regular file, is too large or cannot be read."""
     try:
         data = _bytes(Path(path))
     except (FileNotFoundError, NotADirectoryError):
@@ -181,8 +165,7 @@ def _bytes(path: Path) -> bytes:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no regular file, or too large.
-    """
+        ValueError: it is no regular file, or too large."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise ValueError("not a regular file")
@@ -233,7 +216,6 @@ def recorded_files(
 def _repository(
     root: Path, recorded: str
 ) -> tuple[str | None, str | None, int | None, int | None]:
-    """Branch, commit, and how many commits it is ahead of and behind the recorded one."""
     commit = _git_text(root, "rev-parse", "--verify", "--quiet", "HEAD")
     if commit is None:
         return None, None, None, None
@@ -248,12 +230,9 @@ def _repository(
 
 
 def git_diff(
-    root: str | os.PathLike[str],
-    paths: Sequence[str] = (),
-    *,
-    limit: int = 100_000,
+    root: str | os.PathLike[str], paths: Sequence[str] = (), *, limit: int = 100_000,
     seconds: float = GIT_TIMEOUT,
-) -> str | None:
+) -> str | None:  # fmt: skip
     """What differs in the files that git knows from the last commit, staged or not.
 
     Args:
@@ -262,8 +241,7 @@ def git_diff(
         seconds: how long git may take.
 
     Returns:
-        The diff, "" if there is none, None without git, without a repository, or too late.
-    """
+        The diff, "" if there is none, None without git, without a repository, or too late."""
     place = Path(root)
     names = _git(
         place, ["config", "-z", "--name-only", "--get-regexp", r"^filter\."], MAX_OUTPUT
@@ -285,7 +263,6 @@ def git_diff(
 
 
 def _git_text(root: Path, *arguments: str) -> str | None:
-    """What git answers, without the last line end; None if it does not."""
     data = _git(root, arguments, MAX_OUTPUT)
     return None if data is None else data.decode("utf-8", "replace").strip()
 
@@ -297,17 +274,13 @@ def _environment(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _git(
-    root: Path,
-    arguments: Sequence[str],
-    limit: int,
-    seconds: float = GIT_TIMEOUT,
+    root: Path, arguments: Sequence[str], limit: int, seconds: float = GIT_TIMEOUT,
     settings: Mapping[str, str] | None = None,
-) -> bytes | None:
+) -> bytes | None:  # fmt: skip
     """Up to `limit` + 1 bytes of what git says; None if it fails, is absent or takes longer.
 
     Args:
-        settings: for this one call, over the repository's own.
-    """
+        settings: for this one call, over the repository's own."""
     command = ["git", "-C", os.fspath(root), *_SAFE_OPTIONS, *arguments]
     environment = _environment(os.environ)
     # In the environment, since a name may hold the `=` that `-c` divides at.
@@ -316,12 +289,9 @@ def _git(
         environment["GIT_CONFIG_COUNT"] = str(number + 1)
     try:
         process = subprocess.Popen(  # noqa: S603 - no shell, and the program is fixed
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-        )
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=environment,
+        )  # fmt: skip
     except (OSError, ValueError):
         return None
     late = threading.Event()

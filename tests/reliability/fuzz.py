@@ -77,7 +77,6 @@ def cut() -> Target:
 def shell() -> Target:
     from leftoff.shell import analyze, command_facts, observe, resolve
     from leftoff.shell.effects import FileState, Outcome, clear_caches
-    from leftoff.shell.embedded.other_languages import other_effects, tokens
     from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
     from leftoff.shell.embedded.python import python_effects
     from leftoff.shell.embedded.tool_script import tool_steps
@@ -106,9 +105,7 @@ def shell() -> Target:
         if kind == 0:
             python_effects(text)
         elif kind == 1:
-            for language in ("javascript", "perl", "awk", "ruby"):
-                other_effects(text, language)
-                tokens(text, language)
+            tool_steps("tools." + text)
         elif kind == 2:
             patch_effects(text)
             marked_patch_effects(text)

@@ -1,8 +1,7 @@
 """Lists of `AgentMessage` objects: docs/formats/agent_messages.md.
 
 A JSON list (or one object on each line) of {"type": "user" | "assistant" | "system" | ...,
-"content": [...]}; a block is text, or has `toolName` with `toolInput`, or `toolResult`.
-"""
+"content": [...]}; a block is text, or has `toolName` with `toolInput`, or `toolResult`."""
 
 from __future__ import annotations
 
@@ -13,32 +12,21 @@ import msgspec
 from msgspec import Struct
 
 from leftoff import codec
+from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import text_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Media,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-)
 
 TYPES = frozenset({"user", "assistant", "system", "tool", "tool_use", "tool_result", "result"})
 
 
 class AgentMessage(Struct, gc=False):
     type: str = ""
-    content: Any = None
-    timestamp: Any = None
-    id: Any = None
-    uuid: Any = None
+    content: object = None
+    timestamp: object = None
+    id: object = None
+    uuid: object = None
 
 
 _MESSAGE = codec.LineDecoder(AgentMessage)
@@ -53,15 +41,15 @@ class AgentMessageReader(Struct):
     open: list[tuple[str, str]] = msgspec.field(default_factory=list)
     """Id and tool name of calls without a result."""
 
-    def read(self, record: AgentMessage, cursor: Cursor) -> Iterable[Record]:
+    def read(self, record: AgentMessage, cursor: Cursor) -> Iterable[rec.Record]:
         return (self.message(record, cursor),)
 
-    def message(self, m: AgentMessage, cursor: Cursor) -> Record:
+    def message(self, m: AgentMessage, cursor: Cursor) -> rec.Record:
         """One message, on a line or of a document."""
         if m.type not in TYPES:
-            return Unknown(m.type)
-        parts: list[Part] = []
-        typed: tuple[Typed, ...] = ()
+            return rec.Unknown(m.type)
+        parts: list[rec.Part] = []
+        typed: tuple[rec.Typed, ...] = ()
         content = m.content if isinstance(m.content, list) else [m.content]
         for block in content:
             if isinstance(block, str):
@@ -69,15 +57,15 @@ class AgentMessageReader(Struct):
             if not isinstance(block, dict):
                 continue
             for part in self._parts(block):
-                if m.type == "user" and type(part) is Text:
+                if m.type == "user" and type(part) is rec.Text:
                     typed += typed_spans(len(parts), part.text)
                 parts.append(part)
-        role: Role = "tool"
+        role: rec.Role = "tool"
         if m.type == "user":
             role = "user"
         elif m.type == "system":
             role = "system"
-        elif m.type == "assistant" or any(type(p) is ToolCall for p in parts):
+        elif m.type == "assistant" or any(type(p) is rec.ToolCall for p in parts):
             role = "assistant"
         origin = "" if typed or role != "user" else "tool"
         key = next((k for k in (m.uuid, m.id) if isinstance(k, str)), "")
@@ -85,12 +73,12 @@ class AgentMessageReader(Struct):
             role, tuple(parts), origin, typed, key=key, time=text_of(m.timestamp)
         )
 
-    def _parts(self, block: dict[str, Any]) -> Iterable[Part]:
+    def _parts(self, block: dict[str, Any]) -> Iterable[rec.Part]:
         name = block.get("toolName") or block.get("tool_name") or block.get("name")
         kind = block.get("type")
         result = block.get("toolResult", block.get("tool_result"))
         if kind == "thinking":
-            yield Reasoning(str(block.get("thinking") or block.get("text") or ""))
+            yield rec.Reasoning(str(block.get("thinking") or block.get("text") or ""))
             return
         called = (
             isinstance(name, str)
@@ -112,13 +100,13 @@ class AgentMessageReader(Struct):
             identity = self._match_call(
                 block.get("toolUseId") or block.get("tool_use_id"), name
             )
-            yield ToolResult(identity, _text(given), "error" if failed else "ok")
+            yield rec.ToolResult(identity, _text(given), "error" if failed else "ok")
         elif isinstance(block.get("text"), str):
-            yield Text(block["text"])
+            yield rec.Text(block["text"])
         elif not called:
-            yield Media(str(kind or ""))
+            yield rec.Media(str(kind or ""))
 
-    def _match_call(self, identity: Any, name: Any) -> str:
+    def _match_call(self, identity: object, name: object) -> str:
         """The call that a result answers: by id, else the oldest open one of that tool."""
         for place, (known, tool) in enumerate(self.open):
             if known == identity or (not identity and (tool == name or not name)):
@@ -132,12 +120,12 @@ class AgentMessageDocumentReader(AgentMessageReader):
 
     record: ClassVar[Any] = bytes
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:  # type: ignore[override]
         for message in cursor.each(data, _MESSAGE):
-            yield self.message(message, cursor) if message else Unknown("")
+            yield self.message(message, cursor) if message else rec.Unknown("")
 
 
-def _text(value: Any, depth: int = 20) -> str:
+def _text(value: object, depth: int = 20) -> str:
     """The text of a result; values nested more than `depth` levels deep as JSON."""
     if isinstance(value, str):
         return value
@@ -150,7 +138,7 @@ def _text(value: Any, depth: int = 20) -> str:
     return "" if value is None else msgspec.json.encode(value).decode()
 
 
-def is_message(value: Any) -> bool:
+def is_message(value: object) -> bool:
     """Whether a JSON value looks like a message of this format: a `type` and no `role`."""
     if not isinstance(value, dict) or "role" in value:
         return False
@@ -160,12 +148,10 @@ def is_message(value: Any) -> bool:
 
 
 def _detect(sample: Sample) -> bool:
-    """A JSON list of messages."""
     return mostly(is_message, sample.items)
 
 
 def _detect_lines(sample: Sample) -> bool:
-    """One message on each line."""
     return mostly(is_message, sample.lines)
 
 

@@ -2,8 +2,7 @@
 
 Lines are of three kinds, distinguished by their prefix and by the two trailing blanks of the
 lines that aider writes: what the person typed (`#### `), what aider printed (`> `), and the
-model's reply. One file holds every session of a folder.
-"""
+model's reply. One file holds every session of a folder."""
 
 from __future__ import annotations
 
@@ -13,24 +12,11 @@ from itertools import pairwise
 from msgspec import field
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import TextReader, text_lines
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Message,
-    NewSession,
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    TokenCount,
-    ToolResult,
-    Turn,
-    Typed,
-    Usage,
-)
 
 _HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\s*$")
 _DETECT = re.compile(r"(?m)^# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s*$")
@@ -57,13 +43,10 @@ _VERSION = re.compile(r"Aider v(\S+)")
 _MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
 _FOLDER = re.compile(r"Git working dir: (.+)")
 _NOT_APPLIED = (
-    "SEARCH/REPLACE block failed to match",
-    "SEARCH/REPLACE blocks failed to match",
-    "did not conform to the edit format",
-    "did not conform to the expected edit format",
-    "Malformed edit block",
-    "Can't edit",
-)
+    "SEARCH/REPLACE block failed to match", "SEARCH/REPLACE blocks failed to match",
+    "did not conform to the edit format", "did not conform to the expected edit format",
+    "Malformed edit block", "Can't edit",
+)  # fmt: skip
 _OWN_PROMPTS = (
     "# Fix any errors below",
     "# Question:",
@@ -125,7 +108,7 @@ class AiderReader(TextReader):
     command: str = ""
     """The words of the last command, if aider sends them as a prompt: /ask and the like."""
 
-    def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, line: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         if not line and cursor.ended:
             return self._flush(cursor)
         text = line.decode(errors="replace").rstrip("\r\n")
@@ -144,7 +127,6 @@ class AiderReader(TextReader):
         return found
 
     def _kind(self, text: str) -> str:
-        """The kind of block of a line, from the line itself and the lines before it."""
         marked = text.endswith("  ")
         beginning = self.blank or self.block in {"user", "tool"} and not self.open
         if text.startswith("####") and marked and (self.blank or self.block == "user"):
@@ -168,7 +150,7 @@ class AiderReader(TextReader):
             return "tool"
         return "reply"
 
-    def _begin_session(self, moment: str, cursor: Cursor) -> Iterable[Record]:
+    def _begin_session(self, moment: str, cursor: Cursor) -> Iterable[rec.Record]:
         found = tuple(self._flush(cursor))
         count = self.sessions.get(moment, 0) + 1
         name = moment if count == 1 else f"{moment}-{count}"
@@ -179,10 +161,9 @@ class AiderReader(TextReader):
         self.answer = self.command = ""
         self.sent = self.received = self.hit = self.written = 0
         name = name.replace(":", "")
-        return (*found, NewSession(name), SessionFacts(id=name, started=moment))
+        return (*found, rec.NewSession(name), rec.SessionFacts(id=name, started=moment))
 
-    def _flush(self, cursor: Cursor) -> Iterator[Record]:
-        """The messages of the block that ended."""
+    def _flush(self, cursor: Cursor) -> Iterator[rec.Record]:
         cursor = self._block(cursor)
         if not cursor.raw or not self.block:
             return
@@ -194,10 +175,10 @@ class AiderReader(TextReader):
         else:
             yield self._assistant_message("\n".join(texts), cursor)
 
-    def _user_message(self, texts: list[str], cursor: Cursor) -> Message:
+    def _user_message(self, texts: list[str], cursor: Cursor) -> rec.Message:
         text = "\n".join([t[4:].removeprefix(" ").rstrip(" ") for t in texts])
         self.waiting = []
-        typed: tuple[Typed, ...] = ()
+        typed: tuple[rec.Typed, ...] = ()
         words = " ".join(text.split())
         repeated = bool(words) and (
             words == self.command or len(words) >= SHORTEST_REPEAT and words == self.answer
@@ -206,16 +187,16 @@ class AiderReader(TextReader):
         self.command = " ".join(text[asked.end() :].split()) if asked else ""
         if not repeated and not text.startswith(_OWN_PROMPTS):
             if text.startswith(("/", "!")):
-                typed = (Typed(0, 0, len(text), "command"),)
+                typed = (rec.Typed(0, 0, len(text), "command"),)
             else:
                 typed = typed_spans(0, text) or (
-                    (Typed(0, 0, len(text), "prompt"),) if text.startswith("#") else ()
+                    (rec.Typed(0, 0, len(text), "prompt"),) if text.startswith("#") else ()
                 )
-        return cursor.message("user", (Text(text),), "", typed, cwd=self.cwd)
+        return cursor.message("user", (rec.Text(text),), "", typed, cwd=self.cwd)
 
-    def _tool_output(self, texts: list[str], cursor: Cursor) -> Iterator[Record]:
+    def _tool_output(self, texts: list[str], cursor: Cursor) -> Iterator[rec.Record]:
         shown = [t[2:].rstrip(" ") if t.startswith("> ") else t for t in texts]
-        results: list[Part] = []
+        results: list[rec.Part] = []
         rest: list[str] = []
         changed: list[tuple[str, str, str]] = []
         new = {
@@ -242,65 +223,66 @@ class AiderReader(TextReader):
         yield from self._session_facts(rest)
         answers = _answers(len(results), rest)
         if results:
-            parts = (*results, Text("\n".join(rest))) if rest else tuple(results)
+            parts = (*results, rec.Text("\n".join(rest))) if rest else tuple(results)
             yield cursor.message("tool", parts, "", answers, cwd=self.cwd)
         else:
-            parts = (Text("\n".join(rest)),)
+            parts = (rec.Text("\n".join(rest)),)
             yield cursor.message("system", parts, "meta", answers, cwd=self.cwd)
         if changed:
             yield cursor.changes("", changed)
         yield from self._token_counts("\n".join(rest))
         if any(text.startswith("^C") for text in shown):
-            yield Turn("interrupted")
+            yield rec.Turn("interrupted")
         elif any(text.startswith(_AFTER_REPLY) for text in shown) and not _goes_on(shown):
-            yield Turn("ended")
+            yield rec.Turn("ended")
 
     def _edit_results(
         self, path: str, text: str, status: str, *, new: bool = False
-    ) -> list[Part]:
-        """Results for the waiting edits of `path`, or of all files if `path` is ""."""
+    ) -> list[rec.Part]:
         mine = [w for w in self.waiting if not path or w[1] == path]
         self.waiting = [w for w in self.waiting if w not in mine]
         detail = {"created": True} if new else None
-        return [ToolResult(identity, text, status, detail=detail) for identity, _ in mine]
+        return [rec.ToolResult(identity, text, status, detail=detail) for identity, _ in mine]
 
-    def _commit(self, text: str) -> list[Part]:
+    def _commit(self, text: str) -> list[rec.Part]:
         """The commit that aider made itself, as a call with its result."""
         self.commits += 1
         identity = f"commit-{self.commits}"
         call = tool_call(identity, "git commit", {"command": "git commit"})
-        return [call, ToolResult(identity, text, "ok")]
+        return [call, rec.ToolResult(identity, text, "ok")]
 
-    def _session_facts(self, texts: list[str]) -> Iterator[Record]:
+    def _session_facts(self, texts: list[str]) -> Iterator[rec.Record]:
         for text in texts:
             version, model = _VERSION.match(text), _MODEL.match(text)
             folder = _FOLDER.match(text)
             if version is not None:
-                yield SessionFacts(agent_version=version[1])
+                yield rec.SessionFacts(agent_version=version[1])
             elif model is not None:
                 self.model = model[1]
             elif folder is not None:
                 self.cwd = folder[1].strip()
-                yield SessionFacts(cwd=self.cwd)
+                yield rec.SessionFacts(cwd=self.cwd)
 
-    def _token_counts(self, text: str) -> Iterator[Record]:
+    def _token_counts(self, text: str) -> Iterator[rec.Record]:
         for found in _TOKENS.finditer(text):
             cache = {kind: _number(n) for n, kind in _CACHE.findall(found["more"])}
             hit, written = cache.get(" hit", cache.get("d", 0)), cache.get(" write", 0)
             sent, received = _number(found["sent"]), _number(found["received"])
             # "194 sent, 9,474 cached" of early versions counts the two apart.
             fresh = sent if "d" in cache else max(0, sent - hit - written)
-            last = Usage(fresh, received, hit, written)
+            last = rec.Usage(fresh, received, hit, written)
             self.sent += last.input
             self.received += received
             self.hit += hit
             self.written += written
-            yield TokenCount(last, Usage(self.sent, self.received, self.hit, self.written))
+            yield rec.TokenCount(
+                last, rec.Usage(self.sent, self.received, self.hit, self.written)
+            )
 
-    def _assistant_message(self, text: str, cursor: Cursor) -> Message:
+    def _assistant_message(self, text: str, cursor: Cursor) -> rec.Message:
         if not self.started and not self.turns and self.first == 1:
             # What stands above the first session is an editor's mode line, not a reply.
-            return cursor.message("system", (Text(text),), cwd=self.cwd)
+            return cursor.message("system", (rec.Text(text),), cwd=self.cwd)
         parts, answer = _thoughts_apart(text)
         self.answer, self.command = " ".join(answer.split()), ""
         for path, old, new in edits_in(answer):
@@ -319,15 +301,14 @@ def _answer_in(line: str) -> re.Match[str] | None:
     return _ANSWERED.match(line) if "?" in line and len(line) <= LONGEST_QUESTION else None
 
 
-def _answers(part: int, lines: list[str]) -> tuple[Typed, ...]:
-    """The spans of the person's answers to aider's questions, in lines joined to one part."""
-    spans: list[Typed] = []
+def _answers(part: int, lines: list[str]) -> tuple[rec.Typed, ...]:
+    spans: list[rec.Typed] = []
     start = 0
     for line in lines:
         found = _answer_in(line)
         if found is not None:
             a, b = found.span(found.lastgroup or 0)
-            spans.append(Typed(part, start + a, start + b, "answer"))
+            spans.append(rec.Typed(part, start + a, start + b, "answer"))
         start += len(line) + 1
     return tuple(spans)
 
@@ -343,9 +324,9 @@ def _goes_on(lines: list[str]) -> bool:
     return False
 
 
-def _thoughts_apart(text: str) -> tuple[list[Part], str]:
+def _thoughts_apart(text: str) -> tuple[list[rec.Part], str]:
     """A reply as words and thoughts in their order, and its words alone."""
-    parts: list[Part] = []
+    parts: list[rec.Part] = []
     words: list[str] = []
     position = 0
     for found in (*_THINKING.finditer(text), None):
@@ -353,13 +334,13 @@ def _thoughts_apart(text: str) -> tuple[list[Part], str]:
         if position or found:
             piece = piece.strip("\n")
         if piece:
-            parts.append(Text(piece))
+            parts.append(rec.Text(piece))
             words.append(piece)
         if found:
             position = found.end()
             thought = (found["tagged"] or found["titled"] or "").strip()
             if thought:
-                parts.append(Reasoning(thought))
+                parts.append(rec.Reasoning(thought))
     return parts, "\n\n".join(words)
 
 

@@ -1,8 +1,7 @@
 """ATIF, the Agent Trajectory Interchange Format, read and written: docs/formats/atif.md.
 
 A step holds a message, its tool calls and their results. A step of the agent becomes one
-message and, if it has results, a second one that holds them.
-"""
+message and, if it has results, a second one that holds them."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (
     count_of,
@@ -26,37 +26,22 @@ from leftoff.formats.openai_parts import content_text, decode_arguments, trim_sp
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-    Usage,
-)
 
 VERSION = "ATIF-v1.5"
 """The version written; consumers of later versions read it too."""
 
 
 class Step(Struct, gc=False):
-    step_id: Any = None
-    timestamp: Any = None
-    source: Any = None
-    model_name: Any = None
-    message: Any = None
-    reasoning_content: Any = None
-    tool_calls: Any = None
-    observation: Any = None
-    metrics: Any = None
-    is_copied_context: Any = None
-    extra: Any = None
+    timestamp: object = None
+    source: object = None
+    model_name: object = None
+    message: object = None
+    reasoning_content: object = None
+    tool_calls: object = None
+    observation: object = None
+    metrics: object = None
+    is_copied_context: object = None
+    extra: object = None
 
 
 _STEP = codec.LineDecoder(Step)
@@ -81,21 +66,21 @@ class AtifReader(Struct):
     calls: int = 0
     prompted: bool = False
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         document = fields_of(data)
         agent = dict_of(value_of(document.get("agent")))
         self.model = text_of(agent.get("model_name"))
-        yield SessionFacts(
+        yield rec.SessionFacts(
             id=text_of(value_of(document.get("session_id"))),
             agent_version=text_of(agent.get("version")),
         )
         for step in cursor.each(document.get("steps"), _STEP):
             if step is None:
-                yield Unknown("step")
+                yield rec.Unknown("step")
             elif not step.is_copied_context:
                 yield from self._step(step, cursor)
 
-    def _step(self, step: Step, cursor: Cursor) -> Iterator[Record]:
+    def _step(self, step: Step, cursor: Cursor) -> Iterator[rec.Record]:
         extra = dict_of(step.extra)
         if dict_of(extra.get("context_management")).get("type") == "compaction":
             yield cursor.compaction("auto")
@@ -107,29 +92,29 @@ class AtifReader(Struct):
             if shown:
                 yield self._message(step, "tool", tuple(shown), cursor)
         else:
-            yield Unknown(f"source {step.source}")
+            yield rec.Unknown(f"source {step.source}")
 
-    def _input_message(self, step: Step, extra: dict[str, Any], cursor: Cursor) -> Message:
+    def _input_message(self, step: Step, extra: dict[str, Any], cursor: Cursor) -> rec.Message:
         text = content_text(step.message)
         origin = text_of(extra.get("origin"))
-        typed: tuple[Typed, ...] = ()
+        typed: tuple[rec.Typed, ...] = ()
         if step.source == "user" and origin in {"", "prompt"}:
             task = None if self.prompted else _task(text)
-            typed = (Typed(0, *task),) if task is not None else typed_spans(0, text)
+            typed = (rec.Typed(0, *task),) if task is not None else typed_spans(0, text)
             self.prompted = True
         origin = origin if origin in ORIGINS and origin != "prompt" else ""
-        role: Role = "user" if step.source == "user" else "system"
-        return self._message(step, role, (Text(text),), cursor, origin, typed)
+        role: rec.Role = "user" if step.source == "user" else "system"
+        return self._message(step, role, (rec.Text(text),), cursor, origin, typed)
 
     def _agent_messages(
         self, step: Step, extra: dict[str, Any], cursor: Cursor
-    ) -> Iterator[Record]:
+    ) -> Iterator[rec.Record]:
         self.turns += 1
         text = content_text(step.message)
-        parts: list[Part] = []
+        parts: list[rec.Part] = []
         reasoning = text_of(step.reasoning_content)
         if reasoning:
-            parts.append(Reasoning(reasoning))
+            parts.append(rec.Reasoning(reasoning))
         calls = [
             self._call(
                 text_of(c.get("tool_call_id")),
@@ -141,27 +126,23 @@ class AtifReader(Struct):
         if not calls:
             text, calls = self._calls_in_text(text)
         if text:
-            parts.append(Text(text))
+            parts.append(rec.Text(text))
         parts += calls
         origin = text_of(extra.get("origin"))
         yield self._message(
-            step,
-            "assistant",
-            tuple(parts),
-            cursor,
-            origin if origin in ORIGINS else "",
+            step, "assistant", tuple(parts), cursor, origin if origin in ORIGINS else "",
             response=text_of(extra.get("response")) or f"r{self.turns}",
-        )
+        )  # fmt: skip
         results = _results(step, calls, extra)
         if results:
-            role: Role = "tool" if type(results[0]) is ToolResult else "user"
+            role: rec.Role = "tool" if type(results[0]) is rec.ToolResult else "user"
             yield self._message(step, role, tuple(results), cursor)
 
-    def _call(self, identity: str, name: str, given: Any) -> ToolCall:
+    def _call(self, identity: str, name: str, given: object) -> rec.ToolCall:
         self.calls += 1
         return tool_call(identity or f"call-{self.calls}", name, given)
 
-    def _calls_in_text(self, text: str) -> tuple[str, list[ToolCall]]:
+    def _calls_in_text(self, text: str) -> tuple[str, list[rec.ToolCall]]:
         """The calls that an agent without function calling writes in its message: JSON with
         keystrokes (terminus), or `<function=...>` markup (OpenHands)."""
         if text.lstrip().startswith("{"):
@@ -184,29 +165,16 @@ class AtifReader(Struct):
         return text[: found.start()].rstrip(), [self._call("", found[1], arguments)]
 
     def _message(
-        self,
-        step: Step,
-        role: Role,
-        parts: tuple[Part, ...],
-        cursor: Cursor,
-        origin: str = "",
-        typed: tuple[Typed, ...] = (),
-        response: str = "",
-    ) -> Message:
+        self, step: Step, role: rec.Role, parts: tuple[rec.Part, ...], cursor: Cursor,
+        origin: str = "", typed: tuple[rec.Typed, ...] = (), response: str = "",
+    ) -> rec.Message:  # fmt: skip
         return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            response=response,
-            time=text_of(step.timestamp),
-            model=text_of(step.model_name) or self.model,
-            usage=_usage(step.metrics),
-        )
+            role, parts, origin, typed, response=response, time=text_of(step.timestamp),
+            model=text_of(step.model_name) or self.model, usage=_usage(step.metrics),
+        )  # fmt: skip
 
 
 def _task(text: str) -> tuple[int, int] | None:
-    """The span of the task in the first prompt; None if the prompt does not mark it."""
     for before, after in _TASKS:
         start = text.rfind(before)
         end = text.find(after, start + len(before)) if start >= 0 else -1
@@ -217,9 +185,8 @@ def _task(text: str) -> tuple[int, int] | None:
     return None
 
 
-def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[Part]:
-    """The observation of a step: results of its calls, or text of the environment."""
-    found: list[Part] = []
+def _results(step: Step, calls: list[rec.ToolCall], extra: dict[str, Any]) -> list[rec.Part]:
+    found: list[rec.Part] = []
     outcomes = dict_of(extra.get("outcomes"))
     for result in dicts_of(dict_of(step.observation).get("results")):
         text = content_text(result.get("content"))
@@ -228,7 +195,7 @@ def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[P
             call = calls[0].id
         if not call and step.source == "agent":
             if text:
-                found.append(Text(text))
+                found.append(rec.Text(text))
             continue
         if not call and not text:
             continue  # only refers to the trajectories of subagents
@@ -240,13 +207,13 @@ def _results(step: Step, calls: list[ToolCall], extra: dict[str, Any]) -> list[P
         if status not in _STATUSES:
             failed = bool(code) or text.lstrip()[:6].upper() == "ERROR:"
             status = "error" if failed else "ok" if code == 0 or call else "unknown"
-        found.append(ToolResult(call, text, status, code))
-    if any(type(part) is ToolResult for part in found):
-        return [p for p in found if type(p) is ToolResult]
+        found.append(rec.ToolResult(call, text, status, code))
+    if any(type(part) is rec.ToolResult for part in found):
+        return [p for p in found if type(p) is rec.ToolResult]
     return found
 
 
-def _usage(metrics: Any) -> Usage | None:
+def _usage(metrics: object) -> rec.Usage | None:
     """A step's tokens; `prompt_tokens` include the cached ones."""
     given = dict_of(metrics)
     prompt, output = (
@@ -261,19 +228,16 @@ def _usage(metrics: Any) -> Usage | None:
     )
     if not prompt and not output:
         return None
-    return Usage(max(0, prompt - cached - written), output, cached, written, thought)
+    return rec.Usage(max(0, prompt - cached - written), output, cached, written, thought)
 
 
 # -- writing -------------------------------------------------------------------------------
 
 
 def write(
-    messages: Iterable[Message],
-    facts: SessionFacts,
-    *,
-    agent: str = "unknown",
+    messages: Iterable[rec.Message], facts: rec.SessionFacts, *, agent: str = "unknown",
     version: str = VERSION,
-) -> bytes:
+) -> bytes:  # fmt: skip
     """A session as an ATIF trajectory, read by every ATIF consumer.
 
     Results stand in the step of the call that they answer, as the format requires. What ATIF
@@ -285,23 +249,22 @@ def write(
         messages: the messages of one session, in order.
         facts: facts of the session; `id` and `agent_version` are used.
         agent: the recorder's name.
-        version: the schema version to name.
-    """
+        version: the schema version to name."""
     steps: list[dict[str, Any]] = []
     steps_by_call: dict[str, dict[str, Any]] = {}
     model = ""
-    usages: dict[str, Usage] = {}
+    usages: dict[str, rec.Usage] = {}
     steps_by_response: dict[str, dict[str, Any]] = {}
     for message in messages:
         if message.agent:
             continue
         model = model or message.model
-        results = [part for part in message.parts if type(part) is ToolResult]
+        results = [part for part in message.parts if type(part) is rec.ToolResult]
         step = _step(message)
         if step is not None:
             steps.append(step)
             for part in message.parts:
-                if type(part) is ToolCall and part.id:
+                if type(part) is rec.ToolCall and part.id:
                     steps_by_call[part.id] = step
         for result in results:
             _add_result(result, steps_by_call, steps)
@@ -316,7 +279,7 @@ def write(
         step["metrics"] = _metrics(usages[key])
     for number, step in enumerate(steps, 1):
         step["step_id"] = number
-    total = sum(usages.values(), Usage())
+    total = sum(usages.values(), rec.Usage())
     described = {"name": agent, "version": facts.agent_version or "unknown"}
     if model:
         described["model_name"] = model
@@ -341,14 +304,13 @@ _ORDER = (
 )  # fmt: skip
 
 
-def _step(message: Message) -> dict[str, Any] | None:
-    """The step of one message; None for one that only brings results."""
+def _step(message: rec.Message) -> dict[str, Any] | None:
     text = message.text
     is_assistant = message.role == "assistant"
-    calls = [part for part in message.parts if type(part) is ToolCall]
-    thought = [part.text for part in message.parts if type(part) is Reasoning]
+    calls = [part for part in message.parts if type(part) is rec.ToolCall]
+    thought = [part.text for part in message.parts if type(part) is rec.Reasoning]
     only_results = not text and not calls and not thought
-    if only_results and any(type(part) is ToolResult for part in message.parts):
+    if only_results and any(type(part) is rec.ToolResult for part in message.parts):
         return None
     source = (
         "agent" if is_assistant else "user" if message.role in {"user", "tool"} else "system"
@@ -384,9 +346,10 @@ def _step(message: Message) -> dict[str, Any] | None:
 
 
 def _add_result(
-    result: ToolResult, steps_by_call: dict[str, dict[str, Any]], steps: list[dict[str, Any]]
+    result: rec.ToolResult,
+    steps_by_call: dict[str, dict[str, Any]],
+    steps: list[dict[str, Any]],
 ) -> None:
-    """Adds a result to the step of its call; a result without a call gets a step of its own."""
     step = steps_by_call.get(result.call_id) if result.call_id else None
     shown: dict[str, Any] = {"content": result.text}
     if step is None:
@@ -401,7 +364,7 @@ def _add_result(
     step.setdefault("observation", {"results": []})["results"].append(shown)
 
 
-def _metrics(usage: Usage) -> dict[str, Any]:
+def _metrics(usage: rec.Usage) -> dict[str, Any]:
     metrics: dict[str, Any] = {
         "prompt_tokens": usage.input + usage.cache_read + usage.cache_write,
         "completion_tokens": usage.output,

@@ -1,8 +1,7 @@
 """Claude Code: one JSON object on each line, `<session>.jsonl`; the same messages as they
 stand in `claude --output-format stream-json` and in lists of the Claude Agent SDK.
 
-Where it lives, what each line means and what is odd about it: docs/formats/claude_code.md.
-"""
+Where it lives, what each line means and what is odd about it: docs/formats/claude_code.md."""
 
 from __future__ import annotations
 
@@ -25,9 +24,9 @@ from leftoff.formats.claude_code_records import (
     Tokens,
 )
 from leftoff.formats.injected import JOB_ENDED, is_continuation, is_interruption
-from leftoff.formats.lenient_json import dict_of
+from leftoff.formats.lenient_json import dict_of, text_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
-from leftoff.formats.vocabulary import PERSONS_SHELL, tool_call
+from leftoff.formats.vocabulary import KINDS, PERSONS_SHELL, tool_call
 from leftoff.model import (
     Link,
     Media,
@@ -50,17 +49,7 @@ from leftoff.text.truncation import whole
 MAX_WAITING = 400
 """Code points of a prompt that waits in the queue. Chosen by hand."""
 
-NO_MESSAGE = frozenset(
-    {
-        "progress", "system", "attachment", "file-history-snapshot", "queue-operation",
-        "last-prompt", "custom-title", "ai-title", "mode", "permission-mode", "pr-link",
-        "summary", "agent-name", "agent-color", "agent-setting", "tag", "worktree-state",
-        "content-replacement", "file-history-delta", "frame-link", "bridge-session",
-        "result", "stream_event", "rate_limit_event", "control_request", "control_response",
-        "control_cancel_request", "keep_alive", "tool_progress", "tool_use_summary",
-        "auth_status",
-    }
-)  # fmt: skip
+NO_MESSAGE = KINDS["claude_code_no_message"]
 """Line types that carry no message of their own."""
 
 _STOPS = {"end_turn": "end", "stop_sequence": "end", "tool_use": "more"}
@@ -142,31 +131,19 @@ class ClaudeReader(Struct):
             synthetic = bool(line.isApiErrorMessage) or body.model == "<synthetic>"
             tokens = body.usage
             return cursor.message(
-                "assistant",
-                _parts(body.content),
-                "meta" if synthetic else "agent",
-                key=line.uuid or "",
-                parent=line.parentUuid or "",
-                response=body.id or line.requestId or "",
-                time=line.timestamp or "",
-                agent=agent,
-                model="" if synthetic else body.model or "",
-                cwd=line.cwd or "",
+                "assistant", _parts(body.content), "meta" if synthetic else "agent",
+                key=line.uuid or "", parent=line.parentUuid or "",
+                response=body.id or line.requestId or "", time=line.timestamp or "",
+                agent=agent, model="" if synthetic else body.model or "", cwd=line.cwd or "",
                 usage=None if tokens is None or synthetic else _usage(tokens),
-                stop="" if body.stop_reason is None else _STOPS.get(body.stop_reason, ""),
-            )
+                stop=_STOPS.get(text_of(body.stop_reason), ""),
+            )  # fmt: skip
         parts, typed, origin = self._user_parts(line, body)
         return cursor.message(
-            "user",
-            parts,
-            "injected" if agent and origin == "prompt" else origin,
-            () if agent else typed,
-            key=line.uuid or "",
-            parent=line.parentUuid or "",
-            time=line.timestamp or "",
-            agent=agent,
-            cwd=line.cwd or "",
-        )
+            "user", parts, "injected" if agent and origin == "prompt" else origin,
+            () if agent else typed, key=line.uuid or "", parent=line.parentUuid or "",
+            time=line.timestamp or "", agent=agent, cwd=line.cwd or "",
+        )  # fmt: skip
 
     def _user_parts(
         self, line: Line, body: Body
@@ -210,8 +187,7 @@ class ClaudeReader(Struct):
     ) -> tuple[tuple[Part, ...], tuple[Typed, ...], str] | None:
         """A command that the person ran with `!`, or what it printed; None if it is neither.
 
-        The client records no exit code, so the outcome of such a command is unknown.
-        """
+        The client records no exit code, so the outcome of such a command is unknown."""
         command, rest = _tagged("bash-input", content.strip())
         if command is not None and not rest:
             self.shell += 1
@@ -340,7 +316,6 @@ class ClaudeReader(Struct):
         return ()
 
     def _queued_message(self, prompt: str, line: Line, cursor: Cursor) -> tuple[Record, ...]:
-        """The message of a queued prompt, at the line and time where it was taken up."""
         self.delivered = [*self.delivered[-15:], prompt]
         via = "command" if prompt.startswith("/") else "queued"
         text, typed = typed_words(0, prompt, via)
@@ -448,7 +423,6 @@ def _failure(text: str) -> tuple[str, int | None]:
 
 
 def _answer_spans(answers: dict[Any, Any], text: str, part: int) -> tuple[Typed, ...]:
-    """The spans of the person's answers in the result of a question tool."""
     spans: list[Typed] = []
     position = 0
     for answer in answers.values():

@@ -3,8 +3,7 @@
 A block begins with a mark in the first column: `❯` (earlier `>`) what the person typed, `⏺` the
 agent's words or a tool, `✻` what the client prints. Results hang below on `⎿`. Everything else
 is indented, so the first column tells whose words a line holds. Long lines are broken at the
-width of the screen and long results cut: what was cut is not guessed.
-"""
+width of the screen and long results cut: what was cut is not guessed."""
 
 from __future__ import annotations
 
@@ -86,7 +85,6 @@ class ClaudeCodeExportReader(TextReader):
         return kind
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
-        """The messages of the block that ended."""
         cursor = self._block(cursor)
         if not cursor.raw:
             return
@@ -158,7 +156,6 @@ class ClaudeCodeExportReader(TextReader):
             yield self._said((Text(body),), cursor)
 
     def _use(self, name: str, given: str, below: list[str], cursor: Cursor) -> Iterator[Record]:
-        """A call, its result, and what the client printed below them."""
         self.calls += 1
         self.turns += 1
         identity = f"call-{self.calls}"
@@ -192,7 +189,6 @@ class ClaudeCodeExportReader(TextReader):
     def _printed(
         self, texts: list[str], cursor: Cursor, *, manual: bool = False
     ) -> Iterator[Record]:
-        """What the client printed below a prompt or a call."""
         rest: list[str] = []
         for text in texts:
             hangs = _HANGING.match(text) is not None
@@ -214,7 +210,6 @@ class ClaudeCodeExportReader(TextReader):
 
 
 def _facts(texts: list[str]) -> Iterator[Record]:
-    """Version and folder, as the banner shows them."""
     for text in texts[:20]:
         version = _VERSION.search(text)
         folder = _FOLDER.match(text)
@@ -232,8 +227,7 @@ def _arguments(kind: str, given: str) -> dict[str, Any]:
     """The arguments, as far as one line shows them whole.
 
     What was broken into lines or cut ("…") is passed as `shown` only: where the breaks stand in
-    a command or a path cannot be known.
-    """
+    a command or a path cannot be known."""
     if not given:
         return {}
     if "\n" in given or given.endswith("…"):
@@ -250,7 +244,6 @@ def _arguments(kind: str, given: str) -> dict[str, Any]:
 
 
 def _below(text: str) -> str:
-    """A line of a result without its mark or indentation."""
     hanging = _HANGING.match(text)
     if hanging is not None:
         return text[hanging.end() :].rstrip()

@@ -1,8 +1,7 @@
 """What a person typed in the user messages of Claude Code.
 
 Slash commands, notices of the client and of wrappers around it, pasted transcripts; see
-docs/formats/claude_code.md.
-"""
+docs/formats/claude_code.md."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ def typed_words(
     """The text to show and the spans that a person typed.
 
     A slash command is shown as it was typed, its name before its arguments; notices of the
-    client and of wrappers around it were typed by no person.
-    """
+    client and of wrappers around it were typed by no person."""
     if "<command-name>" in text and (found := _COMMAND.fullmatch(text)) is not None:
         arguments = (found["arguments"] or "").strip()
         shown = f"/{found['name']} {arguments}".rstrip()

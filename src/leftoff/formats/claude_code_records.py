@@ -18,7 +18,7 @@ class Block(Struct, gc=False):
     thinking: str | None = None
     id: str | None = None
     name: str | None = None
-    input: Any = None
+    input: object = None
     tool_use_id: str | None = None
     is_error: bool | None = None
     content: str | list[SubBlock] | None = None
@@ -37,18 +37,18 @@ class Body(Struct, gc=False):
     role: str | None = None
     content: str | list[Block] | None = None
     usage: Tokens | None = None
-    stop_reason: Any = None
+    stop_reason: object = None
 
 
 class Result(Struct, gc=False):
     """The structured copy of a tool's result, with facts that the text lacks."""
 
-    type: Any = None
-    agentId: Any = None
-    interrupted: Any = None
-    backgroundTaskId: Any = None
-    answers: Any = None
-    isAsync: Any = None
+    type: object = None
+    agentId: object = None
+    interrupted: object = None
+    backgroundTaskId: object = None
+    answers: object = None
+    isAsync: object = None
 
 
 class CompactMetadata(Struct, gc=False):
@@ -61,12 +61,11 @@ class CompactMetadata(Struct, gc=False):
 
 class Attachment(Struct, gc=False):
     type: str = ""
-    prompt: Any = None
-    commandMode: Any = None
+    prompt: object = None
 
 
 class Snapshot(Struct, gc=False):
-    trackedFileBackups: Any = None
+    trackedFileBackups: object = None
 
 
 class Progress(Struct, gc=False):
@@ -94,7 +93,7 @@ class Line(Struct, gc=False):
     requestId: str | None = None
     subtype: str | None = None
     operation: str | None = None
-    content: Any = None
+    content: object = None
     toolUseResult: Result | str | list[Any] | None = None
     data: Progress | None = None
     attachment: Attachment | None = None
@@ -103,7 +102,6 @@ class Line(Struct, gc=False):
     leafUuid: str | None = None
     aiTitle: str | None = None
     customTitle: str | None = None
-    prUrl: str | None = None
     snapshot: Snapshot | None = None
     # stream-json and the Agent SDK write these instead of their twins above
     session_id: str | None = None
@@ -113,4 +111,4 @@ class Line(Struct, gc=False):
     claude_code_version: str | None = None
     isSynthetic: bool | None = None
     is_error: bool | None = None
-    result: Any = None
+    result: object = None

@@ -1,8 +1,7 @@
 """Cline and its forks: `ui_messages.json` and `api_conversation_history.json`.
 
 The first holds what the panel showed, the second what was sent to the model; each is one JSON
-list, and a task writes both: docs/formats/cline.md.
-"""
+list, and a task writes both: docs/formats/cline.md."""
 
 from __future__ import annotations
 
@@ -12,88 +11,49 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import is_continuation, typed_spans
 from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of, time_of_ms
 from leftoff.formats.openai_parts import content_text, decode_arguments, tag_spans, trim_span
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.vocabulary import kind_of, tool_call
-from leftoff.model import (
-    Media,
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-    Usage,
-)
+from leftoff.formats.vocabulary import KINDS, kind_of, tool_call
 
 
 class Item(Struct, gc=False):
     type: str | None = None
-    ts: Any = None
-    say: Any = None
-    ask: Any = None
-    text: Any = None
-    partial: Any = None
-    modelInfo: Any = None
-    conversationHistoryDeletedRange: Any = None
+    ts: object = None
+    say: object = None
+    ask: object = None
+    text: object = None
+    modelInfo: object = None
+    conversationHistoryDeletedRange: object = None
     # fields of the API history, whose messages are Anthropic's
     role: str | None = None
-    content: Any = None
-    metrics: Any = None
+    content: object = None
+    metrics: object = None
 
 
 _ITEM = LineDecoder(Item)
-NO_MESSAGE = frozenset(
-    {
-        "checkpoint_created", "checkpoint_saved", "task_progress", "resume_task",
-        "resume_completed_task", "command_output", "completion_result", "error_retry",
-        "api_req_retried", "api_req_retry_delayed", "api_req_finished", "api_req_deleted",
-        "api_req_rate_limit_wait", "mcp_server_request_started", "mcp_server_response", "hook",
-        "browser_action_result", "shell_integration_warning", "diff_error", "error",
-        "api_req_failed", "condense_context_error", "load_mcp_documentation", "info",
-        "clineignore_error", "rooignore_error", "mistake_limit_reached",
-        "auto_approval_max_req", "auto_approval_max_req_reached", "mode_switch", "hook_status",
-        "hook_output_stream", "shell_integration_warning_with_long_running_command",
-        "browser_action_launch_denied", "user_edit_todos", "subtask_result",
-        "codebase_search_result", "command_permission_denied", "generate_explanation",
-        "conditional_rules_applied", "image", "tool_permission_denied", "interactive_subtask",
-        "sliding_window_truncation", "too_many_tools_warning",
-    }
-)  # fmt: skip
+NO_MESSAGE = KINDS["cline_no_message"]
 """Kinds without a message: copies, progress, notices of the panel."""
 
 _TYPED_KINDS = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff": "rejection"}
 _RESULT_HEADER = re.compile(r"^\[(\w+)\b[^\n]{0,4000}?\] Result:[ \t]*\n?", re.MULTILINE)
 _APPROVAL_SUFFIX = "REQ_APP"
 _USER_TAGS = {
-    "task": "prompt",
-    "feedback": "prompt",
-    "user_message": "prompt",
-    "answer": "answer",
-}
+    "task": "prompt", "feedback": "prompt", "user_message": "prompt", "answer": "answer",
+}  # fmt: skip
 """Tags around text that the person typed, and the `via` of the span."""
 _OPENING_TAG = re.compile(r"<([a-z][a-z_]*)>")
 _EXIT_CODE = re.compile(r"exit(?:ed with)? code:? (-?\d{1,9})", re.IGNORECASE)
 _RESULT_NAMES = {
-    "readFile": "read_file",
-    "editedExistingFile": "replace_in_file",
-    "newFileCreated": "write_to_file",
-    "appliedDiff": "apply_diff",
-    "searchFiles": "search_files",
-    "listFilesTopLevel": "list_files",
-    "listFilesRecursive": "list_files",
-    "listCodeDefinitionNames": "list_code_definition_names",
-    "fileDeleted": "apply_patch",
-    "webFetch": "web_fetch",
-    "webSearch": "web_search",
-}
+    "readFile": "read_file", "editedExistingFile": "replace_in_file",
+    "newFileCreated": "write_to_file", "appliedDiff": "apply_diff",
+    "searchFiles": "search_files", "listFilesTopLevel": "list_files",
+    "listFilesRecursive": "list_files", "listCodeDefinitionNames": "list_code_definition_names",
+    "fileDeleted": "apply_patch", "webFetch": "web_fetch", "webSearch": "web_search",
+}  # fmt: skip
 """Names of tools on the panel and in the request that brings their results."""
 
 
@@ -105,7 +65,7 @@ class ClineReader(Struct):
     model: str = ""
     turns: int = 0
     calls: int = 0
-    usage: Usage | None = None
+    usage: rec.Usage | None = None
     waiting: list[tuple[str, str]] = []
     """Id and name of the calls that have no result yet, oldest first."""
     output: dict[str, str] = {}
@@ -114,10 +74,10 @@ class ClineReader(Struct):
     shown: str = ""
     """The agent's last text; some versions show it twice."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         for item in cursor.each(data, _ITEM):
             if item is None:
-                yield Unknown("item")
+                yield rec.Unknown("item")
                 continue
             self.model = text_of(dict_of(item.modelInfo).get("modelId")) or self.model
             if item.role is not None:
@@ -128,7 +88,7 @@ class ClineReader(Struct):
 
     # -- the panel -------------------------------------------------------------------------
 
-    def _ui_message(self, item: Item, cursor: Cursor) -> Iterator[Record]:
+    def _ui_message(self, item: Item, cursor: Cursor) -> Iterator[rec.Record]:
         removed = item.conversationHistoryDeletedRange
         if isinstance(removed, list) and len(removed) == 2 and count_of(removed[1]):
             if removed[1] != self.removed:
@@ -137,7 +97,7 @@ class ClineReader(Struct):
         kind = item.say if item.type == "say" else item.ask if item.type == "ask" else None
         text = text_of(item.text)
         if not isinstance(kind, str):
-            yield Unknown("item")
+            yield rec.Unknown("item")
         elif kind in _TYPED_KINDS or kind == "text" and cursor.item == 0:
             # Earlier Cline and Roo Code show the task as a text, before the first request.
             yield self._user_message(kind, text, item, cursor)
@@ -146,14 +106,14 @@ class ClineReader(Struct):
         elif kind == "text" or kind == "completion_result" and item.type == "say":
             if text and text != self.shown:
                 self.shown = text
-                part: Part = Text(text)
-                parts: tuple[Part, ...] = (part,)
+                part: rec.Part = rec.Text(text)
+                parts: tuple[rec.Part, ...] = (part,)
                 if kind == "completion_result":
                     parts = (part, self._call("attempt_completion", {}))
                 yield self._message("assistant", parts, item, cursor)
         elif kind == "reasoning":
             if text:
-                yield self._message("assistant", (Reasoning(text),), item, cursor)
+                yield self._message("assistant", (rec.Reasoning(text),), item, cursor)
         elif kind == "tool":
             given = decode_arguments(text)
             name = text_of(dict_of(given).get("tool")) or "tool"
@@ -182,19 +142,19 @@ class ClineReader(Struct):
         elif kind == "command_output":
             self._store_output(text)
         elif kind not in NO_MESSAGE:
-            yield Unknown(f"{item.type} {kind}")
+            yield rec.Unknown(f"{item.type} {kind}")
 
-    def _user_message(self, kind: str, text: str, item: Item, cursor: Cursor) -> Message:
+    def _user_message(self, kind: str, text: str, item: Item, cursor: Cursor) -> rec.Message:
         typed = typed_spans(0, text, _TYPED_KINDS.get(kind, "prompt"))
-        return self._message("user", (Text(text),), item, cursor, typed)
+        return self._message("user", (rec.Text(text),), item, cursor, typed)
 
-    def _api_request(self, text: str, item: Item, cursor: Cursor) -> Iterator[Record]:
+    def _api_request(self, text: str, item: Item, cursor: Cursor) -> Iterator[rec.Record]:
         """A request to the model: it holds the results of the calls before it and the token
         usage of the reply after it."""
         facts = dict_of(decode_arguments(text))
         self.turns += 1
         self.shown = ""
-        usage = Usage(
+        usage = rec.Usage(
             count_of(facts.get("tokensIn")),
             count_of(facts.get("tokensOut")),
             count_of(facts.get("cacheReads")),
@@ -207,12 +167,11 @@ class ClineReader(Struct):
         if results:
             yield self._message("tool", tuple(results), item, cursor)
 
-    def _request_results(self, request: str) -> list[ToolResult]:
+    def _request_results(self, request: str) -> list[rec.ToolResult]:
         """The results in a request, in the order of their calls.
 
         A result may quote other results, so a heading counts only if it names the tool of the
-        call that is next.
-        """
+        call that is next."""
         heads: list[tuple[re.Match[str], str]] = []
         waiting = list(self.waiting)
         for head in _RESULT_HEADER.finditer(request):
@@ -222,7 +181,7 @@ class ClineReader(Struct):
             if place is not None:
                 heads.append((head, waiting[place][0]))
                 del waiting[: place + 1]
-        results: list[ToolResult] = []
+        results: list[rec.ToolResult] = []
         for n, (head, call) in enumerate(heads):
             end = heads[n + 1][0].start() if n + 1 < len(heads) else len(request)
             results.append(_result(call, request[head.end() : end].rstrip("\n")))
@@ -237,10 +196,10 @@ class ClineReader(Struct):
             call = running[-1]
             self.output[call] = (self.output.get(call, "") + text + "\n")[-100_000:]
 
-    def _unfinished_commands(self, cursor: Cursor) -> Iterator[Record]:
+    def _unfinished_commands(self, cursor: Cursor) -> Iterator[rec.Record]:
         """Results of commands that printed output, but whose result was never sent."""
         results = [
-            ToolResult(call, self.output[call].rstrip("\n"), "unknown")
+            rec.ToolResult(call, self.output[call].rstrip("\n"), "unknown")
             for call, _ in self.waiting
             if call in self.output
         ]
@@ -249,31 +208,31 @@ class ClineReader(Struct):
 
     # -- the API history -----------------------------------------------------------------------
 
-    def _api_message(self, item: Item, cursor: Cursor) -> Iterator[Record]:
+    def _api_message(self, item: Item, cursor: Cursor) -> Iterator[rec.Record]:
         blocks = item.content
         if isinstance(blocks, str):
             blocks = [{"type": "text", "text": blocks}]
         if item.role == "assistant":
             self.turns += 1
             tokens = dict_of(dict_of(item.metrics).get("tokens"))
-            usage = Usage(count_of(tokens.get("prompt")), count_of(tokens.get("completion")),
-                          count_of(tokens.get("cached")))  # fmt: skip
+            counts = (count_of(tokens.get(name)) for name in ("prompt", "completion", "cached"))
+            usage = rec.Usage(*counts)
             self.usage = usage if usage.total else None
             self.waiting = []
-            parts: list[Part] = []
+            parts: list[rec.Part] = []
             for block in dicts_of(blocks):
                 parts += self._assistant_parts(block)
             yield self._message("assistant", tuple(parts), item, cursor)
         elif item.role == "user":
             yield from self._api_user_message(dicts_of(blocks), item, cursor)
         else:
-            yield Unknown(f"role {item.role}")
+            yield rec.Unknown(f"role {item.role}")
 
-    def _assistant_parts(self, block: dict[str, Any]) -> Iterator[Part]:
+    def _assistant_parts(self, block: dict[str, Any]) -> Iterator[rec.Part]:
         kind = block.get("type")
         if kind == "text":
             text = text_of(block.get("text"))
-            yield Text(text)
+            yield rec.Text(text)
             # Older versions ask for tools in XML inside the text.
             names = dict.fromkeys(_OPENING_TAG.findall(text))
             for name, start, end in tag_spans(
@@ -288,15 +247,15 @@ class ClineReader(Struct):
             name = text_of(block.get("name"))
             yield self._call(name, block.get("input"), text_of(block.get("id")))
         elif kind == "thinking":
-            yield Reasoning(text_of(block.get("thinking")))
+            yield rec.Reasoning(text_of(block.get("thinking")))
         else:
-            yield Media(text_of(kind))
+            yield rec.Media(text_of(kind))
 
     def _api_user_message(
         self, blocks: list[dict[str, Any]], item: Item, cursor: Cursor
-    ) -> Iterator[Record]:
-        parts: list[Part] = []
-        typed: tuple[Typed, ...] = ()
+    ) -> Iterator[rec.Record]:
+        parts: list[rec.Part] = []
+        typed: tuple[rec.Typed, ...] = ()
         answers = ""
         for block in blocks:
             kind = block.get("type")
@@ -323,18 +282,17 @@ class ClineReader(Struct):
                     answers = ""
                 else:
                     typed += _tagged_spans(len(parts), text)
-                    parts.append(Text(text))
+                    parts.append(rec.Text(text))
             else:
-                parts.append(Media(text_of(kind)))
-        if any(type(part) is ToolResult for part in parts):
+                parts.append(rec.Media(text_of(kind)))
+        if any(type(part) is rec.ToolResult for part in parts):
             yield self._message("tool", tuple(parts), item, cursor, typed)
-        elif any(type(part) is Text and is_continuation(part.text) for part in parts):
+        elif any(type(part) is rec.Text and is_continuation(part.text) for part in parts):
             yield self._message("user", tuple(parts), item, cursor, origin="compaction")
         else:
             yield self._message("user", tuple(parts), item, cursor, typed)
 
     def _match_call(self, name: str) -> str:
-        """The call that a heading with this tool's name answers; "" if there is none."""
         for call, waiting in self.waiting:
             if _same_tool(waiting, name):
                 self.waiting = [w for w in self.waiting if w[0] != call]
@@ -343,35 +301,23 @@ class ClineReader(Struct):
 
     # -- both ----------------------------------------------------------------------------------
 
-    def _call(self, name: str, given: Any, identity: str = "") -> ToolCall:
+    def _call(self, name: str, given: object, identity: str = "") -> rec.ToolCall:
         self.calls += 1
         identity = identity or f"call-{self.calls}"
         self.waiting = [*self.waiting[-63:], (identity, name)]
         return tool_call(identity, name, given)
 
     def _message(
-        self,
-        role: Role,
-        parts: tuple[Part, ...],
-        item: Item,
-        cursor: Cursor,
-        typed: tuple[Typed, ...] = (),
-        origin: str = "",
-    ) -> Message:
+        self, role: rec.Role, parts: tuple[rec.Part, ...], item: Item, cursor: Cursor,
+        typed: tuple[rec.Typed, ...] = (), origin: str = "",
+    ) -> rec.Message:  # fmt: skip
         return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            response=f"r{self.turns}",
-            time=time_of_ms(item.ts),
-            model=self.model,
-            usage=self.usage,
-        )
+            role, parts, origin, typed, response=f"r{self.turns}", time=time_of_ms(item.ts),
+            model=self.model, usage=self.usage,
+        )  # fmt: skip
 
 
 def _same_tool(shown: str, named: str) -> bool:
-    """Whether a tool of the panel and a tool named in a request are the same."""
     if shown == "command":
         return named == "execute_command"
     known = _RESULT_NAMES.get(shown)
@@ -386,7 +332,7 @@ def _same_tool(shown: str, named: str) -> bool:
     )
 
 
-def _tool_arguments(name: str, given: Any) -> Any:
+def _tool_arguments(name: str, given: object) -> Any:
     """A tool's arguments on the panel; the `content` of an edit is its diff."""
     found = dict_of(given)
     if not found:
@@ -399,7 +345,7 @@ def _tool_arguments(name: str, given: Any) -> Any:
     return arguments
 
 
-def _result(call: str, text: str, *, failed: bool = False) -> ToolResult:
+def _result(call: str, text: str, *, failed: bool = False) -> rec.ToolResult:
     head = text[:400]
     code = _EXIT_CODE.search(head)
     number = int(code[1]) if code is not None else None
@@ -412,16 +358,18 @@ def _result(call: str, text: str, *, failed: bool = False) -> ToolResult:
         status = "error"
     elif "Command is still running" in head:
         status = "running"
-    return ToolResult(call, text, status, number)
+    return rec.ToolResult(call, text, status, number)
 
 
-def _tagged_spans(part: int, text: str) -> tuple[Typed, ...]:
+def _tagged_spans(part: int, text: str) -> tuple[rec.Typed, ...]:
     """The spans that the person typed, which are tagged in the API history."""
     spans = (
         (name, *trim_span(text, start, end)) for name, start, end in tag_spans(text, _USER_TAGS)
     )
     return tuple(
-        Typed(part, start, end, _USER_TAGS[name]) for name, start, end in spans if end > start
+        rec.Typed(part, start, end, _USER_TAGS[name])
+        for name, start, end in spans
+        if end > start
     )
 
 

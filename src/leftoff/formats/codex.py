@@ -1,8 +1,7 @@
 """Codex CLI rollouts, current and legacy: docs/formats/codex.md.
 
 The `response_item` lines are the conversation; most `event_msg` lines repeat it and are read
-only for what the items lack: token counts, exit codes, applied changes.
-"""
+only for what the items lack: token counts, exit codes, applied changes."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from leftoff.formats.lenient_json import dict_of, int_of, text_of
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.pasted import transcript_span
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.vocabulary import tool_call
+from leftoff.formats.vocabulary import KINDS, tool_call
 from leftoff.model import (
     Message,
     Part,
@@ -41,40 +40,38 @@ class Item(Struct, gc=False):
     """What the items of both layouts share."""
 
     role: str | None = None
-    content: Any = None
-    summary: Any = None
+    content: object = None
+    summary: object = None
     name: str | None = None
-    arguments: Any = None
+    arguments: object = None
     call_id: str | None = None
-    input: Any = None
-    output: Any = None
-    action: Any = None
+    input: object = None
+    output: object = None
+    action: object = None
 
 
 class Payload(Item, gc=False):
     type: str = ""
-    id: Any = None
-    cwd: Any = None
-    cli_version: Any = None
-    git: Any = None
-    forked_from_id: Any = None
-    parent_thread_id: Any = None
-    source: Any = None
-    model: Any = None
-    model_context_window: Any = None
-    timestamp: Any = None
-    namespace: Any = None
-    author: Any = None
-    text: Any = None
-    info: Any = None
-    exit_code: Any = None
-    status: Any = None
-    changes: Any = None
-    success: Any = None
-    thread_name: Any = None
-    item: Any = None
-    phase: Any = None
-    message: Any = None
+    id: object = None
+    cwd: object = None
+    cli_version: object = None
+    git: object = None
+    forked_from_id: object = None
+    parent_thread_id: object = None
+    source: object = None
+    model: object = None
+    model_context_window: object = None
+    timestamp: object = None
+    text: object = None
+    info: object = None
+    exit_code: object = None
+    status: object = None
+    changes: object = None
+    success: object = None
+    thread_name: object = None
+    item: object = None
+    phase: object = None
+    message: object = None
 
 
 class Line(Item, gc=False):
@@ -85,30 +82,18 @@ class Line(Item, gc=False):
     timestamp: str | None = None
     payload: Payload | None = None
     record_type: str | None = None
-    id: Any = None
-    instructions: Any = None
-    git: Any = None
+    id: object = None
+    git: object = None
 
 
-ITEM_TYPES = frozenset(
-    {
-        "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
-        "custom_tool_call_output", "web_search_call", "local_shell_call", "tool_search_call",
-        "tool_search_output", "agent_message", "compaction", "ghost_snapshot",
-        "image_generation_call", "compaction_summary",
-    }
-)  # fmt: skip
+ITEM_TYPES = KINDS["codex_items"]
 IGNORED_LINES = frozenset(
     {"world_state", "inter_agent_communication_metadata", "token_usage_record"}
 )
 _TURNS = {
-    "task_started": "started",
-    "turn_started": "started",
-    "task_complete": "ended",
-    "turn_complete": "ended",
-    "turn_aborted": "interrupted",
-    "error": "failed",
-}
+    "task_started": "started", "turn_started": "started", "task_complete": "ended",
+    "turn_complete": "ended", "turn_aborted": "interrupted", "error": "failed",
+}  # fmt: skip
 """Events that say what became of the agent's turn, as `Turn.state`."""
 _PHASES = {"final_answer": "end", "commentary": "more"}
 """Phases of the agent's words, as `Message.stop`."""
@@ -117,11 +102,8 @@ _RUNNING = "Process running with session ID"
 _NEVER_RAN = ("unsupported call", "unsupported custom tool call", "failed to parse")
 """Calls that the client refused before anything ran."""
 _FAILED = (
-    "apply_patch verification failed",
-    "error",
-    "exec_command failed",
-    "write_stdin failed",
-)
+    "apply_patch verification failed", "error", "exec_command failed", "write_stdin failed",
+)  # fmt: skip
 _REJECTED = re.compile(
     r"user rejected|rejected by user|patch rejected|Rejected\(|(?:command|patch) was rejected"
 )
@@ -197,16 +179,12 @@ class CodexReader(Struct):
         self.cwd = text_of(payload.cwd) or self.cwd
         return (
             SessionFacts(
-                id=identity,
-                cwd=text_of(payload.cwd),
-                branch=text_of(git.get("branch")),
+                id=identity, cwd=text_of(payload.cwd), branch=text_of(git.get("branch")),
                 commit=text_of(git.get("commit_hash")),
-                agent_version=text_of(payload.cli_version),
-                parent_id=parent,
-                forked_from=text_of(payload.forked_from_id),
-                started=text_of(payload.timestamp),
+                agent_version=text_of(payload.cli_version), parent_id=parent,
+                forked_from=text_of(payload.forked_from_id), started=text_of(payload.timestamp),
             ),
-        )
+        )  # fmt: skip
 
     def _context(self, payload: Payload) -> Iterable[Record]:
         self.model = text_of(payload.model) or self.model
@@ -237,7 +215,6 @@ class CodexReader(Struct):
         return ()
 
     def _item_completed(self, item: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
-        """An event of newer versions: a command or a file change that ended."""
         if item.get("type") == "CommandExecution":
             self._store_exit_code(item.get("id"), item.get("exit_code"))
         elif item.get("type") == "FileChange":
@@ -248,7 +225,6 @@ class CodexReader(Struct):
         return ()
 
     def _store_exit_code(self, call: Any, code: Any) -> None:
-        """Stores an exit code for the output item of its call."""
         if isinstance(call, str) and int_of(code) is not None:
             self.exit_codes[call] = code
             while len(self.exit_codes) > 64:
@@ -339,27 +315,14 @@ class CodexReader(Struct):
         return self._message("tool", (result,), time, cursor)
 
     def _message(
-        self,
-        role: Role,
-        parts: tuple[Part, ...],
-        time: str,
-        cursor: Cursor,
-        origin: str = "",
-        typed: tuple[Typed, ...] = (),
-        stop: str = "",
-    ) -> Message:
+        self, role: Role, parts: tuple[Part, ...], time: str, cursor: Cursor, origin: str = "",
+        typed: tuple[Typed, ...] = (), stop: str = "",
+    ) -> Message:  # fmt: skip
         response = f"response-{self.turn}"
         return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            response=response,
-            time=time,
-            model=self.model,
-            cwd=self.cwd,
-            stop=stop,
-        )
+            role, parts, origin, typed, response=response, time=time, model=self.model,
+            cwd=self.cwd, stop=stop,
+        )  # fmt: skip
 
 
 def _typed(part: int, text: str) -> tuple[tuple[Typed, ...], bool]:
@@ -377,15 +340,13 @@ def _typed(part: int, text: str) -> tuple[tuple[Typed, ...], bool]:
 
 
 def _shifted(part: int, text: str, start: int, end: int) -> tuple[Typed, ...]:
-    """The typed spans of a piece of a text."""
     return tuple(
         Typed(part, span.start + start, span.end + start, span.via)
         for span in typed_spans(part, text[start:end].rstrip())
     )
 
 
-def _texts(content: Any) -> list[str]:
-    """The texts of a content list, or of a bare string."""
+def _texts(content: object) -> list[str]:
     if isinstance(content, str):
         return [content]
     if not isinstance(content, list):
@@ -438,7 +399,7 @@ def _token_count(info: Any) -> Iterable[Record]:
     return (TokenCount(last or Usage(), total or Usage(), window),)
 
 
-def _usage(value: Any) -> Usage | None:
+def _usage(value: object) -> Usage | None:
     """A recorded usage; `input_tokens` there includes what came from the cache."""
     if not isinstance(value, dict):
         return None

@@ -1,8 +1,7 @@
 """The events of `codex exec --json`: docs/formats/codex_exec.md.
 
 One event on each line: the thread, its turns, and items (commands, file changes, calls of MCP
-tools, messages) that start and complete. The prompt is not among the events.
-"""
+tools, messages) that start and complete. The prompt is not among the events."""
 
 from __future__ import annotations
 
@@ -13,32 +12,12 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct
 
+from leftoff import model as rec
 from leftoff.formats.lenient_json import dict_of, dicts_of, int_of, text_of, usage_by
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Message,
-    NewSession,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    TokenCount,
-    ToolCall,
-    ToolResult,
-    Turn,
-    Unknown,
-    Usage,
-)
+from leftoff.formats.vocabulary import KINDS, tool_call
 
-EVENTS = frozenset(
-    {
-        "thread.started", "turn.started", "turn.completed", "turn.failed", "item.started",
-        "item.updated", "item.completed", "error",
-    }
-)  # fmt: skip
+EVENTS = KINDS["codex_exec_events"]
 _STATUS = {
     "completed": "ok", "failed": "error", "declined": "denied", "in_progress": "running",
 }  # fmt: skip
@@ -53,9 +32,9 @@ class Event(Struct, gc=False):
     type: str = ""
     thread_id: str | None = None
     item: dict[str, Any] | None = None
-    usage: Any = None
-    error: Any = None
-    message: Any = None
+    usage: object = None
+    error: object = None
+    message: object = None
 
 
 class CodexExecReader(Struct):
@@ -73,44 +52,44 @@ class CodexExecReader(Struct):
     started: list[str] = msgspec.field(default_factory=list)
     """Ids of the items whose call stands at their start."""
 
-    def read(self, event: Event, cursor: Cursor) -> Iterable[Record]:
+    def read(self, event: Event, cursor: Cursor) -> Iterable[rec.Record]:
         kind = event.type
         if kind in {"item.started", "item.updated", "item.completed"}:
             return tuple(self._item(kind, dict_of(event.item), cursor))
         if kind == "thread.started":
             return self._thread(event.thread_id or "")
         if kind == "turn.completed":
-            total = usage_by(dict_of(event.usage), _TOKENS, inclusive=True) or Usage()
-            ended = Turn("ended")
-            return (TokenCount(Usage(), total), ended) if total.total else (ended,)
+            total = usage_by(dict_of(event.usage), _TOKENS, inclusive=True) or rec.Usage()
+            ended = rec.Turn("ended")
+            return (rec.TokenCount(rec.Usage(), total), ended) if total.total else (ended,)
         if kind == "turn.started":
-            return (Turn("started"),)
+            return (rec.Turn("started"),)
         if kind in {"turn.failed", "error"}:
             words = text_of(event.message) or text_of(dict_of(event.error).get("message"))
-            said = (self._message("system", Text(words), cursor),) if words else ()
-            return (*said, Turn("failed", words)) if kind == "turn.failed" else said
-        return (Unknown(kind),)
+            said = (self._message("system", rec.Text(words), cursor),) if words else ()
+            return (*said, rec.Turn("failed", words)) if kind == "turn.failed" else said
+        return (rec.Unknown(kind),)
 
-    def _thread(self, identity: str) -> Iterable[Record]:
+    def _thread(self, identity: str) -> Iterable[rec.Record]:
         self.run += 1
         self.speaking = False
         self.started = []
         # A thread that is resumed has the same id: the file then goes on with it.
         another = bool(self.thread) and identity != self.thread
         self.thread = identity
-        facts = SessionFacts(id=identity)
-        return (NewSession(identity), facts) if another else (facts,)
+        facts = rec.SessionFacts(id=identity)
+        return (rec.NewSession(identity), facts) if another else (facts,)
 
-    def _item(self, event: str, item: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
+    def _item(self, event: str, item: dict[str, Any], cursor: Cursor) -> Iterable[rec.Record]:
         kind = text_of(item.get("type"))
         if kind in {"agent_message", "reasoning", "error"}:
             words = text_of(item.get("text")) or text_of(item.get("message"))
             if event != "item.completed" or not words:
                 return
             if kind == "error":
-                yield self._message("system", Text(words), cursor)
+                yield self._message("system", rec.Text(words), cursor)
             else:
-                part = Text(words) if kind == "agent_message" else Reasoning(words)
+                part = rec.Text(words) if kind == "agent_message" else rec.Reasoning(words)
                 yield self._message("assistant", part, cursor)
             return
         if kind == "todo_list":
@@ -127,7 +106,7 @@ class CodexExecReader(Struct):
         if kind == "web_search":
             if event == "item.completed":
                 given = {"query": item.get("query"), "action": item.get("action")}
-                call = ToolCall("", "web_search_call", "fetch", given)
+                call = rec.ToolCall("", "web_search_call", "fetch", given)
                 yield self._message("assistant", call, cursor)
             return
         if event == "item.updated":
@@ -149,7 +128,7 @@ class CodexExecReader(Struct):
                 ]
                 yield cursor.changes(identity, files, succeeded=result.status == "ok")
 
-    def _message(self, role: Role, part: Part, cursor: Cursor) -> Message:
+    def _message(self, role: rec.Role, part: rec.Part, cursor: Cursor) -> rec.Message:
         speaks = role == "assistant"
         self.turn += speaks and not self.speaking
         self.speaking = speaks
@@ -157,18 +136,20 @@ class CodexExecReader(Struct):
         return cursor.message(role, (part,), origin, response=f"response-{self.turn}")
 
 
-def _call(kind: str, identity: str, item: dict[str, Any]) -> ToolCall:
+def _call(kind: str, identity: str, item: dict[str, Any]) -> rec.ToolCall:
     if kind == "command_execution":
         command = text_of(item.get("command"))
-        return ToolCall(identity, "shell", "shell", {"command": _argv(command)})
+        return rec.ToolCall(identity, "shell", "shell", {"command": _argv(command)})
     if kind == "mcp_tool_call":
         server, tool = text_of(item.get("server")), text_of(item.get("tool"))
         name = f"mcp__{server}__{tool}"
         return tool_call(identity, name, item.get("arguments"))
     if kind == "file_change":
-        return ToolCall(identity, kind, "other", {"changes": item.get("changes")})
+        return rec.ToolCall(identity, kind, "other", {"changes": item.get("changes")})
     known = {"id", "type", "status", "result", "error"}
-    return ToolCall(identity, kind, "other", {k: v for k, v in item.items() if k not in known})
+    return rec.ToolCall(
+        identity, kind, "other", {k: v for k, v in item.items() if k not in known}
+    )
 
 
 def _argv(command: str) -> Any:
@@ -185,19 +166,19 @@ def _argv(command: str) -> Any:
     return command
 
 
-def _result(kind: str, identity: str, item: dict[str, Any]) -> ToolResult:
+def _result(kind: str, identity: str, item: dict[str, Any]) -> rec.ToolResult:
     status = _STATUS.get(text_of(item.get("status")), "unknown")
     if kind == "command_execution":
         code = int_of(item.get("exit_code"))
         if code is not None and status != "denied":
             status = "error" if code else "ok"
-        return ToolResult(identity, text_of(item.get("aggregated_output")), status, code)
+        return rec.ToolResult(identity, text_of(item.get("aggregated_output")), status, code)
     content = dict_of(item.get("result")).get("content")
     texts = [text_of(block.get("text")) for block in dicts_of(content)]
     failure = dict_of(item.get("error")).get("message") or item.get("error")
     if not any(texts) and isinstance(failure, str):
         texts = [failure]
-    return ToolResult(identity, "\n".join(filter(None, texts)), status)
+    return rec.ToolResult(identity, "\n".join(filter(None, texts)), status)
 
 
 def _detect(sample: Sample) -> bool:

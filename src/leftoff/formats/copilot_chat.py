@@ -2,8 +2,7 @@
 
 Each request holds the prompt and the response to it. The calls and their results are in
 `result.metadata`, round by round; `response` is what the chat window displayed and is read
-where there are no rounds, and for edits without a call.
-"""
+where there are no rounds, and for edits without a call."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (
@@ -26,27 +26,17 @@ from leftoff.formats.lenient_json import (
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import EDITS, text_argument, tool_call
-from leftoff.model import (
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Unknown,
-)
 
 
 class Request(Struct, gc=False):
-    requestId: Any = None
-    message: Any = None
-    response: Any = None
-    result: Any = None
-    timestamp: Any = None
-    modelId: Any = None
-    isCanceled: Any = None
-    confirmation: Any = None
+    requestId: object = None
+    message: object = None
+    response: object = None
+    result: object = None
+    timestamp: object = None
+    modelId: object = None
+    isCanceled: object = None
+    confirmation: object = None
 
 
 _REQUEST = LineDecoder(Request)
@@ -63,46 +53,42 @@ class CopilotChatReader(Struct):
     rounds: int = 0
     calls: int = 0
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         document = fields_of(data)
         title = text_of(value_of(document.get("customTitle")))
         identity = text_of(value_of(document.get("sessionId")))
         if title or identity:
-            yield SessionFacts(id=identity, title=title)
+            yield rec.SessionFacts(id=identity, title=title)
         self.session = identity
         for request in cursor.each(document.get("requests"), _REQUEST):
-            yield from self._request(request, cursor) if request else (Unknown("request"),)
+            yield from self._request(request, cursor) if request else (rec.Unknown("request"),)
 
-    def _request(self, request: Request, cursor: Cursor) -> Iterator[Record]:
+    def _request(self, request: Request, cursor: Cursor) -> Iterator[rec.Record]:
         result = dict_of(request.result)
         metadata = dict_of(result.get("metadata"))
         session = text_of(metadata.get("sessionId"))
         if session and not self.session:
             self.session = session
-            yield SessionFacts(id=session)
+            yield rec.SessionFacts(id=session)
         text = _prompt_text(request.message)
         # A button of the chat window fills in the prompt.
         via = "answer" if request.confirmation else "prompt"
         typed = typed_spans(0, text, via)
         yield cursor.message(
-            "user",
-            (Text(text),),
-            "",
-            typed,
-            key=text_of(request.requestId),
+            "user", (rec.Text(text),), "", typed, key=text_of(request.requestId),
             time=time_of_ms(request.timestamp),
-        )
+        )  # fmt: skip
         yield from self._response(request, result, metadata, cursor)
         model = text_of(request.modelId)
         failure = text_of(dict_of(result.get("errorDetails")).get("message"))
         if failure:
-            yield cursor.message("assistant", (Text(failure),), "meta", model=model)
+            yield cursor.message("assistant", (rec.Text(failure),), "meta", model=model)
         if request.isCanceled is True:
             yield cursor.message("user", (), "interruption")
 
     def _response(
         self, request: Request, result: dict[str, Any], metadata: dict[str, Any], cursor: Cursor
-    ) -> Iterator[Record]:
+    ) -> Iterator[rec.Record]:
         model = text_of(request.modelId)
         displayed = dicts_of(request.response)
         results = dict_of(metadata.get("toolCallResults"))
@@ -117,7 +103,7 @@ class CopilotChatReader(Struct):
             name = text_of(entry.get("id")) or f"r{self.rounds}"
             yield cursor.message("assistant", parts, response=name, model=model)
             for part in parts:
-                if type(part) is ToolCall and part.id in results:
+                if type(part) is rec.ToolCall and part.id in results:
                     yield cursor.message("tool", (_result(part, results[part.id]),))
         if not has_rounds:
             parts = _displayed_parts(displayed)
@@ -136,17 +122,17 @@ class CopilotChatReader(Struct):
         if changed:
             yield cursor.changes("", ((path, "modified", "") for path in changed))
 
-    def _round_parts(self, entry: dict[str, Any], edited: set[str]) -> tuple[Part, ...]:
+    def _round_parts(self, entry: dict[str, Any], edited: set[str]) -> tuple[rec.Part, ...]:
         """Reasoning, text and calls of one round; adds the paths that the calls edit to
         `edited`."""
-        parts: list[Part] = []
+        parts: list[rec.Part] = []
         thought = dict_of(entry.get("thinking")).get("text")
         if isinstance(thought, list):
             thought = "\n\n".join(t for t in thought if isinstance(t, str))
         if text_of(thought):
-            parts.append(Reasoning(text_of(thought)))
+            parts.append(rec.Reasoning(text_of(thought)))
         if text_of(entry.get("response")).strip():
-            parts.append(Text(text_of(entry.get("response"))))
+            parts.append(rec.Text(text_of(entry.get("response"))))
         for call in dicts_of(entry.get("toolCalls")):
             self.calls += 1
             name = text_of(call.get("name"))
@@ -158,7 +144,7 @@ class CopilotChatReader(Struct):
         return tuple(parts)
 
 
-def _prompt_text(message: Any) -> str:
+def _prompt_text(message: object) -> str:
     """The text of the prompt; old versions record only its parts."""
     if isinstance(message, str):
         return message
@@ -168,9 +154,8 @@ def _prompt_text(message: Any) -> str:
     )
 
 
-def _displayed_parts(response: list[dict[str, Any]]) -> tuple[Part, ...]:
-    """The parts of a displayed response: reasoning, and markdown with inline file names."""
-    parts: list[Part] = []
+def _displayed_parts(response: list[dict[str, Any]]) -> tuple[rec.Part, ...]:
+    parts: list[rec.Part] = []
     text = ""
     for item in response:
         kind = item.get("kind")
@@ -182,18 +167,18 @@ def _displayed_parts(response: list[dict[str, Any]]) -> tuple[Part, ...]:
             reference = dict_of(item.get("inlineReference"))
             text += text_of(item.get("name")) or _path(reference.get("uri") or reference)
         elif kind == "thinking" and text_of(value):
-            parts.append(Reasoning(text_of(value)))
+            parts.append(rec.Reasoning(text_of(value)))
     if text.strip():
-        parts.append(Text(text))
+        parts.append(rec.Text(text))
     return tuple(parts)
 
 
-def _path(uri: Any) -> str:
+def _path(uri: object) -> str:
     given = dict_of(uri)
     return text_of(given.get("fsPath")) or text_of(given.get("path"))
 
 
-def _result(call: ToolCall, given: Any) -> ToolResult:
+def _result(call: rec.ToolCall, given: object) -> rec.ToolResult:
     text = "\n".join(_result_texts(dict_of(given).get("content")))
     exited = _EXIT_CODE.search(text[-400:]) if call.kind == "shell" else None
     code = int(exited[1][:9]) if exited else None
@@ -204,14 +189,13 @@ def _result(call: ToolCall, given: Any) -> ToolResult:
         status = "denied"
     elif text.lstrip().startswith("ERROR"):
         status = "error"
-    return ToolResult(call.id, text, status, code)
+    return rec.ToolResult(call.id, text, status, code)
 
 
-def _result_texts(content: Any) -> Iterator[str]:
+def _result_texts(content: object) -> Iterator[str]:
     """The texts of a result: strings, or the joined leaves of a prompt tree.
 
-    A leaf without `lineBreakBefore` continues the line of the leaf before it.
-    """
+    A leaf without `lineBreakBefore` continues the line of the leaf before it."""
     for item in dicts_of(content):
         value = item.get("value")
         if isinstance(value, str):
@@ -222,7 +206,7 @@ def _result_texts(content: Any) -> Iterator[str]:
             yield "".join(pieces)
 
 
-def _collect(node: Any, pieces: list[str], depth: int) -> None:
+def _collect(node: object, pieces: list[str], depth: int) -> None:
     given = dict_of(node)
     text = given.get("text")
     if isinstance(text, str):

@@ -1,8 +1,7 @@
 """GitHub Copilot CLI event logs, `events.jsonl`: docs/formats/copilot_cli.md.
 
 Every line is an event of one chain (`parentId`); a few kinds carry the conversation, the rest
-are links of the chain.
-"""
+are links of the chain."""
 
 from __future__ import annotations
 
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (
     count_of,
@@ -22,61 +22,46 @@ from leftoff.formats.lenient_json import (
     usage_by,
 )
 from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
-from leftoff.formats.vocabulary import kind_of, tool_call
-from leftoff.model import (
-    Media,
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    TokenCount,
-    ToolResult,
-    Typed,
-    Unknown,
-    Usage,
-)
+from leftoff.formats.vocabulary import KINDS, kind_of, tool_call
 
 
 class Data(Struct, gc=False):
     """The fields of all events that we read."""
 
-    sessionId: Any = None
-    copilotVersion: Any = None
-    startTime: Any = None
-    selectedModel: Any = None
-    newModel: Any = None
-    context: Any = None
-    cwd: Any = None
-    branch: Any = None
-    title: Any = None
-    content: Any = None
-    source: Any = None
-    attachments: Any = None
-    messageId: Any = None
-    apiCallId: Any = None
-    model: Any = None
-    toolRequests: Any = None
-    reasoningText: Any = None
-    outputTokens: Any = None
-    parentToolCallId: Any = None
-    toolCallId: Any = None
-    toolName: Any = None
-    arguments: Any = None
-    success: Any = None
-    result: Any = None
-    error: Any = None
-    toolTelemetry: Any = None
-    codeChanges: Any = None
-    modelMetrics: Any = None
-    currentTokens: Any = None
-    tokenLimit: Any = None
-    trigger: Any = None
-    preCompactionTokens: Any = None
-    postCompactionTokens: Any = None
-    summaryContent: Any = None
+    sessionId: object = None
+    copilotVersion: object = None
+    startTime: object = None
+    selectedModel: object = None
+    newModel: object = None
+    context: object = None
+    cwd: object = None
+    branch: object = None
+    title: object = None
+    content: object = None
+    source: object = None
+    attachments: object = None
+    messageId: object = None
+    apiCallId: object = None
+    model: object = None
+    toolRequests: object = None
+    reasoningText: object = None
+    outputTokens: object = None
+    parentToolCallId: object = None
+    toolCallId: object = None
+    toolName: object = None
+    arguments: object = None
+    success: object = None
+    result: object = None
+    error: object = None
+    toolTelemetry: object = None
+    codeChanges: object = None
+    modelMetrics: object = None
+    currentTokens: object = None
+    tokenLimit: object = None
+    trigger: object = None
+    preCompactionTokens: object = None
+    postCompactionTokens: object = None
+    summaryContent: object = None
 
 
 class Line(ChainLine, gc=False):
@@ -84,16 +69,7 @@ class Line(ChainLine, gc=False):
     data: Data | None = None
 
 
-NO_MESSAGE = frozenset(
-    {
-        "abort", "assistant.intent", "assistant.message_delta", "assistant.message_start",
-        "assistant.reasoning", "assistant.reasoning_delta", "assistant.streaming_delta",
-        "assistant.turn_end", "assistant.turn_start", "assistant.usage",
-        "capabilities.changed", "model.call_failure", "pending_messages.modified",
-        "skill.invoked", "tool.execution_partial_result", "tool.execution_progress",
-        "tool.user_requested",
-    }
-)  # fmt: skip
+NO_MESSAGE = KINDS["copilot_cli_no_message"]
 _NO_MESSAGE_PREFIXES = (
     "session.", "hook.", "permission.", "subagent.", "user_input.", "elicitation.", "sampling.",
     "mcp.", "external_tool.", "command.", "commands.", "exit_plan_mode.", "auto_mode_switch.",
@@ -115,12 +91,12 @@ class CopilotReader(Struct):
     model: str = ""
     calls: dict[str, str] = field(default_factory=dict)
     """Tool names of the calls without a result, by call id."""
-    before: Usage = Usage()
+    before: rec.Usage = rec.Usage()
     """Tokens that the recorder totalled up at the last shutdown."""
     output: int = 0
     """Output tokens of the messages since then."""
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
         data = line.data or Data()
         kind = line.type
         if kind == "assistant.message":
@@ -132,7 +108,7 @@ class CopilotReader(Struct):
         if kind == "tool.execution_complete":
             return (self._result(line, data, cursor),)
         if kind in ("system.message", "system.notification"):
-            parts = (Text(text_of(data.content)),)
+            parts = (rec.Text(text_of(data.content)),)
             return (self._message(line, data, cursor, "system", parts),)
         if kind == "abort":
             return (self._message(line, data, cursor, "system", (), "interruption"),)
@@ -141,26 +117,28 @@ class CopilotReader(Struct):
             return (*link, *self._session(line, data, cursor))
         if kind in NO_MESSAGE or kind.startswith(_NO_MESSAGE_PREFIXES):
             return link
-        return (*link, Unknown(kind))
+        return (*link, rec.Unknown(kind))
 
     # -- the conversation ------------------------------------------------------------------
 
-    def _prompt(self, line: Line, data: Data, cursor: Cursor) -> Message:
+    def _prompt(self, line: Line, data: Data, cursor: Cursor) -> rec.Message:
         text = text_of(data.content)
         by_person = not data.parentToolCallId and not line.agentId
         if text_of(data.source) not in ("", "user"):
             by_person = False
         typed = typed_spans(0, text) if by_person else ()
-        parts: list[Part] = [Text(text)]
-        parts += [Media(text_of(a.get("type"))) for a in dicts_of(data.attachments)]
+        parts: list[rec.Part] = [rec.Text(text)]
+        parts += [rec.Media(text_of(a.get("type"))) for a in dicts_of(data.attachments)]
         return self._message(line, data, cursor, "user", tuple(parts), typed=typed)
 
-    def _assistant_message(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
-        parts: list[Part] = []
+    def _assistant_message(
+        self, line: Line, data: Data, cursor: Cursor
+    ) -> Iterable[rec.Record]:
+        parts: list[rec.Part] = []
         if text_of(data.reasoningText):
-            parts.append(Reasoning(data.reasoningText))
+            parts.append(rec.Reasoning(text_of(data.reasoningText)))
         if text_of(data.content):
-            parts.append(Text(data.content))
+            parts.append(rec.Text(text_of(data.content)))
         for request in dicts_of(data.toolRequests):
             call, name = known_id(request.get("toolCallId")), text_of(request.get("name"))
             if call:
@@ -169,9 +147,9 @@ class CopilotReader(Struct):
         self.output += count_of(data.outputTokens)
         yield self._message(line, data, cursor, "assistant", tuple(parts))
         if count_of(data.outputTokens):
-            yield TokenCount(Usage(), self.before + Usage(output=self.output))
+            yield rec.TokenCount(rec.Usage(), self.before + rec.Usage(output=self.output))
 
-    def _tool_start(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
+    def _tool_start(self, line: Line, data: Data, cursor: Cursor) -> Iterable[rec.Record]:
         call, name = known_id(data.toolCallId), text_of(data.toolName)
         if not call or call in self.calls:
             return line.link()
@@ -185,7 +163,7 @@ class CopilotReader(Struct):
         if len(self.calls) > 512:  # an interrupted session leaves calls open
             del self.calls[next(iter(self.calls))]
 
-    def _result(self, line: Line, data: Data, cursor: Cursor) -> Message:
+    def _result(self, line: Line, data: Data, cursor: Cursor) -> rec.Message:
         call = known_id(data.toolCallId)
         name = self.calls.pop(call, "")
         self.model = text_of(data.model) or self.model
@@ -203,48 +181,34 @@ class CopilotReader(Struct):
             status = "error"
         elif status == "ok" and _RUNNING.search(text[-400:]):
             status = "running"
-        typed: tuple[Typed, ...] = ()
+        typed: tuple[rec.Typed, ...] = ()
         prefix = next((p for p in _ANSWER_PREFIXES if text.startswith(p)), "")
         if prefix and kind_of(name) == "ask" and len(text) > len(prefix):
-            typed = (Typed(0, len(prefix), len(text), "answer"),)
-        parts = (ToolResult(call, text, status, code),)
+            typed = (rec.Typed(0, len(prefix), len(text), "answer"),)
+        parts = (rec.ToolResult(call, text, status, code),)
         return self._message(line, data, cursor, "tool", parts, typed=typed)
 
     def _message(
-        self,
-        line: Line,
-        data: Data,
-        cursor: Cursor,
-        role: Role,
-        parts: tuple[Part, ...],
-        origin: str = "",
-        typed: tuple[Typed, ...] = (),
-    ) -> Message:
+        self, line: Line, data: Data, cursor: Cursor, role: rec.Role,
+        parts: tuple[rec.Part, ...], origin: str = "", typed: tuple[rec.Typed, ...] = (),
+    ) -> rec.Message:  # fmt: skip
         agent = line.agentId or text_of(data.parentToolCallId)
         own = text_of(data.apiCallId) or text_of(data.messageId)
         return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            response=own or None,
-            key=line.id or "",
-            parent=line.parentId or "",
-            time=line.timestamp or "",
-            agent=agent,
-            model=text_of(data.model) or self.model,
-            cwd=self.cwd,
-        )
+            role, parts, origin, typed, response=own or None, key=line.id or "",
+            parent=line.parentId or "", time=line.timestamp or "", agent=agent,
+            model=text_of(data.model) or self.model, cwd=self.cwd,
+        )  # fmt: skip
 
     # -- the session -----------------------------------------------------------------------
 
-    def _session(self, line: Line, data: Data, cursor: Cursor) -> Iterable[Record]:
+    def _session(self, line: Line, data: Data, cursor: Cursor) -> Iterable[rec.Record]:
         kind = line.type
         if kind in ("session.start", "session.resume", "session.context_changed"):
             context = dict_of(data.context)
             self.cwd = text_of(context.get("cwd")) or text_of(data.cwd) or self.cwd
             self.model = text_of(data.selectedModel) or self.model
-            yield SessionFacts(
+            yield rec.SessionFacts(
                 id=text_of(data.sessionId),
                 cwd=self.cwd,
                 branch=text_of(context.get("branch")) or text_of(data.branch),
@@ -255,9 +219,9 @@ class CopilotReader(Struct):
         elif kind == "session.model_change":
             self.model = text_of(data.newModel) or self.model
         elif kind == "session.title_changed":
-            yield SessionFacts(title=text_of(data.title))
+            yield rec.SessionFacts(title=text_of(data.title))
         elif kind == "session.usage_info":
-            yield SessionFacts(window=count_of(data.tokenLimit) or None)
+            yield rec.SessionFacts(window=count_of(data.tokenLimit) or None)
         elif kind == "session.compaction_complete" and data.success is not False:
             yield cursor.compaction(
                 text_of(data.trigger),
@@ -265,24 +229,24 @@ class CopilotReader(Struct):
                 count_of(data.postCompactionTokens),
             )
             if text_of(data.summaryContent):
-                parts = (Text(data.summaryContent),)
+                parts = (rec.Text(text_of(data.summaryContent)),)
                 yield self._message(line, data, cursor, "user", parts, "compaction")
         elif kind == "session.shutdown":
             yield from self._shutdown(data, cursor)
 
-    def _shutdown(self, data: Data, cursor: Cursor) -> Iterable[Record]:
+    def _shutdown(self, data: Data, cursor: Cursor) -> Iterable[rec.Record]:
         modified = dict_of(data.codeChanges).get("filesModified")
         files = [f for f in modified if text_of(f)] if isinstance(modified, list) else []
         if files:
             yield cursor.changes("", ((f, "modified", "") for f in files))
-        total = Usage()
+        total = rec.Usage()
         for metrics in dict_of(data.modelMetrics).values():
             usage = dict_of(dict_of(metrics).get("usage"))
-            total += usage_by(usage, _TOKENS, inclusive=True) or Usage()
+            total += usage_by(usage, _TOKENS, inclusive=True) or rec.Usage()
         # A resumed session continues its totals or restarts them; compare its output tokens.
         continued = total.output >= self.before.output + self.output
         self.before, self.output = total if continued else self.before + total, 0
-        yield TokenCount(Usage(input=count_of(data.currentTokens)), self.before)
+        yield rec.TokenCount(rec.Usage(input=count_of(data.currentTokens)), self.before)
 
 
 def _detect(sample: Sample) -> bool:

@@ -1,7 +1,6 @@
 """Cursor agent transcripts, JSON lines: docs/formats/cursor.md.
 
-It has no ids, no times, no model and usually no tool results.
-"""
+It has no ids, no times, no model and usually no tool results."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from leftoff.model import Media, Part, Reasoning, Record, Role, Text, ToolResult
 
 
 class Body(Struct, gc=False):
-    content: Any = None
+    content: object = None
 
 
 class Line(Struct, gc=False):

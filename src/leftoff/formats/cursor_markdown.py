@@ -1,8 +1,7 @@
 """Cursor's markdown export of a chat ("Export Chat"): docs/formats/cursor_markdown.md.
 
 A turn begins with a rule, a blank line and `**User**` or `**Cursor**`. The export holds words
-only: tool calls, their results and thoughts are left out by the recorder.
-"""
+only: tool calls, their results and thoughts are left out by the recorder."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Factory Droid sessions, JSON lines: docs/formats/factory_droid.md.
 
-The messages are Anthropic's, so Claude Code's reader reads them.
-"""
+The messages are Anthropic's, so Claude Code's reader reads them."""
 
 from __future__ import annotations
 
@@ -21,18 +20,18 @@ from leftoff.model import Message, Record, SessionFacts, Text, Unknown
 class Body(Struct, gc=False):
     role: str = ""
     content: str | list[records.Block] | None = None
-    visibility: Any = None
+    visibility: object = None
 
 
 class Line(ChainLine, gc=False):
-    title: Any = None
-    sessionTitle: Any = None
-    cwd: Any = None
-    callingSessionId: Any = None
+    title: object = None
+    sessionTitle: object = None
+    cwd: object = None
+    callingSessionId: object = None
     message: Body | None = None
-    visibility: Any = None
-    summaryText: Any = None
-    summaryTokens: Any = None
+    visibility: object = None
+    summaryText: object = None
+    summaryTokens: object = None
 
 
 NO_MESSAGE = frozenset({"todo_state", "session_end", "session_settings", "agent_turn_outcome"})
@@ -61,24 +60,16 @@ class DroidReader(Struct):
             title = named if named and named != _DEFAULT_TITLE else text_of(line.title)
             return (
                 SessionFacts(
-                    id=line.id or "",
-                    cwd=self.cwd,
-                    title=title,
-                    parent_id=parent,
+                    id=line.id or "", cwd=self.cwd, title=title, parent_id=parent,
                     started=line.timestamp or "",
                 ),
-            )
+            )  # fmt: skip
         if kind == "compaction_state":
             shown = (Text(text_of(line.summaryText)),)
             message = cursor.message(
-                "user",
-                shown,
-                "compaction",
-                key=line.id or "",
-                parent=line.parentId or "",
-                time=line.timestamp or "",
-                cwd=self.cwd,
-            )
+                "user", shown, "compaction", key=line.id or "", parent=line.parentId or "",
+                time=line.timestamp or "", cwd=self.cwd,
+            )  # fmt: skip
             after = count_of(line.summaryTokens)
             return (cursor.compaction(recorded_after=after), message)
         link = line.link()
@@ -90,13 +81,10 @@ class DroidReader(Struct):
             yield Unknown(f"message/{body.role}")
             return
         claude_line = records.Line(
-            type=body.role,
-            uuid=line.id,
-            parentUuid=line.parentId,
-            timestamp=line.timestamp,
+            type=body.role, uuid=line.id, parentUuid=line.parentId, timestamp=line.timestamp,
             cwd=self.cwd,
             message=records.Body(id=line.id, role=body.role, content=body.content),
-        )
+        )  # fmt: skip
         for found in self.claude.read(claude_line, cursor):
             if not isinstance(found, Message):
                 continue

@@ -1,8 +1,7 @@
 """Gemini API histories: a list of `Content`, role and parts: docs/formats/gemini_api.md.
 
 Gemini CLI writes them as checkpoints and exports, alone or under `history` or `clientHistory`
-of an object; `Message.item` counts that list.
-"""
+of an object; `Message.item` counts that list."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ _STOCK_REPLY = Text("Got it. Thanks for the additional context!")
 
 
 class Item(Struct, gc=False):
-    role: Any = None
-    parts: Any = None
+    role: object = None
+    parts: object = None
 
 
 _ITEM = LineDecoder(Item)

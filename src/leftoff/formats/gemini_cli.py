@@ -3,8 +3,7 @@
 Earlier versions write one pretty-printed JSON document; `Message.item` counts its list
 `messages`. A call and its result stand in one item and so in one message. Newer versions write
 each item on a line, and append the whole item again when it has grown: written from the
-recorder's open source.
-"""
+recorder's open source."""
 
 from __future__ import annotations
 
@@ -14,6 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.gemini_parts import (
     SNAPSHOT,
@@ -32,51 +32,36 @@ from leftoff.formats.lenient_json import (
     value_of,
 )
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.model import (
-    Link,
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-)
 
 
 class Call(Struct, gc=False):
-    id: Any = None
-    name: Any = None
-    args: Any = None
-    result: Any = None
-    status: Any = None
-    resultDisplay: Any = None
+    id: object = None
+    name: object = None
+    args: object = None
+    result: object = None
+    status: object = None
+    resultDisplay: object = None
 
 
 class Item(Struct, gc=False):
-    id: Any = None
-    timestamp: Any = None
-    type: Any = None
-    content: Any = None
-    displayContent: Any = None
-    model: Any = None
-    tokens: Any = None
-    thoughts: Any = None
+    id: object = None
+    timestamp: object = None
+    type: object = None
+    content: object = None
+    displayContent: object = None
+    model: object = None
+    tokens: object = None
+    thoughts: object = None
     toolCalls: list[Call] | None = None
 
 
 class Line(Item, gc=False):
     """An item, the header, or a change to the header or to the conversation."""
 
-    sessionId: Any = None
-    projectHash: Any = None
-    startTime: Any = None
-    summary: Any = None
-    kind: Any = None
+    sessionId: object = None
+    startTime: object = None
+    summary: object = None
+    kind: object = None
     changed: Any = field(default=None, name="$set")
     rewound: Any = field(default=None, name="$rewindTo")
 
@@ -100,84 +85,87 @@ class GeminiReader(Struct):
     subagent: bool = False
     """Another agent started the session, so its prompts were not typed."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         fields = fields_of(data)
         facts = {k: value_of(v) for k, v in fields.items() if k != "messages"}
         yield self.read_facts(facts)
         for item in cursor.each(fields.get("messages"), _ITEM):
-            yield self.read_item(item, cursor) if item else Unknown("message/no object")
+            yield self.read_item(item, cursor) if item else rec.Unknown("message/no object")
 
-    def read_facts(self, facts: dict[str, Any]) -> SessionFacts:
+    def read_facts(self, facts: dict[str, Any]) -> rec.SessionFacts:
         """The facts of the session, from the top-level fields."""
         if facts.get("kind") == "subagent":
             self.subagent = True
-        return SessionFacts(
+        return rec.SessionFacts(
             id=text_of(facts.get("sessionId")),
             title=text_of(facts.get("summary")),
             started=text_of(facts.get("startTime")),
         )
 
-    def read_item(self, item: Item, cursor: Cursor) -> Message | Unknown:
+    def read_item(self, item: Item, cursor: Cursor) -> rec.Message | rec.Unknown:
         """One item of `messages`."""
         kind = text_of(item.type)
-        role: Role = "user"
-        typed: tuple[Typed, ...] = ()
+        role: rec.Role = "user"
+        typed: tuple[rec.Typed, ...] = ()
         origin = ""
         if kind == "user":
             parts, typed = self._user_parts(item)
-            if any(type(p) is ToolResult for p in parts):
+            if any(type(p) is rec.ToolResult for p in parts):
                 origin = "tool"
         elif kind == "gemini":
             parts, typed = self._assistant_parts(item)
             role = "assistant"
         elif kind in _NOTICES:
             parts = self.parts.content(item.content, False).parts
-            cancelled = len(parts) == 1 and parts[0] == Text("Request cancelled.")
+            cancelled = len(parts) == 1 and parts[0] == rec.Text("Request cancelled.")
             role, origin = "system", "interruption" if cancelled else "meta"
         else:
-            return Unknown(f"message/{kind}")
+            return rec.Unknown(f"message/{kind}")
         return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            key=text_of(item.id),
-            response=None,
-            time=text_of(item.timestamp),
-            model=text_of(item.model),
+            role, parts, origin, typed, key=text_of(item.id), response=None,
+            time=text_of(item.timestamp), model=text_of(item.model),
             usage=usage_of(item.tokens, _TOKENS),
-        )
+        )  # fmt: skip
 
-    def _user_parts(self, item: Item) -> tuple[tuple[Part, ...], tuple[Typed, ...]]:
+    def _user_parts(self, item: Item) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
         open_calls = {identity for _, identity in self.parts.open}
         content = self.parts.content(item.content, not self.subagent)
         if content.results:
             # Synchronised history repeats results that are already recorded with their calls.
             new = [
-                p for p in content.parts if type(p) is not ToolResult or p.call_id in open_calls
+                p
+                for p in content.parts
+                if type(p) is not rec.ToolResult or p.call_id in open_calls
             ]
             return tuple(new), ()
         shown = self.parts.content(item.displayContent, False).parts
-        if not self.subagent and len(shown) == 1 and type(shown[0]) is Text and shown[0].text:
+        if (
+            not self.subagent
+            and len(shown) == 1
+            and type(shown[0]) is rec.Text
+            and shown[0].text
+        ):
             # The displayed part of the prompt was typed; the recorder inserted the rest.
             for number, part in enumerate(content.parts):
-                at = part.text.find(shown[0].text) if type(part) is Text else -1
+                at = part.text.find(shown[0].text) if type(part) is rec.Text else -1
                 if at >= 0:
-                    return content.parts, (Typed(number, at, at + len(shown[0].text)),)
+                    return content.parts, (rec.Typed(number, at, at + len(shown[0].text)),)
         return content.parts, content.typed
 
-    def _assistant_parts(self, item: Item) -> tuple[tuple[Part, ...], tuple[Typed, ...]]:
-        parts: list[Part] = []
+    def _assistant_parts(
+        self, item: Item
+    ) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
+        parts: list[rec.Part] = []
         for thought in dicts_of(item.thoughts):
             words = [text_of(thought.get(k)) for k in ("subject", "description")]
-            parts.append(Reasoning("\n".join(w for w in words if w)))
+            parts.append(rec.Reasoning("\n".join(w for w in words if w)))
         call_ids = {known_id(c.id) for c in item.toolCalls or ()}
         for part in self.parts.content(item.content, False).parts:
             # These calls follow, with their results.
-            repeated = type(part) is ToolCall and part.id in call_ids
-            if not repeated and part != Text(""):
+            repeated = type(part) is rec.ToolCall and part.id in call_ids
+            if not repeated and part != rec.Text(""):
                 parts.append(part)
-        typed: tuple[Typed, ...] = ()
+        typed: tuple[rec.Typed, ...] = ()
         for call in item.toolCalls or ():
             tool_call, result = self._call(call)
             parts.append(tool_call)
@@ -187,7 +175,7 @@ class GeminiReader(Struct):
                 parts.append(result)
         return tuple(parts), typed
 
-    def _call(self, call: Call) -> tuple[ToolCall, ToolResult | None]:
+    def _call(self, call: Call) -> tuple[rec.ToolCall, rec.ToolResult | None]:
         name = text_of(call.name)
         tool_call = self.parts.tool_call({"id": call.id, "name": name, "args": call.args})
         self.parts.forget_call(tool_call.id)  # its result, if any, is in this record
@@ -205,19 +193,18 @@ class GeminiReader(Struct):
         return tool_call, result_of(tool_call.id, name, text, status, detail)
 
 
-def _answer_spans(text: str, part: int) -> tuple[Typed, ...]:
-    """The spans of the person's answers in the JSON text of an `ask_user` result."""
+def _answer_spans(text: str, part: int) -> tuple[rec.Typed, ...]:
     try:
         answers = dict_of(dict_of(msgspec.json.decode(text)).get("answers"))
     except (ValueError, RecursionError):
         return ()
-    spans: list[Typed] = []
+    spans: list[rec.Typed] = []
     position = 0
     for answer in answers.values():
         words = text_of(answer)
         at = text.find(f'"{words}"', position) if words else -1
         if at >= 0:
-            spans.append(Typed(part, at + 1, at + 1 + len(words), "answer"))
+            spans.append(rec.Typed(part, at + 1, at + 1 + len(words), "answer"))
             position = at + len(words)
     return tuple(spans)
 
@@ -234,7 +221,7 @@ class GeminiLinesReader(Struct):
     parents: dict[str, str] = field(default_factory=dict)
     last: str = ""
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
         if isinstance(line.rewound, str):
             # What follows has the same parent as what it replaces.
             self.last = self.parents.get(line.rewound, "")
@@ -246,11 +233,11 @@ class GeminiLinesReader(Struct):
         elif text_of(line.sessionId):
             yield self.items.read_facts(msgspec.structs.asdict(line))
             self.last = self.last or text_of(line.sessionId)
-            yield Link(text_of(line.sessionId), "")
+            yield rec.Link(text_of(line.sessionId), "")
         else:
-            yield Unknown("line without id")
+            yield rec.Unknown("line without id")
 
-    def _item(self, item: Line, identity: str, cursor: Cursor) -> Iterable[Record]:
+    def _item(self, item: Line, identity: str, cursor: Cursor) -> Iterable[rec.Record]:
         repeated = identity in self.given
         given = self.given.setdefault(identity, [])
         if repeated and item.type != "gemini":
@@ -259,7 +246,7 @@ class GeminiLinesReader(Struct):
             item.id, item.content, item.thoughts = "", "", None
             item.tokens = None if "tokens" in given else item.tokens
         found = self.items.read_item(item, cursor)
-        if not isinstance(found, Message):
+        if not isinstance(found, rec.Message):
             yield found
             return
         parts = _new_parts(found.parts, given)
@@ -274,40 +261,32 @@ class GeminiLinesReader(Struct):
             _drop_oldest(self.parents, _MAX_REWIND)
             _drop_oldest(self.given, _MAX_REPEATABLE)
         yield msgspec.structs.replace(
-            found,
-            parts=parts,
-            typed=() if repeated else found.typed,
-            parent=parent,
+            found, parts=parts, typed=() if repeated else found.typed, parent=parent,
             response=identity if found.role == "assistant" else "",
-        )
+        )  # fmt: skip
 
-    def _compressed(self, messages: Any, cursor: Cursor) -> Iterable[Record]:
+    def _compressed(self, messages: Any, cursor: Cursor) -> Iterable[rec.Record]:
         """The conversation was replaced; only the summary of the removed part is new."""
         for message in dicts_of(messages):
             identity = known_id(message.get("id"))
             content = self.items.parts.content(message.get("content"), False)
-            text = next((p.text for p in content.parts if type(p) is Text), "")
+            text = next((p.text for p in content.parts if type(p) is rec.Text), "")
             if not text.startswith(SNAPSHOT) or identity in self.parents:
                 continue
             yield cursor.compaction()
             yield cursor.message(
-                "user",
-                content.parts,
-                "compaction",
-                key=identity,
-                parent=self.last,
+                "user", content.parts, "compaction", key=identity, parent=self.last,
                 time=text_of(message.get("timestamp")),
-            )
+            )  # fmt: skip
             self.parents[identity], self.last = self.last, identity
 
 
-def _new_parts(parts: tuple[Part, ...], given: list[str]) -> tuple[Part, ...]:
-    """The parts that were not emitted yet; adds them to `given`."""
-    new: list[Part] = []
+def _new_parts(parts: tuple[rec.Part, ...], given: list[str]) -> tuple[rec.Part, ...]:
+    new: list[rec.Part] = []
     for part in parts:
-        if type(part) is ToolCall:
+        if type(part) is rec.ToolCall:
             part_key = part.id
-        elif type(part) is ToolResult:
+        elif type(part) is rec.ToolResult:
             part_key = f"result of {part.call_id}" if part.status != "running" else ""
         else:
             new.append(part)

@@ -44,13 +44,12 @@ class GeminiParts(Struct):
 
     Attributes:
         open: calls without a response as (name, id), oldest first.
-        made: number of ids generated.
-    """
+        made: number of ids generated."""
 
     open: list[tuple[str, str]] = field(default_factory=list)
     made: int = 0
 
-    def content(self, parts: Any, person: bool) -> Content:
+    def content(self, parts: object, person: bool) -> Content:
         """The parts in our types; `person`: a person may have typed their text."""
         if isinstance(parts, (str, dict)):
             parts = [{"text": parts} if isinstance(parts, str) else parts]
@@ -113,7 +112,7 @@ class GeminiParts(Struct):
         return result_of(identity, name, text, status)
 
 
-def response_text(response: Any) -> tuple[str, bool]:
+def response_text(response: object) -> tuple[str, bool]:
     """The text of a function's response, and whether it is an error."""
     if isinstance(response, str):
         return response, False
@@ -131,7 +130,7 @@ def response_text(response: Any) -> tuple[str, bool]:
     return (_json(given) if given else ""), False
 
 
-def response_texts(parts: Any) -> tuple[str, bool]:
+def response_texts(parts: object) -> tuple[str, bool]:
     """The text of all function responses in a list of parts, and whether one is an error."""
     if isinstance(parts, str):
         return parts, False
@@ -148,7 +147,7 @@ def response_texts(parts: Any) -> tuple[str, bool]:
     return "\n".join(texts), failed
 
 
-def usage_of(value: Any, names: tuple[str, ...]) -> Usage | None:
+def usage_of(value: object, names: tuple[str, ...]) -> Usage | None:
     """A response's tokens under the names of input, output, cache, thoughts and tool input; the
     input includes what came from the cache, the output lacks the thoughts."""
     if not isinstance(value, dict):
@@ -176,7 +175,7 @@ def result_of(
     return ToolResult(call, text, status, code, detail)
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError):

@@ -1,8 +1,7 @@
 """iFlow CLI sessions, JSON lines much like Claude Code's: docs/formats/iflow.md.
 
 What differs: session ids begin with "session-", a call is recorded again on the line that
-follows it, and a tool's result is a Gemini function response.
-"""
+follows it, and a tool's result is a Gemini function response."""
 
 from __future__ import annotations
 

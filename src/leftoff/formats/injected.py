@@ -1,8 +1,7 @@
 """Text that recorders insert into user messages, and the spans that a person typed.
 
 Reminders, hook output, slash-command markup and notices of background tasks are all recorded as
-user messages; the rest of a message was typed.
-"""
+user messages; the rest of a message was typed."""
 
 from __future__ import annotations
 
@@ -110,8 +109,7 @@ def block_end(text: str, start: int = 0) -> int:
 def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
     """The spans of `text` that a person typed, as far as the markup shows.
 
-    The arguments of a slash command are typed (`via` "command"); its markup is not.
-    """
+    The arguments of a slash command are typed (`via` "command"); its markup is not."""
     if _NOT_TYPED.match(text):
         return ()
     context = _IDE_CONTEXT.match(text) if "# Context from my IDE" in text else None
@@ -165,7 +163,6 @@ def _around_commands(part: int, text: str, via: str) -> tuple[Typed, ...]:
 
 
 def _marked_blocks(text: str) -> Iterator[tuple[int, int]]:
-    """The blocks with an opening and a closing mark, in order, outermost only."""
     position = 0
     unclosed: set[str] = set()
     # Bounds the work on hostile text; real messages have a few unclosed marks at most.

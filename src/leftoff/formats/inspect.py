@@ -2,8 +2,7 @@
 
 A log holds many samples, and each sample is a session. The conversation is a sample's
 `messages`; its `events` repeat every message many times and are read only for the tokens and
-times of the model calls.
-"""
+times of the model calls."""
 
 from __future__ import annotations
 
@@ -16,6 +15,7 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.codec import MAX_DOCUMENT, LineDecoder
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import (
@@ -30,38 +30,22 @@ from leftoff.formats.lenient_json import (
 from leftoff.formats.openai_parts import content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Media,
-    Message,
-    NewSession,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    TokenCount,
-    ToolResult,
-    Unknown,
-    Usage,
-)
 
 
 class Item(Struct, gc=False):
-    id: Any = None
+    id: object = None
     role: str = ""
-    content: Any = None
-    source: Any = None
-    model: Any = None
-    tool_calls: Any = None
-    tool_call_id: Any = None
-    function: Any = None
-    error: Any = None
+    content: object = None
+    source: object = None
+    model: object = None
+    tool_calls: object = None
+    tool_call_id: object = None
+    error: object = None
 
 
 class Reply(Struct, gc=False):
-    id: Any = None
-    content: Any = None
+    id: object = None
+    content: object = None
 
 
 class Choice(Struct, gc=False):
@@ -69,16 +53,16 @@ class Choice(Struct, gc=False):
 
 
 class Output(Struct, gc=False):
-    model: Any = None
+    model: object = None
     choices: list[Choice] | None = None
-    usage: Any = None
+    usage: object = None
 
 
 class Event(Struct, gc=False):
     event: str = ""
-    id: Any = None
-    timestamp: Any = None
-    completed: Any = None
+    id: object = None
+    timestamp: object = None
+    completed: object = None
     output: Output | None = None
 
 
@@ -100,7 +84,7 @@ class Call(Struct):
     text: str
     model: str
     time: str
-    usage: Usage | None
+    usage: rec.Usage | None
 
 
 class InspectReader(Struct):
@@ -114,7 +98,7 @@ class InspectReader(Struct):
     created: str = ""
     turns: int = 0
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         """The whole log: a JSON document or the bytes of an archive."""
         if data.startswith(b"PK"):
             yield from self._archive(data, cursor)
@@ -124,13 +108,13 @@ class InspectReader(Struct):
         for sample in items_of(document.get("samples")):
             yield from self._sample(fields_of(sample), cursor)
 
-    def _archive(self, data: bytes, cursor: Cursor) -> Iterator[Record]:
+    def _archive(self, data: bytes, cursor: Cursor) -> Iterator[rec.Record]:
         try:
             archive = zipfile.ZipFile(BytesIO(data))
             # A sample that was written again is listed twice; the last entry is the valid one.
             members = {m.filename: m for m in archive.infolist()[:MAX_MEMBERS]}
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
-            yield Unknown("damaged archive")
+            yield rec.Unknown("damaged archive")
             return
         for name in ("header.json", "_journal/start.json"):
             if name in members:
@@ -147,29 +131,29 @@ class InspectReader(Struct):
                 # A damaged one counts too: it was unpacked to find out.
                 remaining -= member.file_size
             if unpacked is None:
-                yield Unknown("damaged or oversized sample")
+                yield rec.Unknown("damaged or oversized sample")
                 continue
             sample = fields_of(unpacked)
             if sample:
                 yield from self._sample(sample, cursor)
             else:
-                yield Unknown("damaged or oversized sample")
+                yield rec.Unknown("damaged or oversized sample")
 
-    def _header(self, header: Any) -> None:
+    def _header(self, header: object) -> None:
         header = dict_of(header)
         self.task = text_of(header.get("task"))
         self.model = text_of(header.get("model"))
         self.created = text_of(header.get("created"))
         self.version = text_of(dict_of(header.get("packages")).get("inspect_ai"))
 
-    def _sample(self, sample: dict[str, Raw], cursor: Cursor) -> Iterator[Record]:
+    def _sample(self, sample: dict[str, Raw], cursor: Cursor) -> Iterator[rec.Record]:
         listed = sample.get("messages", Raw(b""))
         identity, epoch = value_of(sample.get("id")), value_of(sample.get("epoch"))
         named = str(identity) if isinstance(identity, str | int) else "sample"
         name = f"{named}_epoch_{epoch if isinstance(epoch, int) else 1}"
-        yield NewSession(name)
+        yield rec.NewSession(name)
         started = text_of(value_of(sample.get("started_at"))) or self.created
-        yield SessionFacts(
+        yield rec.SessionFacts(
             id=name, title=self.task, agent_version=self.version, started=started
         )
         attachments: dict[str, Any] = {}
@@ -181,7 +165,7 @@ class InspectReader(Struct):
             for item in cursor.each(listed, _ITEM)
             if item and item.role in {"system", "user", "assistant", "tool"}
         ]
-        yield from [Unknown("message")] * (len(items_of(listed)) - len(items))
+        yield from [rec.Unknown("message")] * (len(items_of(listed)) - len(items))
         marked = any(item.role == "user" and item.source == "input" for item, *_ in items)
         has_usage = prompted = False
         for item, cursor.item, cursor.raw in items:
@@ -200,13 +184,13 @@ class InspectReader(Struct):
                 message = _input_message(item, is_prompt, cursor)
             yield message
         if not has_usage:
-            total = Usage()
+            total = rec.Usage()
             for usage in dict_of(value_of(sample.get("model_usage"))).values():
-                total += _usage(usage) or Usage()
+                total += _usage(usage) or rec.Usage()
             if total.total:
-                yield TokenCount(Usage(), total)
+                yield rec.TokenCount(rec.Usage(), total)
 
-    def _assistant_message(self, item: Item, calls: list[Call], cursor: Cursor) -> Message:
+    def _assistant_message(self, item: Item, calls: list[Call], cursor: Cursor) -> rec.Message:
         self.turns += 1
         identity, text = text_of(item.id), content_text(item.content)
         parts = _parts(item.content)
@@ -225,22 +209,16 @@ class InspectReader(Struct):
                     del calls[: place + 1]
                     break
         return cursor.message(
-            "assistant",
-            tuple(parts),
-            "injected" if is_input else "agent",
-            key=identity,
-            response=f"r{self.turns}",
-            time=reply.time,
-            model=text_of(item.model) or reply.model or self.model,
-            usage=reply.usage,
-        )
+            "assistant", tuple(parts), "injected" if is_input else "agent", key=identity,
+            response=f"r{self.turns}", time=reply.time,
+            model=text_of(item.model) or reply.model or self.model, usage=reply.usage,
+        )  # fmt: skip
 
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes | None:
     """The bytes of a member; None if it is damaged or larger than the limit.
 
-    The size in the directory is not trusted: at most `limit` bytes are unpacked.
-    """
+    The size in the directory is not trusted: at most `limit` bytes are unpacked."""
     if member.file_size > limit:
         return None
     try:
@@ -260,7 +238,6 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> by
 
 
 def _calls(events: Raw | None) -> tuple[list[Call], dict[str, str]]:
-    """The model calls recorded as events, in order, and the time of each tool call."""
     calls: list[Call] = []
     tools: dict[str, str] = {}
     for given in items_of(events):
@@ -277,17 +254,14 @@ def _calls(events: Raw | None) -> tuple[list[Call], dict[str, str]]:
             if reply is not None:
                 calls.append(
                     Call(
-                        text_of(reply.id),
-                        content_text(reply.content),
-                        text_of(event.output.model),
-                        time,
-                        _usage(event.output.usage),
+                        text_of(reply.id), content_text(reply.content),
+                        text_of(event.output.model), time, _usage(event.output.usage),
                     )
-                )
+                )  # fmt: skip
     return calls, tools
 
 
-def _usage(usage: Any) -> Usage | None:
+def _usage(usage: object) -> rec.Usage | None:
     """A recorded usage. Whether its input includes what came from the cache changed between
     versions; the recorded total shows which."""
     given = dict_of(usage)
@@ -298,39 +272,39 @@ def _usage(usage: Any) -> Usage | None:
         return None
     if count_of(given.get("total_tokens")) == input_ + output:
         input_ = max(0, input_ - read - written)
-    return Usage(input_, output, read, written, count_of(given.get("reasoning_tokens")))
+    return rec.Usage(input_, output, read, written, count_of(given.get("reasoning_tokens")))
 
 
-def _parts(content: Any) -> list[Part]:
+def _parts(content: object) -> list[rec.Part]:
     if isinstance(content, str):
-        return [Text(content)] if content else []
-    parts: list[Part] = []
+        return [rec.Text(content)] if content else []
+    parts: list[rec.Part] = []
     for block in dicts_of(content):
         kind = block.get("type")
         if kind == "text":
-            parts.append(Text(text_of(block.get("text"))))
+            parts.append(rec.Text(text_of(block.get("text"))))
         elif kind == "reasoning":
-            parts.append(Reasoning(text_of(block.get("reasoning"))))
+            parts.append(rec.Reasoning(text_of(block.get("reasoning"))))
         elif kind == "tool_use":  # a tool that the provider ran itself
             call, name = text_of(block.get("id")), text_of(block.get("name"))
             given = decode_arguments(block.get("arguments"))
             parts.append(tool_call(call, name, given))
             failed = bool(block.get("error"))
             text = content_text(block.get("result"))
-            parts.append(ToolResult(call, text, "error" if failed else "ok"))
+            parts.append(rec.ToolResult(call, text, "error" if failed else "ok"))
         else:
-            parts.append(Media(text_of(kind)))
+            parts.append(rec.Media(text_of(kind)))
     return parts
 
 
-def _input_message(item: Item, is_prompt: bool, cursor: Cursor) -> Message:
+def _input_message(item: Item, is_prompt: bool, cursor: Cursor) -> rec.Message:
     parts = tuple(_parts(item.content))
-    role: Role = "system" if item.role == "system" else "user"
+    role: rec.Role = "system" if item.role == "system" else "user"
     typed = typed_parts(parts) if is_prompt else ()
     return cursor.message(role, parts, "", typed, key=text_of(item.id))
 
 
-def _tool_message(item: Item, tools: dict[str, str], cursor: Cursor) -> Message:
+def _tool_message(item: Item, tools: dict[str, str], cursor: Cursor) -> rec.Message:
     call, text = text_of(item.tool_call_id), content_text(item.content)
     status = "ok"
     if item.error:
@@ -340,13 +314,11 @@ def _tool_message(item: Item, tools: dict[str, str], cursor: Cursor) -> Message:
             kind, "error"
         )
         text = text or text_of(error.get("message"))
-    result = (ToolResult(call, text, status),)
+    result = (rec.ToolResult(call, text, status),)
     return cursor.message("tool", result, key=text_of(item.id), time=tools.get(call, ""))
 
 
-def _with_attachments(content: Any, attachments: dict[str, Any]) -> Any:
-    """The content with references to `attachments` replaced by their texts."""
-
+def _with_attachments(content: object, attachments: dict[str, Any]) -> Any:
     def put_back(found: re.Match[str]) -> str:
         text = attachments.get(found[1])
         return text if isinstance(text, str) else found[0]

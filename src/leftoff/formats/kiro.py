@@ -1,8 +1,7 @@
 """Kiro CLI (and Amazon Q Developer CLI) conversations: docs/formats/kiro.md.
 
 One JSON document; `Message.item` counts `history`. Each entry holds a message of the person or
-the tools and the agent's reply, so up to two messages share an item.
-"""
+the tools and the agent's reply, so up to two messages share an item."""
 
 from __future__ import annotations
 
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (
@@ -24,21 +24,11 @@ from leftoff.formats.lenient_json import (
 )
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Compaction,
-    Part,
-    Record,
-    SessionFacts,
-    Text,
-    ToolResult,
-    Typed,
-    Unknown,
-)
 
 
 class Item(Struct, gc=False):
-    user: Any = None
-    assistant: Any = None
+    user: object = None
+    assistant: object = None
 
 
 _ITEM = LineDecoder(Item)
@@ -56,37 +46,37 @@ class KiroReader(Struct):
     cwd: str = ""
     model: str = ""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         fields = fields_of(data)
         self.model = text_of(dict_of(value_of(fields.get("model_info"))).get("model_id"))
-        yield SessionFacts(id=text_of(value_of(fields.get("conversation_id"))))
+        yield rec.SessionFacts(id=text_of(value_of(fields.get("conversation_id"))))
         summary = value_of(fields.get("latest_summary"))
         if summary:
             # Stored beside the history; the messages that it replaced are not recorded.
-            yield Compaction(raw=bytes(fields["latest_summary"]))
+            yield rec.Compaction(raw=bytes(fields["latest_summary"]))
         for item in cursor.each(fields.get("history"), _ITEM):
             if item is None:
-                yield Unknown("history/no object")
+                yield rec.Unknown("history/no object")
                 continue
             yield from self._user(dict_of(item.user), cursor)
             yield from self._assistant(item.assistant, cursor)
 
-    def _user(self, user: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
+    def _user(self, user: dict[str, Any], cursor: Cursor) -> Iterable[rec.Record]:
         state = dict_of(dict_of(user.get("env_context")).get("env_state"))
         where = text_of(state.get("current_working_directory"))
         if where and where != self.cwd:
             self.cwd = where
-            yield SessionFacts(cwd=where)
+            yield rec.SessionFacts(cwd=where)
         content = user.get("content")
         if content is None:  # the agent went on by itself
             return
-        parts: list[Part] = []
-        typed: tuple[Typed, ...] = ()
+        parts: list[rec.Part] = []
+        typed: tuple[rec.Typed, ...] = ()
         results = False
         for kind, value in dict_of(content).items():
             given = dict_of(value)
             if kind not in ("Prompt", "ToolUseResults", "CancelledToolUses"):
-                yield Unknown(f"user/{kind}")
+                yield rec.Unknown(f"user/{kind}")
                 continue
             for result in dicts_of(given.get("tool_use_results")):
                 results = True
@@ -94,26 +84,22 @@ class KiroReader(Struct):
             prompt = text_of(given.get("prompt"))
             if prompt:
                 typed += typed_spans(len(parts), prompt)
-                parts.append(Text(prompt))
+                parts.append(rec.Text(prompt))
         if parts:
             yield cursor.message(
-                "user",
-                tuple(parts),
-                "tool" if results else "",
-                typed,
-                time=text_of(user.get("timestamp")),
-                cwd=self.cwd,
-            )
+                "user", tuple(parts), "tool" if results else "", typed,
+                time=text_of(user.get("timestamp")), cwd=self.cwd,
+            )  # fmt: skip
 
-    def _assistant(self, assistant: Any, cursor: Cursor) -> Iterable[Record]:
+    def _assistant(self, assistant: Any, cursor: Cursor) -> Iterable[rec.Record]:
         for kind, value in dict_of(assistant).items():
             given = dict_of(value)
             if kind not in ("Response", "ToolUse"):
-                yield Unknown(f"assistant/{kind}")
+                yield rec.Unknown(f"assistant/{kind}")
                 continue
-            parts: list[Part] = []
+            parts: list[rec.Part] = []
             if text_of(given.get("content")):
-                parts.append(Text(given["content"]))
+                parts.append(rec.Text(given["content"]))
             if kind == "ToolUse":
                 self.open = []
             for use in dicts_of(given.get("tool_uses")):
@@ -126,14 +112,11 @@ class KiroReader(Struct):
                 arguments = use.get("args") if "args" in use else use.get("orig_args")
                 parts.append(tool_call(call, name, arguments))
             yield cursor.message(
-                "assistant",
-                tuple(parts),
-                response=known_id(given.get("message_id")) or None,
-                model=self.model,
-                cwd=self.cwd,
-            )
+                "assistant", tuple(parts), response=known_id(given.get("message_id")) or None,
+                model=self.model, cwd=self.cwd,
+            )  # fmt: skip
 
-    def _result(self, result: dict[str, Any], *, cancelled: bool) -> ToolResult:
+    def _result(self, result: dict[str, Any], *, cancelled: bool) -> rec.ToolResult:
         call = known_id(result.get("tool_use_id"))
         if not call and self.open:
             call = self.open.pop(0)
@@ -150,11 +133,10 @@ class KiroReader(Struct):
             status = "denied"
         elif code and status == "ok":
             status = "error"
-        return ToolResult(call, "\n".join(texts), status, code)
+        return rec.ToolResult(call, "\n".join(texts), status, code)
 
 
-def _output(value: Any, code: int | None) -> tuple[str, int | None]:
-    """The text of a JSON result; a command's has its streams and exit status."""
+def _output(value: object, code: int | None) -> tuple[str, int | None]:
     given = dict_of(value)
     if "exit_status" in given:
         status = text_of(given["exit_status"]).removeprefix("exit status: ")

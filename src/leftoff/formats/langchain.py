@@ -2,8 +2,7 @@
 
 Three shapes of one message: `messages_to_dict` ({"type", "data"}), `dumps` ({"lc", "type":
 "constructor", "id", "kwargs"}) and a model's own dump ({"type", "content", ...}). They stand in
-a list, or in an object's `messages`.
-"""
+a list, or in an object's `messages`."""
 
 from __future__ import annotations
 
@@ -30,26 +29,25 @@ _CALL_BLOCKS = frozenset(
 
 
 class Item(Struct, gc=False):
-    type: Any = None
-    data: Any = None
-    lc: Any = None
-    id: Any = None
-    kwargs: Any = None
+    type: object = None
+    data: object = None
+    lc: object = None
+    id: object = None
+    kwargs: object = None
 
 
 class Data(Struct, gc=False):
-    content: Any = None
-    type: Any = None
-    role: Any = None
-    name: Any = None
-    id: Any = None
-    tool_calls: Any = None
-    invalid_tool_calls: Any = None
-    tool_call_id: Any = None
-    status: Any = None
-    usage_metadata: Any = None
-    additional_kwargs: Any = None
-    response_metadata: Any = None
+    content: object = None
+    type: object = None
+    role: object = None
+    id: object = None
+    tool_calls: object = None
+    invalid_tool_calls: object = None
+    tool_call_id: object = None
+    status: object = None
+    usage_metadata: object = None
+    additional_kwargs: object = None
+    response_metadata: object = None
 
 
 _ITEM = LineDecoder(Item)
@@ -80,7 +78,6 @@ class LangChainReader(Struct):
 
 
 def _message_list(data: bytes) -> Raw:
-    """The list of messages: the document, or `messages` in it or in its `kwargs`."""
     if data.lstrip()[:1] == b"[":
         return Raw(data)
     fields = fields_of(data)
@@ -114,7 +111,6 @@ def _role(kind: str, data: Data) -> str:
 
 
 def _message(role: str, data: Data) -> ChatMessage:
-    """The message as the `ChatMessage` that all chat formats share."""
     extra, metadata = dict_of(data.additional_kwargs), dict_of(data.response_metadata)
     calls = [
         {"id": c.get("id"), "function": {"name": c.get("name"), "arguments": c.get("args")}}
@@ -132,18 +128,14 @@ def _message(role: str, data: Data) -> ChatMessage:
     if isinstance(content, list):
         content = [_block(b) for b in content]
     return ChatMessage(
-        role=role,
-        content=content,
-        tool_calls=given,
+        role=role, content=content, tool_calls=given,
         function_call=None if given else extra.get("function_call"),
-        tool_call_id=data.tool_call_id,
-        reasoning_content=extra.get("reasoning_content"),
-        id=data.id,
-        model=text_of(metadata.get("model_name")) or text_of(metadata.get("model")),
-    )
+        tool_call_id=data.tool_call_id, reasoning_content=extra.get("reasoning_content"),
+        id=data.id, model=text_of(metadata.get("model_name")) or text_of(metadata.get("model")),
+    )  # fmt: skip
 
 
-def _block(block: Any) -> Any:
+def _block(block: object) -> Any:
     """A block of content; LangChain's own reasoning blocks hold it under another name."""
     if isinstance(block, dict) and block.get("type") == "reasoning":
         return {"type": "reasoning", "text": text_of(block.get("reasoning"))}
@@ -175,14 +167,11 @@ def _usage(data: Data) -> Usage | None:
     read, written = count_of(into.get("cache_read")), count_of(into.get("cache_creation"))
     return Usage(
         max(0, count_of(given.get("input_tokens")) - read - written),
-        count_of(given.get("output_tokens")),
-        read,
-        written,
-        count_of(out.get("reasoning")),
-    )
+        count_of(given.get("output_tokens")), read, written, count_of(out.get("reasoning")),
+    )  # fmt: skip
 
 
-def _is_message(value: Any) -> bool:
+def _is_message(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     kind = text_of(value.get("type"))

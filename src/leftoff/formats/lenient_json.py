@@ -1,8 +1,7 @@
 """Decodes one-document recordings and values of uncertain type without raising.
 
 A document is first split into its fields and its list of items as raw JSON, so that an invalid
-value costs one field or one item, and every item retains its own bytes.
-"""
+value costs one field or one item, and every item retains its own bytes."""
 
 from __future__ import annotations
 
@@ -47,30 +46,30 @@ def value_of(data: Raw | None) -> Any:
         return None
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """The value if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
-def count_of(value: Any) -> int:
+def count_of(value: object) -> int:
     """The value if it is a count, else 0."""
-    counts = isinstance(value, int) and 0 < value <= MAX_COUNT and value is not True
-    return value if counts else 0
+    if isinstance(value, int) and value is not True and 0 < value <= MAX_COUNT:
+        return value
+    return 0
 
 
-def int_of(value: Any) -> int | None:
+def int_of(value: object) -> int | None:
     """The value if it is an integer, such as an exit code, and no boolean; else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def usage_by(value: Any, names: tuple[str, ...], *, inclusive: bool = False) -> Usage | None:
+def usage_by(value: object, names: tuple[str, ...], *, inclusive: bool = False) -> Usage | None:
     """Tokens under the recorder's names; None if the value is no object.
 
     Args:
         names: of input, output, what was read from the cache, written to it, and reasoning; a
             name that the recorder lacks is "" or left out.
-        inclusive: its input includes what was read from and written to the cache.
-    """
+        inclusive: its input includes what was read from and written to the cache."""
     if not isinstance(value, dict):
         return None
     counts = [count_of(value.get(name)) for name in names]
@@ -80,23 +79,23 @@ def usage_by(value: Any, names: tuple[str, ...], *, inclusive: bool = False) -> 
     return Usage(given, output, read, written, thought)
 
 
-def dict_of(value: Any) -> dict[str, Any]:
+def dict_of(value: object) -> dict[str, Any]:
     """The value if it is an object, else {}."""
     return value if isinstance(value, dict) else {}
 
 
-def dicts_of(value: Any) -> list[dict[str, Any]]:
+def dicts_of(value: object) -> list[dict[str, Any]]:
     """The objects of a list; [] for anything else."""
     return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
 
 
-def known_id(value: Any) -> str:
+def known_id(value: object) -> str:
     """The value if it is an id; "" for no id and for one that a recorder has redacted."""
     found = text_of(value)
     return "" if "REDACTED" in found else found
 
 
-def time_of_ms(value: Any) -> str:
+def time_of_ms(value: object) -> str:
     """Milliseconds since 1970 as ISO 8601 in UTC; "" for anything else."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return ""

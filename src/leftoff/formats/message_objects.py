@@ -8,19 +8,14 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 _BLOCKS = {
-    "TextBlock": "text",
-    "ThinkingBlock": "thinking",
-    "ToolUseBlock": "tool_use",
-    "ToolResultBlock": "tool_result",
-    "ServerToolUseBlock": "server_tool_use",
+    "TextBlock": "text", "ThinkingBlock": "thinking", "ToolUseBlock": "tool_use",
+    "ToolResultBlock": "tool_result", "ServerToolUseBlock": "server_tool_use",
     "ServerToolResultBlock": "tool_result",
-}
+}  # fmt: skip
 _MESSAGES = {
-    "UserMessage": "user",
-    "AssistantMessage": "assistant",
-    "SystemMessage": "system",
+    "UserMessage": "user", "AssistantMessage": "assistant", "SystemMessage": "system",
     "ResultMessage": "result",
-}
+}  # fmt: skip
 _IN_MESSAGE = {"content": "content", "model": "model", "message_id": "id", "usage": "usage"}
 """Fields of a data class that a recorded line has inside `message`."""
 
@@ -28,7 +23,7 @@ MAX_DEPTH = 100
 """Levels of values inside each other; what is deeper is left out. Chosen by hand."""
 
 
-def plain_message(value: Any, room: int = MAX_DEPTH) -> Any:
+def plain_message(value: object, room: int = MAX_DEPTH) -> Any:
     """A message as plain values; any other value as it is."""
     if not room:
         return None
@@ -58,7 +53,7 @@ def plain_message(value: Any, room: int = MAX_DEPTH) -> Any:
     return {"type": kind, **held, "message": {"role": kind, **inside}}
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """A value for an error message: its type, and the names of the keys of a dict."""
     if not isinstance(value, dict):
         return f"of the type {type(value).__name__}"

@@ -1,8 +1,7 @@
 """mini-SWE-agent trajectories, one JSON document each: docs/formats/mini_swe_agent.md.
 
 Version 1 has one bash block in each reply and the observation in the next user message;
-version 2 lists the commands of a reply and answers each with a message of its own.
-"""
+version 2 lists the commands of a reply and answers each with a message of its own."""
 
 from __future__ import annotations
 
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.lenient_json import (
     dict_of,
@@ -23,27 +23,14 @@ from leftoff.formats.lenient_json import (
 )
 from leftoff.formats.openai_parts import calls_of, content_text, trim_span, usage_of
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.model import (
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-)
 
 
 class Item(Struct, gc=False):
     role: str = ""
-    content: Any = None
-    extra: Any = None
-    tool_calls: Any = None
-    tool_call_id: Any = None
+    content: object = None
+    extra: object = None
+    tool_calls: object = None
+    tool_call_id: object = None
 
 
 _ITEM = LineDecoder(Item)
@@ -53,10 +40,8 @@ _TASK = re.compile(r"<pr_description>\s*(?:Consider the following PR description
 _TASK_PLACEHOLDER = re.compile(r"\{\{\s*task\s*\}\}")
 _TASK_PREFIX = "Please solve this issue: "
 _FORMAT_ERROR = (
-    "Please always provide EXACTLY ONE",
-    "Format error",
-    "Your output was malformed",
-)
+    "Please always provide EXACTLY ONE", "Format error", "Your output was malformed",
+)  # fmt: skip
 
 
 class MiniSweAgentReader(Struct):
@@ -72,14 +57,14 @@ class MiniSweAgentReader(Struct):
     waiting: list[str] = []
     """Ids of the calls that have no result yet."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         document = fields_of(data)
         listed = document.get("messages") if document else Raw(data)
         yield from self._facts(document)
         for item in cursor.each(listed, _ITEM):
-            yield self._message(item, cursor) if item else Unknown("message")
+            yield self._message(item, cursor) if item else rec.Unknown("message")
 
-    def _facts(self, document: dict[str, Raw]) -> Iterable[Record]:
+    def _facts(self, document: dict[str, Raw]) -> Iterable[rec.Record]:
         info = dict_of(value_of(document.get("info")))
         config = dict_of(info.get("config"))
         template = text_of(dict_of(config.get("agent")).get("instance_template"))
@@ -87,28 +72,28 @@ class MiniSweAgentReader(Struct):
         if slot is not None:
             self.before = template[: slot.start()].rsplit("}", 1)[-1].strip()
             self.after = template[slot.end() :].split("{", 1)[0].strip()[:200]
-        facts = SessionFacts(
+        facts = rec.SessionFacts(
             id=text_of(value_of(document.get("instance_id"))),
             cwd=text_of(dict_of(config.get("environment")).get("cwd")),
             agent_version=text_of(info.get("mini_version")),
         )
-        if facts != SessionFacts():
+        if facts != rec.SessionFacts():
             yield facts
 
-    def _message(self, item: Item, cursor: Cursor) -> Record:
+    def _message(self, item: Item, cursor: Cursor) -> rec.Record:
         text = content_text(item.content)
         extra = dict_of(item.extra)
         if item.role == "assistant":
             return self._assistant_message(item, text, extra, cursor)
         if item.role not in {"system", "user", "tool", "exit"}:
-            return Unknown(f"role {item.role}")
+            return rec.Unknown(f"role {item.role}")
         time = time_of_ms(_to_ms(extra.get("timestamp")))
-        role: Role = "system" if item.role == "system" else "user"
-        typed: tuple[Typed, ...] = ()
-        part: Part = Text(text)
+        role: rec.Role = "system" if item.role == "system" else "user"
+        typed: tuple[rec.Typed, ...] = ()
+        part: rec.Part = rec.Text(text)
         if item.role == "user" and not self.prompted:
             self.prompted = True
-            typed = (Typed(0, *self._task_span(text)),)
+            typed = (rec.Typed(0, *self._task_span(text)),)
         elif item.role != "system" and self.waiting and not text.startswith(_FORMAT_ERROR):
             call_id = text_of(item.tool_call_id)
             call = call_id if call_id in self.waiting else self.waiting[0]
@@ -118,17 +103,17 @@ class MiniSweAgentReader(Struct):
 
     def _assistant_message(
         self, item: Item, text: str, extra: dict[str, Any], cursor: Cursor
-    ) -> Message:
+    ) -> rec.Message:
         self.turns += 1
         response = dict_of(extra.get("response"))
         choices = dicts_of(response.get("choices"))
         answer = dict_of(choices[0].get("message")) if choices else {}
-        parts: list[Part] = []
+        parts: list[rec.Part] = []
         thought = text_of(answer.get("reasoning")) or text_of(answer.get("reasoning_content"))
         if thought:
-            parts.append(Reasoning(thought))
+            parts.append(rec.Reasoning(thought))
         if text:
-            parts.append(Text(text))
+            parts.append(rec.Text(text))
         calls = calls_of(item.tool_calls)
         actions = dicts_of(extra.get("actions"))
         if not calls and actions:
@@ -141,7 +126,7 @@ class MiniSweAgentReader(Struct):
         for place, call in enumerate(calls):
             identity = call.id or f"call-{self.turns}" + (f".{place}" if place else "")
             self.waiting.append(identity)
-            parts.append(ToolCall(identity, call.name, call.kind, call.input))
+            parts.append(rec.ToolCall(identity, call.name, call.kind, call.input))
         return cursor.message(
             "assistant",
             tuple(parts),
@@ -153,7 +138,6 @@ class MiniSweAgentReader(Struct):
         )
 
     def _task_span(self, text: str) -> tuple[int, int]:
-        """The span of the task in the first message, without the template around it."""
         start, end = 0, len(text)
         known = text.find(self.before) if self.before else -1
         opening = _TASK.search(text)
@@ -185,8 +169,8 @@ def bash_blocks(text: str) -> list[str]:
     return found
 
 
-def _command(identity: str, command: str) -> ToolCall:
-    return ToolCall(identity, "bash", "shell", {"command": command})
+def _command(identity: str, command: str) -> rec.ToolCall:
+    return rec.ToolCall(identity, "bash", "shell", {"command": command})
 
 
 def _to_ms(seconds: Any) -> Any:
@@ -194,7 +178,7 @@ def _to_ms(seconds: Any) -> Any:
     return seconds * 1000 if known else None
 
 
-def _result(call: str, text: str, extra: dict[str, Any]) -> ToolResult:
+def _result(call: str, text: str, extra: dict[str, Any]) -> rec.ToolResult:
     """The result of a call. Its text follows the return code; without a code the run ended here
     and the text is what the last command submitted."""
     code = extra.get("returncode")
@@ -206,12 +190,12 @@ def _result(call: str, text: str, extra: dict[str, Any]) -> ToolResult:
         code = None
     head = text[:300]
     if "timed out" in head and "<command>" in head or "<timeout>" in head:
-        return ToolResult(call, text, "timeout", code)
+        return rec.ToolResult(call, text, "timeout", code)
     if extra.get("exception_info") and code == -1:
-        return ToolResult(call, text, "error", None)
+        return rec.ToolResult(call, text, "error", None)
     if head.startswith(("LimitsExceeded", "UserInterruption", "KeyboardInterrupt")):
-        return ToolResult(call, text, "interrupted", None)
-    return ToolResult(call, text, "error" if code else "ok", code)
+        return rec.ToolResult(call, text, "interrupted", None)
+    return rec.ToolResult(call, text, "error" if code else "ok", code)
 
 
 def _detect(sample: Sample) -> bool:

@@ -3,8 +3,7 @@
 The first line may be {"leftoff": "session/1", "id", "cwd", "branch", "title", ...}; every other
 line is a message: {"role", "text"} in the short form, or {"role", "parts": [...]} with parts
 {"text"}, {"reasoning"}, {"call": {"id", "name", "input"}} and
-{"result": {"call_id", "text", "status", "exit_code"}}.
-"""
+{"result": {"call_id", "text", "status", "exit_code"}}."""
 
 from __future__ import annotations
 
@@ -14,25 +13,13 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff import codec
+from leftoff import model as rec
 from leftoff.errors import FormatError
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import int_of
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Compaction,
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Unknown,
-    Usage,
-)
 
 SCHEMA = "session/1"
 ROLES = frozenset({"user", "assistant", "system", "tool"})
@@ -55,7 +42,7 @@ class Line(Struct, gc=False):
     time: str | None = None
     agent: str | None = None
     model: str | None = None
-    usage: Usage | None = None
+    usage: rec.Usage | None = None
     compaction: str | None = None
 
 
@@ -67,12 +54,12 @@ class NativeReader(Struct):
     calls: int = 0
     cwd: str = ""
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
         if line.compaction is not None:
-            return (Compaction(line=cursor.line, trigger=line.compaction, raw=cursor.raw),)
+            return (rec.Compaction(line=cursor.line, trigger=line.compaction, raw=cursor.raw),)
         if line.role is None:
             if line.leftoff is None:
-                return (Unknown(""),)
+                return (rec.Unknown(""),)
             if cursor.line <= 1 and line.leftoff.startswith("session/"):
                 if line.leftoff != SCHEMA:
                     raise FormatError(
@@ -81,28 +68,25 @@ class NativeReader(Struct):
                     )
             self.cwd = line.cwd or ""
             return (
-                SessionFacts(
-                    id=line.id or "",
-                    cwd=self.cwd,
-                    branch=line.branch or "",
-                    title=line.title or "",
-                    window=line.window,
+                rec.SessionFacts(
+                    id=line.id or "", cwd=self.cwd, branch=line.branch or "",
+                    title=line.title or "", window=line.window,
                 ),
-            )
+            )  # fmt: skip
         if line.role not in ROLES:
-            return (Unknown(line.role),)
+            return (rec.Unknown(line.role),)
         parts = [p for p in map(self._part, line.parts or ()) if p is not None]
         if line.text is not None:
-            parts.insert(0, Text(line.text))
+            parts.insert(0, rec.Text(line.text))
         by_person = line.role == "user" and line.origin in {None, "prompt"}
         typed = typed_parts(parts) if by_person else ()
         default = {"assistant": "agent", "system": "injected", "tool": "tool"}.get(line.role)
         if line.role == "user":
             default = "prompt" if typed else "injected"
-            if not typed and any(type(p) is ToolResult for p in parts):
+            if not typed and any(type(p) is rec.ToolResult for p in parts):
                 default = "tool"
         return (
-            Message(
+            rec.Message(
                 index=cursor.take(line.agent or ""),
                 role=line.role,  # type: ignore[arg-type]
                 parts=tuple(parts),
@@ -121,13 +105,13 @@ class NativeReader(Struct):
             ),
         )
 
-    def _part(self, value: Any) -> Part | None:
+    def _part(self, value: object) -> rec.Part | None:
         if not isinstance(value, dict):
             return None
         if isinstance(value.get("text"), str):
-            return Text(value["text"])
+            return rec.Text(value["text"])
         if isinstance(value.get("reasoning"), str):
-            return Reasoning(value["reasoning"])
+            return rec.Reasoning(value["reasoning"])
         call, result = value.get("call"), value.get("result")
         if isinstance(call, dict):
             self.calls += 1
@@ -135,7 +119,7 @@ class NativeReader(Struct):
             identity = str(call.get("id") or f"call-{self.calls}")
             return tool_call(identity, name, call.get("input"))
         if isinstance(result, dict):
-            return ToolResult(
+            return rec.ToolResult(
                 str(result.get("call_id") or f"call-{self.calls}"),
                 str(result.get("text") or ""),
                 str(result.get("status") or "ok"),
@@ -144,7 +128,7 @@ class NativeReader(Struct):
         return None
 
 
-def write(messages: Iterable[Message], facts: SessionFacts | None = None) -> bytes:
+def write(messages: Iterable[rec.Message], facts: rec.SessionFacts | None = None) -> bytes:
     """Messages as a file of this format."""
     head: dict[str, Any] = {"leftoff": SCHEMA}
     if facts is not None:
@@ -165,19 +149,17 @@ def write(messages: Iterable[Message], facts: SessionFacts | None = None) -> byt
     return b"".join(lines)
 
 
-def _part_json(part: Part) -> dict[str, Any]:
-    if isinstance(part, Text):
+def _part_json(part: rec.Part) -> dict[str, Any]:
+    if isinstance(part, rec.Text):
         return {"text": part.text}
-    if isinstance(part, Reasoning):
+    if isinstance(part, rec.Reasoning):
         return {"reasoning": part.text}
-    if isinstance(part, ToolCall):
+    if isinstance(part, rec.ToolCall):
         return {"call": {"id": part.id, "name": part.name, "input": part.input}}
-    if isinstance(part, ToolResult):
+    if isinstance(part, rec.ToolResult):
         value: dict[str, Any] = {
-            "call_id": part.call_id,
-            "text": part.text,
-            "status": part.status,
-        }
+            "call_id": part.call_id, "text": part.text, "status": part.status,
+        }  # fmt: skip
         if part.exit_code is not None:
             value["exit_code"] = part.exit_code
         return {"result": value}

@@ -2,8 +2,7 @@
 
 A data set is a list (or one object on each line) of rows, each a whole session: `messages`
 and its outcome. A request log has one line for each request and one for each response, and
-each request repeats the whole conversation so far.
-"""
+each request repeats the whole conversation so far."""
 
 from __future__ import annotations
 
@@ -27,6 +26,7 @@ from leftoff.formats.lenient_json import (
 )
 from leftoff.formats.openai_parts import content_text, usage_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
+from leftoff.formats.vocabulary import KINDS
 from leftoff.model import Message, NewSession, Record, ToolCall, Unknown
 
 _INSTRUCTIONS_PREFIX = 200
@@ -37,13 +37,7 @@ CONFIRMING_REQUESTS = 5
 hand; not measured."""
 
 _IDS = ("instance_id", "traj_id", "trajectory_id", "run_id", "session_id", "id", "task_id")
-ROW_FIELDS = frozenset(
-    {
-        "category", "exit_status", "generated_patch", "instance_id", "model_patch", "patch",
-        "repo", "resolved", "reward", "run_id", "score", "source", "target", "task_id",
-        "test_result", "tools", "traj_id",
-    }
-)  # fmt: skip
+ROW_FIELDS = KINDS["openai_row_fields"]
 """Fields beside `messages` that make an object a row of a data set."""
 
 
@@ -51,14 +45,14 @@ class Row(Struct, gc=False):
     """One row on a line of its own."""
 
     messages: Raw = Raw(b"")
-    instance_id: Any = None
-    traj_id: Any = None
-    trajectory_id: Any = None
-    run_id: Any = None
-    session_id: Any = None
-    id: Any = None
-    task_id: Any = None
-    model: Any = None
+    instance_id: object = None
+    traj_id: object = None
+    trajectory_id: object = None
+    run_id: object = None
+    session_id: object = None
+    id: object = None
+    task_id: object = None
+    model: object = None
 
 
 class OpenAIRowsReader(Struct):
@@ -106,8 +100,7 @@ class PendingMessage(Struct):
         place: its index in that request; -1 for the message of a response.
         digest: see `_digest`.
         repeated: how many later requests of the conversation repeated it.
-        dropped: a later request of the conversation lacks it.
-    """
+        dropped: a later request of the conversation lacks it."""
 
     line: int
     place: int
@@ -125,8 +118,7 @@ class Conversation(Struct):
         said: how often each message was added to the conversation, by its digest.
         answered: a response was seen.
         held: the messages that were not emitted yet, in order.
-        lines: the bytes of the lines that hold them, by line number.
-    """
+        lines: the bytes of the lines that hold them, by line number."""
 
     agent: str
     reader: ChatReader
@@ -142,8 +134,7 @@ class OpenAIRequestLogReader(Struct):
     A client that rejects a reply (no tool call, or an invalid one) repeats it with its
     objection in the next requests and then drops both. So the messages that a request adds are
     held back until a later tool result or `CONFIRMING_REQUESTS` requests confirm them. A
-    dropped message has the origin "meta": its tokens were spent, but its calls never ran.
-    """
+    dropped message has the origin "meta": its tokens were spent, but its calls never ran."""
 
     record: ClassVar[Any] = bytes
 
@@ -225,8 +216,7 @@ def _release(
     Args:
         conversation: the conversation.
         confirmed: `_confirmed_digests` of the next request; None if there is no next one.
-        cursor: numbers the messages.
-    """
+        cursor: numbers the messages."""
     known, open_before = 0, False
     for held in conversation.held:
         if confirmed is not None and held.digest not in confirmed and not held.dropped:
@@ -253,7 +243,6 @@ def _release(
 def _message_records(
     conversation: Conversation, held: PendingMessage, cursor: Cursor
 ) -> Iterator[Record]:
-    """The records of one message that was held back."""
     raw = conversation.lines[held.line]
     message, facts = _message_at(raw, held)
     changes: dict[str, Any] = {**facts}
@@ -270,7 +259,6 @@ def _message_records(
 
 
 def _message_at(line: bytes, held: PendingMessage) -> tuple[ChatMessage, dict[str, Any]]:
-    """The message, read again from its line, and the fields that the line adds to it."""
     for entry in _entries(line):
         time = text_of(value_of(entry.get("timestamp")))
         if held.place < 0:
@@ -294,7 +282,6 @@ def _entries(line: bytes) -> list[dict[str, Raw]]:
 
 
 def _facts(entry: dict[str, Raw]) -> dict[str, Any]:
-    """Usage, response id and model of a response."""
     response = fields_of(entry.get("response", Raw(b"0")))
     facts: dict[str, Any] = {"usage": usage_of(value_of(response.get("usage")))}
     if identity := text_of(value_of(response.get("id"))):
@@ -305,7 +292,6 @@ def _facts(entry: dict[str, Raw]) -> dict[str, Any]:
 
 
 def _response_message(entry: dict[str, Raw]) -> ChatMessage | None:
-    """The message of a response; None if the call failed."""
     choices = items_of(fields_of(entry.get("response", Raw(b"0"))).get("choices"))
     raw = fields_of(choices[0]).get("message") if choices else None
     if raw is None:
@@ -320,7 +306,6 @@ def _decode_message(raw: bytes) -> ChatMessage:
 
 
 def _occurrences(messages: list[ChatMessage]) -> list[tuple[int, int]]:
-    """For each message its digest and how many of that digest there are up to it."""
     counts: dict[int, int] = {}
     found = []
     for message in messages:
@@ -332,8 +317,7 @@ def _occurrences(messages: list[ChatMessage]) -> list[tuple[int, int]]:
 
 def _digest(m: ChatMessage) -> int:
     """Identifies a message across requests: by the ids of its calls or of the call that it
-    answers, else by its text. A client may shorten old results and drop fields.
-    """
+    answers, else by its text. A client may shorten old results and drop fields."""
     role = m.role.casefold()
     ids = [text_of(c.get("id")) for c in dicts_of(m.tool_calls)]
     if role == "tool" and text_of(m.tool_call_id):
@@ -360,7 +344,7 @@ def _conversation_key(messages: list[ChatMessage]) -> int:
     return int.from_bytes(blake2b(joined, digest_size=8).digest())
 
 
-def _is_row(value: Any) -> bool:
+def _is_row(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     listed = dicts_of(value.get("messages"))[:5]
@@ -368,7 +352,6 @@ def _is_row(value: Any) -> bool:
 
 
 def _detect(sample: Sample) -> bool:
-    """A list of rows, or one row in a document."""
     if isinstance(sample.document, dict):
         row = bool(ROW_FIELDS & sample.keys) and "trajectory_format" not in sample.keys
         return row and _is_row(sample.document)
@@ -376,14 +359,12 @@ def _detect(sample: Sample) -> bool:
 
 
 def _detect_lines(sample: Sample) -> bool:
-    """One row on each line."""
     rows = sum(map(_is_row, sample.lines))
     # A single object is read as a document.
     return rows > 1 and rows * 2 > len(sample.lines)
 
 
 def _detect_requests(sample: Sample) -> bool:
-    """A log of requests and responses."""
     requests = responses = 0
     for line in sample.lines:
         kind = line.get("type")

@@ -13,7 +13,7 @@ from leftoff.formats.vocabulary import kind_of
 from leftoff.model import ToolCall, Usage
 
 
-def content_text(content: Any) -> str:
+def content_text(content: object) -> str:
     """The text of a content that is a string or a list of blocks, without other media."""
     if isinstance(content, str):
         return content
@@ -38,8 +38,7 @@ def tag_spans(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]
     """The elements `<name>…</name>`, in order: the name and the span between the tags.
 
     Runs in linear time on any text: a name without a further closing tag is not searched for
-    again.
-    """
+    again."""
     wanted = dict.fromkeys(names, -1)
     position = 0
     while wanted:
@@ -60,7 +59,7 @@ def tag_spans(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]
         position = end + len(name) + 3
 
 
-def decode_arguments(arguments: Any) -> Any:
+def decode_arguments(arguments: object) -> Any:
     """Arguments of a call, which are JSON inside a string; text that is no JSON stays text."""
     if not isinstance(arguments, str):
         return arguments
@@ -70,7 +69,7 @@ def decode_arguments(arguments: Any) -> Any:
         return arguments
 
 
-def calls_of(tool_calls: Any) -> list[ToolCall]:
+def calls_of(tool_calls: object) -> list[ToolCall]:
     """The calls in a `tool_calls` list, in order; [] for anything else."""
     found: list[ToolCall] = []
     for call in dicts_of(tool_calls):
@@ -81,12 +80,11 @@ def calls_of(tool_calls: Any) -> list[ToolCall]:
     return found
 
 
-def usage_of(usage: Any) -> Usage | None:
+def usage_of(usage: object) -> Usage | None:
     """A recorded `usage`; its `prompt_tokens` include cached tokens.
 
     LiteLLM adds Anthropic's `cache_creation_input_tokens` to the same object and, like the
-    cached ones, to `prompt_tokens`.
-    """
+    cached ones, to `prompt_tokens`."""
     given = dict_of(usage)
     prompt = count_of(given.get("prompt_tokens"))
     output = count_of(given.get("completion_tokens"))

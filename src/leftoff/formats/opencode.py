@@ -1,8 +1,7 @@
 """opencode exports, `opencode export`: docs/formats/opencode.md.
 
 One JSON document of `info` and `messages`; `Message.item` counts `messages`. A call and its
-result are one part there and two parts of one message here.
-"""
+result are one part there and two parts of one message here."""
 
 from __future__ import annotations
 
@@ -11,6 +10,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (
@@ -25,56 +25,42 @@ from leftoff.formats.lenient_json import (
 )
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Changes,
-    Media,
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-    Usage,
-)
 
 
 class Metadata(Struct, gc=False):
-    exit: Any = None
-    sessionId: Any = None
-    files: Any = None
-    interrupted: Any = None
+    exit: object = None
+    sessionId: object = None
+    files: object = None
+    interrupted: object = None
 
 
 class State(Struct, gc=False):
-    status: Any = None
-    input: Any = None
-    output: Any = None
-    error: Any = None
+    status: object = None
+    input: object = None
+    output: object = None
+    error: object = None
     metadata: Metadata | None = None
 
 
 class Piece(Struct, gc=False):
     """One entry of `parts`."""
 
-    type: Any = None
-    text: Any = None
-    synthetic: Any = None
-    ignored: Any = None
-    callID: Any = None
-    tool: Any = None
+    type: object = None
+    text: object = None
+    synthetic: object = None
+    ignored: object = None
+    callID: object = None
+    tool: object = None
     state: State | None = None
-    files: Any = None
-    prompt: Any = None
-    mime: Any = None
-    auto: Any = None
+    files: object = None
+    prompt: object = None
+    mime: object = None
+    auto: object = None
 
 
 class Diff(Struct, gc=False):
-    file: Any = None
-    status: Any = None
+    file: object = None
+    status: object = None
 
 
 class Summary(Struct, gc=False):
@@ -82,15 +68,14 @@ class Summary(Struct, gc=False):
 
 
 class Info(Struct, gc=False):
-    id: Any = None
-    role: Any = None
-    parentID: Any = None
-    modelID: Any = None
-    path: Any = None
-    tokens: Any = None
-    time: Any = None
+    id: object = None
+    role: object = None
+    parentID: object = None
+    modelID: object = None
+    path: object = None
+    tokens: object = None
+    time: object = None
     summary: Summary | bool | None = None
-    mode: Any = None
 
 
 class Item(Struct, gc=False):
@@ -123,12 +108,12 @@ class OpencodeReader(Struct):
     """Status of each file that the current turn changed, from the recorder's summary of the
     turn."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         fields = fields_of(data)
         info = dict_of(value_of(fields.get("info")))
         self.child = bool(text_of(info.get("parentID")))
         self.cwd = text_of(info.get("directory"))
-        yield SessionFacts(
+        yield rec.SessionFacts(
             id=text_of(info.get("id")),
             cwd=self.cwd,
             agent_version=text_of(info.get("version")),
@@ -140,14 +125,14 @@ class OpencodeReader(Struct):
             item_info = item.info if item else None
             if item_info is None or item_info.role not in ("user", "assistant"):
                 role = text_of(item_info.role) if item_info else "no info"
-                yield Unknown(f"message/{role}")
+                yield rec.Unknown(f"message/{role}")
                 continue
             yield from self._item(item_info, (item and item.parts) or [], cursor)
 
-    def _item(self, info: Info, pieces: list[Piece], cursor: Cursor) -> Iterable[Record]:
-        parts: list[Part] = []
-        typed: tuple[Typed, ...] = ()
-        changes: list[Changes] = []
+    def _item(self, info: Info, pieces: list[Piece], cursor: Cursor) -> Iterable[rec.Record]:
+        parts: list[rec.Part] = []
+        typed: tuple[rec.Typed, ...] = ()
+        changes: list[rec.Changes] = []
         person = info.role == "user" and not self.child
         if info.role == "user":
             self._load_file_statuses(info.summary)
@@ -158,45 +143,41 @@ class OpencodeReader(Struct):
                 text = text_of(piece.text)
                 if person and not piece.synthetic and not piece.ignored:
                     typed += typed_spans(len(parts), text)
-                parts.append(Text(text))
+                parts.append(rec.Text(text))
             elif kind == "reasoning":
                 if text_of(piece.text):
-                    parts.append(Reasoning(text_of(piece.text)))
+                    parts.append(rec.Reasoning(text_of(piece.text)))
             elif kind == "tool":
                 parts += self._tool(piece, changes, cursor)
             elif kind == "subtask":
-                parts.append(Text(text_of(piece.prompt)))
+                parts.append(rec.Text(text_of(piece.prompt)))
             elif kind == "file":
-                parts.append(Media(text_of(piece.mime)))
+                parts.append(rec.Media(text_of(piece.mime)))
             elif kind == "patch":
-                kinds = {p.kind for p in parts if type(p) is ToolCall}
+                kinds = {p.kind for p in parts if type(p) is rec.ToolCall}
                 if not kinds or kinds - _READ_ONLY:
                     changes += self._patch(piece.files, changes, cursor)
             elif kind == "compaction":
                 origin = "compaction"
                 yield cursor.compaction("auto" if piece.auto is True else "manual")
             elif kind not in _NO_CONTENT:
-                yield Unknown(f"part/{kind}")
+                yield rec.Unknown(f"part/{kind}")
         if typed:
             origin = "prompt"
         elif info.role == "assistant" and info.summary is True:
             origin = "compaction"  # the model's summary of the conversation so far
         yield cursor.message(
-            "user" if info.role == "user" else "assistant",
-            tuple(parts),
-            origin,
-            typed,
-            key=known_id(info.id),
-            parent=known_id(info.parentID),
+            "user" if info.role == "user" else "assistant", tuple(parts), origin, typed,
+            key=known_id(info.id), parent=known_id(info.parentID),
             response=known_id(info.id) or None,
-            time=time_of_ms(dict_of(info.time).get("created")),
-            model=text_of(info.modelID),
-            cwd=text_of(dict_of(info.path).get("cwd")) or self.cwd,
-            usage=_usage(info.tokens),
-        )
+            time=time_of_ms(dict_of(info.time).get("created")), model=text_of(info.modelID),
+            cwd=text_of(dict_of(info.path).get("cwd")) or self.cwd, usage=_usage(info.tokens),
+        )  # fmt: skip
         yield from changes
 
-    def _tool(self, piece: Piece, changes: list[Changes], cursor: Cursor) -> Iterable[Part]:
+    def _tool(
+        self, piece: Piece, changes: list[rec.Changes], cursor: Cursor
+    ) -> Iterable[rec.Part]:
         state = piece.state or State()
         facts = state.metadata or Metadata()
         name = text_of(piece.tool)
@@ -219,7 +200,7 @@ class OpencodeReader(Struct):
             late = "exceeding timeout" in text[-400:] or "exceeded timeout" in text[-400:]
             status = "timeout" if late else "error"
         child = known_id(facts.sessionId)
-        yield ToolResult(call, text, status, code, {"agent": child} if child else None)
+        yield rec.ToolResult(call, text, status, code, {"agent": child} if child else None)
         files: list[tuple[str, str, str]] = []
         for file in dicts_of(facts.files):
             path, target = text_of(file.get("filePath")), text_of(file.get("movePath"))
@@ -230,14 +211,15 @@ class OpencodeReader(Struct):
             changes.append(cursor.changes(call, files, succeeded=status == "ok"))
 
     def _load_file_statuses(self, summary: Summary | bool | None) -> None:
-        """Stores the file statuses of the turn that a prompt starts."""
         self.statuses = {}
         if isinstance(summary, Summary):
             for diff in summary.diffs or ():
                 if text_of(diff.file):
-                    self.statuses[diff.file] = text_of(diff.status)
+                    self.statuses[text_of(diff.file)] = text_of(diff.status)
 
-    def _patch(self, files: Any, known: list[Changes], cursor: Cursor) -> Iterable[Changes]:
+    def _patch(
+        self, files: Any, known: list[rec.Changes], cursor: Cursor
+    ) -> Iterable[rec.Changes]:
         """Changes to the files of a step that none of its calls reports. Not for a step that
         only reads: another process changed its files."""
         accounted = {path for c in known for path, _, _ in c.files}
@@ -252,7 +234,7 @@ class OpencodeReader(Struct):
             yield cursor.changes("", found)
 
 
-def _usage(value: Any) -> Usage | None:
+def _usage(value: object) -> rec.Usage | None:
     """A message's tokens.
 
     Whether `output` includes `reasoning` differs between versions; the recorded total shows it.
@@ -268,7 +250,7 @@ def _usage(value: Any) -> Usage | None:
         output < reasoning or total == counted + output + reasoning + read + write
     ):
         output += reasoning
-    return Usage(counted, output, read, write, reasoning)
+    return rec.Usage(counted, output, read, write, reasoning)
 
 
 def _detect(sample: Sample) -> bool:

@@ -3,8 +3,7 @@
 A turn begins with a rule, a blank line and a heading, `## User` or `## Assistant (…)`. Tools
 stand in it under `**Tool: name**`, with fenced input and output. The recorder escapes nothing,
 so an output may hold fences and headings of its own: it lasts at least to the first bare fence
-with a blank line below it, and what no line can settle is reported.
-"""
+with a blank line below it, and what no line can settle is reported."""
 
 from __future__ import annotations
 
@@ -95,7 +94,6 @@ class OpencodeMarkdownReader(ExportReader):
             yield self._said(results, cursor, "tool")
 
     def _parts(self, texts: list[str]) -> Iterator[Part | Uncertain]:
-        """The words, thoughts, calls and results of one turn, in order."""
         words: list[str] = []
         thought = False
         place = begun = 0
@@ -150,8 +148,7 @@ def _next_step(step: int, text: str) -> int:
 
     1 below its name, 2 below `**Input:**`, 3 in the input, 4 behind it, 5 below `**Output:**`
     or `**Error:**`, 6 in the output, 7 behind a bare fence in it; 0 outside, also after an
-    output that may have ended: a bare fence with a blank line below it.
-    """
+    output that may have ended: a bare fence with a blank line below it."""
     if step == _INPUT:
         return 4 if text == "```" else _INPUT
     if step >= _OUTPUT:
@@ -175,8 +172,7 @@ def _output_end(texts: list[str], start: int) -> tuple[int, bool]:
     """The place of the fence that ends the output at `start`, and whether it surely does.
 
     Candidates are the bare fences with nothing or a blank line below them, up to the next tool
-    or thought. Of several, the first that is not the end of a nested block is taken.
-    """
+    or thought. Of several, the first that is not the end of a nested block is taken."""
     chosen = last = -1
     count = 0
     inside = nested = False
@@ -207,8 +203,7 @@ def _words(words: list[str], thought: bool, line: int) -> Iterator[Part | Uncert
     """Words as a part: the agent's, or a thought's where one began above them.
 
     Nothing marks where a thought ends, so words of the agent may stand in what is taken for a
-    thought, up to the next tool or the end of the turn. That is reported.
-    """
+    thought, up to the next tool or the end of the turn. That is reported."""
     text = "\n".join(words).strip("\n")
     if not text.strip():
         return
@@ -230,7 +225,6 @@ def _status(kind: str, verdict: str, text: str) -> str:
 
 
 def _model(about: str) -> str:
-    """The model in `Build · model · 12.2s`."""
     named = about.split(" · ")[1:]
     if named and _SECONDS.match(named[-1]):
         named.pop()

@@ -2,8 +2,7 @@
 
 Actions are the agent's calls, observations their results, paired by `cause`; the oldest files
 have neither ids nor sources and are paired by order. Events of the agent SDK (version 1) name
-their kind and pair by the id of the call: docs/formats/openhands.md.
-"""
+their kind and pair by the id of the call: docs/formats/openhands.md."""
 
 from __future__ import annotations
 
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import (
@@ -46,28 +46,14 @@ from leftoff.formats.openhands_events import (
 )
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Message,
-    NewSession,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    ToolResult,
-    Typed,
-    Unknown,
-    Usage,
-)
 
 
 class Instance(Struct, gc=False):
     """One line of an evaluation output."""
 
-    instance_id: Any = None
-    issue: Any = None
-    metadata: Any = None
+    instance_id: object = None
+    issue: object = None
+    metadata: object = None
     history: Raw = Raw(b"")
 
 
@@ -100,7 +86,7 @@ class OpenHandsReader(Struct):
     output_total: int = 0
     """Accumulated tokens of the last event that records them."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         """The whole document: a list of events, or one instance with its `history`."""
         document = fields_of(data)
         if not document:
@@ -116,18 +102,18 @@ class OpenHandsReader(Struct):
         )
         return self.read_instance(instance, cursor)
 
-    def read_instance(self, instance: Instance, cursor: Cursor) -> Iterator[Record]:
+    def read_instance(self, instance: Instance, cursor: Cursor) -> Iterator[rec.Record]:
         """One instance: what it says of itself, then its events."""
         metadata = dict_of(instance.metadata)
         self.model = text_of(dict_of(metadata.get("llm_config")).get("model"))
-        facts = SessionFacts(
+        facts = rec.SessionFacts(
             id=_identity(instance), started=text_of(metadata.get("start_time"))
         )
         if facts.id or facts.started:
             yield facts
         yield from self._events(items_of(instance.history), cursor)
 
-    def _events(self, events: Iterable[Raw], cursor: Cursor) -> Iterator[Record]:
+    def _events(self, events: Iterable[Raw], cursor: Cursor) -> Iterator[rec.Record]:
         for place, given in enumerate(events):
             # The oldest files hold pairs of an action and its observation.
             pair = items_of(given)
@@ -139,15 +125,15 @@ class OpenHandsReader(Struct):
                 if found:
                     yield from self._event(found[0], cursor)
                 else:
-                    yield Unknown("event")
+                    yield rec.Unknown("event")
 
-    def _event(self, event: Event, cursor: Cursor) -> Iterable[Record]:
+    def _event(self, event: Event, cursor: Cursor) -> Iterable[rec.Record]:
         if isinstance(event.kind, str) and not isinstance(event.action, str):
             return self._sdk_event(event, event.kind, cursor)
         if isinstance(event.observation, str):
             return self._observation(event, event.observation, cursor)
         if not isinstance(event.action, str):
-            return (Unknown("event"),)
+            return (rec.Unknown("event"),)
         action = event.action
         if action == "message" or action == "system":
             return (self._text_message(event, cursor),)
@@ -156,11 +142,10 @@ class OpenHandsReader(Struct):
         if action in IGNORED_ACTIONS:
             return ()
         if action not in CALLS and not event.tool_call_metadata:
-            return (Unknown(f"action {action}"),)
+            return (rec.Unknown(f"action {action}"),)
         return (self._action_message(event, action, cursor),)
 
-    def _sdk_event(self, event: Event, kind: str, cursor: Cursor) -> Iterable[Record]:
-        """An event of the agent SDK: `kind` says what it is, `source` who caused it."""
+    def _sdk_event(self, event: Event, kind: str, cursor: Cursor) -> Iterable[rec.Record]:
         if kind == "ActionEvent":
             return (self._sdk_action(event, cursor),)
         if kind == "MessageEvent":
@@ -168,30 +153,30 @@ class OpenHandsReader(Struct):
         if kind in {"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"}:
             return (self._sdk_result(event, kind, cursor),)
         if kind == "SystemPromptEvent":
-            shown = Text(content_text([event.system_prompt]))
+            shown = rec.Text(content_text([event.system_prompt]))
             return (self._message(event, "system", shown, cursor),)
         if kind == "ConversationErrorEvent":
-            shown = Text(text_of(event.detail))
+            shown = rec.Text(text_of(event.detail))
             return (self._message(event, "system", shown, cursor, origin="meta"),)
         if kind == "Condensation":
             return (cursor.compaction("auto"),)
-        return () if kind in IGNORED_KINDS else (Unknown(f"event {kind}"),)
+        return () if kind in IGNORED_KINDS else (rec.Unknown(f"event {kind}"),)
 
-    def _sdk_message(self, event: Event, cursor: Cursor) -> Message:
+    def _sdk_message(self, event: Event, cursor: Cursor) -> rec.Message:
         said = dict_of(event.llm_message)
         text = content_text(said.get("content"))
         if event.source == "agent":
-            return self._reply(event, [*_sdk_thoughts(event, said), Text(text)], cursor)
-        typed: tuple[Typed, ...] = ()
+            return self._reply(event, [*_sdk_thoughts(event, said), rec.Text(text)], cursor)
+        typed: tuple[rec.Typed, ...] = ()
         if event.source == "user":
             span = _task_span(text)
-            typed = (Typed(0, *span),) if span is not None else typed_spans(0, text)
+            typed = (rec.Typed(0, *span),) if span is not None else typed_spans(0, text)
         # Skills that the recorder adds to the prompt; nobody typed them.
         added = content_text(event.extended_content)
-        shown = (Text(text), Text(added)) if added else (Text(text),)
+        shown = (rec.Text(text), rec.Text(added)) if added else (rec.Text(text),)
         return self._message(event, "user", shown, cursor, typed)
 
-    def _sdk_action(self, event: Event, cursor: Cursor) -> Message:
+    def _sdk_action(self, event: Event, cursor: Cursor) -> rec.Message:
         self.calls += 1
         call = dict_of(event.tool_call)
         name = text_of(event.tool_name) or text_of(call.get("name"))
@@ -200,31 +185,31 @@ class OpenHandsReader(Struct):
             given = {k: v for k, v in dict_of(event.action).items() if k != "kind"}
         identity = text_of(event.tool_call_id) or f"call-{self.calls}"
         self.waiting = [*self.waiting[-63:], identity]
-        parts: list[Part] = [*_sdk_thoughts(event, {})]
+        parts: list[rec.Part] = [*_sdk_thoughts(event, {})]
         thought = content_text(event.thought)
         if thought.strip():
-            parts.append(Text(thought))
+            parts.append(rec.Text(thought))
         if name == "finish" and text_of(given.get("message")):
-            parts.append(Text(text_of(given.get("message"))))
+            parts.append(rec.Text(text_of(given.get("message"))))
         parts.append(tool_call(identity, name, given))
         return self._reply(event, parts, cursor)
 
-    def _sdk_result(self, event: Event, kind: str, cursor: Cursor) -> Message:
+    def _sdk_result(self, event: Event, kind: str, cursor: Cursor) -> rec.Message:
         call = text_of(event.tool_call_id)
         self.waiting = [w for w in self.waiting if w != call]
-        typed: tuple[Typed, ...] = ()
+        typed: tuple[rec.Typed, ...] = ()
         if kind == "UserRejectObservation":
             text = text_of(event.rejection_reason)
-            result = ToolResult(call, text, "denied")
+            result = rec.ToolResult(call, text, "denied")
             if text and text != _REJECTED:
-                typed = (Typed(0, 0, len(text), "rejection"),)
+                typed = (rec.Typed(0, 0, len(text), "rejection"),)
         elif kind == "AgentErrorEvent":
-            result = ToolResult(call, text_of(event.error), "error")
+            result = rec.ToolResult(call, text_of(event.error), "error")
         else:
             result = self._sdk_observation(call, dict_of(event.observation))
         return self._message(event, "tool", result, cursor, typed)
 
-    def _sdk_observation(self, call: str, seen: dict[str, Any]) -> ToolResult:
+    def _sdk_observation(self, call: str, seen: dict[str, Any]) -> rec.ToolResult:
         text = content_text(seen.get("content")) or text_of(seen.get("output"))
         facts = dict_of(seen.get("metadata"))
         self.cwd = text_of(facts.get("working_dir")) or self.cwd
@@ -236,9 +221,9 @@ class OpenHandsReader(Struct):
         detail: dict[str, Any] | None = None
         if status == "ok" and isinstance(seen.get("prev_exist"), bool):
             detail = {"created": not seen["prev_exist"]}
-        return ToolResult(call, text, status, code, detail)
+        return rec.ToolResult(call, text, status, code, detail)
 
-    def _text_message(self, event: Event, cursor: Cursor) -> Message:
+    def _text_message(self, event: Event, cursor: Cursor) -> rec.Message:
         args = dict_of(event.args)
         text = (
             content_text(args.get("content"))
@@ -246,20 +231,20 @@ class OpenHandsReader(Struct):
             or text_of(event.message)
         )
         if event.action == "system":
-            return self._message(event, "system", Text(text), cursor)
+            return self._message(event, "system", rec.Text(text), cursor)
         source = event.source
         if source == "user" or not isinstance(source, str) and not self.spoken:
             typed = typed_spans(0, text)
             if not self.spoken:
                 task = _task_span(text)
-                typed = (Typed(0, *task),) if task is not None else typed
+                typed = (rec.Typed(0, *task),) if task is not None else typed
             self.spoken = True
-            return self._message(event, "user", Text(text), cursor, typed)
+            return self._message(event, "user", rec.Text(text), cursor, typed)
         if source == "environment":
-            return self._message(event, "user", Text(text), cursor)
-        return self._reply(event, [Text(text)], cursor)
+            return self._message(event, "user", rec.Text(text), cursor)
+        return self._reply(event, [rec.Text(text)], cursor)
 
-    def _action_message(self, event: Event, action: str, cursor: Cursor) -> Message:
+    def _action_message(self, event: Event, action: str, cursor: Cursor) -> rec.Message:
         self.calls += 1
         call_metadata = dict_of(event.tool_call_metadata)
         flat = not isinstance(event.args, dict)
@@ -272,57 +257,48 @@ class OpenHandsReader(Struct):
         if action == "run_ipython" or action == "edit" or action == "write":
             self.created = [*self.created[-15:], identity]
         self.waiting = [*self.waiting[-63:], identity]
-        parts: list[Part] = []
+        parts: list[rec.Part] = []
         response = dict_of(call_metadata.get("model_response"))
         if text_of(response.get("id")) != self.response or not self.response:
             reasoning = text_of(_reply_message(response).get("reasoning_content"))
             if reasoning:
-                parts.append(Reasoning(reasoning))
+                parts.append(rec.Reasoning(reasoning))
         if thought.strip() and action != "think":
-            parts.append(Text(thought))
+            parts.append(rec.Text(thought))
         parts.append(tool_call(identity, name, given))
         return self._reply(event, parts, cursor)
 
     def _message(
-        self,
-        event: Event,
-        role: Role,
-        shown: Part | tuple[Part, ...],
-        cursor: Cursor,
-        typed: tuple[Typed, ...] = (),
-        origin: str = "",
-    ) -> Message:
+        self, event: Event, role: rec.Role, shown: rec.Part | tuple[rec.Part, ...],
+        cursor: Cursor, typed: tuple[rec.Typed, ...] = (), origin: str = "",
+    ) -> rec.Message:  # fmt: skip
         parts = shown if isinstance(shown, tuple) else (shown,)
         time = text_of(event.timestamp)
         return cursor.message(role, parts, origin, typed, time=time, cwd=self.cwd)
 
-    def _reply(self, event: Event, parts: list[Part], cursor: Cursor) -> Message:
+    def _reply(self, event: Event, parts: list[rec.Part], cursor: Cursor) -> rec.Message:
         facts = dict_of(dict_of(event.tool_call_metadata).get("model_response"))
         self.turns += 1
         self.response = text_of(facts.get("id")) or text_of(event.llm_response_id)
         self.response = self.response or f"r{self.turns}"
         return cursor.message(
-            "assistant",
-            tuple(parts),
-            response=self.response,
-            time=text_of(event.timestamp),
-            model=text_of(facts.get("model")) or self.model,
-            cwd=self.cwd,
+            "assistant", tuple(parts), response=self.response, time=text_of(event.timestamp),
+            model=text_of(facts.get("model")) or self.model, cwd=self.cwd,
             usage=usage_of(facts.get("usage")) or self._accumulated(event.llm_metrics),
-        )
+        )  # fmt: skip
 
-    def _accumulated(self, metrics: Any) -> Usage | None:
+    def _accumulated(self, metrics: object) -> rec.Usage | None:
         """The growth of the accumulated tokens, for replies whose response is not recorded."""
         total = dict_of(dict_of(metrics).get("accumulated_token_usage"))
         prompt = count_of(total.get("prompt_tokens"))
         output = count_of(total.get("completion_tokens"))
         if prompt <= self.prompt_total or output < self.output_total:
             return None
-        usage = Usage(prompt - self.prompt_total, output - self.output_total)
+        usage = rec.Usage(prompt - self.prompt_total, output - self.output_total)
         self.prompt_total, self.output_total = prompt, output
         return usage
 
-    def _observation(self, event: Event, kind: str, cursor: Cursor) -> Iterable[Record]:
+    def _observation(self, event: Event, kind: str, cursor: Cursor) -> Iterable[rec.Record]:
         if kind in IGNORED_OBSERVATIONS:
             return ()
         text = content_text(event.content)
@@ -332,16 +308,16 @@ class OpenHandsReader(Struct):
                 text_of(k.get("content")) for k in dicts_of(extras.get("microagent_knowledge"))
             ]
             text = "\n\n".join([text, *(k for k in known if k)])
-            return (self._message(event, "user", Text(text), cursor),)
+            return (self._message(event, "user", rec.Text(text), cursor),)
         if kind not in RESULTS and not event.tool_call_metadata:
-            return (Unknown(f"observation {kind}"),)
+            return (rec.Unknown(f"observation {kind}"),)
         if isinstance(event.cause, int):
             call = f"event-{event.cause}"
         else:
             # Errors without a cause answer no call; the oldest results answer the last one.
             call = self.waiting[-1] if self.waiting and kind != "error" else ""
         if call not in self.waiting:
-            return (self._message(event, "user", Text(text), cursor),)
+            return (self._message(event, "user", rec.Text(text), cursor),)
         self.waiting = [w for w in self.waiting if w != call]
         facts = dict_of(extras.get("metadata"))
         self.cwd = text_of(facts.get("working_dir")) or self.cwd
@@ -349,14 +325,9 @@ class OpenHandsReader(Struct):
         return (self._message(event, "tool", result, cursor),)
 
     def _result(
-        self,
-        call: str,
-        kind: str,
-        text: str,
-        event: Event,
-        extras: dict[str, Any],
+        self, call: str, kind: str, text: str, event: Event, extras: dict[str, Any],
         facts: dict[str, Any],
-    ) -> ToolResult:
+    ) -> rec.ToolResult:  # fmt: skip
         code = _exit_code(facts.get("exit_code"), extras.get("exit_code"), event.exit_code)
         status = "ok"
         if kind == "user_rejected":
@@ -373,7 +344,7 @@ class OpenHandsReader(Struct):
         if status == "ok" and call in self.created and "old_content" in extras:
             old = extras.get("old_content")
             detail = {"created": old is None and extras.get("prev_exist") is False}
-        return ToolResult(call, text, status, code, detail)
+        return rec.ToolResult(call, text, status, code, detail)
 
 
 class OpenHandsLinesReader(OpenHandsReader):
@@ -381,7 +352,7 @@ class OpenHandsLinesReader(OpenHandsReader):
 
     record: ClassVar[Any] = Event
 
-    def read(self, event: Any, cursor: Cursor) -> Iterable[Record]:
+    def read(self, event: Any, cursor: Cursor) -> Iterable[rec.Record]:
         return self._event(event, cursor)
 
 
@@ -390,24 +361,23 @@ class OpenHandsOutputReader(Struct):
 
     record: ClassVar[Any] = Instance
 
-    def read(self, instance: Instance, cursor: Cursor) -> Iterable[Record]:
+    def read(self, instance: Instance, cursor: Cursor) -> Iterable[rec.Record]:
         if not bytes(instance.history).lstrip().startswith(b"["):
-            return (Unknown("line without history"),)
+            return (rec.Unknown("line without history"),)
         name = _identity(instance) or f"line-{cursor.line}"
-        return (NewSession(name), *OpenHandsReader().read_instance(instance, cursor))
+        return (rec.NewSession(name), *OpenHandsReader().read_instance(instance, cursor))
 
 
-def _sdk_thoughts(event: Event, said: dict[str, Any]) -> Iterator[Part]:
+def _sdk_thoughts(event: Event, said: dict[str, Any]) -> Iterator[rec.Part]:
     """The thoughts of an event of the agent SDK; encrypted ones have no text."""
     text = text_of(event.reasoning_content) or text_of(said.get("reasoning_content"))
     blocks = dicts_of(event.thinking_blocks) or dicts_of(said.get("thinking_blocks"))
     text = text or "\n\n".join(filter(None, [text_of(b.get("thinking")) for b in blocks]))
     if text:
-        yield Reasoning(text)
+        yield rec.Reasoning(text)
 
 
 def _task_span(text: str) -> tuple[int, int] | None:
-    """The span of the issue in the first prompt of an evaluation; None if it is not marked."""
     for _, start, end in tag_spans(text, _TASKS):
         return trim_span(text, start, end)
     heading = _HEADING.search(text)
@@ -418,7 +388,6 @@ def _task_span(text: str) -> tuple[int, int] | None:
 
 
 def _exit_code(*values: Any) -> int | None:
-    """The first of the values that is an exit code."""
     return next((code for code in map(int_of, values) if code is not None), None)
 
 
@@ -440,7 +409,6 @@ def _reply_message(response: dict[str, Any]) -> dict[str, Any]:
 def _call(
     call_metadata: dict[str, Any], action: str, args: dict[str, Any], *, flat: bool
 ) -> tuple[str, Any]:
-    """Name and arguments of the model's call where it is recorded, else of the action."""
     name = text_of(call_metadata.get("function_name"))
     for call in calls_of(
         _reply_message(dict_of(call_metadata.get("model_response"))).get("tool_calls")

@@ -1,8 +1,7 @@
 """The events of OpenHands: their fields and kinds, and how one is recognised.
 
 Two generations: actions and observations with a name, and the events of the agent SDK (version
-1), which name their kind: docs/formats/openhands.md.
-"""
+1), which name their kind: docs/formats/openhands.md."""
 
 from __future__ import annotations
 
@@ -10,79 +9,51 @@ from typing import Any
 
 from msgspec import Struct
 
+from leftoff.formats.vocabulary import KINDS
+
 
 class Event(Struct, gc=False):
-    id: Any = None
-    timestamp: Any = None
-    source: Any = None
-    message: Any = None
-    action: Any = None
-    args: Any = None
-    observation: Any = None
-    content: Any = None
-    extras: Any = None
-    cause: Any = None
-    tool_call_metadata: Any = None
-    llm_metrics: Any = None
+    id: object = None
+    timestamp: object = None
+    source: object = None
+    message: object = None
+    action: object = None
+    args: object = None
+    observation: object = None
+    content: object = None
+    extras: object = None
+    cause: object = None
+    tool_call_metadata: object = None
+    llm_metrics: object = None
     # the oldest events have their arguments beside `action`
-    thought: Any = None
-    command: Any = None
-    code: Any = None
-    path: Any = None
-    exit_code: Any = None
+    thought: object = None
+    exit_code: object = None
     # events of the agent SDK, from version 1
-    kind: Any = None
-    llm_message: Any = None
-    llm_response_id: Any = None
-    extended_content: Any = None
-    system_prompt: Any = None
-    tool_name: Any = None
-    tool_call_id: Any = None
-    tool_call: Any = None
-    reasoning_content: Any = None
-    thinking_blocks: Any = None
-    error: Any = None
-    rejection_reason: Any = None
-    detail: Any = None
+    kind: object = None
+    llm_message: object = None
+    llm_response_id: object = None
+    extended_content: object = None
+    system_prompt: object = None
+    tool_name: object = None
+    tool_call_id: object = None
+    tool_call: object = None
+    reasoning_content: object = None
+    thinking_blocks: object = None
+    error: object = None
+    rejection_reason: object = None
+    detail: object = None
 
 
-IGNORED_ACTIONS = frozenset(
-    {
-        "recall", "change_agent_state", "null", "condensation_request", "pause", "resume",
-        "start", "stop", "summarize", "initialize", "loop_recovery",
-    }
-)  # fmt: skip
+IGNORED_ACTIONS = KINDS["openhands_ignored_actions"]
 IGNORED_OBSERVATIONS = frozenset({"agent_state_changed", "null", "success", "loop_detection"})
-CALLS = frozenset(
-    {
-        "run", "run_ipython", "read", "edit", "write", "browse", "browse_interactive", "think",
-        "finish", "delegate", "reject", "call_tool_mcp", "task_tracking", "push", "send_pr",
-        "add_task", "modify_task", "save_plan", "kill",
-    }
-)  # fmt: skip
-RESULTS = frozenset(
-    {
-        "run", "run_ipython", "read", "edit", "write", "browse", "think", "delegate", "error",
-        "mcp", "task_tracking", "user_rejected", "chat", "condense", "download",
-    }
-)  # fmt: skip
-IGNORED_KINDS = frozenset(
-    {
-        "ConversationStateUpdateEvent", "CondensationRequest", "CondensationSummaryEvent",
-        "PauseEvent", "InterruptEvent", "TokenEvent", "LLMCompletionLogEvent",
-        "StreamingDeltaEvent", "HookExecutionEvent",
-    }
-)  # fmt: skip
+CALLS = KINDS["openhands_calls"]
+RESULTS = KINDS["openhands_results"]
+IGNORED_KINDS = KINDS["openhands_ignored_kinds"]
 """Events of the agent SDK that carry nothing of the conversation, or what another one does."""
-SDK_KINDS = frozenset(
-    {
-        "ActionEvent", "MessageEvent", "ObservationEvent", "AgentErrorEvent",
-        "UserRejectObservation", "SystemPromptEvent", "ConversationErrorEvent", "Condensation",
-    }
-)  # fmt: skip
+SDK_KINDS = KINDS["openhands_sdk_kinds"]
 
 
-def is_sdk_event(item: Any) -> bool:
+def is_sdk_event(item: object) -> bool:
     """Whether this is an event of the agent SDK: a kind, who caused it, and its content."""
     if not isinstance(item, dict) or item.get("source") not in ("user", "agent", "environment"):
         return False
@@ -90,7 +61,7 @@ def is_sdk_event(item: Any) -> bool:
     return isinstance(kind, str) and (kind in SDK_KINDS or kind in IGNORED_KINDS)
 
 
-def is_event(item: Any) -> bool:
+def is_event(item: object) -> bool:
     """Whether this is an event of either generation."""
     if is_sdk_event(item):
         return True

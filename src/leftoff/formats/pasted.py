@@ -2,8 +2,7 @@
 
 Terminal clients draw their steps with bullets and corners (`• Ran ls`, `⎿ 12 files`). Between
 the first and the last of such lines stand another agent's words, its tools' output and prompts
-typed elsewhere; none of it was typed here.
-"""
+typed elsewhere; none of it was typed here."""
 
 from __future__ import annotations
 
@@ -21,8 +20,7 @@ def transcript_span(text: str) -> tuple[int, int] | None:
 
     A transcript has at least two bullets and a corner between its first and last line, which
     lists that people write by hand lack. It goes on over indented and blank lines after the
-    last mark, and begins earlier if indented paragraphs stand before the first one.
-    """
+    last mark, and begins earlier if indented paragraphs stand before the first one."""
     if "⎿" not in text and "└" not in text:
         return None
     lines = text[:MOST].splitlines(keepends=True)

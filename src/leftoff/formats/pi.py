@@ -8,54 +8,41 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import count_of, dicts_of, known_id, text_of, usage_by
 from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Media,
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    ToolResult,
-    Turn,
-    Typed,
-    Unknown,
-)
 
 
 class Body(Struct, gc=False):
     role: str = ""
-    content: Any = None
-    model: Any = None
-    usage: Any = None
-    stopReason: Any = None
-    errorMessage: Any = None
-    responseId: Any = None
-    toolCallId: Any = None
-    toolName: Any = None
-    isError: Any = None
-    command: Any = None
-    output: Any = None
-    exitCode: Any = None
-    cancelled: Any = None
-    summary: Any = None
+    content: object = None
+    model: object = None
+    usage: object = None
+    stopReason: object = None
+    errorMessage: object = None
+    responseId: object = None
+    toolCallId: object = None
+    toolName: object = None
+    isError: object = None
+    command: object = None
+    output: object = None
+    exitCode: object = None
+    cancelled: object = None
+    summary: object = None
 
 
 class Line(ChainLine, gc=False):
-    cwd: Any = None
-    version: Any = None
-    parentSession: Any = None
-    modelId: Any = None
+    cwd: object = None
+    version: object = None
+    parentSession: object = None
+    modelId: object = None
     message: Body | None = None
-    summary: Any = None
-    tokensBefore: Any = None
-    content: Any = None
-    name: Any = None
+    summary: object = None
+    tokensBefore: object = None
+    content: object = None
+    name: object = None
 
 
 NO_MESSAGE = frozenset({"thinking_level_change", "custom", "leaf", "label"})
@@ -75,16 +62,16 @@ class PiReader(Struct):
     commands: int = 0
     """How many commands the person ran; their calls have no ids."""
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
         kind = line.type
         if kind == "message":
             body = line.message or Body()
             if body.role == "assistant":
                 said = self._assistant_message(line, body, cursor)
                 if body.stopReason == "aborted" and body.content:
-                    return (said, Turn("interrupted"))
+                    return (said, rec.Turn("interrupted"))
                 if body.stopReason == "error":
-                    return (said, Turn("failed", text_of(body.errorMessage)))
+                    return (said, rec.Turn("failed", text_of(body.errorMessage)))
                 return (said,)
             if body.role == "toolResult":
                 return (self._message(line, cursor, "tool", (_result(body),)),)
@@ -94,17 +81,14 @@ class PiReader(Struct):
             self.model = text_of(line.modelId) or self.model
             version = line.version if isinstance(line.version, int) else 1
             return (
-                SessionFacts(
-                    id=line.id or "",
-                    cwd=self.cwd,
-                    agent_version=f"session v{version}",
-                    forked_from=text_of(line.parentSession),
-                    started=line.timestamp or "",
+                rec.SessionFacts(
+                    id=line.id or "", cwd=self.cwd, agent_version=f"session v{version}",
+                    forked_from=text_of(line.parentSession), started=line.timestamp or "",
                 ),
-            )
+            )  # fmt: skip
         if kind == "compaction":
             compaction = cursor.compaction(recorded=count_of(line.tokensBefore))
-            parts = (Text(text_of(line.summary)),)
+            parts = (rec.Text(text_of(line.summary)),)
             return (compaction, self._message(line, cursor, "user", parts, "compaction"))
         if kind in ("custom_message", "branch_summary"):
             found = _blocks(line.content if kind == "custom_message" else line.summary)
@@ -113,12 +97,12 @@ class PiReader(Struct):
         if kind == "model_change":
             self.model = text_of(line.modelId) or self.model
         elif kind == "session_info":
-            return (*link, SessionFacts(title=text_of(line.name)))
+            return (*link, rec.SessionFacts(title=text_of(line.name)))
         elif kind not in NO_MESSAGE:
-            return (*link, Unknown(kind))
+            return (*link, rec.Unknown(kind))
         return link
 
-    def _assistant_message(self, line: Line, body: Body, cursor: Cursor) -> Message:
+    def _assistant_message(self, line: Line, body: Body, cursor: Cursor) -> rec.Message:
         self.model = text_of(body.model) or self.model
         parts = _blocks(body.content)
         origin = "agent"
@@ -126,10 +110,10 @@ class PiReader(Struct):
             if body.stopReason == "aborted":
                 origin = "interruption"
             elif body.stopReason == "error":
-                origin, parts = "meta", (Text(text_of(body.errorMessage)),)
+                origin, parts = "meta", (rec.Text(text_of(body.errorMessage)),)
         return self._message(line, cursor, "assistant", parts, origin, body=body)
 
-    def _other_message(self, line: Line, body: Body, cursor: Cursor) -> Iterable[Record]:
+    def _other_message(self, line: Line, body: Body, cursor: Cursor) -> Iterable[rec.Record]:
         role = body.role
         if role == "user":
             parts = _blocks(body.content)
@@ -141,65 +125,49 @@ class PiReader(Struct):
             parts = _blocks(body.content if body.content is not None else body.summary)
             origin = "compaction" if role == "compactionSummary" else "injected"
             return (self._message(line, cursor, "user", parts, origin),)
-        return (Unknown(f"message/{role}"),)
+        return (rec.Unknown(f"message/{role}"),)
 
-    def _user_command(self, body: Body) -> tuple[Part, ...]:
-        """A command that the person ran with `!`, and what it printed."""
+    def _user_command(self, body: Body) -> tuple[rec.Part, ...]:
         self.commands += 1
         call = f"person-{self.commands}"
         code = body.exitCode if isinstance(body.exitCode, int) else None
         status = "error" if code else "ok" if code == 0 else "unknown"
         status = "interrupted" if body.cancelled is True else status
-        result = ToolResult(call, text_of(body.output), status, code)
+        result = rec.ToolResult(call, text_of(body.output), status, code)
         return tool_call(call, "bash", {"command": text_of(body.command)}), result
 
     def _message(
-        self,
-        line: Line,
-        cursor: Cursor,
-        role: Role,
-        parts: tuple[Part, ...],
-        origin: str = "",
-        typed: tuple[Typed, ...] = (),
-        body: Body | None = None,
-    ) -> Message:
+        self, line: Line, cursor: Cursor, role: rec.Role, parts: tuple[rec.Part, ...],
+        origin: str = "", typed: tuple[rec.Typed, ...] = (), body: Body | None = None,
+    ) -> rec.Message:  # fmt: skip
         body = body or Body()
         return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            response=text_of(body.responseId) or line.id or None,
-            key=line.id or "",
-            parent=line.parentId or "",
-            time=line.timestamp or "",
-            model=self.model,
-            cwd=self.cwd,
-            usage=usage_by(body.usage, _USAGE),
+            role, parts, origin, typed, response=text_of(body.responseId) or line.id or None,
+            key=line.id or "", parent=line.parentId or "", time=line.timestamp or "",
+            model=self.model, cwd=self.cwd, usage=usage_by(body.usage, _USAGE),
             stop=_STOPS.get(text_of(body.stopReason), ""),
-        )
+        )  # fmt: skip
 
 
-def _blocks(content: Any) -> tuple[Part, ...]:
-    """The content of a message: text, or a list of blocks."""
+def _blocks(content: object) -> tuple[rec.Part, ...]:
     if isinstance(content, str):
-        return (Text(content),)
-    parts: list[Part] = []
+        return (rec.Text(content),)
+    parts: list[rec.Part] = []
     for block in dicts_of(content):
         kind = block.get("type")
         if kind == "text":
-            parts.append(Text(text_of(block.get("text"))))
+            parts.append(rec.Text(text_of(block.get("text"))))
         elif kind == "thinking":
-            parts.append(Reasoning(text_of(block.get("thinking"))))
+            parts.append(rec.Reasoning(text_of(block.get("thinking"))))
         elif kind == "toolCall":
             name = text_of(block.get("name"))
             parts.append(tool_call(known_id(block.get("id")), name, block.get("arguments")))
         else:
-            parts.append(Media(text_of(block.get("mimeType")) or text_of(kind)))
+            parts.append(rec.Media(text_of(block.get("mimeType")) or text_of(kind)))
     return tuple(parts)
 
 
-def _result(body: Body) -> ToolResult:
+def _result(body: Body) -> rec.ToolResult:
     if isinstance(body.content, str):
         text = body.content
     else:
@@ -217,7 +185,7 @@ def _result(body: Body) -> ToolResult:
             status = "timeout"
         elif end.rstrip().endswith(("Command aborted", "Operation aborted")):
             status = "interrupted"
-    return ToolResult(known_id(body.toolCallId), text, status, code)
+    return rec.ToolResult(known_id(body.toolCallId), text, status, code)
 
 
 def _detect(sample: Sample) -> bool:

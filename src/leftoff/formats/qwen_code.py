@@ -1,7 +1,6 @@
 """Qwen Code sessions, JSON lines: Claude Code's envelope around Gemini's parts.
 
-docs/formats/qwen_code.md. Written from the recorder's open source.
-"""
+docs/formats/qwen_code.md. Written from the recorder's open source."""
 
 from __future__ import annotations
 
@@ -11,42 +10,32 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct, field
 
+from leftoff import model as rec
 from leftoff.formats.gemini_parts import STATUS, GeminiParts, result_of, usage_of
 from leftoff.formats.lenient_json import count_of, dict_of, text_of
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.model import (
-    Link,
-    Message,
-    Part,
-    Record,
-    Role,
-    SessionFacts,
-    ToolResult,
-    Typed,
-    Unknown,
-)
 
 
 class Line(Struct, gc=False):
     type: str = ""
-    subtype: Any = None
+    subtype: object = None
     uuid: str | None = None
     parentUuid: str | None = None
-    sessionId: Any = None
+    sessionId: object = None
     timestamp: str | None = None
-    cwd: Any = None
-    version: Any = None
-    gitBranch: Any = None
-    message: Any = None
-    model: Any = None
-    contextWindowSize: Any = None
-    usageMetadata: Any = None
-    toolCallResult: Any = None
-    systemPayload: Any = None
-    provenance: Any = None
-    agentId: Any = None
-    isSidechain: Any = None
-    forkedFrom: Any = None
+    cwd: object = None
+    version: object = None
+    gitBranch: object = None
+    message: object = None
+    model: object = None
+    contextWindowSize: object = None
+    usageMetadata: object = None
+    toolCallResult: object = None
+    systemPayload: object = None
+    provenance: object = None
+    agentId: object = None
+    isSidechain: object = None
+    forkedFrom: object = None
 
 
 _TYPED_SUBTYPES = frozenset({"", "mid_turn_user_message", "user_text_elements"})
@@ -69,15 +58,15 @@ class QwenReader(Struct):
     version: str = ""
     window: int = 0
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
         yield from self._facts(line)
         if line.type in ("user", "assistant", "tool_result"):
             yield self._message(line, cursor)
             return
         if line.uuid:
-            yield Link(line.uuid, line.parentUuid or "")
+            yield rec.Link(line.uuid, line.parentUuid or "")
         if line.type != "system":
-            yield Unknown(line.type)
+            yield rec.Unknown(line.type)
             return
         payload = dict_of(line.systemPayload)
         if line.subtype == "chat_compression":
@@ -87,33 +76,27 @@ class QwenReader(Struct):
                 recorded_after=count_of(info.get("newTokenCount")),
             )
         elif line.subtype == "custom_title":
-            yield SessionFacts(title=text_of(payload.get("customTitle")))
+            yield rec.SessionFacts(title=text_of(payload.get("customTitle")))
         elif line.subtype == "parent_session":
-            yield SessionFacts(parent_id=text_of(payload.get("parentSessionId")))
+            yield rec.SessionFacts(parent_id=text_of(payload.get("parentSessionId")))
 
-    def _facts(self, line: Line) -> Iterable[SessionFacts]:
+    def _facts(self, line: Line) -> Iterable[rec.SessionFacts]:
         session, cwd = text_of(line.sessionId), text_of(line.cwd)
         branch, version = text_of(line.gitBranch), text_of(line.version)
         window = count_of(line.contextWindowSize)
         updated = (
-            session or self.session,
-            cwd or self.cwd,
-            branch or self.branch,
-            version or self.version,
-            window or self.window,
-        )
+            session or self.session, cwd or self.cwd, branch or self.branch,
+            version or self.version, window or self.window,
+        )  # fmt: skip
         if updated != (self.session, self.cwd, self.branch, self.version, self.window):
             self.session, self.cwd, self.branch, self.version, self.window = updated
-            yield SessionFacts(
-                id=self.session,
-                cwd=self.cwd,
-                branch=self.branch,
-                agent_version=self.version,
+            yield rec.SessionFacts(
+                id=self.session, cwd=self.cwd, branch=self.branch, agent_version=self.version,
                 forked_from=text_of(dict_of(line.forkedFrom).get("sessionId")),
                 window=self.window or None,
-            )
+            )  # fmt: skip
 
-    def _message(self, line: Line, cursor: Cursor) -> Message:
+    def _message(self, line: Line, cursor: Cursor) -> rec.Message:
         agent = text_of(line.agentId) or ("sidechain" if line.isSidechain is True else "")
         person = (
             line.type == "user"
@@ -122,9 +105,9 @@ class QwenReader(Struct):
             and line.provenance in (None, "real_user")
         )
         content = self.parts.content(dict_of(line.message).get("parts"), person)
-        parts: tuple[Part, ...] = content.parts
-        role: Role = "user"
-        typed: tuple[Typed, ...] = ()
+        parts: tuple[rec.Part, ...] = content.parts
+        role: rec.Role = "user"
+        typed: tuple[rec.Typed, ...] = ()
         if line.type == "assistant":
             role = "assistant"
         elif line.type == "tool_result" or content.results:
@@ -132,25 +115,16 @@ class QwenReader(Struct):
         else:
             typed = content.typed
         return cursor.message(
-            role,
-            parts,
-            "",
-            typed,
-            key=line.uuid or "",
-            parent=line.parentUuid or "",
-            response=line.uuid or None,
-            time=line.timestamp or "",
-            agent=agent,
-            model=text_of(line.model),
-            cwd=text_of(line.cwd),
+            role, parts, "", typed, key=line.uuid or "", parent=line.parentUuid or "",
+            response=line.uuid or None, time=line.timestamp or "", agent=agent,
+            model=text_of(line.model), cwd=text_of(line.cwd),
             usage=usage_of(line.usageMetadata, _TOKENS),
-        )
+        )  # fmt: skip
 
 
-def _with_status(parts: tuple[Part, ...], facts: Any) -> tuple[Part, ...]:
-    """The parts with the recorded status, if there is exactly one result."""
+def _with_status(parts: tuple[rec.Part, ...], facts: object) -> tuple[rec.Part, ...]:
     status = STATUS.get(text_of(dict_of(facts).get("status")))
-    results = [p for p in parts if type(p) is ToolResult]
+    results = [p for p in parts if type(p) is rec.ToolResult]
     if status is None or len(results) != 1:
         return parts
     name = text_of(dict_of(facts).get("name"))

@@ -5,8 +5,7 @@ one decoded record at a time into messages and facts. All of its state is its ow
 that reading can be suspended and resumed.
 
 The readers' limits (how many open calls they retain, in how many characters of a text they look
-for a status) bound memory and time. They were chosen by hand; none is measured.
-"""
+for a status) bound memory and time. They were chosen by hand; none is measured."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ class Cursor(Struct):
         taken: how many indices were assigned, by subagent ("" for the main thread).
         raw: the bytes of the record being read.
         ended: True when the recording has no more lines (text formats flush then).
-        item: 0-based index in the list of a one-document recording, else None.
-    """
+        item: 0-based index in the list of a one-document recording, else None."""
 
     line: int = 0
     taken: dict[str, int] = {}
@@ -70,8 +68,7 @@ class Cursor(Struct):
         """The items of a JSON list one at a time, None for one that is damaged.
 
         The cursor is on each item while it is read. Where the list stands on a line of its own,
-        all its items share the position and the bytes of the line.
-        """
+        all its items share the position and the bytes of the line."""
         for number, given in enumerate(items_of(data)):
             raw = bytes(given)
             if not self.line:
@@ -80,28 +77,16 @@ class Cursor(Struct):
             yield found[0] if found else None
 
     def message(
-        self,
-        role: Role,
-        parts: tuple[Part, ...],
-        origin: str = "",
-        typed: tuple[Typed, ...] = (),
-        *,
-        key: str = "",
-        parent: str = "",
-        response: str | None = "",
-        time: str = "",
-        agent: str = "",
-        model: str = "",
-        cwd: str = "",
-        usage: Usage | None = None,
-        stop: str = "",
-    ) -> Message:
+        self, role: Role, parts: tuple[Part, ...], origin: str = "",
+        typed: tuple[Typed, ...] = (), *, key: str = "", parent: str = "",
+        response: str | None = "", time: str = "", agent: str = "", model: str = "",
+        cwd: str = "", usage: Usage | None = None, stop: str = "",
+    ) -> Message:  # fmt: skip
         """The next message, at this place; arguments as the fields of `Message`.
 
         Without an `origin` the agent's messages are of the agent, results of a tool, and all
         others a prompt if words of a person are in them. Only messages of the assistant have a
-        response (None: one of its own), a model, a usage and a stop.
-        """
+        response (None: one of its own), a model, a usage and a stop."""
         # This runs for every message: `take` is written out.
         taken = self.taken
         index = taken.get(agent, 0)
@@ -165,8 +150,7 @@ class Format(Struct, frozen=True):
         reader: the class of its reader.
         detect: whether a sample is surely of this format. Must not raise for any input.
         reads_archives: a document of this format may also be the bytes of a ZIP archive.
-        several: one recording may hold several sessions.
-    """
+        several: one recording may hold several sessions."""
 
     name: str
     shape: Shape
@@ -181,8 +165,7 @@ class Sample:
 
     Args:
         data: the first bytes; the whole recording if `complete`.
-        complete: no more bytes follow.
-    """
+        complete: no more bytes follow."""
 
     LINES = 20
 
@@ -264,50 +247,23 @@ def mostly(test: Callable[[Any], bool], values: Sequence[Any]) -> bool:
 _CONTROLS = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
 
 
+_BUILT_IN = (
+    "iflow qwen_code claude_code_list=claude_code:LIST claude_code codex codex_exec "
+    "copilot_cli pi factory_droid opencode gemini_cli gemini_cli_jsonl=gemini_cli:LINES "
+    "gemini_api kiro cursor atif mini_swe_agent swe_agent inspect "
+    "openhands_output=openhands:OUTPUT openhands openhands_lines=openhands:LINES cline "
+    "specstory aider opencode_markdown cursor_markdown claude_code_export sanitized "
+    "leftoff=native:FORMAT langchain semantic_kernel agent_messages "
+    "agent_message_lines=agent_messages:LINES copilot_chat "
+    "openai_requests=openai_logs:REQUESTS openai_rows=openai_logs:FORMAT "
+    "openai_row_lines=openai_logs:LINES chat chat_lines=chat:LINES"
+)
+"""Name, or name=module:attribute where that is not NAME:FORMAT."""
+
+_ENTRIES = [entry.partition("=") for entry in _BUILT_IN.split()]
 formats: Registry[Format] = Registry(
     "format",
-    {
-        "iflow": "leftoff.formats.iflow:FORMAT",
-        "qwen_code": "leftoff.formats.qwen_code:FORMAT",
-        "claude_code_list": "leftoff.formats.claude_code:LIST",
-        "claude_code": "leftoff.formats.claude_code:FORMAT",
-        "codex": "leftoff.formats.codex:FORMAT",
-        "codex_exec": "leftoff.formats.codex_exec:FORMAT",
-        "copilot_cli": "leftoff.formats.copilot_cli:FORMAT",
-        "pi": "leftoff.formats.pi:FORMAT",
-        "factory_droid": "leftoff.formats.factory_droid:FORMAT",
-        "opencode": "leftoff.formats.opencode:FORMAT",
-        "gemini_cli": "leftoff.formats.gemini_cli:FORMAT",
-        "gemini_cli_jsonl": "leftoff.formats.gemini_cli:LINES",
-        "gemini_api": "leftoff.formats.gemini_api:FORMAT",
-        "kiro": "leftoff.formats.kiro:FORMAT",
-        "cursor": "leftoff.formats.cursor:FORMAT",
-        "atif": "leftoff.formats.atif:FORMAT",
-        "mini_swe_agent": "leftoff.formats.mini_swe_agent:FORMAT",
-        "swe_agent": "leftoff.formats.swe_agent:FORMAT",
-        "inspect": "leftoff.formats.inspect:FORMAT",
-        "openhands_output": "leftoff.formats.openhands:OUTPUT",
-        "openhands": "leftoff.formats.openhands:FORMAT",
-        "openhands_lines": "leftoff.formats.openhands:LINES",
-        "cline": "leftoff.formats.cline:FORMAT",
-        "specstory": "leftoff.formats.specstory:FORMAT",
-        "aider": "leftoff.formats.aider:FORMAT",
-        "opencode_markdown": "leftoff.formats.opencode_markdown:FORMAT",
-        "cursor_markdown": "leftoff.formats.cursor_markdown:FORMAT",
-        "claude_code_export": "leftoff.formats.claude_code_export:FORMAT",
-        "sanitized": "leftoff.formats.sanitized:FORMAT",
-        "leftoff": "leftoff.formats.native:FORMAT",
-        "langchain": "leftoff.formats.langchain:FORMAT",
-        "semantic_kernel": "leftoff.formats.semantic_kernel:FORMAT",
-        "agent_messages": "leftoff.formats.agent_messages:FORMAT",
-        "agent_message_lines": "leftoff.formats.agent_messages:LINES",
-        "copilot_chat": "leftoff.formats.copilot_chat:FORMAT",
-        "openai_requests": "leftoff.formats.openai_logs:REQUESTS",
-        "openai_rows": "leftoff.formats.openai_logs:FORMAT",
-        "openai_row_lines": "leftoff.formats.openai_logs:LINES",
-        "chat": "leftoff.formats.chat:FORMAT",
-        "chat_lines": "leftoff.formats.chat:LINES",
-    },
+    {name: f"leftoff.formats.{where or f'{name}:FORMAT'}" for name, _, where in _ENTRIES},
 )
 """Every known format. The order is the order in which they are tried: the surest first."""
 
@@ -315,8 +271,7 @@ formats: Registry[Format] = Registry(
 def detect(sample: Sample) -> Format | None:
     """The format of the sample, or None if no known format claims it.
 
-    Formats of other packages are tried only if no built-in one claims the sample.
-    """
+    Formats of other packages are tried only if no built-in one claims the sample."""
     for name in formats.names():
         candidate = formats.get(name)
         if candidate.detect(sample):

@@ -2,8 +2,7 @@
 
 Each line is a message with its role. The first line says what was removed: results of tools
 are, so no call has an outcome. A transcript that was written afterwards as a summary has the
-same shape and is refused: its words are not those that were said.
-"""
+same shape and is refused: its words are not those that were said."""
 
 from __future__ import annotations
 
@@ -30,11 +29,11 @@ REASON = (
 
 
 class Line(Struct, gc=False):
-    type: Any = None
-    role: Any = None
-    timestamp: Any = None
-    text: Any = None
-    title: Any = None
+    type: object = None
+    role: object = None
+    timestamp: object = None
+    text: object = None
+    title: object = None
 
 
 class SanitizedReader(Struct):
@@ -49,8 +48,7 @@ class SanitizedReader(Struct):
         """The message of a line.
 
         Raises:
-            FormatError: the lines are a summary, not a recording.
-        """
+            FormatError: the lines are a summary, not a recording."""
         if line.type == "message":
             return self._message(line, text_of(line.text), cursor)
         if line.type == "title":

@@ -1,8 +1,7 @@
 """Semantic Kernel's `ChatHistory`, one JSON document each: docs/formats/semantic_kernel.md.
 
 Python's `ChatHistory.serialize()`, the .NET serialiser's list, and the `chat_history` of a
-resume state.
-"""
+resume state."""
 
 from __future__ import annotations
 
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Raw, Struct
 
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import (
@@ -26,42 +26,27 @@ from leftoff.formats.lenient_json import (
 from leftoff.formats.openai_parts import decode_arguments, usage_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Media,
-    Part,
-    Reasoning,
-    Record,
-    Role,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Unknown,
-)
 
 
 class Item(Struct, gc=False):
     """A message; the .NET names differ in their case only and are brought to lower case."""
 
-    role: Any = None
-    items: Any = None
-    content: Any = None
-    metadata: Any = None
-    ai_model_id: Any = None
-    modelid: Any = None
-    timestamp: Any = None
-    function_calls: Any = None
-    tool_call_id: Any = None
+    role: object = None
+    items: object = None
+    content: object = None
+    metadata: object = None
+    ai_model_id: object = None
+    modelid: object = None
+    timestamp: object = None
+    function_calls: object = None
+    tool_call_id: object = None
 
 
 _ITEM = LineDecoder(Item)
-_ROLES: dict[str, Role] = {
-    "user": "user",
-    "assistant": "assistant",
-    "system": "system",
-    "developer": "system",
+_ROLES: dict[str, rec.Role] = {
+    "user": "user", "assistant": "assistant", "system": "system", "developer": "system",
     "tool": "tool",
-}
+}  # fmt: skip
 
 
 class SemanticKernelReader(Struct):
@@ -73,25 +58,25 @@ class SemanticKernelReader(Struct):
     open: list[str] = []
     """Ids of calls without a result, for results that name none."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         fields = fields_of(data)
         listed = fields.get("messages") or fields.get("chat_history") or Raw(data)
         facts = dict_of(value_of(fields.get("workflow_metadata")))
         if facts:
-            yield SessionFacts(
+            yield rec.SessionFacts(
                 id=text_of(facts.get("id")), started=text_of(facts.get("started_at"))
             )
         for number, item in enumerate(items_of(listed)):
             cursor.item, cursor.raw = number, bytes(item)
             lowered = {k.casefold(): v for k, v in fields_of(cursor.raw).items()}
             found, _ = _ITEM.decode(msgspec.json.encode(lowered))
-            yield self._message(found[0], cursor) if found else Unknown("message")
+            yield self._message(found[0], cursor) if found else rec.Unknown("message")
 
-    def _message(self, item: Item, cursor: Cursor) -> Record:
+    def _message(self, item: Item, cursor: Cursor) -> rec.Record:
         label = _field_of(dict_of(item.role), "label") if item.role else ""
         named = (text_of(item.role) or text_of(label)).casefold()
         if named not in _ROLES:
-            return Unknown(f"role {named}")
+            return rec.Unknown(f"role {named}")
         role = _ROLES[named]
         self.turns += role == "assistant"
         parts = tuple(self._parts(item, role))
@@ -106,18 +91,18 @@ class SemanticKernelReader(Struct):
             usage=usage_of(_field_of(about, "usage")),
         )
 
-    def _parts(self, item: Item, role: Role) -> Iterable[Part]:
+    def _parts(self, item: Item, role: rec.Role) -> Iterable[rec.Part]:
         if role == "tool" and text_of(item.content) and not item.items:
-            yield ToolResult(self._match_call(item.tool_call_id), text_of(item.content))
+            yield rec.ToolResult(self._match_call(item.tool_call_id), text_of(item.content))
             return
         if not item.items and text_of(item.content):
-            yield Text(text_of(item.content))
+            yield rec.Text(text_of(item.content))
         for block in dicts_of(item.items):
             yield self._part(block)
         for call in dicts_of(item.function_calls):
             yield self._call(call.get("call_id"), "", call, call.get("parameters"))
 
-    def _part(self, block: dict[str, Any]) -> Part:
+    def _part(self, block: dict[str, Any]) -> rec.Part:
         kind = text_of(block.get("content_type")) or text_of(block.get("$type"))
         kind = kind.removesuffix("Content").casefold().replace("_", "")
         if kind == "functioncall":
@@ -127,17 +112,19 @@ class SemanticKernelReader(Struct):
             )
         if kind == "functionresult":
             identity = _field_of(block, "call_id") or _field_of(block, "id")
-            return ToolResult(
+            return rec.ToolResult(
                 self._match_call(identity), _result_text(_field_of(block, "result"))
             )
         text = _field_of(block, "text")
         if kind == "reasoning":
-            return Reasoning(text_of(text))
+            return rec.Reasoning(text_of(text))
         if kind == "text" or isinstance(text, str):
-            return Text(text_of(text))
-        return Media(kind)
+            return rec.Text(text_of(text))
+        return rec.Media(kind)
 
-    def _call(self, identity: Any, plugin: str, block: dict[str, Any], given: Any) -> ToolCall:
+    def _call(
+        self, identity: Any, plugin: str, block: dict[str, Any], given: Any
+    ) -> rec.ToolCall:
         name = text_of(_field_of(block, "function_name"))
         if plugin:
             name = f"{plugin}.{name}"
@@ -146,7 +133,7 @@ class SemanticKernelReader(Struct):
         self.open = [*self.open[-31:], identity]
         return tool_call(identity, name, decode_arguments(given))
 
-    def _match_call(self, identity: Any) -> str:
+    def _match_call(self, identity: object) -> str:
         """The id of the call that a result answers; the oldest open one if it names none."""
         if text_of(identity):
             self.open = [known for known in self.open if known != identity]
@@ -162,7 +149,7 @@ def _field_of(values: dict[str, Any], name: str) -> Any:
     return next((v for k, v in values.items() if k.casefold() == bare), None)
 
 
-def _result_text(result: Any) -> str:
+def _result_text(result: object) -> str:
     if isinstance(result, str):
         return result
     return "" if result is None else msgspec.json.encode(result).decode()
@@ -175,7 +162,7 @@ def _time(about: dict[str, Any]) -> str:
     return text_of(created) or text_of(_field_of(about, "created_at"))
 
 
-def _is_message(value: Any) -> bool:
+def _is_message(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     if value.get("content_type") == "message" and "role" in value:

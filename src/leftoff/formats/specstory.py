@@ -3,8 +3,7 @@
 A turn begins with a marker line such as `_**User (2026-01-02 03:04:05Z)**_`. A transcript may
 quote other transcripts: a marker is quoted inside a tool use that is closed, and in a prompt if
 its time lies before the session; code fences, which are often odd, have a say only where its
-spelling is new. `specstory_blocks` takes the turns apart.
-"""
+spelling is new. `specstory_blocks` takes the turns apart."""
 
 from __future__ import annotations
 
@@ -78,7 +77,6 @@ class SpecStoryReader(TextReader):
         return self._take(line, cursor.line, cursor)
 
     def _take(self, line: bytes, number: int, cursor: Cursor) -> Iterable[Record]:
-        """The records that one line completes."""
         text = line.decode(errors="replace").rstrip("\r\n")
         if number == 1:
             text = text.removeprefix("\ufeff")
@@ -118,8 +116,7 @@ class SpecStoryReader(TextReader):
     def _begins(self, marker: re.Match[str], number: int, found: list[Record]) -> bool:
         """Whether a marker begins a turn: it is the recorder's own and not part of a quotation.
 
-        Says so in `found` where that is uncertain.
-        """
+        Says so in `found` where that is uncertain."""
         if not marker["who"]:
             # A step without a name continues the agent's turn, or begins it.
             return self.who == "User" and not self.tool
@@ -147,7 +144,6 @@ class SpecStoryReader(TextReader):
         return True
 
     def _begin(self, marker: re.Match[str], line: bytes, number: int) -> None:
-        """Begins a turn."""
         self.cut = number if self.fences % 2 else 0
         self.who = marker["who"] or "Agent"
         self.side = bool(marker["side"] or marker["aside"])
@@ -223,20 +219,17 @@ def _minute(time: str) -> str:
 
 
 def _spelling(marker: re.Match[str]) -> str:
-    """How a version of the recorder spells a marker, without names and numbers."""
     time = len(marker["time"] or "") // 18
     named = (marker["model"] or "").startswith("model ")
     return f"{marker['who']} {bool(marker['time'])} {time} {named}"
 
 
 def _model(text: str) -> str:
-    """The name of the model, without the recorder's words around it."""
     found = _MODEL.match(text.strip())
     return found[1] if found is not None else text.strip()
 
 
 def _iso(time: str) -> str:
-    """2026-01-02 03:04:05Z as ISO 8601."""
     return time.strip().replace(" ", "T", 1)
 
 

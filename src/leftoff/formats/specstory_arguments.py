@@ -1,8 +1,7 @@
 """The arguments, output and outcome of one tool use, as far as SpecStory's markdown shows them.
 
 Its generations show them as JSON under "Parameters:", as one or two fences, in backticks, or in
-the summary line (`Read file: x`).
-"""
+the summary line (`Read file: x`)."""
 
 from __future__ import annotations
 
@@ -57,7 +56,6 @@ _DENIED = "The user doesn't want to proceed with this tool use"
 def _parse_parameters(
     kind: str, rest: str, parameters: str, after: str
 ) -> tuple[dict[str, Any], str | None]:
-    """The arguments of a tool use that stand in it as JSON, and its output after them."""
     try:
         value: Any = codec.parse_strict(unescape(parameters).encode())
     except ValueError:
@@ -83,8 +81,7 @@ def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str
     Args:
         kind: of the tool.
         rest: what follows the tool's name in its summary.
-        body: what follows the summary.
-    """
+        body: what follows the summary."""
     if "Status: **" in body:
         body = _STATUS.sub("", body)
     parameters = _PARAMETERS.match(body)
@@ -107,7 +104,6 @@ def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str
 
 
 def _parse_listed(body: str) -> tuple[dict[str, Any], str | None]:
-    """Arguments in a list under "Input:", and the output under "Result:"."""
     shown, mark, result = body.partition("\n**Result:**")
     given: dict[str, Any] = {}
     for found in _GIVEN.finditer(shown):
@@ -147,7 +143,6 @@ def _split_answer(body: str) -> tuple[str, str | None]:
 
 
 def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str | None]:
-    """Arguments and output, as fences, backquotes and the summary show them."""
     if kind == "ask":
         question, mark, answer = body.partition("**Answer:**")
         if not mark:
@@ -232,7 +227,6 @@ def _fence_lines(body: str) -> tuple[list[str], list[int]]:
 
 
 def _one_fence(body: str) -> tuple[str, str | None]:
-    """The text before the first fence, and the contents of the outermost fence."""
     if "```" not in body:
         return body, None
     lines, fences = _fence_lines(body)
@@ -259,7 +253,6 @@ def _two_fences(body: str) -> tuple[str, str | None]:
 
 
 def _patch(body: str) -> str:
-    """The files of an `apply_patch` as patch text again."""
     heads = list(_PATCH_FILE.finditer(body))
     patch = ["*** Begin Patch"]
     for place, head in enumerate(heads):

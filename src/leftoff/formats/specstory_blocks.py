@@ -2,8 +2,7 @@
 
 Each generation of the recorder writes them in another way: `<tool-use>` blocks, lines such as
 `Tool use: **x**` with fences, and in the oldest steps between `---` lines that are a fence or a
-`<details>` block and nothing else.
-"""
+`<details>` block and nothing else."""
 
 from __future__ import annotations
 
@@ -32,16 +31,11 @@ _THINK = re.compile(r"<think>(?:<details><summary>.*?</summary>)?")
 _OLD_TOOL = re.compile(r"Tool use: \*\*([^*\n]+)\*\*(.*)$")
 _OLD_DETAILS = re.compile(r"\s*<summary>(.*?)</summary>\s*$")
 _STEP_NAMES = (
-    ("Searched codebase", "codebase_search"),
-    ("Searched web", "web_search"),
-    ("Searched files", "file_search"),
-    ("Grep", "grep"),
-    ("Listed ", "list_dir"),
-    ("Read lints", "read_lints"),
-    ("Read file", "read_file"),
-    ("Edit file", "edit_file"),
+    ("Searched codebase", "codebase_search"), ("Searched web", "web_search"),
+    ("Searched files", "file_search"), ("Grep", "grep"), ("Listed ", "list_dir"),
+    ("Read lints", "read_lints"), ("Read file", "read_file"), ("Edit file", "edit_file"),
     ("MCP tool call", "mcp_tool_call"),
-)
+)  # fmt: skip
 """How the summaries of older steps begin, and the name of the tool that they are given."""
 _READ_STEP = re.compile(r"Read file: (\S.*)$")
 _ERROR_STEP = re.compile(
@@ -84,8 +78,7 @@ class Turn:
     Attributes:
         parts: words, thoughts and calls, in order.
         results: the results of the calls, as far as they are recorded.
-        notices: what the client wrote among the agent's words.
-    """
+        notices: what the client wrote among the agent's words."""
 
     def __init__(
         self, calls: int, waiting: dict[str, int], pending: tuple[list[str], ...] = ()
@@ -123,8 +116,7 @@ class Turn:
     def read_flat(self, body: str) -> bool:
         """Takes apart a turn that is a tool use without its markup; whether it is one.
 
-        SpecStory writes them so into a session that it continues in another agent.
-        """
+        SpecStory writes them so into a session that it continues in another agent."""
         lines = body.rstrip().split("\n")
         if lines[-1] != "```" or "```text" not in lines:
             return False
@@ -155,7 +147,6 @@ class Turn:
         return True
 
     def _take(self, at: int, line: str) -> int:
-        """Reads what begins at a line; returns where the next thing begins."""
         step = self._step
         if line.startswith("<tool-use ") and (opening := _TOOL.match(line)):
             return self._tool_use(at, line, opening)
@@ -206,7 +197,6 @@ class Turn:
         return _STEP_BEGINS.match(after) is not None
 
     def _say(self) -> None:
-        """Ends the words before a block."""
         words, self._words, self._fence = self._words, [], ""
         while words and words[-1].strip() in {"", "---"}:
             words.pop()
@@ -219,7 +209,6 @@ class Turn:
             self.parts.append(Text(said))
 
     def _next(self, places: list[int], at: int) -> int:
-        """The first of some places after a line, or -1."""
         found = bisect_right(places, at)
         return places[found] if found < len(places) else -1
 
@@ -261,14 +250,9 @@ class Turn:
         return end + 1
 
     def _call(
-        self,
-        name: str,
-        kind: str,
-        given: dict[str, Any],
-        output: str | None,
-        *,
+        self, name: str, kind: str, given: dict[str, Any], output: str | None, *,
         failed: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.calls += 1
         identity = f"call-{self.calls}"
         self.parts.append(ToolCall(identity, name, kind, given))
@@ -309,7 +293,6 @@ class Turn:
         return after
 
     def _thinking_fence(self, at: int) -> int:
-        """A fence that is called "thinking", with the fences inside it."""
         self._say()
         depth, end = 0, at + 1
         while end < len(self._lines):
@@ -371,7 +354,6 @@ class Turn:
         return end
 
     def _find_answers(self) -> list[int]:
-        """Lines `Result:` or `Error:` above a fence."""
         lines = self._lines
         return [
             n
@@ -385,8 +367,7 @@ class Turn:
         """A result that stands apart from its call.
 
         Results come as they are ready: of several calls, it is not known which one it answers,
-        and it has no call's id.
-        """
+        and it has no call's id."""
         self._say()
         end = self._next(self._answers, at)
         end = len(self._lines) if end < 0 else end
@@ -401,7 +382,6 @@ class Turn:
         return end
 
     def _tasks(self, at: int) -> int:
-        """A list of tasks without the heading of a tool use."""
         end = at + 1
         while end < len(self._lines) and TASK.match(self._lines[end]):
             end += 1
@@ -531,7 +511,6 @@ class Turn:
         return end
 
     def _fence_end(self, at: int, fence: str, end: int) -> int:
-        """The line before `end` that closes a fence, or -1."""
         if fence in self._unclosed:
             return -1  # further up there was none either
         for place in range(at + 1, end):

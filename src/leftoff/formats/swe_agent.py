@@ -1,8 +1,7 @@
 """SWE-agent trajectories, one JSON document each: docs/formats/swe_agent.md.
 
 The agent types one command for each turn: an editor command of its own interface, or bash.
-`history` is the conversation as the model saw it, `trajectory` the same steps again.
-"""
+`history` is the conversation as the model saw it, `trajectory` the same steps again."""
 
 from __future__ import annotations
 
@@ -13,35 +12,22 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.codec import LineDecoder
 from leftoff.formats.lenient_json import count_of, dict_of, fields_of, text_of, value_of
 from leftoff.formats.openai_parts import calls_of, content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import (
-    Message,
-    Part,
-    Record,
-    SessionFacts,
-    Text,
-    TokenCount,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Unknown,
-    Usage,
-)
 
 
 class Item(Struct, gc=False):
     role: str = ""
-    content: Any = None
-    is_demo: Any = None
-    agent: Any = None
-    thought: Any = None
-    action: Any = None
-    tool_calls: Any = None
-    tool_call_ids: Any = None
+    content: object = None
+    is_demo: object = None
+    thought: object = None
+    action: object = None
+    tool_calls: object = None
+    tool_call_ids: object = None
 
 
 _ITEM = LineDecoder(Item)
@@ -50,36 +36,25 @@ _STATE = re.compile(
     r"\s*bash-\$\s*$"
 )
 _TASKS = (
-    ("ISSUE:\n", "\nINSTRUCTIONS:"),
-    ("<pr_description>", "</pr_description>"),
-    ("<issue>", "</issue>"),
-    ("The description is:\n", "\nINSTRUCTIONS:"),
-)
+    ("ISSUE:\n", "\nINSTRUCTIONS:"), ("<pr_description>", "</pr_description>"),
+    ("<issue>", "</issue>"), ("The description is:\n", "\nINSTRUCTIONS:"),
+)  # fmt: skip
 """The text before and after the task in the templates of the first message."""
 _EDIT_COMMAND = re.compile(r"edit(?:\s+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL)
 _NO_OUTPUT = "Your command ran successfully and did not produce any output"
 _TIMED_OUT = ("EXECUTION TIMED OUT", "cancelled because it took more than", "TIMED OUT")
 _EDITED = ("File updated", "Text replaced", "has been edited", "File created successfully")
 _FAILED = (
-    "Your proposed edit has introduced",
-    "Usage: ",
-    "Error: ",
-    "No file open",
-    "usage: ",
-    "/root/commands/",
-    "No replacement was performed",
-)
+    "Your proposed edit has introduced", "Usage: ", "Error: ", "No file open", "usage: ",
+    "/root/commands/", "No replacement was performed",
+)  # fmt: skip
 _EXIT_ACTION = re.compile(r"exit_\w+$|exit$")
 
 _COMMAND_ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "open": ("path", "line_number"),
-    "create": ("filename",),
-    "goto": ("line_number",),
-    "find_file": ("file_name", "dir"),
-    "search_file": ("search_term", "file"),
-    "search_dir": ("search_term", "dir"),
-    "get_symbols": ("path",),
-}
+    "open": ("path", "line_number"), "create": ("filename",), "goto": ("line_number",),
+    "find_file": ("file_name", "dir"), "search_file": ("search_term", "file"),
+    "search_dir": ("search_term", "dir"), "get_symbols": ("path",),
+}  # fmt: skip
 """Editor commands and the arguments that stand on their line, in order."""
 
 _IN_OPEN_FILE = frozenset({"edit", "goto", "insert", "scroll_down", "scroll_up", "search_file"})
@@ -100,38 +75,38 @@ class SweAgentReader(Struct):
     waiting: list[tuple[str, str]] = []
     """Id and name of the calls that have no result yet, oldest first."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         document = fields_of(data)
         yield from self._facts(document)
         for item in cursor.each(document.get("history"), _ITEM):
             if item is None:
-                yield Unknown("history item")
+                yield rec.Unknown("history item")
             elif not item.is_demo:
                 yield self._message(item, cursor)
         stats = dict_of(dict_of(value_of(document.get("info"))).get("model_stats"))
-        total = Usage(
+        total = rec.Usage(
             count_of(stats.get("tokens_sent")), count_of(stats.get("tokens_received"))
         )
         if total.total:
-            yield TokenCount(Usage(), total)
+            yield rec.TokenCount(rec.Usage(), total)
 
-    def _facts(self, document: dict[str, Raw]) -> Iterator[Record]:
+    def _facts(self, document: dict[str, Raw]) -> Iterator[rec.Record]:
         replay = decode_arguments(value_of(document.get("replay_config")))
         agent = dict_of(dict_of(replay).get("agent"))
         repo = dict_of(dict_of(dict_of(replay).get("env")).get("repo"))
         self.model = text_of(dict_of(agent.get("model")).get("name"))
-        facts = SessionFacts(
+        facts = rec.SessionFacts(
             title=text_of(agent.get("name")), commit=text_of(repo.get("base_commit"))
         )
         if facts.title or facts.commit:
             yield facts
 
-    def _message(self, item: Item, cursor: Cursor) -> Record:
+    def _message(self, item: Item, cursor: Cursor) -> rec.Record:
         text = content_text(item.content)
         if item.role == "assistant":
             return self._assistant_message(item, text, cursor)
         if item.role not in {"system", "user", "tool"}:
-            return Unknown(f"role {item.role}")
+            return rec.Unknown(f"role {item.role}")
         state = _STATE.search(text)
         cwd = self.cwd
         if state is not None:
@@ -139,56 +114,52 @@ class SweAgentReader(Struct):
             self.opened = "" if opened == "n/a" else opened
             self.cwd = cwd = state["cwd"].strip()
         if item.role == "system":
-            return cursor.message("system", (Text(text),), cwd=cwd)
+            return cursor.message("system", (rec.Text(text),), cwd=cwd)
         given = item.tool_call_ids if isinstance(item.tool_call_ids, list) else []
         ids = [i for i in given if isinstance(i, str)]
         if not self.waiting:
             if item.role == "user" and not self.prompted:
                 self.prompted = True
-                typed = (Typed(0, *_task_span(text)),)
-                return cursor.message("user", (Text(text),), "prompt", typed, cwd=cwd)
-            return cursor.message("user", (Text(text),), cwd=cwd)
+                typed = (rec.Typed(0, *_task_span(text)),)
+                return cursor.message("user", (rec.Text(text),), "prompt", typed, cwd=cwd)
+            return cursor.message("user", (rec.Text(text),), cwd=cwd)
         known = dict(self.waiting)
         call = next((i for i in ids if i in known), self.waiting[0][0])
         name = known[call]
         self.waiting = [w for w in self.waiting if w[0] != call]
         shown = text[: state.start()] if state is not None else text
-        result = ToolResult(call, shown, _status(name, shown))
+        result = rec.ToolResult(call, shown, _status(name, shown))
         return cursor.message("tool", (result,), cwd=cwd)
 
-    def _assistant_message(self, item: Item, text: str, cursor: Cursor) -> Message:
+    def _assistant_message(self, item: Item, text: str, cursor: Cursor) -> rec.Message:
         self.turns += 1
         action = text_of(item.action)
         given = calls_of(item.tool_calls)
         self.waiting = []
         ended = bool(_EXIT_ACTION.match(action.strip()))
-        parts: list[Part] = []
+        parts: list[rec.Part] = []
         thought = text_of(item.thought)
         shown = thought if thought.strip() and action and not given else text
         if shown:
-            parts.append(Text(shown))
+            parts.append(rec.Text(shown))
         if given:
             parts += [self._call(c) for c in given]
         elif action.strip() and not ended:
             parts.append(self._command(action))
         return cursor.message(
-            "assistant",
-            tuple(parts),
-            "meta" if ended else "agent",
-            response="" if ended else f"r{self.turns}",
-            model="" if ended else self.model,
+            "assistant", tuple(parts), "meta" if ended else "agent",
+            response="" if ended else f"r{self.turns}", model="" if ended else self.model,
             cwd=self.cwd,
-        )
+        )  # fmt: skip
 
-    def _call(self, call: ToolCall) -> ToolCall:
+    def _call(self, call: rec.ToolCall) -> rec.ToolCall:
         given = call.input
         if isinstance(given, dict) and call.name in _IN_OPEN_FILE and self.opened:
             if not any(k in given for k in ("path", "filename", "file")):
                 given = {"path": self.opened, **given}
         return self._tool_call(call.id, call.name, given)
 
-    def _command(self, action: str) -> ToolCall:
-        """The call of a command line: an editor command by its name, anything else bash."""
+    def _command(self, action: str) -> rec.ToolCall:
         head = action.split(None, 1)
         name = head[0] if head else ""
         if name == "edit":
@@ -212,7 +183,7 @@ class SweAgentReader(Struct):
             return self._tool_call("", name, given)
         return self._tool_call("", "bash", {"command": action.strip("\n")})
 
-    def _tool_call(self, identity: str, name: str, given: Any) -> ToolCall:
+    def _tool_call(self, identity: str, name: str, given: object) -> rec.ToolCall:
         self.calls += 1
         identity = identity or f"call-{self.calls}"
         self.waiting = [*self.waiting, (identity, name)]
@@ -227,7 +198,6 @@ def _arguments(action: str) -> list[str]:
 
 
 def _task_span(text: str) -> tuple[int, int]:
-    """The span of the task in the first message, without the template around it."""
     for before, after in _TASKS:
         start = text.find(before)
         end = text.find(after, start) if start >= 0 else -1

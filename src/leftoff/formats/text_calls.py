@@ -2,8 +2,7 @@
 
 The syntax is OpenHands's, which many data sets use: `<function=name>` with `<parameter=name>`
 in the reply, and the result in the next user message after "EXECUTION RESULT of [name]:" or
-"OBSERVATION:".
-"""
+"OBSERVATION:"."""
 
 from __future__ import annotations
 
@@ -65,8 +64,7 @@ def result_of(call_id: str, text: str) -> ToolResult:
     """The result of a call, without its header.
 
     With OpenHands's header the status is "ok" unless the text shows an error; without it the
-    status is "unknown" unless a line names the exit code.
-    """
+    status is "unknown" unless a line names the exit code."""
     announced = _RESULT_HEADER.match(text)
     if announced is not None:
         text = text[announced.end() :]

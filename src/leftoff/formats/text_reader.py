@@ -1,8 +1,7 @@
 """What the readers of text recordings share: lines that gather until the next block begins.
 
 A block is a turn, a prompt or a piece of output; its messages bear the line on which it begins
-and the bytes of all its lines.
-"""
+and the bytes of all its lines."""
 
 from __future__ import annotations
 
@@ -53,7 +52,6 @@ class TextReader(Struct):
         raise NotImplementedError
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
-        """The records of the block that ended."""
         raise NotImplementedError
 
     def _block(
@@ -64,8 +62,7 @@ class TextReader(Struct):
         Args:
             cursor: numbers the messages.
             ends: what does not belong to the block at its end.
-            rule: one `---` above such an end does not belong to it either.
-        """
+            rule: one `---` above such an end does not belong to it either."""
         lines, self.lines = self.lines, []
         while lines and lines[-1].strip() in ends:
             lines.pop()
@@ -102,14 +99,12 @@ class ExportReader(TextReader):
         return self._inside(text, cursor)
 
     def _speaker(self, text: str) -> str:
-        """Whose turn begins with a heading; "" if the line is none."""
         raise NotImplementedError
 
     def _begin(self, text: str) -> None:
         """Takes up what the heading of a new turn says."""
 
     def _facts(self, text: str) -> Iterable[Record]:
-        """What a line above the first turn says of the session."""
         raise NotImplementedError
 
     def _inside(self, text: str, cursor: Cursor) -> Iterable[Record]:

@@ -35,8 +35,7 @@ Before you edit
 `key64` and the order of `ORIGINS` and `_ROLE` are part of the saved format of a pass (keys and
 row bytes are saved as they are): append to `ORIGINS`, never reorder it. `keys64` must give
 what `key64` gives for each id. `add` runs once for each message: keep it short. With `before`
-set (a resumed pass), only appending, `pack` and `len` are valid.
-"""
+set (a resumed pass), only appending, `pack` and `len` are valid."""
 
 from __future__ import annotations
 
@@ -104,7 +103,6 @@ class _Children:
         self._parents = array("Q", (parents[row] for row in self._order))
 
     def of(self, key: int) -> array[int]:
-        """The rows with this parent, in file order."""
         first = bisect_left(self._parents, key)
         return self._order[first : bisect_right(self._parents, key)]
 
@@ -132,8 +130,7 @@ class Thread:
         responses: for each message, the key of its API response (0: none).
         keys, parents: for each message, its own and its parent's key (0: none).
         link_keys, link_parents: the same for records that are no messages.
-        before: number of messages before the first row that are not in memory.
-    """
+        before: number of messages before the first row that are not in memory."""
 
     COLUMNS = (*_OF_MESSAGES, *_OF_LINKS)
 
@@ -272,8 +269,7 @@ class Thread:
 
         A branch is abandoned where two typed prompts share a parent: every such sibling but
         the last, with all that follows from it. Parallel tool results and records whose parent
-        is not in the recording are never branches.
-        """
+        is not in the recording are never branches."""
         prompts: dict[int, list[int]] = {}
         parents = self.parents
         for index, row in enumerate(self.rows):

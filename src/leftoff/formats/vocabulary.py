@@ -1,7 +1,6 @@
 """The vocabulary: the kind of each recorder's tools and the roles of their arguments.
 
-The table is data (`vocabulary.toml`); a tool in none of its rows has the kind "other".
-"""
+The table is data (`vocabulary.toml`); a tool in none of its rows has the kind "other"."""
 
 from __future__ import annotations
 
@@ -31,10 +30,14 @@ class Tool(Struct, frozen=True):
     arguments: dict[str, tuple[str, ...]]
 
 
+_DATA = table(__file__, "vocabulary.toml")
+KINDS: dict[str, frozenset[str]] = {key: frozenset(v) for key, v in _DATA["kinds"].items()}
+"""Names that recorders give to kinds of records, by what they are here."""
+
+
 def _load_table() -> dict[str, Tool]:
-    rows = table(__file__, "vocabulary.toml")
     found: dict[str, Tool] = {}
-    for row in rows["tool"]:
+    for row in _DATA["tool"]:
         arguments = {k: tuple(v) for k, v in row.items() if k not in {"kind", "names"}}
         for name in row["names"]:
             found[name] = Tool(row["kind"], arguments)
@@ -71,8 +74,7 @@ def tool_call(identity: str, name: str, given: Any = None) -> ToolCall:
 def argument(call: ToolCall, role: str) -> Any:
     """What the call passes in a role (path, content, patch, command, cwd ...), or None.
 
-    A tool that takes raw text instead of named arguments passes it as its patch or command.
-    """
+    A tool that takes raw text instead of named arguments passes it as its patch or command."""
     names = tool_of(call.name).arguments.get(role)
     if names is None:
         return None

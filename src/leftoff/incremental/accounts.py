@@ -24,8 +24,7 @@ class SessionAccount(Struct, frozen=True):
     """The token account of one session.
 
     Attributes:
-        models: of the main thread, in order of first use.
-    """
+        models: of the main thread, in order of first use."""
 
     id: str
     format: str
@@ -36,14 +35,9 @@ class SessionAccount(Struct, frozen=True):
 
 
 def account_of(
-    path: str,
-    preset: Preset,
-    *,
-    format: str | None = None,
-    session: int = -1,
-    windows: Sequence[ModelRow] = (),
-    prices: Sequence[PriceRow] = (),
-) -> SessionAccount:
+    path: str, preset: Preset, *, format: str | None = None, session: int = -1,
+    windows: Sequence[ModelRow] = (), prices: Sequence[PriceRow] = (),
+) -> SessionAccount:  # fmt: skip
     """The account of the session recorded at `path`, with its subagents' files.
 
     Args:
@@ -53,15 +47,13 @@ def account_of(
 
     Raises:
         SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format.
-    """
+        FormatError: it holds no message in a known format."""
     main, beside = session_paths(path)
     reading = open_pass(main, format=format)
     return _accounted(reading, main, _children(beside), preset, session, windows, prices)
 
 
 def _children(beside: Sequence[tuple[str, str]]) -> dict[str, SessionState]:
-    """The subagents that have files of their own."""
     found: dict[str, SessionState] = {}
     for name, side in beside:
         try:
@@ -73,41 +65,28 @@ def _children(beside: Sequence[tuple[str, str]]) -> dict[str, SessionState]:
 
 
 def _accounted(
-    reading: Pass,
-    path: str,
-    beside: dict[str, SessionState],
-    preset: Preset,
-    session: int,
-    windows: Sequence[ModelRow],
-    prices: Sequence[PriceRow],
-) -> SessionAccount:
+    reading: Pass, path: str, beside: dict[str, SessionState], preset: Preset, session: int,
+    windows: Sequence[ModelRow], prices: Sequence[PriceRow],
+) -> SessionAccount:  # fmt: skip
     # A subagent's own file takes precedence over the copies in the main one.
     _, main = view_of({**reading.sessions[session], **beside}, {})
     name = reading.format.name if reading.format else ""
     header = main.state.header
     return SessionAccount(
-        id=main.state.agent or header.id,
-        format=name,
-        path=path,
-        models=tuple(header.models),
+        id=main.state.agent or header.id, format=name, path=path, models=tuple(header.models),
         preset=preset.name,
         account=account(main, main.children, preset, name, windows=windows, prices=prices),
-    )
+    )  # fmt: skip
 
 
 def account_of_reading(
-    gathered: SessionReading,
-    preset: Preset,
-    *,
-    agent: str = "",
-    windows: Sequence[ModelRow] = (),
-    prices: Sequence[PriceRow] = (),
-) -> Account:
+    gathered: SessionReading, preset: Preset, *, agent: str = "",
+    windows: Sequence[ModelRow] = (), prices: Sequence[PriceRow] = (),
+) -> Account:  # fmt: skip
     """The account of recordings that were read for a summary, or of one subagent in them.
 
     Args:
-        windows, prices: rows that come before those of the built-in tables.
-    """
+        windows, prices: rows that come before those of the built-in tables."""
     _, main = view_of(*gathered.recordings(agent))
     return account(
         main, main.children, preset, gathered.formats[0], windows=windows, prices=prices
@@ -122,18 +101,12 @@ class AccountFollower:
         path: a file or a session's directory.
 
     Raises:
-        SourceError: standard input cannot be followed.
-    """
+        SourceError: standard input cannot be followed."""
 
     def __init__(
-        self,
-        path: str,
-        preset: Preset,
-        *,
-        format: str | None = None,
-        windows: Sequence[ModelRow] = (),
-        prices: Sequence[PriceRow] = (),
-    ) -> None:
+        self, path: str, preset: Preset, *, format: str | None = None,
+        windows: Sequence[ModelRow] = (), prices: Sequence[PriceRow] = (),
+    ) -> None:  # fmt: skip
         self._session = GrowingSession(path, format)
         self._preset, self._windows, self._prices = preset, windows, prices
 
@@ -142,8 +115,7 @@ class AccountFollower:
 
         Raises:
             SourceError: the file cannot be read.
-            FormatError: it is surely no recording in a known format.
-        """
+            FormatError: it is surely no recording in a known format."""
         try:
             return self._session.read_on(self._account)
         except NoMessageYet:

@@ -12,8 +12,7 @@ first and last bytes of what was read. Its size and times alone say nothing: a f
 replaced may have those of the one before.
 
 Bytes of a compressed file or of one in UTF-16 are not what is parsed, so there is no place in
-them to go on from: `NotResumable`.
-"""
+them to go on from: `NotResumable`."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ class Cursor(Struct, frozen=True):
 
     Attributes:
         offset: bytes read.
-        edges: digest of the first and last `EDGE_BYTES` bytes before `offset`.
-    """
+        edges: digest of the first and last `EDGE_BYTES` bytes before `offset`."""
 
     device: int
     inode: int
@@ -89,8 +87,7 @@ class Tail:
 
     Attributes:
         is_new: the file is not the one of the cursor, or there is none.
-        offset: bytes of the file read so far.
-    """
+        offset: bytes of the file read so far."""
 
     def __init__(self, file: BinaryIO, path: str, cursor: Cursor | None = None) -> None:
         self._file, self._path = file, path
@@ -107,8 +104,7 @@ class Tail:
         """Blocks of bytes up to the present end.
 
         Raises:
-            NotResumable: the file is compressed or not in UTF-8.
-        """
+            NotResumable: the file is compressed or not in UTF-8."""
         while True:
             self._file.seek(self.offset)
             data = self._file.read(BLOCK)
@@ -126,8 +122,7 @@ class Tail:
         """The cursor at an offset up to which was read, by default at the end of that.
 
         Raises:
-            FileReplaced: the file was replaced or rewritten since it was opened.
-        """
+            FileReplaced: the file was replaced or rewritten since it was opened."""
         found = Cursor.at(self._file, self.offset if offset is None else offset)
         if not self._snapshot.is_in(self._file):
             raise FileReplaced(f"{self._path}: was written anew while it was read")

@@ -23,8 +23,7 @@ Recordings that belong together (one session id, or records in common) are summa
 `summarize` does with several files; otherwise only the newest one that has a message. Data that
 is written and destroyed between two calls of `look` is not seen. A recording that was
 compressed is dropped. A recording that is one document is rewritten whenever it grows, so it is
-whatever file is at its path, and is read whole each time.
-"""
+whatever file is at its path, and is read whole each time."""
 
 from __future__ import annotations
 
@@ -62,8 +61,7 @@ class FollowedFile(Struct, frozen=True):
         number: name of the folder that holds its saved pass.
         path: where it is now.
         home: the folder of its file, links resolved; a moved file is searched there.
-        whole: it is one document or compressed, and is read whole each time.
-    """
+        whole: it is one document or compressed, and is read whole each time."""
 
     number: int
     path: str
@@ -77,8 +75,7 @@ class _Followed(Struct):
 
     Attributes:
         last: the highest number in use.
-        beside: bytes of its subagents' own files, which are read whole for each summary.
-    """
+        beside: bytes of its subagents' own files, which are read whole for each summary."""
 
     schema: Literal["leftoff.followed/1"] = "leftoff.followed/1"
     path: str = ""
@@ -94,8 +91,7 @@ class Look(Struct, frozen=True):
         read: bytes that were added.
         complete: False if a recording was being moved; the next call finds it.
         began: whether a new recording is at the path.
-        gone: the last known paths of recordings that no longer exist.
-    """
+        gone: the last known paths of recordings that no longer exist."""
 
     read: int = 0
     complete: bool = True
@@ -117,8 +113,7 @@ class Follower:
             uses it; others wait.
 
     Raises:
-        SourceError: the path is standard input or a session of several files.
-    """
+        SourceError: the path is standard input or a session of several files."""
 
     def __init__(self, path: str | os.PathLike[str], folder: Path) -> None:
         self.path = str(path)
@@ -134,8 +129,7 @@ class Follower:
             SourceError: the path never existed, or cannot be read.
             FormatError: it is no recording in a known format.
             StateError: the saved state cannot be read or written, or another process uses the
-                folder; the old state stays.
-        """
+                folder; the old state stays."""
         with self._file.locked() as held:
             return self._read_all(held)[0]
 
@@ -145,8 +139,7 @@ class Follower:
 
         Raises:
             FormatError: there is no message in them in a known format.
-            SourceError, StateError: as for `look`.
-        """
+            SourceError, StateError: as for `look`."""
         with self._file.locked() as held:
             for last in (*[False] * MAX_RETRIES, True):
                 parts = self._read_all(held)[1]
@@ -248,8 +241,7 @@ class Follower:
 
     def _read(self, part: FollowedFile) -> tuple[int, bool, FollowedFile]:
         """Reads what was added to a part: number of bytes, whether that is all, and the updated
-        part. A part that was moved meanwhile is left for the next call.
-        """
+        part. A part that was moved meanwhile is left for the next call."""
         before = part.mark
         try:
             with open_regular(part.path) as file:
@@ -285,8 +277,7 @@ class Follower:
         """The saved state; an empty one if none is valid, and then everything is read again.
 
         Raises:
-            StateError: it cannot be read. An empty state would lose files that were renamed.
-        """
+            StateError: it cannot be read. An empty state would lose files that were renamed."""
         with suppress(Damaged):
             followed = file.load()
             # A path that redaction changes or that is not valid UTF-8 does not match.
@@ -295,7 +286,6 @@ class Follower:
         return _Followed()
 
     def _save(self, held: HeldFile[_Followed], followed: _Followed) -> None:
-        """Saves the state, and removes the saved passes of dropped recordings."""
         held.save(_copy_of(followed))
         known = {str(part.number) for part in followed.parts}
         for entry in os.scandir(self.folder):
@@ -353,8 +343,7 @@ def _is_at(part: FollowedFile, path: str) -> bool:
     """Whether the recording, or a copy of it, is the file at a path.
 
     Raises:
-        SourceError: reading failed.
-    """
+        SourceError: reading failed."""
     try:
         with open_regular(path) as file:
             return _fits(part, file)
@@ -365,7 +354,6 @@ def _is_at(part: FollowedFile, path: str) -> bool:
 
 
 def _is_absence(error: SourceError) -> bool:
-    """Whether the file does not exist, as opposed to being unreadable."""
     return isinstance(error.__cause__, FileNotFoundError | NotADirectoryError | None)
 
 

@@ -36,8 +36,7 @@ class GrowingSession:
         size, read: bytes of the main recording, and how many of them were read so far.
 
     Raises:
-        SourceError: standard input cannot be followed.
-    """
+        SourceError: standard input cannot be followed."""
 
     def __init__(self, path: str, format: str | None = None) -> None:
         if path == STDIN:
@@ -55,8 +54,7 @@ class GrowingSession:
         Raises:
             SourceError: the recording cannot be read.
             FormatError: it is no recording in a known format; `NoMessageYet`: it may become
-                one.
-        """
+                one."""
         main, beside = session_paths(self.path)
         joined = join_files(self.path) if is_multi_file(self.path) else b""
         # Taken before it is read: what is written meanwhile gives another stamp.
@@ -97,7 +95,6 @@ class GrowingSession:
         return closed
 
     def _feed(self, main: str) -> tuple[Pass, Cursor]:
-        """The pass over a file up to its present end, not closed."""
         reading, self._pass = self._pass, None  # if it fails, all is read again
         with open_regular(main, any_encoding=True) as file:
             tail = Tail(file, main, self._cursor if reading else None)

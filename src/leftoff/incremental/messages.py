@@ -35,8 +35,7 @@ class ReadResult(Struct, Generic[L], frozen=True):
     Attributes:
         listener: received every message of the main thread, or of the subagent if the
             recording is a subagent's own.
-        without: messages of that thread that were rewound, or copied from elsewhere.
-    """
+        without: messages of that thread that were rewound, or copied from elsewhere."""
 
     summary: ContextSummary
     listener: L
@@ -44,13 +43,9 @@ class ReadResult(Struct, Generic[L], frozen=True):
 
 
 def read_with_listener(
-    path: str | PathLike[str],
-    make_listener: Callable[[], L],
-    *,
-    format: str | None = None,
-    session: Choice = None,
-    reader: AnyReader | None = None,
-) -> ReadResult[L]:
+    path: str | PathLike[str], make_listener: Callable[[], L], *, format: str | None = None,
+    session: Choice = None, reader: AnyReader | None = None,
+) -> ReadResult[L]:  # fmt: skip
     """Reads a recording once.
 
     Args:
@@ -63,8 +58,7 @@ def read_with_listener(
     Raises:
         SourceError: the recording cannot be read.
         FormatError: there is no message in a known format.
-        UnknownName, UsageError: no such session.
-    """
+        UnknownName, UsageError: no such session."""
     main_pass: list[HeardPass] = []  # the first that is opened
     # Keyed by id() of the session's main recording, which is referenced here so that its id is
     # not reused.

@@ -14,8 +14,7 @@ def redacted_state(state: State, gate: Redactor) -> tuple[bytes, Any] | None:
     """The head of a pass and its evidence, unpacked, both redacted.
 
     None if the reader holds raw lines with a secret, in which nothing can be replaced: they
-    belong to an unfinished message and are read again.
-    """
+    belong to an unfinished message and are read again."""
     head = _redacted_head(state.head, gate)
     if head is None:
         return None
@@ -36,14 +35,13 @@ def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
 
 
 def _parts(head: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    """The places in a head that hold MessagePack values."""
     found = [(head, "reader")]
     for recording in head["recordings"]:
         found += [(recording["extractors"], name) for name in recording["extractors"]]
     return found
 
 
-def _bytes_in(value: Any) -> Iterator[bytes]:
+def _bytes_in(value: object) -> Iterator[bytes]:
     if isinstance(value, bytes):
         yield value
     elif isinstance(value, dict | list | tuple):

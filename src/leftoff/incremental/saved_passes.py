@@ -36,13 +36,7 @@ from leftoff.errors import FormatError, SourceError, StateError
 from leftoff.extraction.collector import Collector, State
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.formats.thread import Packed, Thread
-from leftoff.incremental.cursor import (
-    MAX_RETRIES,
-    Cursor,
-    FileReplaced,
-    NotResumable,
-    Tail,
-)
+from leftoff.incremental.cursor import MAX_RETRIES, Cursor, FileReplaced, NotResumable, Tail
 from leftoff.incremental.redacted import redacted_state
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.open import open_regular, session_paths
@@ -71,8 +65,7 @@ class _Head(Struct):
         sums: digest of that.
         earlier: number of sessions before it in the recording.
         placeholders: the highest number of a redacted secret.
-        redacted: whether anything in it was redacted.
-    """
+        redacted: whether anything in it was redacted."""
 
     leftoff: str
     rules: str
@@ -91,8 +84,7 @@ class SavedPass:
     """The pass over one recording, in a folder of its own.
 
     Args:
-        folder: created at the first save.
-    """
+        folder: created at the first save."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -112,8 +104,7 @@ class SavedPass:
             SourceError: the recording cannot be read; `NotResumable`: it has to be read whole;
                 `FileReplaced`: it was replaced during each attempt.
             FormatError: it is no recording in a known format.
-            OSError: the state cannot be saved; the old state stays.
-        """
+            OSError: the state cannot be saved; the old state stays."""
         for last in (*[False] * MAX_RETRIES, True):
             try:
                 with open_regular(path, any_encoding=True) as file:
@@ -129,8 +120,7 @@ class SavedPass:
         """Reads what was added to an open file, as `read_on` does.
 
         Raises:
-            FileReplaced: the file was replaced or rewritten meanwhile; the old state stays.
-        """
+            FileReplaced: the file was replaced or rewritten meanwhile; the old state stays."""
         known = self._valid_head(file)
         reading = Collector(path)
         if known is not None:
@@ -199,8 +189,7 @@ class SavedPass:
 
         Raises:
             SourceError: it cannot be read.
-            FormatError: it holds no message in a known format.
-        """
+            FormatError: it holds no message in a known format."""
         for _ in range(MAX_RETRIES):
             with open_regular(path, any_encoding=True) as file:
                 reading = self._whole(file, path, exact=exact)
@@ -227,8 +216,7 @@ class SavedPass:
 
         Raises:
             SourceError: it cannot be read.
-            FormatError: it holds no message in a known format.
-        """
+            FormatError: it holds no message in a known format."""
         from leftoff import api
 
         main, _ = session_paths(path)
@@ -255,8 +243,7 @@ class SavedPass:
         """Saves what was found since the last save; None if nothing can be saved yet.
 
         Raises:
-            FileReplaced: not all of it was read from one recording.
-        """
+            FileReplaced: not all of it was read from one recording."""
         state = reading.save()
         recordings = list(reading.sessions[-1].values())
         if not state.offset or not any(len(r.thread) for r in recordings):
@@ -285,18 +272,12 @@ class SavedPass:
                 (self.folder / HEAD).unlink(missing_ok=True)
             end = self._append(start, len(frame).to_bytes(8, "big") + frame)
         head = _Head(
-            leftoff=__version__,
-            rules=rules_digest(),
-            mark=mark,
-            head=redacted_head,
-            agents=[r.agent for r in recordings],
-            counts=[len(r.thread) for r in recordings],
-            found=end,
-            sums=_sum(known.sums if known else b"", frame),
-            earlier=earlier,
+            leftoff=__version__, rules=rules_digest(), mark=mark, head=redacted_head,
+            agents=[r.agent for r in recordings], counts=[len(r.thread) for r in recordings],
+            found=end, sums=_sum(known.sums if known else b"", frame), earlier=earlier,
             placeholders=gate.last_number,
             redacted=bool(gate.total) or (known is not None and known.redacted),
-        )
+        )  # fmt: skip
         with _name_folder_in_errors(self.folder):
             data = codec.pack_state(head)
             write_atomic(self.folder / HEAD, _sum(b"", data) + data)
@@ -319,8 +300,7 @@ class SavedPass:
         """The frames of `pass.found`.
 
         Raises:
-            ValueError: they are damaged; raised after the last frame at the latest.
-        """
+            ValueError: they are damaged; raised after the last frame at the latest."""
         sums = b""
         with (self.folder / FOUND).open("rb") as found:
             while found.tell() < known.found:
@@ -387,6 +367,5 @@ def _read_on(known: _Head, path: str) -> Collector:
     """The pass as it was saved, to be fed further.
 
     Raises:
-        StateError: the saved data is damaged.
-    """
+        StateError: the saved data is damaged."""
     return Collector.resume(State(known.mark.offset, known.head, b"", b""), known.counts, path)

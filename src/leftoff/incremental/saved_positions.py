@@ -1,8 +1,7 @@
 """Saved read positions: the next run of a batch reads only what was added to a file.
 
 A state is saved only for a large file and only if it contains no secrets; any other file is
-read again.
-"""
+read again."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ class SavedPosition(Struct, frozen=True):
 
     Attributes:
         cursor: how far it was read.
-        state: `collector.State` as MessagePack, compressed.
-    """
+        state: `collector.State` as MessagePack, compressed."""
 
     cursor: Cursor
     state: bytes
@@ -64,8 +62,7 @@ def resume_pass(
     """The pass that was saved, to be fed from its cursor on.
 
     Raises:
-        StateError: the state is damaged.
-    """
+        StateError: the state is damaged."""
     try:
         state: State = codec.unpack_state(zlib.decompress(saved.state), State)
     except (ValueError, zlib.error) as error:
@@ -80,8 +77,7 @@ def feed_file(reading: Pass, path: str, start: Cursor | None) -> Cursor:
         StateError: it is not the file of the cursor.
         NotResumable: it is compressed or not in UTF-8.
         FileReplaced: it was replaced meanwhile.
-        SourceError: it cannot be read.
-    """
+        SourceError: it cannot be read."""
     with open_regular(path, any_encoding=True) as file:
         tail = Tail(file, path, start)
         if tail.is_new and start is not None:

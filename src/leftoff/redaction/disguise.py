@@ -3,8 +3,7 @@ invisible characters, look-alike letters. `reveal` undoes them, `positions` maps
 
 What a reader does not see at all (terminal codes, control characters) is removed by the views
 of `leftoff.text.sanitize`, which `clean` shares; here is what else stands for such a character:
-its escape in JSON or in a program, its percent code, its entity.
-"""
+its escape in JSON or in a program, its percent code, its entity."""
 
 from __future__ import annotations
 

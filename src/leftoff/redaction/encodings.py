@@ -81,8 +81,7 @@ def base64_text(text: str, hints: Iterable[int]) -> Iterator[tuple[int, int, str
 
     Args:
         hints: places where seven groups of four characters begin that decode to ASCII; a hint
-            gives the alignment of its run.
-    """
+            gives the alignment of its run."""
     after = 0
     for hint in hints:
         if hint < after:

@@ -75,8 +75,7 @@ def places(rule: Rule, text: str, start: int, raw: bytes) -> Iterator[tuple[int,
     """The places of the gate; of a short text that repeats for long, those at both ends.
 
     In its middle each place looks to the pattern as the one before it did: all that a match can
-    reach is the same.
-    """
+    reach is the same."""
     gate = gate_of(rule)
     last: dict[bytes, int] = {}
     since: dict[int, int] = {}

@@ -6,8 +6,7 @@ The thresholds below are tuned by hand on `benchmarks/accuracy/redaction`, whose
 recall of 0.95 for named values and at most one false redaction in 10,000 lines of recordings.
 For comparison: over 20,000 random strings of 20 letters and digits the rate of `_class_changes`
 has a median of 0.42 and a first percentile of 0.21 (32 hexadecimal digits: 0.48; a thousandth
-of them are below 0.19).
-"""
+of them are below 0.19)."""
 
 from __future__ import annotations
 
@@ -68,8 +67,7 @@ _WORDS = re.compile(r"[A-Za-z]+[0-9]{0,3}|[0-9]{1,4}|0?1?23456789?0?|v?[0-9]")
 def _is_stand_in(value: str) -> bool:
     """Whether a value is made of stand-in words alone: `your-password-here`, `Secret123!`.
 
-    A password that holds such a word among other things is a password: people take words.
-    """
+    A password that holds such a word among other things is a password: people take words."""
     if _ELISION.search(value):
         return True
     if not _STAND_IN.search(value[:_MAX_JUDGED]):
@@ -121,8 +119,7 @@ def _class_changes(value: str) -> float:
     """The share of neighbouring characters of different class: lower, upper, digit or other.
 
     The step from a capital to a lower-case letter does not count, so that names in camel case
-    get about 0.1; random strings get about 0.4.
-    """
+    get about 0.1; random strings get about 0.4."""
     kinds = [
         "d" if c.isdigit() else "u" if c.isupper() else "l" if c.islower() else "o"
         for c in value
@@ -224,7 +221,6 @@ _API = re.compile(r"(?i)(?:api|client)[_. -]?$")
 
 
 def _words_before(match: re.Match[str]) -> list[str]:
-    """The words of the name that goes on with this match, small."""
     name = _NAME_BEFORE.search(match.string, max(0, match.start() - 61), match.start())
     return re.split(r"[_.-]", name[0].lower().rstrip("_.-")) if name is not None else []
 
@@ -350,17 +346,8 @@ def _luhn(value: str, match: re.Match[str] | None) -> bool:
 
 
 CHECKS: Final[dict[str, Callable[[str, re.Match[str] | None], bool]]] = {
-    "mixed": _mixed,
-    "mixed-letters": _mixed_letters,
-    "credential": _credential,
-    "drawn": _drawn,
-    "vendor-uuid": _vendor_uuid,
-    "vendor-key": _vendor_key,
-    "password": _password,
-    "url": _url,
-    "basic": _basic,
-    "cookie": _cookie,
-    "email": _email,
-    "phone": _phone,
-    "luhn": _luhn,
-}
+    "mixed": _mixed, "mixed-letters": _mixed_letters, "credential": _credential,
+    "drawn": _drawn, "vendor-uuid": _vendor_uuid, "vendor-key": _vendor_key,
+    "password": _password, "url": _url, "basic": _basic, "cookie": _cookie, "email": _email,
+    "phone": _phone, "luhn": _luhn,
+}  # fmt: skip

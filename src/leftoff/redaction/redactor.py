@@ -41,8 +41,7 @@ Invariants
 
 Before you edit: run `python -m benchmarks.accuracy.redaction` (recall, false redactions, speed)
 before and after. No rule matches half of a secret, so code that shortens raw text must use
-`text.whole`, and a quotation must end at `safe_quote_end`. Saved passes set `last_number`.
-"""
+`text.whole`, and a quotation must end at `safe_quote_end`. Saved passes set `last_number`."""
 
 from __future__ import annotations
 
@@ -124,7 +123,6 @@ _NAME_TK = r"(?i)<TK><SUFFIX>$"
 
 @lru_cache(maxsize=4096)
 def _name_check(name: str) -> str:
-    """The check that decides whether a value under this name is replaced; "" for none."""
     if len(name) > 80:
         return ""
     name = clean(name)
@@ -145,8 +143,7 @@ class Redactor:
 
     Attributes:
         counts: kind to number of replaced occurrences, so far.
-        last_number: the highest number of a placeholder, so far; the next one has the next.
-    """
+        last_number: the highest number of a placeholder, so far; the next one has the next."""
 
     def __init__(
         self, *, personal: bool = False, extra: Sequence[Callable[[str], Iterable[Span]]] = ()
@@ -167,14 +164,13 @@ class Redactor:
         """`s` with every secret replaced; `s` itself if it contains none."""
         return self._replace([s], {})[0]
 
-    def value(self, v: Any) -> Any:
+    def value(self, v: object) -> Any:
         """`v` with every secret in its strings replaced, in keys and at every depth: plain
         values and msgspec Structs of them.
 
         `v` is never changed: containers of a replaced string are rebuilt, and `v` itself is
         returned if nothing was replaced. A value under a name such as `password` or `api_key`
-        is treated like an assignment. Strings of JSON are treated as text.
-        """
+        is treated like an assignment. Strings of JSON are treated as text."""
         texts: list[str] = []
         names: dict[int, str] = {}
         deep = _collect(v, texts, names, 0)
@@ -329,7 +325,7 @@ class Redactor:
         parts.append(text[at:])
         return "".join(parts)
 
-    def _rebuild(self, v: Any, texts: Iterator[str], depth: int) -> Any:
+    def _rebuild(self, v: object, texts: Iterator[str], depth: int) -> Any:
         if isinstance(v, str):
             return next(texts)
         if depth >= MAX_NESTING and isinstance(v, (dict, list, tuple, Struct)):
@@ -357,7 +353,7 @@ class Redactor:
 _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
-def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> bool:
+def _collect(v: object, texts: list[str], names: dict[int, str], depth: int) -> bool:
     """Appends all strings of `v` to `texts` in order, keys before values, and to `names` the
     checks for values under a name, by index. True if some are nested too deeply to be read."""
     deep = False
@@ -408,7 +404,6 @@ def _collect(v: Any, texts: list[str], names: dict[int, str], depth: int) -> boo
 def redact(value: Any, **options: Any) -> tuple[Any, dict[str, int]]:
     """`value` redacted as one document, and how many occurrences of each kind were replaced.
 
-    Options are those of `Redactor`.
-    """
+    Options are those of `Redactor`."""
     redactor = Redactor(**options)
     return redactor.value(value), redactor.counts

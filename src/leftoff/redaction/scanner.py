@@ -3,8 +3,7 @@
 `redactor` describes the theory; here is what looks at the text of one string. `find` judges a
 text as it is, as `leftoff.text.sanitize` will show it (`cleaned_view`, `bare_view`), as a
 reader would spell it (`disguise`), decoded, and with the parts of a word joined that stand on
-two lines or in two strings (`_joined_hits`); a hit in any of these is a span of the text.
-"""
+two lines or in two strings (`_joined_hits`); a hit in any of these is a span of the text."""
 
 from __future__ import annotations
 
@@ -30,14 +29,7 @@ from leftoff.redaction.gates import (
 )
 from leftoff.redaction.plausible import CHECKS
 from leftoff.redaction.rules import RULES, Rule
-from leftoff.text.sanitize import (
-    UNSAFE,
-    View,
-    bare_view,
-    cleaned_view,
-    has_unsafe,
-    without,
-)
+from leftoff.text.sanitize import UNSAFE, View, bare_view, cleaned_view, has_unsafe, without
 
 BLOCK: Final = 16_384
 """Characters shown to the automata at once. A longer line is cut into blocks that overlap."""
@@ -287,7 +279,6 @@ def _decoded_hits(rule: Rule, text: str, gate: Gate, depth: int) -> Iterator[Hit
 def _hits_of(
     rules: list[Rule], text: str, start: int, end: int, gate: Gate, depth: int
 ) -> list[Hit]:
-    """The hits of these rules between two places, but for private keys (`_private_keys`)."""
     hits: list[Hit] = []
     raw = encode(text[start:end])
     for rule in rules:
@@ -417,8 +408,7 @@ def _hits_as_shown(text: str, gate: Gate, depth: int) -> Iterator[Hit]:
     """The hits in the text without what `clean` removes, so that removing it makes no new one.
 
     No terminal sequence goes over the end of a line, so blocks that end there are looked at
-    one by one, and those with nothing to remove not again.
-    """
+    one by one, and those with nothing to remove not again."""
     first = 0
     keys = "PRIVATE KEY" in text or "Private-Lines" in text
     for _, end in _blocks(text):
@@ -505,8 +495,7 @@ def safe_quote_end(text: str, start: int, end: int) -> int:
 
     What shows that a secret follows may stand before the quotation: `password:` on the line
     above, or the head of a private key; and the cut may halve a secret. The context scanned is
-    `CONTEXT_BEFORE` and `CONTEXT_AFTER` characters.
-    """
+    `CONTEXT_BEFORE` and `CONTEXT_AFTER` characters."""
     first = max(0, start - CONTEXT_BEFORE)
     around = text[first : end + CONTEXT_AFTER]
     gate = gate_for(False)

@@ -3,8 +3,7 @@
 The interface of the package: `analyze` a command, once for all who ask; `resolve` its effects,
 `observe` its listings, `command_facts`; `program_of` some words. They are loaded on first use,
 so that importing `leftoff.shell.paths` does not import the interpreter. What is run behind
-`sudo` or `uv run`, `commands.unwrapped` says.
-"""
+`sudo` or `uv run`, `commands.unwrapped` says."""
 
 from __future__ import annotations
 
@@ -20,14 +19,7 @@ if TYPE_CHECKING:
         resolve,
     )
 
-__all__ = [
-    "Outcome",
-    "analyze",
-    "command_facts",
-    "observe",
-    "program_of",
-    "resolve",
-]
+__all__ = ["Outcome", "analyze", "command_facts", "observe", "program_of", "resolve"]
 
 
 def _later(name: str) -> Any:

@@ -10,42 +10,11 @@ redirections: their bodies are data, and the grammar misreads lines such as
 ``cat <<A; next`` or ``cat <<A <<B``.
 
 Marks: an unquoted pattern character is stored as a private-use code point (`STAR`, `QUESTION`,
-`BRACKET`), so that a quoted ``*`` remains an ordinary character of a word.
-"""
+`BRACKET`), so that a quoted ``*`` remains an ordinary character of a word."""
 
 from __future__ import annotations
 
 import msgspec
-
-__all__ = [
-    "BRACKET",
-    "PATTERN_MARKS",
-    "QUESTION",
-    "STAR",
-    "TEMPORARY",
-    "UNKNOWN",
-    "Array",
-    "Background",
-    "Case",
-    "Command",
-    "Document",
-    "Function",
-    "Group",
-    "If",
-    "Logical",
-    "Loop",
-    "Negated",
-    "Opaque",
-    "Pipeline",
-    "Redirect",
-    "Script",
-    "Sequence",
-    "Substitution",
-    "Variable",
-    "While",
-    "Word",
-    "named_commands",
-]
 
 UNKNOWN = "\ue000"
 """Stands for text that cannot be known from the recording."""
@@ -115,8 +84,7 @@ class Array(_Node, frozen=True):
 class Command(_Node, frozen=True):
     """One simple command: its words, the variables set for it, its redirections.
 
-    `plain` where no word needs an expansion.
-    """
+    `plain` where no word needs an expansion."""
 
     words: tuple[str | Word, ...]
     assignments: tuple[tuple[str, str | Word | Array], ...] = ()
@@ -228,8 +196,7 @@ class Script(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A parsed command line with the directory and home it was run with.
 
     `broken` is true where the grammar could not read every part of it; `quiet` where none of
-    its programs touches files. `programs` are those that it runs, with their subcommands.
-    """
+    its programs touches files. `programs` are those that it runs, with their subcommands."""
 
     body: Statement
     cwd: str | None = None

@@ -2,8 +2,7 @@
 
 The rules are data: `commands.toml` says for each program which options take a value,
 which operands it reads, writes or changes, and examples that must and must not fire. A program
-whose arguments need more than that names a handler of `programs/`.
-"""
+whose arguments need more than that names a handler of `programs/`."""
 
 from __future__ import annotations
 
@@ -12,29 +11,8 @@ from typing import Any
 
 import msgspec
 
-from leftoff.shell.ast import (
-    UNKNOWN,
-    Command,
-    Logical,
-    Pipeline,
-    Sequence,
-    Statement,
-    named_commands,
-)
+from leftoff.shell import ast
 from leftoff.tables import table
-
-__all__ = [
-    "Invocation",
-    "Launcher",
-    "ProgramRule",
-    "ProgramRules",
-    "is_quiet",
-    "load",
-    "program_of",
-    "program_rules",
-    "programs_of",
-    "unwrapped",
-]
 
 
 class ProgramRule(msgspec.Struct, frozen=True):
@@ -57,10 +35,10 @@ class ProgramRule(msgspec.Struct, frozen=True):
             where it may come from what a file holds.
         slow: Whether the program may run long, so that an interruption falls on it.
         firm: Whether the program hardly ever fails.
+        looks: Options with which an opaque program changes nothing.
         handler: A handler in `programs.dispatch.HANDLERS`, which then decides; else empty.
         fires: Examples: files before, command, effects.
-        silent: Commands that must have no effect.
-    """
+        silent: Commands that must have no effect."""
 
     names: tuple[str, ...]
     kind: str = "table"
@@ -75,6 +53,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
     fails: str = ""
     slow: bool = False
     reliable: bool = False
+    looks: tuple[str, ...] = ()
     handler: str = ""
     fires: tuple[tuple[str, str, str], ...] = ()
     silent: tuple[str, ...] = ()
@@ -85,8 +64,7 @@ class Launcher(msgspec.Struct, frozen=True):
 
     Attributes:
         runs: Examples: command, the program that it runs with its words.
-        silent: Commands that run none.
-    """
+        silent: Commands that run none."""
 
     names: tuple[str, ...]
     after: tuple[str, ...] = ()
@@ -116,8 +94,7 @@ def load(document: dict[str, Any]) -> ProgramRules:
     """The knowledge that a parsed TOML document holds.
 
     Raises:
-        msgspec.ValidationError: A rule does not have the shape of `ProgramRule`.
-    """
+        msgspec.ValidationError: A rule does not have the shape of `ProgramRule`."""
     rules = tuple(msgspec.convert(item, ProgramRule) for item in document["command"])
     by_name = {name: rule for rule in rules for name in rule.names}
     wrappers = (rule for rule in rules if rule.handler == "wrapper")
@@ -149,8 +126,7 @@ def unwrapped(words: list[str], *, tasks: bool = False) -> tuple[list[str], str]
 
     Args:
         words: of a command.
-        tasks: look through launchers whose operand may be the name of a task.
-    """
+        tasks: look through launchers whose operand may be the name of a task."""
     for _ in range(_MAX_LAUNCHERS):
         launcher = program_rules().launchers.get(words[0].rpartition("/")[2]) if words else None
         if launcher is None or launcher.tasks and not tasks:
@@ -211,8 +187,7 @@ class Invocation:
         flags: Options that were given: ``-r`` (letters apart), ``--force``.
         values: Option values, in order, by option.
         operands: The rest.
-        entry: The rule of the program.
-    """
+        entry: The rule of the program."""
 
     __slots__ = ("entry", "flags", "name", "operands", "values", "words")
 
@@ -267,10 +242,6 @@ class Invocation:
             self.flags.add(word)
         return i
 
-    def again(self, words: list[str]) -> Invocation:
-        """The same program with other arguments."""
-        return Invocation(self.name, words, self.entry)
-
     def has(self, *options: str) -> bool:
         """Whether one of these options was given."""
         return not self.flags.isdisjoint(options)
@@ -296,18 +267,18 @@ _MAX_QUIET_OPERANDS = {
 """Programs with at most so many words besides options are quiet in a pipe."""
 
 
-def is_quiet(body: Statement) -> bool:
+def is_quiet(body: ast.Statement) -> bool:
     """Whether no program of a statement reads or changes a file by name, so that there is
     nothing to follow. Only plain lists and pipes of plain commands are looked at."""
-    stack: list[Statement] = [body]
+    stack: list[ast.Statement] = [body]
     while stack:
         node = stack.pop()
-        if isinstance(node, Command):
+        if isinstance(node, ast.Command):
             if not node.plain or node.assignments or not _is_quiet_command(node):
                 return False
-        elif isinstance(node, Sequence | Pipeline):
+        elif isinstance(node, ast.Sequence | ast.Pipeline):
             stack.extend(node.items)
-        elif isinstance(node, Logical):
+        elif isinstance(node, ast.Logical):
             stack.append(node.left)
             stack.append(node.right)
         else:
@@ -315,7 +286,7 @@ def is_quiet(body: Statement) -> bool:
     return True
 
 
-def _is_quiet_command(node: Command) -> bool:
+def _is_quiet_command(node: ast.Command) -> bool:
     for item in node.redirects:
         if item.operator == ">&" or item.target == "/dev/null":
             continue
@@ -353,11 +324,11 @@ def _is_quiet_command(node: Command) -> bool:
     return rule is not None and rule.kind == "inert"
 
 
-def programs_of(body: Statement) -> tuple[tuple[str, str], ...]:
+def programs_of(body: ast.Statement) -> tuple[tuple[str, str], ...]:
     """The programs of a statement, each as `program_of` names it."""
     found = [
         program_of([word for word in command.words if isinstance(word, str)])
-        for _, command in named_commands(body)
+        for _, command in ast.named_commands(body)
     ]
     return tuple(pair for pair in found if pair[0])
 
@@ -376,4 +347,4 @@ def program_of(words: list[str]) -> tuple[str, str]:
     sub = next((word for word in rest if word[:1] != "-"), "")
     if name in ("bash", "sh", "zsh") and "-c" in rest[:2]:
         return name, "-c"
-    return name, "" if UNKNOWN in sub or len(sub) > 60 or "\n" in sub else sub
+    return name, "" if ast.UNKNOWN in sub or len(sub) > 60 or "\n" in sub else sub

@@ -7,8 +7,7 @@ modified or deleted, and updates the known files. `command_facts` names the prog
 run, `observe` reads listings in the output. `docs/decisions/008-one-walk-over-a-command.md`
 draws the way.
 
-No function opens a file or runs anything, and none raises on any input.
-"""
+No function opens a file or runs anything, and none raises on any input."""
 
 from __future__ import annotations
 
@@ -29,37 +28,21 @@ from leftoff.shell.programs.dispatch import execute
 from leftoff.shell.state import Walk
 
 __all__ = [
-    "FileEffect",
-    "FileState",
-    "Observation",
-    "Outcome",
-    "Script",
-    "analyze",
-    "clear_caches",
-    "command_facts",
-    "observe",
-    "program_of",
-    "resolve",
-]
+    "FileEffect", "FileState", "Observation", "Outcome", "Script", "analyze", "clear_caches",
+    "command_facts", "observe", "program_of", "resolve",
+]  # fmt: skip
 
 _MAX_CONTENTS = 400
 """Written files whose content is tracked; beyond it the oldest half is dropped. Chosen by hand;
 not measured."""
 
-_POWERSHELL = (
-    "Get-ChildItem", "Get-Content", "Set-Content", "Remove-Item", "New-Item", "Copy-Item",
-    "Move-Item", "Select-String", "Out-File", "Add-Content", "Test-Path", "Get-Location",
-    "Set-Location", "Write-Output", "Write-Host", "ForEach-Object", "Where-Object",
-    "Select-Object", "Get-Command", "Invoke-WebRequest", "Get-Process", "Start-Process",
-    "Rename-Item", "Get-Item", "Invoke-Expression", "Measure-Object", "ConvertTo-Json",
-)  # fmt: skip
-_POWERSHELL_HINT = re.compile(
-    r"-(?:Item|Object|File|Path|Content|String|Process|Json|Error|Literal)|\$(?:env:|PSV|_\.)"
-    r"|(?:Get|Set|Write|Invoke|Test|Out|Add|New|Start|Measure|ConvertTo)-[A-Z]"
+_POWERSHELL = re.compile(
+    r"(?:\A\s*|[|;{]\s*)(?:Get|Set|Remove|New|Copy|Move|Select|Out|Add|Test|Write|ForEach|Where"
+    r"|Invoke|Start|Rename|Measure|ConvertTo)-[A-Z][a-z]|\A.{0,200}\$env:"
 )
-_POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]")
-"""A cheap first check: every match of `_POWERSHELL_HINT` contains a match of this."""
-_POWERSHELL_MARKS = ("$env:", "$PSVersionTable", "-ErrorAction", "$_.", "-LiteralPath")
+"""A cmdlet where a command begins, or a variable that only PowerShell has."""
+_POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$e")
+"""A cheap first check: every match of `_POWERSHELL` contains a match of this."""
 
 _SHELL_SYNTAX_ERROR = re.compile(
     r"(?m)^(?:/\S*/)?(?:ba|da|z|k)?sh: (?:-c: )?(?:line )?\d+: "
@@ -77,8 +60,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         output: What the call printed (both streams), None where it is not recorded.
         interrupted: Cut off while it ran, by a person or by a time limit.
         denied: Never run.
-        background: Started and not waited for.
-    """
+        background: Started and not waited for."""
 
     status: Literal["ok", "failed", "unknown"] = "unknown"
     exit_code: int | None = None
@@ -100,8 +82,7 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
     Args:
         command: A command line or script for a POSIX shell, or the words of an agent's editor.
         cwd: The absolute directory it ran in. Without it, paths are relative to that directory.
-        home: What ``~`` stands for; without it, ``~`` stays as it is.
-    """
+        home: What ``~`` stands for; without it, ``~`` stays as it is."""
     if cwd is not None:
         cwd = join("/", cwd.replace("\\", "/")) if cwd else None
     # Most texts mean the same in every home, so that all who ask share one result.
@@ -137,20 +118,12 @@ def _parse_script(command: str, home: str | None) -> Script:
 
 def _is_powershell(command: str) -> bool:
     head = command[:4000]
-    if _POWERSHELL_SIGN.search(head) is None or _POWERSHELL_HINT.search(head) is None:
+    if _POWERSHELL_SIGN.search(head) is None or _POWERSHELL.search(head) is None:
         return False
-    if head.lstrip()[:10].lower().startswith(("powershell", "pwsh")):
-        return False
-    if any(mark in head for mark in _POWERSHELL_MARKS) and "powershell" not in head.lower():
-        return any(name in head for name in _POWERSHELL) or "$env:" in head[:200]
-    first = head.split(None, 1)[0] if head.strip() else ""
-    return first in _POWERSHELL or any(
-        f"| {name}" in head or f"; {name}" in head for name in _POWERSHELL
-    )
+    return not head.lstrip()[:10].lower().startswith(("powershell", "pwsh"))
 
 
 def _editor_command(command: str) -> str | None:
-    """The first line of ``edit 1:9 … end_of_edit``: its body is text, not commands."""
     first, _, body = command.partition("\n")
     word = first.split(" ")[1] if " " in first else ""
     lines = word.partition(":")
@@ -172,8 +145,7 @@ def resolve(
 
     A denied call has no effects. A call that failed or was interrupted has the effects of the
     commands before that point; where the point is not known, no effect is claimed. Effects of
-    commands in the background are ``likely`` at most.
-    """
+    commands in the background are ``likely`` at most."""
     if outcome.denied:
         return []
     if script.quiet:
@@ -183,17 +155,11 @@ def resolve(
         return []
     success = outcome.succeeded()
     walk = Walk(
-        state=known,
-        cwd=script.cwd if script.cwd is not None else ".",
-        home=script.home,
-        output=outcome.output,
-        execute=execute,
-        subshell=interpreter.subshell,
-        interrupted=outcome.interrupted,
-        slow=program_rules().slow,
-        reliable=program_rules().reliable,
-        wide=wide,
-    )
+        state=known, cwd=script.cwd if script.cwd is not None else ".", home=script.home,
+        output=outcome.output, execute=execute, subshell=interpreter.subshell,
+        interrupted=outcome.interrupted, slow=program_rules().slow,
+        reliable=program_rules().reliable, wide=wide,
+    )  # fmt: skip
     if isinstance(script.body, Opaque):
         walk.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
         return walk.effects.net_effects()
@@ -259,6 +225,5 @@ def command_facts(script: Script) -> list[tuple[str, str]]:
     """The programs that a script runs, with their subcommand (``""`` where there is none).
 
     Wrappers (``sudo``, ``env``, ``timeout``, ``npx``, ``uv run``) are skipped and the program
-    that they run is named. ``python -m pytest`` counts as ``("pytest", "")``.
-    """
+    that they run is named. ``python -m pytest`` counts as ``("pytest", "")``."""
     return list(script.programs)

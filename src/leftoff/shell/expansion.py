@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leftoff import lazy_re as re
 from leftoff.shell.ast import (
     BRACKET,
     MAX_FIELDS,
@@ -19,8 +20,6 @@ from leftoff.shell.ast import (
 from leftoff.shell.globs import ends
 from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import MAX_TEXT, UNRESOLVED, Walk
-
-__all__ = ["arithmetic", "fields", "mark_patterns", "value_or_unknown"]
 
 _IFS = " \t\n"
 
@@ -166,11 +165,7 @@ def variable(walk: Walk, part: Variable) -> list[str]:
 
 def arithmetic(walk: Walk, text: str) -> int | None:
     """The value of ``a``, ``a + b`` and the like, on plain numbers and variables."""
-    for operators in (
-        "+",
-        "-",
-        "*%/",
-    ):  # operators of one precedence: the last is applied last
+    for operators in ("+", "-", "*%/"):  # operators of one precedence: the last is applied last
         at = max(map(text.rfind, operators))
         left, operator, right = text[: max(at, 0)], text[at : at + 1], text[at + 1 :]
         if at > 0 and left.strip():
@@ -248,13 +243,7 @@ def _apply_operation(value: str, operation: str) -> str:
 def _pattern(text: str) -> str:
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
-    out: list[str] = []
-    i = 0
-    while i < len(text):
-        if text[i] == "\\" and i + 1 < len(text):
-            out.append(text[i + 1])
-            i += 2
-            continue
-        out.append({"*": STAR, "?": QUESTION, "[": BRACKET}.get(text[i], text[i]))
-        i += 1
-    return "".join(out)
+    return _PATTERN.sub(lambda m: m[1] or mark_patterns(m[0]), text)
+
+
+_PATTERN = re.compile(r"\\(.)|[*?\[]", re.DOTALL)

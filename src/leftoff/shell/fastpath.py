@@ -1,16 +1,13 @@
 """Parses lists of plain words, which most commands are, without the grammar.
 
 The result must equal that of the grammar, or be None: a property test compares them. Whatever
-needs an expansion or a nested statement is left to the grammar.
-"""
+needs an expansion or a nested statement is left to the grammar."""
 
 from __future__ import annotations
 
 from leftoff import lazy_re as re
 from leftoff.shell.ast import Command, Logical, Pipeline, Redirect, Sequence, Statement
 from leftoff.shell.statements import COMMON_REDIRECTS, RESERVED, simple_command
-
-__all__ = ["plain_list"]
 
 MAX_LENGTH = 600
 """Longest command, in characters, that is tried here; chosen by hand, not measured."""

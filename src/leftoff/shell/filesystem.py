@@ -45,24 +45,20 @@ What must hold
 - `snapshot` and `rollback` cover every attribute of both classes but `_content_count`: an
   attribute added to one must be added to `copy` and `restore`.
 - Paths are in the form of `join`: no ``.``, no ``..``, no final slash; ``.`` alone is the
-  unknown directory that the session runs in.
-"""
+  unknown directory that the session runs in."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import msgspec
 
 from leftoff.shell.ast import BRACKET, PATTERN_MARKS, QUESTION, STAR, TEMPORARY, UNKNOWN
 from leftoff.shell.globs import matches
 from leftoff.shell.paths import join, parent_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["Action", "Certainty", "Effects", "FileEffect", "FileState"]
 
 Action = Literal["read", "created", "modified", "deleted", "unknown"]
 Certainty = Literal["sure", "likely", "unknown"]
@@ -85,8 +81,7 @@ class FileEffect(msgspec.Struct, frozen=True, gc=False):
         renamed_from: The path that the file had before a rename.
         named: Whether the command names the path itself (not by recursion or pattern).
         pattern: Whether `path` is a pattern whose matches are not known.
-        restored: Whether the file has its last committed contents again.
-    """
+        restored: Whether the file has its last committed contents again."""
 
     path: str | None
     action: Action
@@ -104,18 +99,11 @@ class FileState:
     Args:
         files: Paths of files that exist.
         directories: Paths of directories that exist.
-        complete_under: Directories below which nothing exists but what is given.
-    """
+        complete_under: Directories below which nothing exists but what is given."""
 
     __slots__ = (
-        "_ancestors",
-        "_changed",
-        "_complete",
-        "_kinds",
-        "contents",
-        "editor_file",
-        "stashes",
-    )
+        "_ancestors", "_changed", "_complete", "_kinds", "contents", "editor_file", "stashes",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -145,13 +133,8 @@ class FileState:
     def copy(self) -> FileState:
         """An independent state with the same knowledge."""
         new = FileState()
-        new._kinds = dict(self._kinds)
-        new._ancestors = self._ancestors
-        new._complete = set(self._complete)
-        new._changed = dict(self._changed)
-        new.contents = dict(self.contents)
-        new.stashes = list(self.stashes)
-        new.editor_file = self.editor_file
+        new.restore(self)
+        new._ancestors = self._ancestors  # shared: see `__init__`
         return new
 
     def restore(self, other: FileState) -> None:
@@ -268,8 +251,7 @@ class FileState:
 
         Args:
             base: The working directory, None where it is not known.
-            pattern: A word with pattern marks.
-        """
+            pattern: A word with pattern marks."""
         rooted = pattern[:1] == "/"
         parts = [part for part in pattern.split("/") if part]
         trailing = pattern.endswith("/")
@@ -318,33 +300,18 @@ class FileState:
         )
 
 
+@dataclass(slots=True)
 class _PathChange:
-    """The changes of one path during a command."""
-
-    __slots__ = (
-        "after",
-        "before",
-        "guess",
-        "named",
-        "read",
-        "renamed_from",
-        "restored",
-        "tool",
-        "uncertainty",
-        "wrote",
-    )
-
-    def __init__(self, before: Kind, tool: str, uncertainty: int, named: bool) -> None:
-        self.before: Kind = before
-        self.after: Kind = before
-        self.guess: Action = "created"
-        self.tool = tool
-        self.uncertainty = uncertainty
-        self.named = named
-        self.read = False
-        self.wrote = False
-        self.renamed_from: str | None = None
-        self.restored = False
+    before: Kind
+    after: Kind
+    tool: str
+    uncertainty: int
+    named: bool
+    guess: Action = "created"
+    read: bool = False
+    wrote: bool = False
+    renamed_from: str | None = None
+    restored: bool = False
 
 
 _Snapshot = tuple[FileState, dict[str, _PathChange], dict[Any, Certainty], dict[str, str]]
@@ -379,9 +346,8 @@ class Effects:
     def _change_of(self, path: str, tool: str, uncertainty: int, named: bool) -> _PathChange:
         found = self._changes.get(path)
         if found is None:
-            found = self._changes[path] = _PathChange(
-                self.state.kind(path), tool, uncertainty, named
-            )
+            kind = self.state.kind(path)
+            found = self._changes[path] = _PathChange(kind, kind, tool, uncertainty, named)
         else:
             found.named = found.named or named
         return found
@@ -398,23 +364,14 @@ class Effects:
             self.state.put(path)
 
     def write(
-        self,
-        path: str,
-        tool: str,
-        uncertainty: int = 0,
-        *,
-        guess: Action = "created",
-        existed: bool = False,
-        named: bool = True,
-        renamed_from: str | None = None,
-        content: str | None = None,
-        restored: bool = False,
-    ) -> None:
+        self, path: str, tool: str, uncertainty: int = 0, *, guess: Action = "created",
+        existed: bool = False, named: bool = True, renamed_from: str | None = None,
+        content: str | None = None, restored: bool = False,
+    ) -> None:  # fmt: skip
         """Record that a file was written. `existed`: the command works only on an existing
         file.
 
-        `guess` is the more usual of created and modified where the kind before is not known.
-        """
+        `guess` is the more usual of created and modified where the kind before is not known."""
         change = self._change_of(path, tool, uncertainty, named)
         if existed and change.before == "unknown" and not change.wrote:
             change.before = "file"
@@ -440,14 +397,9 @@ class Effects:
             self.state.mark_unknown(path)
 
     def delete(
-        self,
-        path: str,
-        tool: str,
-        uncertainty: int = 0,
-        *,
-        existed: bool = False,
+        self, path: str, tool: str, uncertainty: int = 0, *, existed: bool = False,
         named: bool = True,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Record that a file was deleted. `existed`: the command fails without it."""
         kind = self.state.kind(path)
         if kind == "absent" and not existed:
@@ -463,14 +415,9 @@ class Effects:
             self.state.mark_unknown(path)
 
     def unknown(
-        self,
-        tool: str,
-        path: str | None = None,
-        *,
-        action: Action = "unknown",
-        certainty: Certainty = "unknown",
-        pattern: bool = False,
-    ) -> None:
+        self, tool: str, path: str | None = None, *, action: Action = "unknown",
+        certainty: Certainty = "unknown", pattern: bool = False,
+    ) -> None:  # fmt: skip
         """Record that a program changed, or may have changed, files whose paths are not
         known."""
         self._unknowns.setdefault((path, action, tool, pattern), certainty)
@@ -544,14 +491,9 @@ class Effects:
         else:
             return None
         return FileEffect(
-            path,
-            action,
-            _CERTAINTIES[uncertainty],
-            change.tool,
-            renamed,
-            change.named,
+            path, action, _CERTAINTIES[uncertainty], change.tool, renamed, change.named,
             restored=change.restored and action != "read",
-        )
+        )  # fmt: skip
 
 
 def _is_scratch(path: str) -> bool:

@@ -8,8 +8,6 @@ from functools import lru_cache
 
 from leftoff.shell.ast import BRACKET, QUESTION, STAR
 
-__all__ = ["ends", "matches"]
-
 _MARKS = {STAR: "*", QUESTION: "?", BRACKET: "[", "*": "[*]", "?": "[?]", "[": "[[]"}
 MAX_VALUE = 1_000
 """Longest value, in characters, whose ends are tried; chosen by hand, not measured."""

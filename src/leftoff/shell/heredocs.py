@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["HEREDOC_PATH", "HERESTRING_PATH", "extract_heredocs"]
+from leftoff import lazy_re as re
 
 HEREDOC_PATH = "/dev/here-document/"
 HERESTRING_PATH = "/dev/here-string/"
+
+
+_TOKEN = re.compile(r"""\\.?|["'()#\n]|\$\(\(|\$\(|<<<|<<|[^\\"'()#\n$<]+|.""", re.DOTALL)
+_PIECE = re.compile(r"""'([^']*)'|"([^"]*)"|\\(.)|([^ \t\n;&|<>()`])""", re.DOTALL)
+"""A part of a delimiter: quoted in one of three ways, or plain."""
 
 
 def extract_heredocs(command: str) -> tuple[str, list[tuple[str, bool]]]:
@@ -13,111 +18,66 @@ def extract_heredocs(command: str) -> tuple[str, list[tuple[str, bool]]]:
     out: list[str] = []
     documents: list[tuple[str, bool]] = []
     pending: list[tuple[str, bool, bool, int]] = []  # delimiter, expands, strip tabs, index
-    stack: list[str] = [""]
+    stack: list[str] = [""]  # the quotes and parentheses that are open
     i, size = 0, len(command)
-    while i < size:
-        char = command[i]
+    while found := _TOKEN.match(command, i):
+        piece, start, i = found[0], i, found.end()
         quote = stack[-1]
-        if char == "\\":
-            out.append(command[i : i + 2])
-            i += 2
-        elif char == '"':
-            if quote == '"':
-                stack.pop()
-            else:
-                stack.append('"')
-            out.append(char)
-            i += 1
-        elif char == "'" and quote != '"':
-            end = command.find("'", i + 1)
-            if i and command[i - 1] == "$":
-                while end > 0 and command[end - 1] == "\\":
-                    end = command.find("'", end + 1)
-            end = size if end < 0 else end + 1
-            out.append(command[i:end])
-            i = end
-        elif char == "$" and command.startswith("$((", i):
-            end = command.find("))", i)
-            end = size if end < 0 else end + 2
-            out.append(command[i:end])
-            i = end
-        elif char == "$" and command.startswith("$(", i):
-            stack.append("(")
-            out.append("$(")
-            i += 2
-        elif char == "(" and quote != '"':
-            stack.append("(")
-            out.append(char)
-            i += 1
-        elif char == ")" and quote == "(":
+        if piece == '"' and quote == '"' or piece == ")" and quote == "(":
             stack.pop()
-            out.append(char)
-            i += 1
-        elif char == "#" and quote != '"' and (i == 0 or command[i - 1] in " \t\n;"):
-            end = command.find("\n", i)
-            i = size if end < 0 else end
-        elif char == "<" and quote != '"' and command.startswith("<<<", i):
-            i += 3
-            while i < size and command[i] in " \t":
-                i += 1
-            out.append("< " + HERESTRING_PATH)
-        elif char == "<" and quote != '"' and command.startswith("<<", i):
-            found = _delimiter(command, i + 2)
-            if found is None:
-                out.append("<<")
-                i += 2
-                continue
-            word, expands, strip, i = found
-            out.append(f"< {HEREDOC_PATH}{len(documents)}")
-            pending.append((word, expands, strip, len(documents)))
-            documents.append(("", expands))
-        elif char == "\n":
-            out.append(char)
-            i += 1
+        elif piece == '"' or piece == "$(" or piece == "(" and quote != '"':
+            stack.append(piece[-1])
+        elif piece == "$((":
+            end = command.find("))", start)
+            i = size if end < 0 else end + 2
+            piece = command[start:i]
+        elif piece == "\n":
             for n, (word, expands, strip, index) in enumerate(pending):
-                if (
-                    n and command[i : i + 1] == "\n"
-                ):  # after the delimiter line of the body before
-                    i += 1
+                if n and command[i : i + 1] == "\n":
+                    i += 1  # after the delimiter line of the body before
                 body, i = _body(command, i, word, strip)
                 documents[index] = (body, expands)
             pending.clear()
-        else:
-            out.append(char)
-            i += 1
+        elif quote == '"':
+            pass
+        elif piece == "'":
+            end = command.find("'", i)
+            if start and command[start - 1] == "$":
+                while end > 0 and command[end - 1] == "\\":
+                    end = command.find("'", end + 1)
+            i = size if end < 0 else end + 1
+            piece = command[start:i]
+        elif piece == "#" and (start == 0 or command[start - 1] in " \t\n;"):
+            end = command.find("\n", start)
+            i = size if end < 0 else end
+            continue
+        elif piece == "<<<":
+            while i < size and command[i] in " \t":
+                i += 1
+            piece = "< " + HERESTRING_PATH
+        elif piece == "<<" and (delimiter := _delimiter(command, i)) is not None:
+            word, expands, strip, i = delimiter
+            piece = f"< {HEREDOC_PATH}{len(documents)}"
+            pending.append((word, expands, strip, len(documents)))
+            documents.append(("", expands))
+        out.append(piece)
     return "".join(out), documents
 
 
 def _delimiter(command: str, i: int) -> tuple[str, bool, bool, int] | None:
-    size = len(command)
-    strip = i < size and command[i] == "-"
-    if strip:
+    strip = command.startswith("-", i)
+    i += strip
+    while command[i : i + 1] in (" ", "\t"):
         i += 1
-    while i < size and command[i] in " \t":
-        i += 1
-    word: list[str] = []
-    expands = True
-    while i < size:
-        char = command[i]
-        if char in "'\"":
-            end = command.find(char, i + 1)
-            if end < 0:
-                return None
-            word.append(command[i + 1 : end])
-            expands = False
-            i = end + 1
-        elif char == "\\" and i + 1 < size:
-            word.append(command[i + 1])
-            expands = False
-            i += 2
-        elif char in " \t\n;&|<>()`":
-            break
-        else:
-            word.append(char)
-            i += 1
-    if not word:
-        return None
-    return "".join(word), expands, strip, i
+    start, word, expands = i, "", True
+    while found := _PIECE.match(command, i):
+        plain = found[4]
+        if plain is not None and plain in "'\"":
+            return None  # its end is missing
+        expands = expands and plain is not None
+        word += found[found.lastindex or 0]
+        i = found.end()
+    return None if i == start else (word, expands, strip, i)
 
 
 def _body(command: str, i: int, word: str, strip: bool) -> tuple[str, int]:

@@ -52,62 +52,26 @@ What must hold
 
 Before editing: the expected effects in ``tests/unit/shell_cases.jsonl`` were measured by
 running the commands in bash; if a change contradicts one, the change is wrong.
-``tests/properties/test_shell.py`` holds the limits on time.
-"""
+``tests/properties/test_shell.py`` holds the limits on time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from leftoff.shell import expansion, redirections
-from leftoff.shell.ast import (
-    MAX_FIELDS,
-    UNKNOWN,
-    Array,
-    Background,
-    Case,
-    Command,
-    Function,
-    Group,
-    If,
-    Logical,
-    Loop,
-    Negated,
-    Opaque,
-    Pipeline,
-    Sequence,
-    Statement,
-    Variable,
-    While,
-    Word,
-    named_commands,
-)
+from leftoff.shell import ast, expansion, redirections
 from leftoff.shell.globs import matches
 from leftoff.shell.parser import parse
 from leftoff.shell.state import MAX_TEXT, NOT_FOUND, Status, Walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = [
-    "assign",
-    "call",
-    "run",
-    "run_exit_trap",
-    "run_speculatively",
-    "set_positional",
-    "subshell",
-]
 
 _MAX_DEPTH = 40
 """Nested statements and calls; chosen by hand, not measured."""
 
 
-def run(walk: Walk, node: Statement, expected_status: Status = None) -> Status:
+def run(walk: Walk, node: ast.Statement, expected_status: Status = None) -> Status:
     """Interpret a statement and return its status.
 
-    `expected_status` is its status where the recording shows it.
-    """
+    `expected_status` is its status where the recording shows it."""
     walk.steps_left -= 1
     if walk.steps_left <= 0 or walk.depth > _MAX_DEPTH:
         walk.effects.unknown("shell")
@@ -133,7 +97,7 @@ def run_exit_trap(walk: Walk) -> None:
     walk.stdout = _joined([printed, walk.stdout])
 
 
-def _sequence(walk: Walk, node: Sequence, expected_status: Status) -> Status:
+def _sequence(walk: Walk, node: ast.Sequence, expected_status: Status) -> Status:
     status: Status = True
     last = len(node.items) - 1
     printed: list[str | None] = []
@@ -157,7 +121,7 @@ def _sequence(walk: Walk, node: Sequence, expected_status: Status) -> Status:
     return status
 
 
-def _logical(walk: Walk, node: Logical, expected_status: Status) -> Status:
+def _logical(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
     printed: list[str | None] = []
     if node.both:
         if expected_status is True:
@@ -205,25 +169,23 @@ def _logical(walk: Walk, node: Logical, expected_status: Status) -> Status:
     return True if expected_status else None
 
 
-def _has_error_output(walk: Walk, node: Statement) -> bool:
-    """Whether the output holds an error message of one of a statement's programs."""
-    return any(walk.reports_error(name) for name, _ in named_commands(node))
+def _has_error_output(walk: Walk, node: ast.Statement) -> bool:
+    return any(walk.reports_error(name) for name, _ in ast.named_commands(node))
 
 
-def _run_in_failed_chain(walk: Walk, item: Statement, later: list[Statement]) -> Status:
+def _run_in_failed_chain(walk: Walk, item: ast.Statement, later: list[ast.Statement]) -> Status:
     """Run one statement of a chain (``a && b``, or a list under ``set -e``) of which one is
     known to have failed; `later` are the statements after it.
 
     Error messages decide which one failed; without any, the first whose programs are not
     all reliable. The effects of a failed statement are rolled back and recorded again as
-    those of a failure.
-    """
+    those of a failure."""
     snapshot, cwd = walk.effects.snapshot(), walk.cwd
     status = run(walk, item)
     if status is not None:
         return status
-    own_commands = named_commands(item)
-    later_commands = [pair for node in later for pair in named_commands(node)]
+    own_commands = ast.named_commands(item)
+    later_commands = [pair for node in later for pair in ast.named_commands(node)]
     if any(walk.reports_error(name) for name, _ in own_commands):
         failed = True
     elif any(walk.reports_error(name) for name, _ in later_commands):
@@ -238,7 +200,7 @@ def _run_in_failed_chain(walk: Walk, item: Statement, later: list[Statement]) ->
     return False
 
 
-def run_speculatively(walk: Walk, node: Statement) -> None:
+def run_speculatively(walk: Walk, node: ast.Statement) -> None:
     """Run a statement that may not have run: its effects have the certainty ``unknown``,
     its
     assignments make variables unknown."""
@@ -250,15 +212,15 @@ def run_speculatively(walk: Walk, node: Statement) -> None:
     walk.resume()
     for name, value in walk.variables.items():
         if variables.get(name) != value:
-            walk.variables[name] = UNKNOWN
+            walk.variables[name] = ast.UNKNOWN
 
 
-def _negated(walk: Walk, node: Negated, expected_status: Status) -> Status:
+def _negated(walk: Walk, node: ast.Negated, expected_status: Status) -> Status:
     status = run(walk, node.item, None if expected_status is None else not expected_status)
     return None if status is None else not status
 
 
-def _pipeline(walk: Walk, node: Pipeline, expected_status: Status) -> Status:
+def _pipeline(walk: Walk, node: ast.Pipeline, expected_status: Status) -> Status:
     status: Status = True
     stdin, cwd, captured = walk.stdin, walk.cwd, walk.captured
     variables = dict(walk.variables)
@@ -277,7 +239,7 @@ def _pipeline(walk: Walk, node: Pipeline, expected_status: Status) -> Status:
     return worst if walk.pipefail else status
 
 
-def subshell(walk: Walk, body: Statement, expected_status: Status = None) -> Status:
+def subshell(walk: Walk, body: ast.Statement, expected_status: Status = None) -> Status:
     """Interpret a statement in a child shell: its directory, variables and jumps stay in it,
     and its exit trap runs at its end."""
     cwd, variables, exit_trap = walk.cwd, walk.variables, walk.exit_trap
@@ -289,7 +251,7 @@ def subshell(walk: Walk, body: Statement, expected_status: Status = None) -> Sta
     return status
 
 
-def _group(walk: Walk, node: Group, expected_status: Status) -> Status:
+def _group(walk: Walk, node: ast.Group, expected_status: Status) -> Status:
     saved = walk.stderr_hidden, walk.stdin, walk.captured
     if node.redirects and not redirections.redirect(walk, node.redirects):
         walk.stderr_hidden, walk.stdin, walk.captured = saved
@@ -306,7 +268,7 @@ def _group(walk: Walk, node: Group, expected_status: Status) -> Status:
     return status
 
 
-def _background(walk: Walk, node: Background, expected_status: Status) -> Status:
+def _background(walk: Walk, node: ast.Background, expected_status: Status) -> Status:
     uncertainty, cwd, interrupted = walk.uncertainty, walk.cwd, walk.interrupted
     walk.uncertainty = max(uncertainty, 1)
     walk.interrupted = False
@@ -317,8 +279,7 @@ def _background(walk: Walk, node: Background, expected_status: Status) -> Status
     return True
 
 
-def _run_iteration(walk: Walk, body: Statement, expected_status: Status = None) -> Status:
-    """Run the body of a loop once."""
+def _run_iteration(walk: Walk, body: ast.Statement, expected_status: Status = None) -> Status:
     walk.loop_depth += 1
     status = run(walk, body, expected_status)
     walk.loop_depth -= 1
@@ -339,22 +300,22 @@ def _loop_continues(walk: Walk) -> bool:
     return again
 
 
-def _loop(walk: Walk, node: Loop, expected_status: Status) -> Status:
+def _loop(walk: Walk, node: ast.Loop, expected_status: Status) -> Status:
     values: list[str] | None = None
     if node.values is not None:
         values = [
             expansion.value_or_unknown(value) for value in expansion.fields(walk, node.values)
         ]
-        if UNKNOWN in values:
-            values = [value for value in values if value != UNKNOWN] + [UNKNOWN]
+        if ast.UNKNOWN in values:
+            values = [value for value in values if value != ast.UNKNOWN] + [ast.UNKNOWN]
     if values is None:
-        values = [UNKNOWN]
+        values = [ast.UNKNOWN]
     status: Status = True
     printed: list[str | None] = []
     for i, value in enumerate(values):
         walk.variables[node.name] = value
         expected = expected_status if i == len(values) - 1 else None
-        if UNKNOWN in value:
+        if ast.UNKNOWN in value:
             run_speculatively(walk, node.body)
             status = None
         else:
@@ -366,15 +327,15 @@ def _loop(walk: Walk, node: Loop, expected_status: Status) -> Status:
     return status
 
 
-def _while(walk: Walk, node: While, expected_status: Status) -> Status:
+def _while(walk: Walk, node: ast.While, expected_status: Status) -> Status:
     condition = node.condition
-    if isinstance(condition, Command) and condition.words[:1] == ("read",):
+    if isinstance(condition, ast.Command) and condition.words[:1] == ("read",):
         run(walk, condition)  # what it reads is not followed
         run_speculatively(walk, node.body)
         walk.stdout = None
         return None
     go = not node.until
-    for _ in range(MAX_FIELDS):
+    for _ in range(ast.MAX_FIELDS):
         status = run(walk, condition)
         if status is not go:
             break
@@ -389,19 +350,19 @@ def _while(walk: Walk, node: While, expected_status: Status) -> Status:
         return True
     uncertainty = walk.uncertainty
     for item in _assigned(node.body):
-        walk.variables[item] = UNKNOWN
+        walk.variables[item] = ast.UNKNOWN
     walk.uncertainty = 2  # how often it runs, if at all, is not known
     _run_iteration(walk, node.body)
     walk.uncertainty = uncertainty
     for item in _assigned(node.body):
-        walk.variables[item] = UNKNOWN
+        walk.variables[item] = ast.UNKNOWN
     walk.stdout = None
     if walk.jump:
         walk.resume()
     return None
 
 
-def _if(walk: Walk, node: If, expected_status: Status) -> Status:
+def _if(walk: Walk, node: ast.If, expected_status: Status) -> Status:
     for i, (condition, body) in enumerate(node.branches):
         status = run(walk, condition)
         if status is None:
@@ -426,9 +387,9 @@ def _if(walk: Walk, node: If, expected_status: Status) -> Status:
     return True if node.otherwise is None else run(walk, node.otherwise, expected_status)
 
 
-def _case(walk: Walk, node: Case, expected_status: Status) -> Status:
+def _case(walk: Walk, node: ast.Case, expected_status: Status) -> Status:
     value = expansion.word_text(walk, node.word)
-    if UNKNOWN in value:
+    if ast.UNKNOWN in value:
         for _, body in node.branches:
             run_speculatively(walk, body)
         return None
@@ -439,12 +400,12 @@ def _case(walk: Walk, node: Case, expected_status: Status) -> Status:
     return True
 
 
-def _function(walk: Walk, node: Function, expected_status: Status) -> Status:
+def _function(walk: Walk, node: ast.Function, expected_status: Status) -> Status:
     walk.functions[node.name] = node.body
     return True
 
 
-def _opaque(walk: Walk, node: Opaque, expected_status: Status) -> Status:
+def _opaque(walk: Walk, node: ast.Opaque, expected_status: Status) -> Status:
     walk.effects.unknown("shell")
     walk.stdout = None
     return None
@@ -453,7 +414,7 @@ def _opaque(walk: Walk, node: Opaque, expected_status: Status) -> Status:
 # --- simple commands
 
 
-def _command(walk: Walk, node: Command, expected_status: Status) -> Status:
+def _command(walk: Walk, node: ast.Command, expected_status: Status) -> Status:
     if not node.words:
         for name, value in node.assignments:
             assign(walk, name, value)
@@ -492,7 +453,6 @@ def _command(walk: Walk, node: Command, expected_status: Status) -> Status:
 
 
 def _restore_variables(walk: Walk, values: dict[str, str | list[str] | None]) -> None:
-    """Restore earlier values of variables; None removes a variable."""
     for name, value in values.items():
         if value is None:
             walk.variables.pop(name, None)
@@ -541,22 +501,22 @@ def set_positional(walk: Walk, words: list[str]) -> None:
             walk.variables.pop(str(i), None)
 
 
-def assign(walk: Walk, name: str, value: str | Word | Array) -> None:
+def assign(walk: Walk, name: str, value: str | ast.Word | ast.Array) -> None:
     """Set a variable."""
-    if isinstance(value, Array):
+    if isinstance(value, ast.Array):
         walk.variables[name] = [
             expansion.value_or_unknown(item) for item in expansion.fields(walk, value.items)
         ]
     else:
         text = expansion.word_text(walk, value)
         if len(text) > MAX_TEXT or (text[:1] == "." and _names_here(value)):
-            text = UNKNOWN  # a relative $PWD would name another directory after `cd`
+            text = ast.UNKNOWN  # a relative $PWD would name another directory after `cd`
         walk.variables[name] = text
 
 
-def _names_here(value: str | Word) -> bool:
-    return isinstance(value, Word) and any(
-        isinstance(part, Variable) and part.name == "PWD" for part in value.parts
+def _names_here(value: str | ast.Word) -> bool:
+    return isinstance(value, ast.Word) and any(
+        isinstance(part, ast.Variable) and part.name == "PWD" for part in value.parts
     )
 
 
@@ -567,26 +527,17 @@ def _joined(pieces: list[str | None]) -> str | None:
     return text if len(text) <= MAX_TEXT else None
 
 
-def _assigned(node: Statement) -> list[str]:
+def _assigned(node: ast.Statement) -> list[str]:
     found: list[str] = []
-    for item in node.items if isinstance(node, Sequence) else (node,):
-        if isinstance(item, Command):
+    for item in node.items if isinstance(node, ast.Sequence) else (node,):
+        if isinstance(item, ast.Command):
             found.extend(name for name, _ in item.assignments)
     return found
 
 
 _RUNNERS: dict[type, Callable[[Walk, Any, Status], Status]] = {
-    Sequence: _sequence,
-    Logical: _logical,
-    Negated: _negated,
-    Pipeline: _pipeline,
-    Group: _group,
-    Background: _background,
-    Loop: _loop,
-    While: _while,
-    If: _if,
-    Case: _case,
-    Function: _function,
-    Opaque: _opaque,
-    Command: _command,
-}
+    ast.Sequence: _sequence, ast.Logical: _logical, ast.Negated: _negated,
+    ast.Pipeline: _pipeline, ast.Group: _group, ast.Background: _background, ast.Loop: _loop,
+    ast.While: _while, ast.If: _if, ast.Case: _case, ast.Function: _function,
+    ast.Opaque: _opaque, ast.Command: _command,
+}  # fmt: skip

@@ -2,8 +2,7 @@
 
 ``ls``, ``find``, ``git status``, ``git diff --stat`` and their like name files that exist, and
 some that do not. Such a line is evidence about the state of files, not something that the call
-did to them.
-"""
+did to them."""
 
 from __future__ import annotations
 
@@ -11,20 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from leftoff.shell.ast import (
-    PATTERN_MARKS,
-    UNKNOWN,
-    Command,
-    Logical,
-    Pipeline,
-    Script,
-    Sequence,
-    Statement,
-)
+from leftoff.shell import ast
 from leftoff.shell.paths import join
 from leftoff.shell.programs.git import summary_lines
-
-__all__ = ["Observation", "read_listings"]
 
 Fact = Literal["file", "directory", "absent", "added", "removed", "changed", "untracked"]
 _MAX_LINES = 5_000
@@ -37,42 +25,41 @@ class Observation(msgspec.Struct, frozen=True):
         path: The path.
         fact: ``file``, ``directory`` or ``absent`` as seen; ``added``, ``removed``, ``changed``
             or ``untracked`` as git shows it, against the commit before.
-        source: The listing, such as ``git status``.
-    """
+        source: The listing, such as ``git status``."""
 
     path: str
     fact: Fact
     source: str
 
 
-def read_listings(script: Script, output: str) -> list[Observation]:
+def read_listings(script: ast.Script, output: str) -> list[Observation]:
     """The facts in the output of a script, where it is clear which command printed which
     lines."""
     body = script.body
     cwd: str | None = script.cwd if script.cwd is not None else "."
-    commands: list[Command] = []
+    commands: list[ast.Command] = []
     stack = [body]
     while stack:
         item = stack.pop()
-        if isinstance(item, Logical):
+        if isinstance(item, ast.Logical):
             stack.extend((item.right, item.left))
-        elif isinstance(item, Sequence):
+        elif isinstance(item, ast.Sequence):
             stack.extend(reversed(item.items))
-        elif isinstance(item, Command):
+        elif isinstance(item, ast.Command):
             commands.append(item)
-        elif isinstance(item, Pipeline) and all(map(_only_filters, item.items[1:])):
+        elif isinstance(item, ast.Pipeline) and all(map(_only_filters, item.items[1:])):
             stack.append(item.items[0])
         else:
             return []
         if len(commands) + len(stack) > 12:
             return []
-    printing: list[tuple[Command, str | None]] = []
+    printing: list[tuple[ast.Command, str | None]] = []
     for command in commands:
         words = command.words
         name = words[0] if words and isinstance(words[0], str) else ""
         if name == "cd" and len(words) > 1:
             target = words[1]
-            known = isinstance(target, str) and UNKNOWN not in target and cwd is not None
+            known = isinstance(target, str) and ast.UNKNOWN not in target and cwd is not None
             cwd = join(cwd, target) if known and isinstance(target, str) else None
         elif name not in ("echo", "true", "export", "set", "sleep", "mkdir", "touch", "rm", ""):
             printing.append((command, cwd))
@@ -89,7 +76,7 @@ def read_listings(script: Script, output: str) -> list[Observation]:
             continue
         plain = [word for word in command.words if isinstance(word, str)]
         if len(plain) != len(command.words) or any(
-            not PATTERN_MARKS.isdisjoint(word) for word in plain
+            not ast.PATTERN_MARKS.isdisjoint(word) for word in plain
         ):
             continue
         out.extend(_listed_by(plain, place, lines))
@@ -99,9 +86,9 @@ def read_listings(script: Script, output: str) -> list[Observation]:
 _FILTERS = frozenset(("sort", "head", "tail", "uniq", "grep", "cat"))
 
 
-def _only_filters(item: Statement) -> bool:
+def _only_filters(item: ast.Statement) -> bool:
     """Whether a command in a pipe prints only lines of its input, unchanged."""
-    if not isinstance(item, Command) or item.redirects or not item.words:
+    if not isinstance(item, ast.Command) or item.redirects or not item.words:
         return False
     words = [word for word in item.words if isinstance(word, str)]
     if words[:1] != [item.words[0]] or words[0] not in _FILTERS:
@@ -116,7 +103,7 @@ _LISTING = frozenset(("git", "ls", "find", "fd", "rg", "grep"))
 """Programs whose output may list files."""
 
 
-def _program_name(command: Command) -> str:
+def _program_name(command: ast.Command) -> str:
     word = command.words[0]
     return word.rpartition("/")[2] if isinstance(word, str) else ""
 

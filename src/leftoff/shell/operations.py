@@ -1,8 +1,7 @@
 """File operations of the interpreter: read, write, delete, copy, move.
 
 Each operation returns its status (True, False, or None where it is not known) and records its
-effect. An operation on a path that is not known is recorded as an unknown effect.
-"""
+effect. An operation on a path that is not known is recorded as an unknown effect."""
 
 from __future__ import annotations
 
@@ -13,13 +12,6 @@ from leftoff.shell.paths import join, parent_of
 from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import Status, Walk
 
-__all__ = [
-    "delete", "destination", "looks_like_directory", "make_directory", "modify", "read",
-    "read_tree", "record_unknown", "record_unknown_below", "transfer", "write",
-    "write_blocked",
-]  # fmt: skip
-
-
 _NO_FILE = re.compile(
     r"-\Z|/dev/|(?:file:)?:memory:|file:.*[?&]mode=memory|(?!file:)[a-z][\w+]+://"
 )
@@ -27,9 +19,7 @@ _NO_FILE = re.compile(
 
 
 def _forget_content(walk: Walk, path: str) -> None:
-    """Drop the tracked content of a file, and the tracked members of an archive."""
     walk.contents.pop(path, None)
-    walk.contents.pop("archive:" + path, None)
 
 
 def record_unknown(
@@ -106,19 +96,13 @@ def write_blocked(walk: Walk, field: str) -> Status:
 
 
 def write(
-    walk: Walk,
-    field: str,
-    tool: str | None = None,
-    *,
-    guess_append: bool = False,
-    existed: bool = False,
-    named: bool = True,
-) -> bool:
+    walk: Walk, field: str, tool: str | None = None, *, guess_append: bool = False,
+    existed: bool = False, named: bool = True,
+) -> bool:  # fmt: skip
     """Write a file; False where that must fail.
 
     `guess_append`: where nothing is known of the file, it more likely existed before.
-    `existed`: the command works only on a file that exists.
-    """
+    `existed`: the command works only on a file that exists."""
     tool = tool or walk.tool
     if _NO_FILE.match(field):
         return True
@@ -132,13 +116,9 @@ def write(
         return False
     _forget_content(walk, path)
     walk.effects.write(
-        path,
-        tool,
-        walk.uncertainty,
-        guess="modified" if guess_append else "created",
-        existed=existed,
-        named=named,
-    )
+        path, tool, walk.uncertainty, guess="modified" if guess_append else "created",
+        existed=existed, named=named,
+    )  # fmt: skip
     return True
 
 
@@ -158,13 +138,9 @@ def modify(walk: Walk, field: str, tool: str | None = None, *, named: bool = Tru
         return None
     _forget_content(walk, path)
     walk.effects.write(
-        path,
-        tool,
-        walk.uncertainty,
-        guess="modified",
-        existed=walk.presumed_success(),
+        path, tool, walk.uncertainty, guess="modified", existed=walk.presumed_success(),
         named=named,
-    )
+    )  # fmt: skip
     return True if kind == "file" else None
 
 
@@ -282,11 +258,7 @@ def transfer(walk: Walk, source: str, target: str, *, move: bool, recursive: boo
     else:
         walk.effects.read(old, walk.tool, uncertainty if certain else max(uncertainty, 1))
     walk.effects.write(
-        new,
-        walk.tool,
-        uncertainty,
-        renamed_from=old if move else None,
-        content=content,
+        new, walk.tool, uncertainty, renamed_from=old if move else None, content=content
     )
     _forget_content(walk, new)
     if text is not None:
@@ -314,13 +286,9 @@ def _transfer_tree(walk: Walk, old: str, new: str, move: bool) -> Status:
         else:
             walk.effects.read(below, walk.tool, walk.uncertainty, named=False)
         walk.effects.write(
-            there,
-            walk.tool,
-            walk.uncertainty,
-            named=False,
-            renamed_from=below if move else None,
-            content=content,
-        )
+            there, walk.tool, walk.uncertainty, named=False,
+            renamed_from=below if move else None, content=content,
+        )  # fmt: skip
     for folder in folders:
         walk.state.put_directory(new + folder[len(old) :])
     if not complete:

@@ -2,34 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from leftoff.shell import quoting
-from leftoff.shell.ast import (
-    MAX_FIELDS,
-    PATTERN_MARKS,
-    UNKNOWN,
-    Array,
-    Background,
-    Case,
-    Command,
-    Document,
-    Function,
-    Group,
-    If,
-    Logical,
-    Loop,
-    Negated,
-    Opaque,
-    Redirect,
-    Script,
-    Sequence,
-    Statement,
-    Substitution,
-    Variable,
-    While,
-    Word,
-)
+from leftoff.shell import ast, quoting
 from leftoff.shell.fastpath import plain_list
 from leftoff.shell.heredocs import HEREDOC_PATH, HERESTRING_PATH, extract_heredocs
 from leftoff.shell.statements import (
@@ -43,11 +19,6 @@ from leftoff.shell.statements import (
     without_long_words,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["full_parse", "parse"]
-
 MAX_SYNTAX = 10_000
 """Characters outside here-documents above which a command is not analysed: error recovery of
 the grammar takes quadratic time on hostile text."""
@@ -55,10 +26,10 @@ MAX_DEPTH = 60
 _EXPANDS = frozenset("$`\\")
 _PRIVATE_USE = dict.fromkeys(range(57344, 57360), "�")
 _TEST_TOKENS = frozenset(("test_operator", "regex", "extglob_pattern"))
-_EMPTY = Sequence(())
+_EMPTY = ast.Sequence(())
 
 
-def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> Script:
+def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> ast.Script:
     """Parse a command. Any string is accepted; unsupported syntax becomes `Opaque`."""
     if not command.isascii():
         command = command.translate(_PRIVATE_USE)
@@ -66,18 +37,18 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> S
         command = command.replace("\r\n", "\n")
     plain = plain_list(command)
     if plain is not None:
-        return Script(plain, cwd, home)
+        return ast.Script(plain, cwd, home)
     return full_parse(command, cwd=cwd, home=home)
 
 
-def full_parse(command: str, *, cwd: str | None = None, home: str | None = None) -> Script:
+def full_parse(command: str, *, cwd: str | None = None, home: str | None = None) -> ast.Script:
     """Parse a command as `parse` does, but always with the grammar."""
     documents: list[tuple[str, bool]] = []
     text = command
     if "<<" in command:
         text, documents = extract_heredocs(command)
     if len(text) > MAX_SYNTAX:
-        return Script(Opaque("long"), cwd, home, True)
+        return ast.Script(ast.Opaque("long"), cwd, home, True)
     raw = text.encode("utf-8", "replace")
     root = grammar().parse(raw).root_node
     compiler = _Compiler(text if len(raw) == len(text) else raw, documents, home)
@@ -85,8 +56,8 @@ def full_parse(command: str, *, cwd: str | None = None, home: str | None = None)
     try:
         body = compiler.sequence(root.children)
     except RecursionError:
-        body, broken = Opaque("deep"), True
-    return Script(body, cwd, home, broken or compiler.broken)
+        body, broken = ast.Opaque("deep"), True
+    return ast.Script(body, cwd, home, broken or compiler.broken)
 
 
 _LITERAL = frozenset(("word", "number", "variable_name", "extglob_pattern", "file_descriptor"))
@@ -115,36 +86,36 @@ class _Compiler:
         piece = self.source[start:end]
         return piece if isinstance(piece, str) else piece.decode("utf-8", "replace")
 
-    def sequence(self, nodes: list[Any]) -> Statement:
-        items: list[Statement] = []
+    def sequence(self, nodes: list[Any]) -> ast.Statement:
+        items: list[ast.Statement] = []
         for node in nodes:
             kind = node.type
             if kind in _SKIP:
                 if kind == "&" and items:
-                    items[-1] = Background(items[-1])
+                    items[-1] = ast.Background(items[-1])
                 continue
             if not node.is_named:
                 continue
             items.append(self.statement(node, kind))
         if len(items) == 1:
             return items[0]
-        return Sequence(tuple(items))
+        return ast.Sequence(tuple(items))
 
-    def statement(self, node: Any, kind: str) -> Statement:
+    def statement(self, node: object, kind: str) -> ast.Statement:
         handler = _HANDLERS.get(kind)
         if handler is None:
             self.broken = True
-            return Opaque(kind)
+            return ast.Opaque(kind)
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self.depth -= 1
             self.broken = True
-            return Opaque("deep")
+            return ast.Opaque("deep")
         result = handler(self, node)
         self.depth -= 1
         return result
 
-    def command(self, node: Any) -> Statement:
+    def command(self, node: Any) -> ast.Statement:
         """A simple command. Where the grammar took the next line for more words of it, as it
         does in error recovery, these are a command of their own."""
         children = node.children
@@ -156,19 +127,21 @@ class _Compiler:
             if "\n" in gap.replace("\\\n", ""):
                 chunks.append([])
             chunks[-1].append(child)
-        items: list[Statement] = [self.simple(chunk) for chunk in chunks]
+        items: list[ast.Statement] = [self.simple(chunk) for chunk in chunks]
         for i, item in enumerate(items[1:], 1):
-            first = item.words[0] if isinstance(item, Command) and item.words else UNKNOWN
+            first = (
+                item.words[0] if isinstance(item, ast.Command) and item.words else ast.UNKNOWN
+            )
             if not isinstance(first, str) or "=" in first or not first[:1].isalnum():
                 self.broken = True
-                items[i:] = [Opaque("lines")]
+                items[i:] = [ast.Opaque("lines")]
                 break
-        return items[0] if len(items) == 1 else Sequence(tuple(items))
+        return items[0] if len(items) == 1 else ast.Sequence(tuple(items))
 
-    def simple(self, children: list[Any]) -> Command:
-        words: list[str | Word] = []
-        assignments: list[tuple[str, str | Word | Array]] = []
-        redirects: list[Redirect] = []
+    def simple(self, children: list[Any]) -> ast.Command:
+        words: list[str | ast.Word] = []
+        assignments: list[tuple[str, str | ast.Word | ast.Array]] = []
+        redirects: list[ast.Redirect] = []
         span = self.span
         plain = True
         end = -1
@@ -215,21 +188,21 @@ class _Compiler:
                 continue
             more = self.words(child, kind)
             for word in more:
-                plain = plain and isinstance(word, str) and PATTERN_MARKS.isdisjoint(word)
+                plain = plain and isinstance(word, str) and ast.PATTERN_MARKS.isdisjoint(word)
             words.extend(more)
         if children and end - children[0].start_byte > MAX_WORD:
-            return Command(without_long_words(words), tuple(assignments), tuple(redirects))
-        return Command(tuple(words), tuple(assignments), tuple(redirects), plain)
+            return ast.Command(without_long_words(words), tuple(assignments), tuple(redirects))
+        return ast.Command(tuple(words), tuple(assignments), tuple(redirects), plain)
 
-    def redirected(self, node: Any) -> Statement:
-        body: Statement = Command(())
-        redirects: list[Redirect] = []
+    def redirected(self, node: Any) -> ast.Statement:
+        body: ast.Statement = ast.Command(())
+        redirects: list[ast.Redirect] = []
         for child in node.children:
             kind = child.type
             if kind == "file_redirect":
                 redirects.append(self.redirect(child))
                 extra = child.children[2:] if child.child_count > 2 else ()
-                if extra and isinstance(body, Command):
+                if extra and isinstance(body, ast.Command):
                     body = self.late_words(body, child)
             elif kind == "ERROR" or kind in ("heredoc_redirect", "herestring_redirect"):
                 self.broken = True
@@ -237,9 +210,9 @@ class _Compiler:
                 body = self.statement(child, kind)
         return attach_redirects(body, tuple(redirects))
 
-    def late_words(self, body: Command, node: Any) -> Command:
+    def late_words(self, body: ast.Command, node: Any) -> ast.Command:
         """``cmd > out arg``: the grammar attaches the later words to the redirection."""
-        words: list[str | Word] = []
+        words: list[str | ast.Word] = []
         targets = 0
         for child in node.children:
             if not child.is_named or child.type == "file_descriptor":
@@ -249,15 +222,15 @@ class _Compiler:
                 words.extend(self.words(child, child.type))
         if not words:
             return body
-        return Command(body.words + tuple(words), body.assignments, body.redirects)
+        return ast.Command(body.words + tuple(words), body.assignments, body.redirects)
 
-    def redirect(self, node: Any) -> Redirect:
+    def redirect(self, node: Any) -> ast.Redirect:
         if node.end_byte - node.start_byte < 14:
             usual = COMMON_REDIRECTS.get(self.text(node))
             if usual is not None:
                 return usual
         operator, descriptor = ">", -1
-        target: str | Word | Document = ""
+        target: str | ast.Word | ast.Document = ""
         seen = False
         for child in node.children:
             kind = child.type
@@ -269,26 +242,28 @@ class _Compiler:
             elif not seen:
                 seen = True
                 found = self.words(child, kind)
-                target = found[0] if len(found) == 1 else Word((UNKNOWN,))
+                target = found[0] if len(found) == 1 else ast.Word((ast.UNKNOWN,))
         if operator in (">&-", "<&-"):
-            return Redirect(operator[:2], descriptor, "-")
+            return ast.Redirect(operator[:2], descriptor, "-")
         if operator == "<":
             if isinstance(target, str) and target.startswith("/dev/here-"):
                 if target.startswith(HEREDOC_PATH):
-                    return Redirect(
+                    return ast.Redirect(
                         "<<", descriptor, heredoc(target[len(HEREDOC_PATH) :], self.documents)
                     )
                 body = target[len(HERESTRING_PATH) :] + "\n"
-                return Redirect("<<", descriptor, Document(body, False))
-            if isinstance(target, Word) and target.parts:
+                return ast.Redirect("<<", descriptor, ast.Document(body, False))
+            if isinstance(target, ast.Word) and target.parts:
                 first = target.parts[0]
                 if isinstance(first, str) and first.startswith(HERESTRING_PATH):
-                    return Redirect("<<<", descriptor, Word((first[17:], *target.parts[1:])))
-        return Redirect(operator, descriptor, target)
+                    return ast.Redirect(
+                        "<<<", descriptor, ast.Word((first[17:], *target.parts[1:]))
+                    )
+        return ast.Redirect(operator, descriptor, target)
 
-    def assignment(self, node: Any) -> tuple[str, str | Word | Array] | None:
+    def assignment(self, node: Any) -> tuple[str, str | ast.Word | ast.Array] | None:
         name, appending = "", False
-        value: str | Word | Array | None = None
+        value: str | ast.Word | ast.Array | None = None
         for child in node.children:
             kind = child.type
             if kind == "variable_name" and not name:
@@ -296,33 +271,33 @@ class _Compiler:
             elif kind == "subscript":
                 return None
             elif kind == "array":
-                fields: list[str | Word] = []
+                fields: list[str | ast.Word] = []
                 for item in child.children:
                     if item.is_named:
                         fields.extend(self.words(item, item.type))
-                value = Array(tuple(fields))
+                value = ast.Array(tuple(fields))
             elif kind == "+=":
                 appending = True
             elif child.is_named:
                 found = self.words(child, kind)
-                value = found[0] if len(found) == 1 else Word((UNKNOWN,))
+                value = found[0] if len(found) == 1 else ast.Word((ast.UNKNOWN,))
         if value is None:
             value = ""
         if appending:
             value = appended_value(name, value)
         return (name, value) if name else None
 
-    def assignments(self, node: Any) -> Statement:
+    def assignments(self, node: Any) -> ast.Statement:
         found = [
             self.assignment(child)
             for child in (node.children if node.type != "variable_assignment" else [node])
             if child.type == "variable_assignment"
         ]
-        return Command((), tuple(item for item in found if item is not None))
+        return ast.Command((), tuple(item for item in found if item is not None))
 
-    def declaration(self, node: Any) -> Statement:
-        words: list[str | Word] = []
-        found: list[tuple[str, str | Word | Array]] = []
+    def declaration(self, node: Any) -> ast.Statement:
+        words: list[str | ast.Word] = []
+        found: list[tuple[str, str | ast.Word | ast.Array]] = []
         for child in node.children:
             if child.type == "variable_assignment":
                 item = self.assignment(child)
@@ -332,11 +307,11 @@ class _Compiler:
                 words.append(self.text(child))
             elif child.is_named:
                 words.extend(self.words(child, child.type))
-        return Command(tuple(words), tuple(found))
+        return ast.Command(tuple(words), tuple(found))
 
-    def logical(self, node: Any) -> Statement:
+    def logical(self, node: Any) -> ast.Statement:
         children = node.children
-        left: Statement | None = None
+        left: ast.Statement | None = None
         both = True
         for child in children:
             kind = child.type
@@ -345,39 +320,39 @@ class _Compiler:
             elif kind == "||":
                 both = False
             elif kind == "&" and left is not None:
-                left = Background(left)
+                left = ast.Background(left)
             elif child.is_named and kind != "comment":
                 item = self.statement(child, kind)
                 if left is None:
                     left = item
-                elif isinstance(item, Sequence) and item.items:  # two lines, see `command`
+                elif isinstance(item, ast.Sequence) and item.items:  # two lines, see `command`
                     first, *rest = item.items
-                    left = Sequence((Logical(both, left, first), *rest))
+                    left = ast.Sequence((ast.Logical(both, left, first), *rest))
                 else:
-                    left = Logical(both, left, item)
+                    left = ast.Logical(both, left, item)
         return left if left is not None else _EMPTY
 
-    def pipeline(self, node: Any) -> Statement:
+    def pipeline(self, node: Any) -> ast.Statement:
         named = [c for c in node.children if c.is_named and c.type != "comment"]
         return make_pipeline([self.statement(child, child.type) for child in named])
 
-    def negated(self, node: Any) -> Statement:
-        return Negated(self.sequence(node.children[1:]))
+    def negated(self, node: Any) -> ast.Statement:
+        return ast.Negated(self.sequence(node.children[1:]))
 
-    def subshell(self, node: Any) -> Statement:
-        return Group(self.sequence(node.children), (), True)
+    def subshell(self, node: Any) -> ast.Statement:
+        return ast.Group(self.sequence(node.children), (), True)
 
-    def compound(self, node: Any) -> Statement:
+    def compound(self, node: Any) -> ast.Statement:
         children = node.children
         if children and children[0].type == "((":
-            return Command(("((", self.text(node)[2:-2].strip()))
-        return Group(self.sequence(children), (), False)
+            return ast.Command(("((", self.text(node)[2:-2].strip()))
+        return ast.Group(self.sequence(children), (), False)
 
-    def for_loop(self, node: Any) -> Statement:
+    def for_loop(self, node: Any) -> ast.Statement:
         """``for x in …``; how often ``for ((i=A; i<B; i++))`` runs is not followed."""
         counted = node.type == "c_style_for_statement"
         name, body = "", _EMPTY
-        values: list[str | Word] = []
+        values: list[str | ast.Word] = []
         listed = False
         for child in node.children:
             kind = child.type
@@ -392,12 +367,12 @@ class _Compiler:
             elif child.is_named and kind != "comment" and not counted:
                 values.extend(self.words(child, kind))
         if not listed and not counted:
-            values = [Word((Variable("@", "", True),))]
-        return Loop(name, None if counted else tuple(values), body)
+            values = [ast.Word((ast.Variable("@", "", True),))]
+        return ast.Loop(name, None if counted else tuple(values), body)
 
-    def while_loop(self, node: Any) -> Statement:
+    def while_loop(self, node: Any) -> ast.Statement:
         conditions: list[Any] = []
-        body: Statement = _EMPTY
+        body: ast.Statement = _EMPTY
         until = False
         for child in node.children:
             if child.type == "do_group":
@@ -406,11 +381,11 @@ class _Compiler:
                 until = True
             else:
                 conditions.append(child)
-        return While(self.sequence(conditions), body, until)
+        return ast.While(self.sequence(conditions), body, until)
 
-    def if_statement(self, node: Any) -> Statement:
-        branches: list[tuple[Statement, Statement]] = []
-        otherwise: Statement | None = None
+    def if_statement(self, node: Any) -> ast.Statement:
+        branches: list[tuple[ast.Statement, ast.Statement]] = []
+        otherwise: ast.Statement | None = None
         condition: list[Any] = []
         block: list[Any] = []
         in_body = False
@@ -420,7 +395,7 @@ class _Compiler:
                 in_body = True
             elif kind == "elif_clause":
                 inner = self.if_statement(child)
-                if isinstance(inner, If):
+                if isinstance(inner, ast.If):
                     branches.extend(inner.branches)
             elif kind == "else_clause":
                 otherwise = self.sequence(child.children)
@@ -431,15 +406,15 @@ class _Compiler:
             else:
                 condition.append(child)
         first = (self.sequence(condition), self.sequence(block))
-        return If((first, *branches), otherwise)
+        return ast.If((first, *branches), otherwise)
 
-    def case(self, node: Any) -> Statement:
-        word: str | Word = ""
-        branches: list[tuple[tuple[str | Word, ...], Statement]] = []
+    def case(self, node: Any) -> ast.Statement:
+        word: str | ast.Word = ""
+        branches: list[tuple[tuple[str | ast.Word, ...], ast.Statement]] = []
         for child in node.children:
             kind = child.type
             if kind == "case_item":
-                patterns: list[str | Word] = []
+                patterns: list[str | ast.Word] = []
                 block: list[Any] = []
                 in_body = False
                 for item in child.children:
@@ -452,29 +427,29 @@ class _Compiler:
                 branches.append((tuple(patterns), self.sequence(block)))
             elif child.is_named and kind != "comment" and not branches:
                 word = next(iter(self.words(child, kind)), "")
-        return Case(word, tuple(branches))
+        return ast.Case(word, tuple(branches))
 
-    def function(self, node: Any) -> Statement:
+    def function(self, node: Any) -> ast.Statement:
         name, body = "", _EMPTY
         for child in node.children:
             if child.type == "word" and not name:
                 name = self.text(child)
             elif child.is_named:
                 body = self.statement(child, child.type)  # type: ignore[assignment]
-        return Function(name, body)
+        return ast.Function(name, body)
 
-    def test(self, node: Any) -> Statement:
+    def test(self, node: Any) -> ast.Statement:
         children = node.children
-        words: list[str | Word] = [self.text(children[0])] if children else ["["]
+        words: list[str | ast.Word] = [self.text(children[0])] if children else ["["]
         self.flatten(children[1:-1], words)
         if words[0] == "[[":  # no file name expansion here; `==` compares with a pattern
             words = [
                 quoting.unmark_patterns(word) if isinstance(word, str) else word
                 for word in words
             ]
-        return Command(tuple(words))
+        return ast.Command(tuple(words))
 
-    def flatten(self, nodes: list[Any], words: list[str | Word]) -> None:
+    def flatten(self, nodes: list[Any], words: list[str | ast.Word]) -> None:
         for child in nodes:
             kind = child.type
             if kind in ("unary_expression", "binary_expression", "parenthesized_expression"):
@@ -487,17 +462,17 @@ class _Compiler:
             else:
                 words.extend(self.words(child, kind))
 
-    def unset(self, node: Any) -> Statement:
+    def unset(self, node: Any) -> ast.Statement:
         names = [self.text(child) for child in node.children]
-        return Command(tuple(names))
+        return ast.Command(tuple(names))
 
-    def error_node(self, node: Any) -> Statement:
+    def error_node(self, node: object) -> ast.Statement:
         self.broken = True
-        return Opaque("error")
+        return ast.Opaque("error")
 
-    def words(self, node: Any, kind: str) -> list[str | Word]:
+    def words(self, node: object, kind: str) -> list[str | ast.Word]:
         """The words that a syntax node stands for: several after brace expansion."""
-        parts: list[str | Variable | Substitution] = []
+        parts: list[str | ast.Variable | ast.Substitution] = []
         self.collect(node, kind, parts, False)
         if not parts:
             return [""]
@@ -507,18 +482,22 @@ class _Compiler:
                 parts[0] = self.home + first[1:]
             elif first[1:2] in ("+", "-") and first[2:3] in ("", "/"):
                 there = "PWD" if first[1] == "+" else "OLDPWD"
-                parts[:1] = [Variable(there, "", True), first[2:]]
+                parts[:1] = [ast.Variable(there, "", True), first[2:]]
         whole = "".join(part for part in parts if isinstance(part, str))
         if quoting.has_braces(whole):
-            if self.expansions > 2 * MAX_FIELDS:
-                return [UNKNOWN]
+            if self.expansions > 2 * ast.MAX_FIELDS:
+                return [ast.UNKNOWN]
             rows = quoting.expand_braces(parts)
             self.expansions += len(rows)
             return [quoting.make_word(row) for row in rows]
         return [quoting.make_word(parts)]
 
     def collect(
-        self, node: Any, kind: str, parts: list[str | Variable | Substitution], quoted: bool
+        self,
+        node: Any,
+        kind: str,
+        parts: list[str | ast.Variable | ast.Substitution],
+        quoted: bool,
     ) -> None:
         if kind == "string_content":
             quoting.append_text(parts, quoting.unescape_quoted(self.text(node)))
@@ -549,23 +528,23 @@ class _Compiler:
                 else:
                     quoting.append_text(parts, self.text(child))
         elif kind == "simple_expansion":
-            parts.append(Variable(self.text(node)[1:], "", quoted))
+            parts.append(ast.Variable(self.text(node)[1:], "", quoted))
         elif kind == "expansion":
             parts.append(quoting.parse_expansion(self.text(node)[2:-1], quoted))
         elif kind in ("command_substitution", "process_substitution"):
             self.depth += 1
             if self.depth > MAX_DEPTH:
                 self.broken = True
-                body: Statement = Opaque("deep")
+                body: ast.Statement = ast.Opaque("deep")
             else:
                 body = self.sequence(node.children)
             self.depth -= 1
             process = kind == "process_substitution"
-            if not process and isinstance(body, Group) and not body.subshell:
+            if not process and isinstance(body, ast.Group) and not body.subshell:
                 body = body.item if not body.redirects else body
-            parts.append(Substitution(body, quoted, process))
+            parts.append(ast.Substitution(body, quoted, process))
         elif kind == "arithmetic_expansion":
-            parts.append(Variable("((", self.text(node)[3:-2].strip(), True))
+            parts.append(ast.Variable("((", self.text(node)[3:-2].strip(), True))
         elif kind == "ansi_c_string":
             quoting.append_text(parts, quoting.ansi_text(self.text(node)[2:-1]))
         elif kind == "translated_string":
@@ -577,10 +556,10 @@ class _Compiler:
         else:
             if kind == "ERROR":
                 self.broken = True
-            quoting.append_text(parts, UNKNOWN)
+            quoting.append_text(parts, ast.UNKNOWN)
 
 
-_HANDLERS: dict[str, Callable[[_Compiler, Any], Statement]] = {
+_HANDLERS: dict[str, Callable[[_Compiler, Any], ast.Statement]] = {
     "command": _Compiler.command, "redirected_statement": _Compiler.redirected,
     "variable_assignment": _Compiler.assignments,
     "variable_assignments": _Compiler.assignments,
@@ -593,5 +572,5 @@ _HANDLERS: dict[str, Callable[[_Compiler, Any], Statement]] = {
     "function_definition": _Compiler.function, "test_command": _Compiler.test,
     "ERROR": _Compiler.error_node,
     # A redirection alone, as in ``$(< file)``.
-    "file_redirect": lambda self, node: Command((), (), (self.redirect(node),)),
+    "file_redirect": lambda self, node: ast.Command((), (), (self.redirect(node),)),
 }  # fmt: skip

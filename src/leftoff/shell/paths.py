@@ -21,8 +21,7 @@ def absolute(path: str, cwd: str) -> str:
     - "" stays "".
     - Beside a Windows directory, ``/c/x``, ``/mnt/c/x`` and ``/cygdrive/c/x`` are ``C:/x``.
     - ``~`` becomes the home directory that `cwd` lies in; otherwise it stays.
-    - ``/private/tmp`` and its like, which macOS links to, lose their prefix.
-    """
+    - ``/private/tmp`` and its like, which macOS links to, lose their prefix."""
     if not path:
         return ""
     if "\x1b" in path:  # colours; what ends a sequence looks like a separator below

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from leftoff import lazy_re as re
 from leftoff.shell.ast import (
     BRACKET,
     MAX_FIELDS,
@@ -16,38 +17,22 @@ from leftoff.shell.ast import (
     Word,
 )
 
-__all__ = [
-    "ansi_text",
-    "append_text",
-    "expand_braces",
-    "has_braces",
-    "is_plain",
-    "make_word",
-    "mark_unquoted",
-    "parse_expansion",
-    "rejoin_dollar",
-    "unescape_quoted",
-    "unmark_patterns",
-]
-
 Part = str | Variable | Substitution
 _BRACE_OPEN = "\ue004"
 _BRACE_COMMA = "\ue005"
 _BRACE_CLOSE = "\ue006"
-_MARKED = {"*": STAR, "?": QUESTION, "[": BRACKET}
-_BRACED = {"{": _BRACE_OPEN, ",": _BRACE_COMMA, "}": _BRACE_CLOSE}
+_MARKED = {
+    "*": STAR, "?": QUESTION, "[": BRACKET, "{": _BRACE_OPEN, ",": _BRACE_COMMA,
+    "}": _BRACE_CLOSE,
+}  # fmt: skip
+_UNQUOTED = re.compile(r"\\(.|\Z)|[*?\[{,}]", re.DOTALL)
+_QUOTED = re.compile(r"""\\([$`"\\\n])""")
+_ANSI_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_OR_PATTERN = frozenset("\\*?[{},")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _ANSI = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "\\": "\\",
-    "'": "'",
-    '"': '"',
-    "0": "\0",
-    "e": "\x1b",
-}
+    "n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "0": "\0", "e": "\x1b",
+}  # fmt: skip
 _MAX_BRACE_PARTS = 1_000
 
 
@@ -106,53 +91,18 @@ def mark_unquoted(text: str) -> str:
     """Unquoted text with escapes resolved and pattern characters marked."""
     if _ESCAPED_OR_PATTERN.isdisjoint(text):
         return text
-    out: list[str] = []
-    i, size = 0, len(text)
-    while i < size:
-        char = text[i]
-        if char == "\\":
-            following = text[i + 1 : i + 2]
-            if following != "\n":
-                out.append(following)
-            i += 2
-            continue
-        out.append(_MARKED.get(char) or _BRACED.get(char) or char)
-        i += 1
-    return "".join(out)
+    # A backslash before a line end joins the lines.
+    return _UNQUOTED.sub(lambda m: _MARKED[m[0]] if m[1] is None else m[1].strip("\n"), text)
 
 
 def unescape_quoted(text: str) -> str:
     """Text between double quotes with its escapes resolved."""
-    if "\\" not in text:
-        return text
-    out: list[str] = []
-    i, size = 0, len(text)
-    while i < size:
-        char = text[i]
-        if char == "\\" and i + 1 < size and text[i + 1] in '$`"\\\n':
-            if text[i + 1] != "\n":
-                out.append(text[i + 1])
-            i += 2
-            continue
-        out.append(char)
-        i += 1
-    return "".join(out)
+    return _QUOTED.sub(lambda found: found[1].strip("\n"), text) if "\\" in text else text
 
 
 def ansi_text(text: str) -> str:
     """Text of ``$'…'`` with its escapes resolved."""
-    if "\\" not in text:
-        return text
-    out: list[str] = []
-    i, size = 0, len(text)
-    while i < size:
-        if text[i] == "\\" and i + 1 < size:
-            out.append(_ANSI.get(text[i + 1], UNKNOWN))
-            i += 2
-        else:
-            out.append(text[i])
-            i += 1
-    return "".join(out)
+    return _ANSI_ESCAPE.sub(lambda found: _ANSI.get(found[1], UNKNOWN), text)
 
 
 def parse_expansion(text: str, quoted: bool) -> Variable:
@@ -167,9 +117,7 @@ def parse_expansion(text: str, quoted: bool) -> Variable:
     return Variable(text[:end], text[end:], quoted)
 
 
-def expand_braces(
-    parts: list[Part],
-) -> list[list[Part]]:
+def expand_braces(parts: list[Part]) -> list[list[Part]]:
     """Brace expansion, at most `MAX_FIELDS` words; braces without a list are plain text."""
     flat: list[Part] = []
     for part in parts:
@@ -203,9 +151,7 @@ def expand_braces(
 _PLAIN = {_BRACE_OPEN: "{", _BRACE_COMMA: ",", _BRACE_CLOSE: "}"}
 
 
-def _first_braces(
-    item: list[Part],
-) -> tuple[int, int, list[list[Part]]] | None:
+def _first_braces(item: list[Part]) -> tuple[int, int, list[list[Part]]] | None:
     opens: list[tuple[int, list[int]]] = []
     best: tuple[int, int, list[int]] | None = None
     for i, part in enumerate(item):

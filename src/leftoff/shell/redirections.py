@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from leftoff import lazy_re as re
 from leftoff.shell import expansion
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN, Document, Redirect, Substitution, Variable, Word
 from leftoff.shell.paths import join
 from leftoff.shell.state import MAX_TEXT, Walk
-
-__all__ = ["redirect", "store_stdout"]
 
 
 def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
@@ -60,38 +59,25 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
     return True
 
 
+_IN_DOCUMENT = re.compile(r"\\([$`\\\n])|\$(?P<open>\{?)(?P<name>\w+)(?P<close>\}?)")
+
+
 def _expand_document(walk: Walk, text: str) -> str | None:
     if "$(" in text or "`" in text:
         return None
-    out: list[str] = []
-    i, size = 0, len(text)
-    while i < size:
-        char = text[i]
-        if char == "\\" and i + 1 < size and text[i + 1] in "$`\\\n":
-            out.append(text[i + 1].strip("\n"))  # a line that goes on
-            i += 2
-        elif char == "$" and i + 1 < size:
-            end = i + 1
-            braces = text[end] == "{"
-            end += braces
-            start = end
-            while end < size and (text[end].isalnum() or text[end] == "_"):
-                end += 1
-            if end == start:
-                out.append(char)
-                i += 1
-                continue
-            value = expansion.variable(walk, Variable(text[start:end], "", True))
-            if len(value) != 1 or UNKNOWN in value[0]:
-                return None
-            if braces and text[end : end + 1] != "}":
-                return None
-            out.append(value[0])
-            i = end + braces
-        else:
-            out.append(char)
-            i += 1
-    return "".join(out)
+    known = True
+
+    def expand(found: re.Match[str]) -> str:
+        nonlocal known
+        if found[1]:
+            return found[1].strip("\n")  # a line that goes on
+        value = expansion.variable(walk, Variable(found["name"], "", True))
+        known = known and len(value) == 1 and UNKNOWN not in value[0]
+        known = known and not (found["open"] and not found["close"])
+        return "".join(value) + ("" if found["open"] else found["close"])
+
+    made = _IN_DOCUMENT.sub(expand, text)
+    return made if known and "${" not in _IN_DOCUMENT.sub("", text) else None
 
 
 def store_stdout(walk: Walk, redirects: tuple[Redirect, ...]) -> None:

@@ -10,22 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from leftoff.shell.ast import (
-    PATTERN_MARKS,
-    UNKNOWN,
-    Command,
-    Group,
-    Logical,
-    Sequence,
-    Statement,
-)
+from leftoff.shell import ast
 from leftoff.shell.filesystem import Effects, FileState, Kind
 from leftoff.shell.paths import join
 
-__all__ = ["MAX_TEXT", "NOT_FOUND", "UNRESOLVED", "Status", "Walk"]
-
 Status: TypeAlias = bool | None
-UNRESOLVED = PATTERN_MARKS | {UNKNOWN}
+UNRESOLVED = ast.PATTERN_MARKS | {ast.UNKNOWN}
 MAX_TEXT = 65_536
 """Longest text, in characters, whose value is tracked; chosen by hand, not measured."""
 NOT_FOUND = ("command not found", "not found", "No such file or directory", "Permission denied")
@@ -72,15 +62,14 @@ class Walk:
         exit_trap: The command that ``trap … EXIT`` set.
         directory_stack: The directories of ``pushd``.
         tool: The program of the present command, without its directory.
-        steps_left, depth: Limits on statements and on nesting.
-    """
+        steps_left, depth: Limits on statements and on nesting."""
 
     state: FileState
     cwd: str | None
     home: str | None
     output: str | None
     execute: Callable[[Walk, list[str]], Status]
-    subshell: Callable[[Walk, Statement], Status]
+    subshell: Callable[[Walk, ast.Statement], Status]
     interrupted: bool = False
     slow: frozenset[str] = frozenset()
     reliable: frozenset[str] = frozenset()
@@ -89,7 +78,7 @@ class Walk:
     effects: Effects = field(init=False)
     contents: dict[str, str] = field(init=False)
     variables: dict[str, str | list[str]] = field(default_factory=dict)
-    functions: dict[str, Statement] = field(default_factory=dict)
+    functions: dict[str, ast.Statement] = field(default_factory=dict)
     expected_status: Status = None
     stderr_hidden: bool = False
     captured: bool = False
@@ -126,7 +115,7 @@ class Walk:
 
     def path(self, field: str) -> str | None:
         """The normal path that a field names; None where it cannot be known."""
-        return None if UNKNOWN in field or not field else join(self.cwd, field)
+        return None if ast.UNKNOWN in field or not field else join(self.cwd, field)
 
     def is_unresolved(self, field: str) -> bool:
         """Whether a field names no single known path: it holds unknown text or a pattern, or
@@ -209,19 +198,19 @@ class Walk:
             not self.stderr_hidden and self.expected_status is None
         )
 
-    def echo_evidence(self, node: Statement) -> Status:
+    def echo_evidence(self, node: ast.Statement) -> Status:
         """Whether a statement ran, judged by whether the words that it echoes are in the
         output;
         None where it echoes no literal words."""
         if self.output is None or self.captured or self.stderr_hidden:
             return None
-        if isinstance(node, Group) and not node.redirects:
+        if isinstance(node, ast.Group) and not node.redirects:
             return self.echo_evidence(node.item)
-        if isinstance(node, Sequence) and node.items:
+        if isinstance(node, ast.Sequence) and node.items:
             return self.echo_evidence(node.items[0])
-        if isinstance(node, Logical) and node.both:
+        if isinstance(node, ast.Logical) and node.both:
             return self.echo_evidence(node.left)
-        if not isinstance(node, Command) or node.redirects or len(node.words) < 2:
+        if not isinstance(node, ast.Command) or node.redirects or len(node.words) < 2:
             return None
         if node.words[0] != "echo":
             return None
@@ -235,7 +224,6 @@ class Walk:
 
 
 def _mentions(text: str, operand: str) -> bool:
-    """Whether a text contains an operand as a whole name."""
     start = text.find(operand)
     while start >= 0:
         before = text[start - 1] if start else " "

@@ -23,20 +23,6 @@ from leftoff.shell.ast import (
 )
 from leftoff.shell.embedded.steps import RUNNABLE
 
-__all__ = [
-    "COMMON_REDIRECTS",
-    "MAX_WORD",
-    "RESERVED",
-    "appended_value",
-    "attach_redirects",
-    "grammar",
-    "heredoc",
-    "make_pipeline",
-    "simple_command",
-    "without_long_bodies",
-    "without_long_words",
-]
-
 MAX_WORD = 1_000
 """Longest word, in characters, that can be a path; a longer one is dropped unless it is a
 script."""
@@ -49,14 +35,11 @@ SCRIPT_READERS = frozenset(
 )
 """First four letters of programs whose long arguments and bodies are scripts to be read."""
 COMMON_REDIRECTS = {
-    "2>&1": Redirect(">&", 2, "1"),
-    "2>/dev/null": Redirect(">", 2, "/dev/null"),
-    "2> /dev/null": Redirect(">", 2, "/dev/null"),
-    ">/dev/null": Redirect(">", -1, "/dev/null"),
+    "2>&1": Redirect(">&", 2, "1"), "2>/dev/null": Redirect(">", 2, "/dev/null"),
+    "2> /dev/null": Redirect(">", 2, "/dev/null"), ">/dev/null": Redirect(">", -1, "/dev/null"),
     "> /dev/null": Redirect(">", -1, "/dev/null"),
-    "&>/dev/null": Redirect("&>", -1, "/dev/null"),
-    ">&2": Redirect(">&", -1, "2"),
-}
+    "&>/dev/null": Redirect("&>", -1, "/dev/null"), ">&2": Redirect(">&", -1, "2"),
+}  # fmt: skip
 """The most frequent redirections, parsed in advance."""
 
 _PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)*\Z", re.ASCII)

@@ -1,8 +1,7 @@
 """Finds the sessions on this machine, and the one that a name refers to.
 
 `places.toml` beside this file lists where clients store their sessions. Of each file only the
-name, size, modification time and the first 64 KiB are read.
-"""
+name, size, modification time and the first 64 KiB are read."""
 
 from __future__ import annotations
 
@@ -60,8 +59,7 @@ class SessionFile(Struct, frozen=True):
     Attributes:
         id: the session's id, or its beginning, from the name; "" if the name has none.
         modified: seconds since 1970.
-        size: bytes.
-    """
+        size: bytes."""
 
     path: str
     place: ClientLocation
@@ -81,8 +79,7 @@ class SessionInfo(Struct, frozen=True):
         modified: when the file last changed, ISO 8601 in UTC.
         size: bytes of the file.
         parent_id: the session that started this one, for a subagent's.
-        files: all files of the session, the newest first.
-    """
+        files: all files of the session, the newest first."""
 
     id: str
     client: str
@@ -141,8 +138,7 @@ def session_files(environ: Mapping[str, str], format: str = "") -> list[SessionF
     """The files of all sessions in the default places, last changed first; opens none.
 
     Args:
-        format: only those of places where this format is written.
-    """
+        format: only those of places where this format is written."""
     found: dict[str, SessionFile] = {}
     for place in client_locations():
         if format and format not in place.formats:
@@ -181,8 +177,7 @@ def leads_to_session(path: str, roots: Iterable[tuple[ClientLocation, str]]) -> 
     a client. A link in such a folder may lead to any file; the folder itself may be one.
 
     Args:
-        roots: `client_roots`.
-    """
+        roots: `client_roots`."""
     real = os.path.realpath(path)
     for place, root in roots:
         if not real.startswith(root):
@@ -197,7 +192,6 @@ def leads_to_session(path: str, roots: Iterable[tuple[ClientLocation, str]]) -> 
 
 
 def _fits(names: list[str], levels: list[str]) -> bool:
-    """Whether the parts of a path are those of a pattern."""
     database, mark, _ = names[-1].partition(".sqlite3:")
     names = [*names[:-1], f"{database}.sqlite3"] if mark else names
     if len(names) != len(levels):
@@ -206,7 +200,6 @@ def _fits(names: list[str], levels: list[str]) -> bool:
 
 
 def _inside(place: ClientLocation, folder: str) -> Iterator[SessionFile]:
-    """The session files in one folder of a location."""
     pattern, skip = re.compile(place.id), re.compile(place.skip or r"(?!)")
     base = len(folder) + 1
     for files in place.files:
@@ -240,7 +233,6 @@ def _level(pattern: str) -> re.Pattern[str]:
 
 
 def _walk(folder: str, levels: list[str]) -> Iterator[os.DirEntry[str]]:
-    """The files below a folder whose names fit, level by level."""
     wanted = _level(levels[0])
     try:
         with os.scandir(folder) as entries:
@@ -258,8 +250,6 @@ def _walk(folder: str, levels: list[str]) -> Iterator[os.DirEntry[str]]:
 
 
 class _Header:
-    """What the first records say about the session."""
-
     def __init__(self) -> None:
         self.facts: dict[str, str] = {}
         self.prompt = ""
@@ -308,19 +298,12 @@ def read_session_info(recorded: SessionFile) -> SessionInfo | None:
     # The client identifies a session by its file name; lines may be copies from another one.
     identity = recorded_id if recorded_id.startswith(recorded.id) else recorded.id
     return SessionInfo(
-        id=identity,
-        client=recorded.place.client,
-        format=name,
-        path=recorded.path,
-        project=project,
-        branch=facts.get("branch", ""),
+        id=identity, client=recorded.place.client, format=name, path=recorded.path,
+        project=project, branch=facts.get("branch", ""),
         title=" ".join(clean(whole(facts.get("title") or header.prompt, 400)).split()),
-        started=facts.get("started", ""),
-        modified=_time(recorded.modified),
-        size=recorded.size,
-        parent_id=facts.get("parent_id", ""),
-        files=(recorded.path,),
-    )
+        started=facts.get("started", ""), modified=_time(recorded.modified), size=recorded.size,
+        parent_id=facts.get("parent_id", ""), files=(recorded.path,),
+    )  # fmt: skip
 
 
 def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, _Header]:
@@ -385,15 +368,10 @@ def _time(seconds: float) -> str:
 
 
 def list_sessions(
-    environ: Mapping[str, str],
-    *,
-    project: str = "",
-    format: str = "",
-    since: float | None = None,
-    until: float | None = None,
-    subagents: bool = False,
+    environ: Mapping[str, str], *, project: str = "", format: str = "",
+    since: float | None = None, until: float | None = None, subagents: bool = False,
     known: Sequence[SessionFile] | None = None,
-) -> Iterator[SessionInfo]:
+) -> Iterator[SessionInfo]:  # fmt: skip
     """The sessions in the default places, last changed first, each as soon as it is known.
 
     Args:
@@ -401,8 +379,7 @@ def list_sessions(
         format: only those read as this format.
         since, until: only files last changed in this span, seconds since 1970.
         subagents: also sessions that another session started.
-        known: what `session_files` found, where it was asked before.
-    """
+        known: what `session_files` found, where it was asked before."""
     seen: set[tuple[str, str]] = set()
     known = session_files(environ, format) if known is None else known
     files: dict[tuple[str, str], list[str]] = {}
@@ -431,7 +408,6 @@ def list_sessions(
 
 
 def _within(listed: SessionInfo, folder: str) -> bool:
-    """Whether a session worked in a folder or below it."""
     if listed.project:
         return is_within(listed.project, folder)
     return bool(_spellings(folder) & set(listed.path.replace(os.sep, "/").split("/")))
@@ -459,8 +435,7 @@ def parse_time(text: str, now: float) -> float:
     or time, in UTC unless it names a zone.
 
     Raises:
-        UsageError: it is neither.
-    """
+        UsageError: it is neither."""
     ago = re.fullmatch(r"(\d{1,6})\s*([mhdw])", text.strip())
     if ago:
         unit = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[ago[2]]
@@ -487,8 +462,7 @@ def find_session(session: str, environ: Mapping[str, str], cwd: str) -> str:
 
     Raises:
         UsageError: several sessions are meant; the message lists them.
-        SourceError: none is.
-    """
+        SourceError: none is."""
     if not session:
         raise UsageError("the name of the session is empty: say a path, an id or `latest`")
     if session == STDIN or _exists(session) or is_multi_file(session):
@@ -545,8 +519,7 @@ def latest_session(environ: Mapping[str, str], cwd: str) -> SessionInfo:
     directory above it.
 
     Raises:
-        SourceError: there is none.
-    """
+        SourceError: there is none."""
     home = str(home_folder(environ))
     below: SessionInfo | None = None
     above: SessionInfo | None = None

@@ -1,8 +1,7 @@
 """Text in UTF-16 and UTF-32, recognised and read as UTF-8.
 
 PowerShell 5 writes what `>` redirects in UTF-16, Notepad can. Everything else here looks for
-words in UTF-8, and in UTF-16 it would find none: no message, and no secret.
-"""
+words in UTF-8, and in UTF-16 it would find none: no message, and no secret."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ def wide_encoding(head: bytes) -> str:
     few; then the spaces, digits and line ends of a tenth of the text are enough.
 
     >>> wide_encoding("secret".encode("utf-16-le")), wide_encoding(b"secret")
-    ('utf-16-le', '')
-    """
+    ('utf-16-le', '')"""
     for mark, name in _MARKS:
         if head.startswith(mark):
             return name
@@ -84,8 +82,7 @@ class Utf8Reader(io.RawIOBase):
         rest: after the end, the bytes of an incomplete last character.
 
     Raises:
-        SourceError: while reading; the bytes are not of that encoding.
-    """
+        SourceError: while reading; the bytes are not of that encoding."""
 
     def __init__(self, inner: IO[bytes], encoding: str, path: str) -> None:
         self._inner, self.encoding, self._path = inner, encoding, path

@@ -2,8 +2,7 @@
 
 A fork names its origin, or begins with copies of its origin's records. An origin is looked for
 beside the recording, and by its id in the other folders where the recorder would have put it;
-no folder is searched below its own files.
-"""
+no folder is searched below its own files."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ class Head(Struct, frozen=True):
 
     Attributes:
         keys: hashes of values that only files of one line of work share: the session's id, the
-            id that it was forked from, ids of its first records.
-    """
+            id that it was forked from, ids of its first records."""
 
     id: str = ""
     forked_from: str = ""
@@ -134,8 +132,7 @@ def line_of_work(
     same beginning that went on later.
 
     Args:
-        state: reads the main thread of a recording; raises `LeftoffError` if it cannot.
-    """
+        state: reads the main thread of a recording; raises `LeftoffError` if it cannot."""
     candidates = forerunners(path, format)
     if not candidates:
         return [], []

@@ -3,8 +3,7 @@ format of its export.
 
 opencode stores each message and each part in its own file; Kiro stores conversations in a
 database. A session of the first is named by its own file (`storage/session/<project>/
-ses_*.json`), one of the second by `data.sqlite3:<conversation>`.
-"""
+ses_*.json`), one of the second by `data.sqlite3:<conversation>`."""
 
 from __future__ import annotations
 
@@ -41,8 +40,7 @@ def join_files(path: str) -> bytes:
     """The whole session as one JSON document.
 
     Raises:
-        SourceError: a piece is missing or cannot be read.
-    """
+        SourceError: a piece is missing or cannot be read."""
     member = _split(path)
     return _opencode(Path(path)) if member is None else _kiro(*member)
 
@@ -93,8 +91,7 @@ def _content(path: Path) -> bytes:
 def conversations(database: str) -> list[Conversation]:
     """The conversations in a database, without reading any; [] if it has no such table.
 
-    Nothing else in the database is looked at: it holds credentials, too.
-    """
+    Nothing else in the database is looked at: it holds credentials, too."""
     query = (
         "SELECT conversation_id, key, updated_at, length(CAST(value AS BLOB)) "
         "FROM conversations_v2 ORDER BY updated_at DESC, conversation_id"
@@ -125,6 +122,5 @@ def _rows(database: str, query: str, *values: str) -> Iterator[tuple[Any, ...]]:
 
 
 def _split(path: str) -> tuple[str, str] | None:
-    """The database and the conversation that a path names."""
     database, mark, conversation = path.rpartition(_DATABASE + ":")
     return (database + _DATABASE, conversation) if mark and conversation else None

@@ -1,7 +1,6 @@
 """Opening what people point at: a file, a session's directory, a compressed file, stdin.
 
-A file in UTF-16 or UTF-32 is read as the same text in UTF-8.
-"""
+A file in UTF-16 or UTF-32 is read as the same text in UTF-8."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ def open_lines(path: str) -> Iterator[Iterator[bytes]]:
     `codec.MAX_LINE` bytes comes in pieces.
 
     Raises:
-        SourceError: missing, unreadable, a directory, or damaged compression.
-    """
+        SourceError: missing, unreadable, a directory, or damaged compression."""
     if is_multi_file(path):
         yield iter((join_files(path),))
         return
@@ -53,8 +51,7 @@ def open_recoded(path: str) -> Iterator[tuple[IO[bytes], Utf8Reader | None]]:
     or UTF-32, and what turned them into UTF-8 (None where they are as they were).
 
     Raises:
-        SourceError: as for `open_lines`.
-    """
+        SourceError: as for `open_lines`."""
     with _opened(path) as stream:
         try:
             peek = getattr(stream, "peek", None)  # what stands in for stdin may have none
@@ -72,8 +69,7 @@ def read_head(path: str, size: int) -> bytes:
     """The first `size` bytes of a recording, unpacked; fewer if it has no more.
 
     Raises:
-        SourceError: as for `open_lines`.
-    """
+        SourceError: as for `open_lines`."""
     if is_multi_file(path):
         return join_files(path)
     # Not through `_opened`: its buffer is far larger than a header.
@@ -95,8 +91,7 @@ def read_whole(path: str | os.PathLike[str]) -> bytes:
     """What a file that is named holds, as it is.
 
     Raises:
-        SourceError: as for `open_regular`, or it is larger than `codec.MAX_DOCUMENT`.
-    """
+        SourceError: as for `open_regular`, or it is larger than `codec.MAX_DOCUMENT`."""
     with open_regular(path) as file:
         data = file.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
@@ -112,8 +107,7 @@ def open_regular(
 
     Raises:
         SourceError: missing, no regular file, unreadable, in UTF-16 or UTF-32 (unless
-            `any_encoding`); also where reading on fails.
-    """
+            `any_encoding`); also where reading on fails."""
     with _regular(path, 1 << 16) as file:
         try:
             encoding = wide_encoding(cast("io.BufferedReader", file).peek(4096)[:4096])
@@ -167,7 +161,6 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
 
 
 def _about_directory(path: str) -> str:
-    """Why a directory is not one session, and what to name instead."""
     try:
         with os.scandir(path) as entries:
             held = sorted(e.name for e in entries if e.name.endswith(_ENDINGS) and e.is_file())
@@ -247,8 +240,7 @@ def session_paths(path: str) -> tuple[str, list[tuple[str, str]]]:
 
     Raises:
         SourceError: the path is empty, or names one session of a file where the whole file is
-            meant.
-    """
+            meant."""
     if not path:
         raise SourceError(NO_NAME)
     if path == STDIN:

@@ -2,8 +2,7 @@
 
 A choice is a number from 1, an id, a date, or the beginning of one; it follows the recording's
 name after `@` (`history.md@3`, `history.md@2026-11-02`). Without a choice the newest session in
-which the agent said or did something is meant.
-"""
+which the agent said or did something is meant."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ class ContainedSession(Struct, frozen=True):
         messages: of the main thread.
         prompts: how often the person typed something.
         title: the recorder's title, else the first prompt.
-        works: the agent said or did something.
-    """
+        works: the agent said or did something."""
 
     number: int
     id: str
@@ -53,8 +51,7 @@ class ContainedSession(Struct, frozen=True):
 def split_choice(name: str) -> tuple[str, Choice]:
     """A recording's name without the choice after its last `@`, and the choice.
 
-    What exists under the whole name has no choice in it.
-    """
+    What exists under the whole name has no choice in it."""
     path, mark, which = name.rpartition("@")
     if not mark or not path or not which or "/" in which or os.sep in which:
         return name, None
@@ -77,14 +74,9 @@ def contained_session(states: States, number: int) -> ContainedSession:
     words = [request.text for request in asked if request.via != "answer"]
     title = main.header.title or (words[0] if words else "")
     return ContainedSession(
-        number,
-        main.header.id,
-        main.header.started,
-        len(main.thread),
-        len({request.ref.message for request in asked}),
-        title,
-        has_work(states),
-    )
+        number, main.header.id, main.header.started, len(main.thread),
+        len({request.ref.message for request in asked}), title, has_work(states),
+    )  # fmt: skip
 
 
 def has_work(states: States) -> bool:
@@ -101,8 +93,7 @@ def choose(sessions: Sequence[States], choice: Choice, where: str) -> int:
 
     Raises:
         UnknownName: no session has that id or date.
-        UsageError: there is none of that number, or several are meant.
-    """
+        UsageError: there is none of that number, or several are meant."""
     if choice is None:
         places = range(len(sessions) - 1, -1, -1)
         return next((n for n in places if has_work(sessions[n])), len(sessions) - 1)

@@ -15,15 +15,9 @@ from leftoff.stores.protocol import (
 )
 
 __all__ = [
-    "KINDS",
-    "Entry",
-    "PrunableStore",
-    "Store",
-    "StoreOpener",
-    "StoredDocument",
-    "open_store",
+    "KINDS", "Entry", "PrunableStore", "Store", "StoreOpener", "StoredDocument", "open_store",
     "stores",
-]
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -24,8 +24,7 @@ O_NOFOLLOW. So a symbolic link that another process puts in place of the directo
 does not redirect a write. Windows has neither `dir_fd` nor `fcntl`: there paths are used,
 `filelock` locks, and stale temporaries are simply removed, because an open file cannot be.
 
-Only file-system mechanics belong here: formats, redaction and retention stand above.
-"""
+Only file-system mechanics belong here: formats, redaction and retention stand above."""
 
 from __future__ import annotations
 
@@ -73,8 +72,7 @@ class Directory:
         """The directory at `path`, open until the block ends.
 
         Raises:
-            OSError: it does not exist or cannot be opened.
-        """
+            OSError: it does not exist or cannot be opened."""
         yield from cls(path, None)._open(path, 0)
 
     @contextmanager
@@ -82,8 +80,7 @@ class Directory:
         """A subdirectory, which must not be a symbolic link, open until the block ends.
 
         Raises:
-            OSError: it does not exist, is a link, or cannot be opened.
-        """
+            OSError: it does not exist, is a link, or cannot be opened."""
         yield from self._open(self.path / name, _NOFOLLOW)
 
     def _open(self, path: Path, flags: int) -> Iterator[Directory]:
@@ -151,8 +148,7 @@ class Directory:
         """Renames a file, replacing what has the new name.
 
         Raises:
-            OSError: the rename failed.
-        """
+            OSError: the rename failed."""
         dir_fd = self._dir_fd
         os.replace(self._name(name), self._name(to), src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
@@ -185,26 +181,18 @@ class Directory:
             if self.stat(name).st_mode & 0o077:  # other users may read it, but not the copy
                 raise PermissionError
             os.link(
-                self._name(name),
-                self._name(to),
-                src_dir_fd=self._dir_fd,
-                dst_dir_fd=self._dir_fd,
-                follow_symlinks=False,
-            )
+                self._name(name), self._name(to), src_dir_fd=self._dir_fd,
+                dst_dir_fd=self._dir_fd, follow_symlinks=False,
+            )  # fmt: skip
         except (OSError, NotImplementedError):  # a file system without links
             with self.stage(to, data) as staged:
                 staged.commit()
 
     @contextmanager
     def stage(
-        self,
-        name: str,
-        data: bytes,
-        mtime_ns: int | None = None,
-        *,
-        mode: int = 0o600,
+        self, name: str, data: bytes, mtime_ns: int | None = None, *, mode: int = 0o600,
         durable: bool = True,
-    ) -> Iterator[TemporaryFile]:
+    ) -> Iterator[TemporaryFile]:  # fmt: skip
         """A temporary file that holds `data` and replaces `name` when it is committed. Without
         a commit it is removed when the block ends.
 
@@ -214,8 +202,7 @@ class Directory:
             durable: False skips fsync, for files that a power cut may destroy.
 
         Raises:
-            OSError: it cannot be written.
-        """
+            OSError: it cannot be written."""
         staged = TemporaryFile(self, name)
         try:
             staged.write(data, mtime_ns, mode, durable=durable)
@@ -229,8 +216,7 @@ class Directory:
         block raises, it is removed.
 
         Raises:
-            OSError: it cannot be written; the old file stays.
-        """
+            OSError: it cannot be written; the old file stays."""
         with self._replacing(name) as staged, staged.buffered() as file:
             yield file
 
@@ -260,8 +246,7 @@ class Directory:
 
         Raises:
             TimeoutError: another process held the lock for longer.
-            OSError: the file cannot be created or locked, or is a link.
-        """
+            OSError: the file cannot be created or locked, or is a link."""
         timeout = LOCK_TIMEOUT if timeout is None else timeout
         if fcntl is None or self._dir_fd is None:
             from filelock import FileLock, Timeout
@@ -294,8 +279,7 @@ class Directory:
         """Writes the entries of the directory, not its files, to the disk.
 
         Raises:
-            NotSynced: fsync failed.
-        """
+            NotSynced: fsync failed."""
         dir_fd = self._dir_fd
         if dir_fd is None and os.name != "posix":
             return
@@ -315,8 +299,7 @@ class Directory:
         """Removes the temporary files that killed writers left; returns how many.
 
         Args:
-            target: only those that were to replace this file.
-        """
+            target: only those that were to replace this file."""
         removed = 0
         for name in self.listdir():
             match = _TEMPORARY.fullmatch(name)
@@ -390,8 +373,7 @@ class TemporaryFile:
         """Renames the file over its target.
 
         Raises:
-            OSError: the rename failed; the old file stays.
-        """
+            OSError: the rename failed; the old file stays."""
         if os.name == "nt":
             self._close_descriptor()  # an open file cannot be renamed there
         dir_fd = self._directory._dir_fd
@@ -446,8 +428,7 @@ def make_directories(path: Path) -> None:
     """Creates a directory and its missing parents, with mode 0700.
 
     Raises:
-        OSError: one cannot be created.
-    """
+        OSError: one cannot be created."""
     missing: list[Path] = []
     while not path.is_dir():
         missing.append(path)
@@ -481,8 +462,7 @@ def create_and_open(path: Path) -> Iterator[Directory]:
     be a symbolic link; the directory itself may not.
 
     Raises:
-        OSError: one cannot be created or opened, or the directory is a link.
-    """
+        OSError: one cannot be created or opened, or the directory is a link."""
     make_directories(path.parent)
     with Directory.open(path.parent) as parent:
         parent.mkdir(path.name)
@@ -501,8 +481,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
     Raises:
         OSError: it cannot be written; the old file stays. `NotSynced`: it is written, but a
-            power cut may undo that.
-    """
+            power cut may undo that."""
     make_directories(path.parent)
     with Directory.open(path.parent) as directory:
         with suppress(OSError):

@@ -6,8 +6,7 @@ A stored document is redacted and has one more key, `leftoff`, its header:
                 "redactions": {"aws-key": 1}, "text": "sha256:…", "pinned": true}
 
 The checksum is of the whole document, the other fields of that key included, as canonical JSON
-(keys sorted, no spaces, UTF-8). `text` is the checksum of the markdown saved with it.
-"""
+(keys sorted, no spaces, UTF-8). `text` is the checksum of the markdown saved with it."""
 
 from __future__ import annotations
 
@@ -55,8 +54,7 @@ class Header(Struct, frozen=True, omit_defaults=True):
         redactions: how many secrets of each kind were replaced when it was saved.
         text: checksum of the markdown beside it, "" if there is none.
         pinned: it is never removed for its age.
-        saved: when, in seconds since 1970, where the store itself cannot tell.
-    """
+        saved: when, in seconds since 1970, where the store itself cannot tell."""
 
     schema: str
     id: str = ""
@@ -95,8 +93,7 @@ def sanitize(
     """A document and its markdown as plain values, redacted together.
 
     Raises:
-        UsageError: it holds something that JSON cannot.
-    """
+        UsageError: it holds something that JSON cannot."""
     redactor = gate(kind)
     try:
         values = codec.to_builtins({k: v for k, v in document.items() if k != KEY})
@@ -152,8 +149,7 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Unsea
 
     Raises:
         Damaged: it is not what was saved, or of another kind.
-        TooNew: its schema is newer than ours.
-    """
+        TooNew: its schema is newer than ours."""
     location_of(kind)
     issues: tuple[Issue, ...] = ()
     try:
@@ -185,7 +181,7 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Unsea
     return Unsealed(value, known, issues)
 
 
-def _is_like_header(value: Any) -> bool:
+def _is_like_header(value: object) -> bool:
     return (
         isinstance(value, dict)
         and isinstance(value.get("checksum"), str)
@@ -201,7 +197,7 @@ def _repaired(data: bytes) -> tuple[Any, str]:
     return None, ""
 
 
-def _refuse_newer(kind: str, found: Any, where: str) -> None:
+def _refuse_newer(kind: str, found: object, where: str) -> None:
     schema = found.get("schema") if isinstance(found, dict) else getattr(found, "schema", None)
     match = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
     if match is None:
@@ -226,8 +222,7 @@ def read_header(kind: str, data: bytes, where: str) -> Header | None:
 
     Raises:
         Damaged: it is not JSON, or its header is not valid.
-        TooNew: its schema is newer than ours.
-    """
+        TooNew: its schema is newer than ours."""
     try:
         found = _decode_header(data).leftoff
     except (ValueError, RecursionError) as error:
@@ -245,15 +240,14 @@ def read_header_or_none(kind: str, data: bytes, where: str) -> Header | None:
     """The header of a document that will be replaced; None also if it is damaged.
 
     Raises:
-        TooNew: it must not be replaced.
-    """
+        TooNew: it must not be replaced."""
     try:
         return read_header(kind, data, where)
     except Damaged:
         return None
 
 
-def differing_paths(before: Any, after: Any, at: str = "") -> list[str]:
+def differing_paths(before: object, after: object, at: str = "") -> list[str]:
     """The paths at which two documents differ, such as `history[3].text`."""
     if isinstance(before, dict) and isinstance(after, dict):
         keys = dict.fromkeys([*before, *after])

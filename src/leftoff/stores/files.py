@@ -6,8 +6,7 @@ markdown, and `load` drops markdown that does not belong to the JSON. A save cop
 document that it replaces to `.json.bak`, a damaged one to `.json.damaged`.
 
 Writers of one id take a lock in `.locks`; the kernel releases it when its holder ends or is
-killed. Readers take no lock: they see the old document or the new one.
-"""
+killed. Readers take no lock: they see the old document or the new one."""
 
 from __future__ import annotations
 
@@ -74,8 +73,7 @@ class Accepted(Struct, frozen=True):
     """A damaged document that was sealed again.
 
     Attributes:
-        changed: where it differs from the last good one, as paths; None if there is no such.
-    """
+        changed: where it differs from the last good one, as paths; None if there is no such."""
 
     where: str
     document: dict[str, Any]
@@ -91,19 +89,14 @@ class FileStore:
         compress: kinds that are compressed, with the size in bytes from which they are.
         gate: makes the redactor for a document of a kind.
         timeout: seconds to wait for another writer of the same document.
-        patience: the former name of `timeout`.
-    """
+        patience: the former name of `timeout`."""
 
     def __init__(
-        self,
-        root: str | os.PathLike[str],
-        *,
+        self, root: str | os.PathLike[str], *,
         places: Mapping[str, str | os.PathLike[str]] | None = None,
-        compress: Mapping[str, int] | None = None,
-        gate: RedactorFactory = redactor_for,
-        timeout: float = LOCK_TIMEOUT,
-        patience: float | None = None,
-    ) -> None:
+        compress: Mapping[str, int] | None = None, gate: RedactorFactory = redactor_for,
+        timeout: float = LOCK_TIMEOUT, patience: float | None = None,
+    ) -> None:  # fmt: skip
         self.root = Path(root)
         self._places = {kind: Path(path) for kind, path in (places or {}).items()}
         self._compress = dict(compress or {})
@@ -188,10 +181,7 @@ class FileStore:
     def drop(self, kind: str, entry: Entry) -> bool:
         """Removes a document if it is still the one of that entry, readable and not pinned."""
         stem = file_stem(kind, check_id(kind, entry.id))
-        with (
-            _translate_errors(entry.where, "cannot be removed"),
-            self._reading(kind) as known,
-        ):
+        with _translate_errors(entry.where, "cannot be removed"), self._reading(kind) as known:
             if known is None:
                 return False
             with self._locked(known, stem):
@@ -206,8 +196,7 @@ class FileStore:
         """Seals a document again that was changed by hand; the one before stays the backup.
 
         Raises:
-            Damaged: it is no JSON object, or there is none.
-        """
+            Damaged: it is no JSON object, or there is none."""
         stem = file_stem(kind, check_id(kind, id))
         where = str(self.folder(kind) / (stem + JSON))
         with (
@@ -254,7 +243,6 @@ class FileStore:
 
     @contextmanager
     def _locked_folder(self, kind: str, stem: str) -> Iterator[Directory]:
-        """The folder of a kind, with the lock of one document."""
         with self._reading(kind) as folder:
             if folder is None:
                 raise FileNotFoundError(2, "No such folder", str(self.folder(kind)))
@@ -282,8 +270,7 @@ class FileStore:
 
         Raises:
             TooNew: it must not be.
-            NotPlainName: it is the document of another id.
-        """
+            NotPlainName: it is the document of another id."""
         found = find_document(folder, kind, file_stem(kind, id))
         if found is None:
             return None
@@ -312,15 +299,9 @@ class FileStore:
         return gzip.compress(data, mtime=0)
 
     def _write(
-        self,
-        folder: Directory,
-        kind: str,
-        stem: str,
-        data: bytes,
-        text: str,
+        self, folder: Directory, kind: str, stem: str, data: bytes, text: str,
         before: FoundDocument | None,
-    ) -> str:
-        """Replaces a document and its markdown; returns the name of the document's file."""
+    ) -> str:  # fmt: skip
         packed = self._compressed(kind, data)
         name = stem + (JSON if packed is data else GZIPPED)
         with ExitStack() as stack:
@@ -368,7 +349,6 @@ class FileStore:
 
     @staticmethod
     def _remove(folder: Directory, stem: str) -> bool:
-        """Removes every file of a document, the document itself last."""
         order = (MARKDOWN, DAMAGED, BACKUP, GZIPPED, JSON)
         removed = [folder.remove(stem + ending) for ending in order]
         try:
@@ -397,7 +377,6 @@ def _unsure_error(path: Path, error: OSError) -> Unsure:
 
 @contextmanager
 def _translate_errors(where: str, what: str) -> Iterator[None]:
-    """Raises errors of the operating system as errors of the store."""
     try:
         yield
     except (OSError, NotImplementedError) as error:
@@ -413,7 +392,6 @@ def open_files(where: str, **options: Any) -> FileStore:
 
 
 def _path_of(where: str, *, windows: bool = os.name == "nt") -> str:
-    """The path that a `file:` URL names; any other text is a path."""
     if not where.lower().startswith("file:"):
         return where
     url = urlsplit(where)
@@ -427,8 +405,7 @@ def store_for(settings: Settings, project: str | os.PathLike[str] = ".") -> File
     """The file store that the settings of a project name.
 
     Args:
-        project: the folder that paths in settings are relative to.
-    """
+        project: the folder that paths in settings are relative to."""
     folder = Path(project)
     logs = settings.context_management.resume_logs
     dump, resume = settings.token_budget.context_dump, settings.resume

@@ -1,10 +1,11 @@
 """A small file of one typed value that several processes change: locked, replaced whole.
 
-file = LockedFile(folder / "counts.json", dict[str, int])
-with file.locked() as held:
-counts = held.load() or {}
-held.save({**counts, "a": counts.get("a", 0) + 1})
-"""
+    file = LockedFile(folder / "counts.json", dict[str, int])
+    with file.locked() as held:
+        counts = held.load() or {}
+        held.save({**counts, "a": counts.get("a", 0) + 1})
+
+Readers take no lock: they see the old value or the new one."""
 
 from __future__ import annotations
 
@@ -58,8 +59,7 @@ def lock_file(path: Path, *, planted: bool = False) -> Iterator[Directory]:
 
     Raises:
         StateError: another process held it for `LOCK_TIMEOUT` seconds, or the folder cannot be
-            used.
-    """
+            used."""
     with state_errors(path):
         make_directories(path.parent.parent if planted else path.parent)
         opened = create_and_open if planted else Directory.open
@@ -68,7 +68,7 @@ def lock_file(path: Path, *, planted: bool = False) -> Iterator[Directory]:
 
 
 class LockedFile(Generic[T]):
-    """A JSON file that holds one value; readers take no lock.
+    """A JSON file that holds one value.
 
     Each process sees the changes of the others: the value is loaded again where the file
     changed, and is the same object as before where it did not. What is saved is redacted.
@@ -77,8 +77,7 @@ class LockedFile(Generic[T]):
         path: the file; its folder is created when it is first locked.
         type: what it holds, for `msgspec`. A field `schema` that is a `Literal` refuses files
             of another kind.
-        planted: see `lock_file`.
-    """
+        planted: see `lock_file`."""
 
     def __init__(self, path: Path, type: Any, *, planted: bool = False) -> None:
         self.path, self._type, self._planted = path, type, planted
@@ -91,8 +90,7 @@ class LockedFile(Generic[T]):
 
         Raises:
             Damaged: the file holds something else.
-            StateError: it cannot be read.
-        """
+            StateError: it cannot be read."""
         remove_stale_temporaries(self.path)
         if not self.path.parent.is_dir():
             return None
@@ -106,8 +104,7 @@ class LockedFile(Generic[T]):
 
         Raises:
             StateError: another process held it for `LOCK_TIMEOUT` seconds, or the file cannot
-                be read or written.
-        """
+                be read or written."""
         with lock_file(self._lock, planted=self._planted) as folder, state_errors(self.path):
             with suppress(OSError):
                 folder.remove_stale_temporaries(self.path.name)
@@ -149,8 +146,7 @@ class HeldFile(Generic[T]):
         """The value, as `LockedFile.load` gives it.
 
         Raises:
-            Damaged: the file holds something else.
-        """
+            Damaged: the file holds something else."""
         return self._file._load(self._folder)
 
     def save(self, value: T) -> None:
@@ -158,7 +154,6 @@ class HeldFile(Generic[T]):
 
         Raises:
             StateError: it cannot be written; the old content stays. `Unsure`: it is written,
-                but a power cut may undo that.
-        """
+                but a power cut may undo that."""
         with state_errors(self._file.path):
             self._file._save(self._folder, value)

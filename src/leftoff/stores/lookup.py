@@ -31,8 +31,7 @@ class FoundDocument(Struct):
 
     Attributes:
         data: None if the bytes could not be read.
-        changed: modification time in nanoseconds since 1970.
-    """
+        changed: modification time in nanoseconds since 1970."""
 
     name: str
     data: bytes | None
@@ -71,8 +70,7 @@ def find_document(
     """Reads a document; its backup if `backup` is set and the document is missing or damaged.
 
     `.json` is tried before `.json.gz` and once more after it, because a writer may change
-    from one to the other meanwhile.
-    """
+    from one to the other meanwhile."""
     for ending in (JSON, GZIPPED, JSON):
         found = read_document_file(folder, kind, stem + ending)
         if found is not None:
@@ -179,8 +177,7 @@ def decompress(data: bytes, where: str) -> bytes:
     """The content of a file, decompressed if it is gzip or gzip as Base64.
 
     Raises:
-        Damaged: the compressed data is damaged or unpacks to more than `MAX_DOCUMENT`.
-    """
+        Damaged: the compressed data is damaged or unpacks to more than `MAX_DOCUMENT`."""
     try:
         return unpacked(data)
     except (ValueError, zlib.error) as error:

@@ -16,12 +16,8 @@ MAX_ID: Final = 200
 temporary file need the rest."""
 
 JSON, GZIPPED, BACKUP, DAMAGED, MARKDOWN = (
-    ".json",
-    ".json.gz",
-    ".json.bak",
-    ".json.damaged",
-    ".md",
-)
+    ".json", ".json.gz", ".json.bak", ".json.damaged", ".md",
+)  # fmt: skip
 
 
 class KindLocation(Struct, frozen=True):
@@ -30,8 +26,7 @@ class KindLocation(Struct, frozen=True):
     Attributes:
         folder: relative to the root of the store.
         prefix: of every file name, before the id.
-        reserved: ids whose file names belong to something else.
-    """
+        reserved: ids whose file names belong to something else."""
 
     folder: str
     prefix: str = ""
@@ -60,8 +55,7 @@ def location_of(kind: str) -> KindLocation:
     """Folder and file names of a kind.
 
     Raises:
-        UnknownName: there is no such kind.
-    """
+        UnknownName: there is no such kind."""
     try:
         return LOCATIONS[kind]
     except KeyError:
@@ -73,8 +67,7 @@ def check_id(kind: str, id: str) -> str:
 
     Raises:
         NotPlainName: it is not valid; the message says why.
-        UnknownName: there is no such kind.
-    """
+        UnknownName: there is no such kind."""
     why = _why_invalid(id)
     if not why and id.casefold() in location_of(kind).reserved:
         why = "a file of that name is something else"
@@ -84,7 +77,6 @@ def check_id(kind: str, id: str) -> str:
 
 
 def _why_invalid(id: str) -> str:
-    """Why an id is not valid, "" if it is."""
     if not id:
         return "it is empty"
     try:

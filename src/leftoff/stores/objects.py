@@ -3,8 +3,7 @@
 Object stores replace objects atomically, but have no locks and no transactions. So each
 document is one object. Its markdown is a second one, which `load` returns only while it
 belongs to the document, and of two concurrent saves of one id the last one wins. The pin and
-the time of saving stand in the document, so `list` reads all documents.
-"""
+the time of saving stand in the document, so `list` reads all documents."""
 
 from __future__ import annotations
 
@@ -32,8 +31,7 @@ class ObjectStore(SealedStore):
 
     Raises:
         UsageError: fsspec, or what it needs for this URL, is not installed.
-        UnknownName: it does not know this URL.
-    """
+        UnknownName: it does not know this URL."""
 
     def __init__(
         self, url: str, *, gate: RedactorFactory = redactor_for, **options: Any
@@ -126,7 +124,6 @@ class ObjectStore(SealedStore):
 
     @contextmanager
     def _translate_errors(self, where: str) -> Iterator[None]:
-        """Raises errors of the file system as errors of the store."""
         try:
             yield
         except LeftoffError:

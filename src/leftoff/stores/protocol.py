@@ -3,8 +3,7 @@ object store. A saved document is redacted and gets a checksum (`envelope`).
 
     store = open_store(".leftoff")
     where = store.save("task", "t1", {"goal": "sort the invoices"})
-    found = store.load("task", "t1")
-"""
+    found = store.load("task", "t1")"""
 
 from __future__ import annotations
 
@@ -20,17 +19,9 @@ from leftoff.registry import Registry
 from leftoff.stores.naming import LOCATIONS
 
 __all__ = [
-    "KINDS",
-    "Entry",
-    "PrunableStore",
-    "Store",
-    "StoreOpener",
-    "StoredDocument",
-    "list_together",
-    "load_first",
-    "open_store",
-    "stores",
-]
+    "KINDS", "Entry", "PrunableStore", "Store", "StoreOpener", "StoredDocument",
+    "list_together", "load_first", "open_store", "stores",
+]  # fmt: skip
 
 KINDS = tuple(LOCATIONS)
 """The kinds of document."""
@@ -45,8 +36,7 @@ class StoredDocument(Struct, frozen=True):
             this is its last good version; `text_differs`: its markdown belongs to another
             version; `mended`: its JSON was repaired.
         where: the path or URL that it was read from.
-        text: the markdown saved with it; "" if there is none or it differs.
-    """
+        text: the markdown saved with it; "" if there is none or it differs."""
 
     document: dict[str, Any]
     issues: tuple[Issue, ...]
@@ -62,8 +52,7 @@ class Entry(Struct, frozen=True):
         saved: time of the save, in seconds since 1970.
         size: bytes that it takes, with its markdown.
         pinned: retention never removes it.
-        readable: False if it is damaged or a newer leftoff wrote it; retention ignores it.
-    """
+        readable: False if it is damaged or a newer leftoff wrote it; retention ignores it."""
 
     id: str
     where: str
@@ -78,8 +67,7 @@ class Store(Protocol):
     reader always gets a whole document of one save.
 
     Every method raises `UnknownName` for a kind that is none of `KINDS`, `NotPlainName` for
-    an id that is not one plain path component, and `StateError` when the store fails.
-    """
+    an id that is not one plain path component, and `StateError` when the store fails."""
 
     def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
         """Saves a redacted copy of a document, replacing the one with that id; a pinned one
@@ -94,8 +82,7 @@ class Store(Protocol):
 
         Raises:
             TooNew: a newer leftoff wrote the one that is there; it stays.
-            Unsure: it is in place, but may not survive a power cut.
-        """
+            Unsure: it is in place, but may not survive a power cut."""
         ...
 
     def load(self, kind: str, id: str) -> StoredDocument | None:
@@ -103,8 +90,7 @@ class Store(Protocol):
 
         Raises:
             Damaged: it is not what was saved; it stays as it is.
-            TooNew: a newer leftoff wrote it.
-        """
+            TooNew: a newer leftoff wrote it."""
         ...
 
     def list(self, kind: str) -> list[Entry]:
@@ -148,12 +134,11 @@ def list_together(among: Sequence[Store], kind: str) -> list[Entry]:
 class StoreOpener(Protocol):
     """Opens stores of one type."""
 
-    def __call__(self, where: str, **options: Any) -> Store:
+    def __call__(self, where: str, **options: object) -> Store:
         """The store at a URL or path.
 
         Raises:
-            UsageError: what it needs is not installed.
-        """
+            UsageError: what it needs is not installed."""
         ...
 
 
@@ -171,7 +156,7 @@ stores: Registry[StoreOpener] = Registry(
 _SCHEMES = {"file": "files", "rediss": "redis", "unix": "redis"}
 
 
-def open_store(where: str | os.PathLike[str], **options: Any) -> Store:
+def open_store(where: str | os.PathLike[str], **options: object) -> Store:
     """The store at a path or URL.
 
     A path or `file:` URL names a folder; `sqlite:///relative.db` and `sqlite:////absolute.db`
@@ -185,8 +170,7 @@ def open_store(where: str | os.PathLike[str], **options: Any) -> Store:
 
     Raises:
         UnknownName: nothing answers to the URL's scheme.
-        UsageError: what the store needs is not installed.
-    """
+        UsageError: what the store needs is not installed."""
     url = os.fspath(where)
     scheme, found, _ = url.partition("://")
     if not found:

@@ -3,8 +3,7 @@
 A document is a hash `{prefix}:document:{kind}:{id}` with the fields document, text, saved and
 pinned; `{prefix}:index:{kind}` is the sorted set of ids by the time of saving. Both change in
 one MULTI. How much of what was acknowledged outlives the server's own end is the server's
-setting (`appendonly`, `appendfsync`).
-"""
+setting (`appendonly`, `appendfsync`)."""
 
 from __future__ import annotations
 
@@ -37,18 +36,12 @@ class RedisStore(SealedStore):
         patience: the former name of `timeout`.
 
     Raises:
-        UsageError: the package redis is not installed, or the URL is none.
-    """
+        UsageError: the package redis is not installed, or the URL is none."""
 
     def __init__(
-        self,
-        url: str,
-        *,
-        prefix: str = "leftoff",
-        gate: RedactorFactory = redactor_for,
-        timeout: float = LOCK_TIMEOUT,
-        patience: float | None = None,
-    ) -> None:
+        self, url: str, *, prefix: str = "leftoff", gate: RedactorFactory = redactor_for,
+        timeout: float = LOCK_TIMEOUT, patience: float | None = None,
+    ) -> None:  # fmt: skip
         try:
             import redis
         except ImportError as error:
@@ -117,7 +110,6 @@ class RedisStore(SealedStore):
 
     @contextmanager
     def _translate_errors(self, where: str) -> Iterator[None]:
-        """Raises errors of the server as errors of the store."""
         try:
             yield
         except self._redis.RedisError as error:
@@ -125,7 +117,6 @@ class RedisStore(SealedStore):
 
 
 def _row(values: Sequence[Any]) -> Row | None:
-    """The row in the fields of a hash."""
     data, text, saved, pinned = values
     if data is None:
         return None

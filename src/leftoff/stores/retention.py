@@ -19,8 +19,7 @@ class Retention(Struct, frozen=True):
         keep: number of the newest documents to retain, pinned ones counted; None for all.
         days: age in days up to which a document is retained; None for any age.
 
-    With both set, a document is removed only if both rules allow it; with none, never.
-    """
+    With both set, a document is removed only if both rules allow it; with none, never."""
 
     keep: int | None = None
     days: float | None = None
@@ -35,8 +34,7 @@ class Retention(Struct, frozen=True):
 
         Args:
             rank: its position, newest first, from 0.
-            age: seconds since it was saved.
-        """
+            age: seconds since it was saved."""
         if self.keep is None and self.days is None:
             return False
         too_many = self.keep is None or rank >= self.keep
@@ -51,14 +49,9 @@ class Pruned(Struct, frozen=True):
 
 
 def prune(
-    store: Store,
-    kind: str,
-    retention: Retention,
-    *,
-    now: float,
-    dry_run: bool = False,
+    store: Store, kind: str, retention: Retention, *, now: float, dry_run: bool = False,
     spare: str = "",
-) -> Pruned:
+) -> Pruned:  # fmt: skip
     """Removes the documents of a kind that a retention rule allows to remove. A document that
     is saved or pinned meanwhile stays, as does one that is damaged or too new.
 
@@ -69,8 +62,7 @@ def prune(
             saved may look like the oldest.
 
     Raises:
-        StateError: the store failed; what was removed until then stays removed.
-    """
+        StateError: the store failed; what was removed until then stays removed."""
     removed: list[Entry] = []
     retained: list[Entry] = []
     for rank, entry in enumerate(store.list(kind)):
@@ -94,8 +86,7 @@ def pin(store: Store, kind: str, id: str, pinned: bool = True) -> bool:  # noqa:
     """Pins or unpins a document. False if there is none.
 
     Raises:
-        UsageError: this store cannot do that.
-    """
+        UsageError: this store cannot do that."""
     if not isinstance(store, PrunableStore):
         raise UsageError(f"{type(store).__name__} cannot pin documents")
     return store.pin(kind, id, pinned)

@@ -1,8 +1,7 @@
 """What stores without files of their own have in common: sealing, pins, retention's promises.
 
 A store says how one document is read, replaced in a transaction, and listed; everything else
-stands here.
-"""
+stands here."""
 
 from __future__ import annotations
 
@@ -37,8 +36,7 @@ class Row(Struct, frozen=True):
         data: the sealed document.
         text: its markdown; None where it was not read, and to leave it as it is.
         saved: seconds since 1970.
-        size: bytes that it takes; known of rows in a list.
-    """
+        size: bytes that it takes; known of rows in a list."""
 
     data: bytes
     text: str | None
@@ -59,8 +57,7 @@ class SealedStore:
     """A store of sealed documents.
 
     Args:
-        gate: makes the redactor for a document of a kind.
-    """
+        gate: makes the redactor for a document of a kind."""
 
     seals_time = False
     """Whether the time of saving has to stand in the document."""
@@ -77,7 +74,6 @@ class SealedStore:
         raise NotImplementedError
 
     def _read_text(self, kind: str, id: str) -> str:
-        """The markdown of a row without it."""
         raise NotImplementedError
 
     def _change(self, kind: str, id: str, change: Change) -> None:
@@ -85,7 +81,6 @@ class SealedStore:
         raise NotImplementedError
 
     def _rows(self, kind: str) -> Iterable[tuple[str, Row]]:
-        """Every document of a kind, by id, in no order."""
         raise NotImplementedError
 
     # -- what stores promise ---------------------------------------------------------------
@@ -125,15 +120,11 @@ class SealedStore:
         location_of(kind)
         entries = [
             Entry(
-                name,
-                self._where(kind, name),
-                row.saved,
-                row.size,
-                row.pinned,
+                name, self._where(kind, name), row.saved, row.size, row.pinned,
                 _readable(kind, row),
             )
             for name, row in self._rows(kind)
-        ]
+        ]  # fmt: skip
         return sorted(entries, key=lambda e: (-e.saved, e.id))
 
     def delete(self, kind: str, id: str) -> bool:

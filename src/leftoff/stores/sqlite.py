@@ -2,8 +2,7 @@
 
 The database has a rollback journal and `synchronous=EXTRA`: a save that was acknowledged is on
 the disk, and readers never see half of one. Every call opens its own connection, so a store
-may be used by any thread and after a fork.
-"""
+may be used by any thread and after a fork."""
 
 from __future__ import annotations
 
@@ -49,17 +48,12 @@ class SqliteStore(SealedStore):
         path: the file; made when something is saved. It must not be a link.
         gate: makes the redactor for a document of a kind.
         timeout: seconds to wait for another writer.
-        patience: the former name of `timeout`.
-    """
+        patience: the former name of `timeout`."""
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        gate: RedactorFactory = redactor_for,
-        timeout: float = LOCK_TIMEOUT,
-        patience: float | None = None,
-    ) -> None:
+        self, path: str | os.PathLike[str], *, gate: RedactorFactory = redactor_for,
+        timeout: float = LOCK_TIMEOUT, patience: float | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(gate)
         self.path = Path(path)
         self._timeout = timeout if patience is None else patience
@@ -104,7 +98,6 @@ class SqliteStore(SealedStore):
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """The database, None if there is none."""
         if not self._exists():
             yield None
             return
@@ -113,7 +106,6 @@ class SqliteStore(SealedStore):
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """The database with its table, in a transaction that ends with the block."""
         with self._translate_errors("written"):
             self._create_file()
             with closing(self._connect()) as connection:
@@ -160,7 +152,6 @@ class SqliteStore(SealedStore):
 
     @contextmanager
     def _translate_errors(self, what: str) -> Iterator[None]:
-        """Raises errors of the database as errors of the store."""
         try:
             yield
         except sqlite3.OperationalError as error:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from leftoff import lazy_re as re
 from leftoff.shell.embedded.steps import MAX_STEPS, ScriptSteps
 
-__all__ = ["diff_steps", "marked_patch_effects", "marked_steps", "patch_effects"]
-
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _ESCAPE = re.compile(r"\\(?:([0-7]{3})|(.))")
 _PLAIN_ESCAPES = {"t": "\t", "n": "\n"}
@@ -16,8 +14,7 @@ def patch_effects(text: str, level: str | None = None, *, reverse: bool = False)
     """What a unified diff does: files added, changed, removed and renamed.
 
     `level` is the number of leading directories to strip; None strips git's ``a/`` and ``b/``.
-    A change of mode alone is none.
-    """
+    A change of mode alone is none."""
     steps = diff_steps(text, level, reverse=reverse)
     return ScriptSteps(tuple(steps[:MAX_STEPS]), not steps)
 
@@ -67,7 +64,6 @@ class _Diff:
         self.changed = self.paired = False
 
     def header(self, line: str) -> None:
-        """Parse a line outside of hunks."""
         if line.startswith("diff --git "):
             self.flush()
             self.old, self.new = _both_names(line[11:], self.level)
@@ -91,7 +87,6 @@ class _Diff:
             self.changed = self.changed or bool(self.new)
 
     def flush(self) -> None:
-        """Add the step of the part that ends here."""
         old, new, kind, changed = self.old, self.new, self.kind, self.changed
         source = self.source
         self._clear()
@@ -129,7 +124,6 @@ def _both_names(rest: str, level: str | None) -> tuple[str, str]:
 
 
 def _unquoted(name: str) -> str:
-    """A name as git writes it, with its octal escapes undone."""
     if len(name) < 2 or name[0] != '"' or name[-1] != '"':
         return name
     raw = bytearray()

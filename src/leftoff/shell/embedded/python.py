@@ -4,46 +4,29 @@ from __future__ import annotations
 
 import ast
 import functools
+import posixpath
 import warnings
 from collections.abc import Iterable
 
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.embedded.python_paths import PATH_METHODS, Value, part_of, path_method
 from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
+from leftoff.tables import table
 
-__all__ = ["python_effects"]
-
-_CALLS: dict[str, tuple[str, int]] = {
-    "os.remove": ("delete", 1), "os.unlink": ("delete", 1), "os.rename": ("move", 2),
-    "os.replace": ("move", 2), "os.renames": ("move", 2), "os.makedirs": ("mkdir", 1),
-    "os.mkdir": ("mkdir", 1), "os.rmdir": ("none", 1), "os.chdir": ("cd", 1),
-    "os.symlink": ("link", 2), "os.link": ("copy", 2), "os.truncate": ("modify", 1),
-    "os.removedirs": ("none", 1), "os.system": ("shell", 1),
-    "shutil.rmtree": ("delete_tree", 1), "shutil.move": ("move_into", 2),
-    "shutil.copy": ("copy", 2), "shutil.copy2": ("copy", 2), "shutil.copyfile": ("copy", 2),
-    "shutil.copytree": ("copy_tree", 2), "np.save": ("write", 1), "np.load": ("read", 1),
-    "pd.read_csv": ("read", 1), "sqlite3.connect": ("append", 1),
-    "subprocess.run": ("shell", 1), "subprocess.call": ("shell", 1),
-    "subprocess.check_call": ("shell", 1), "subprocess.check_output": ("shell", 1),
-    "subprocess.Popen": ("shell", 1), "os.popen": ("shell", 1),
-    "tarfile.open": ("open", 1), "zipfile.ZipFile": ("open", 1), "gzip.open": ("open", 1),
-    "io.open": ("open", 1), "codecs.open": ("open", 1), "open": ("open", 1),
-    "fileinput.input": ("fileinput", 1), "fileinput.FileInput": ("fileinput", 1),
-    # Tools that an agent calls from a notebook cell.
-    "open_file": ("read", 1), "create_file": ("write", 1), "append_file": ("modify", 1),
-    "edit_file": ("modify", 1), "edit_file_by_replace": ("modify", 1),
-    "edit_file_by_line": ("modify", 1), "insert_content_at_line": ("modify", 1),
-}  # fmt: skip
-_METHODS: dict[str, str] = {
-    "write_text": "write", "write_bytes": "write", "read_text": "read", "read_bytes": "read",
-    "unlink": "delete", "touch": "touch", "rename": "move", "replace": "move",
-    "mkdir": "mkdir", "rmdir": "none", "to_csv": "write_argument", "savefig": "write_argument",
-    "to_json": "write_argument", "save": "write_argument", "open": "open_method",
-    "hardlink_to": "none", "symlink_to": "link_method", "extractall": "partial",
-    "extract": "partial",
-}  # fmt: skip
+Value = str | list[str] | None
+"""What is known of an expression: a text, several, or nothing."""
+PATH_METHODS = frozenset((
+    "joinpath", "with_suffix", "with_name", "with_stem", "resolve", "absolute", "expanduser",
+    "glob", "rglob", "iterdir",
+))  # fmt: skip
+"""Methods of a ``Path`` that give another one, or several; which one, is not followed."""
 
 
+def _verbs(kind: str) -> dict[str, str]:
+    rows = table(__file__, "python.toml")[kind]
+    return {name: verb for verb, names in rows.items() for name in names}
+
+
+_CALLS, _METHODS = _verbs("calls"), _verbs("methods")
 _PYTHON_HINTS = (
     "open", "write", "remove", "unlink", "rename", "replace", "shutil", "subprocess", "system",
     "read_text", "read_bytes", "touch", "rmtree", "sqlite3", "fileinput", "exec", "save",
@@ -150,8 +133,7 @@ class _PythonReader:
             self.expression(item.test)
             self.block(item.body)
         elif isinstance(item, ast.Match):
-            self.expression(item.subject)
-            self.either_of(case.body for case in item.cases)
+            self.partial = True
         else:
             for child in ast.iter_child_nodes(item):
                 if isinstance(child, ast.expr):
@@ -184,7 +166,6 @@ class _PythonReader:
         self.either_of((item.body, item.orelse))
 
     def either_of(self, bodies: Iterable[list[ast.stmt]]) -> None:
-        """Interpret bodies of which it is not known which one ran."""
         before = len(self.steps)
         for body in bodies:
             self.block(body)
@@ -228,7 +209,6 @@ class _PythonReader:
                     self.bind(part, None, source)
 
     def is_path(self, node: ast.expr) -> bool:
-        """Whether an expression is a ``Path``, or several of them."""
         if isinstance(node, ast.Name):
             return node.id in self.paths
         if isinstance(node, ast.BinOp):
@@ -250,90 +230,53 @@ class _PythonReader:
         )
 
     def values_of(self, node: ast.expr) -> list[str | list[str]] | None:
-        if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            out: list[str | list[str]] = []
-            for item in node.elts:
-                if isinstance(item, ast.Tuple | ast.List):
-                    row = [self.value(part) for part in item.elts]
-                    out.append([part if isinstance(part, str) else UNKNOWN for part in row])
-                else:
-                    value = self.value(item)
-                    out.append(value if isinstance(value, str) else UNKNOWN)
-            return out
         if isinstance(node, ast.Name) and node.id in self.tables:
             node = self.tables[node.id]
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            return [
+                [self.text(part) for part in item.elts]
+                if isinstance(item, ast.Tuple | ast.List)
+                else self.text(item)
+                for item in node.elts
+            ]
         if isinstance(node, ast.Dict):
-            keys = [self.value(key) for key in node.keys if key is not None]
-            return [key if isinstance(key, str) else UNKNOWN for key in keys]
-        if isinstance(node, ast.Call):
+            return [self.text(key) for key in node.keys if key is not None]
+        if isinstance(node, ast.Call) and not node.args:
+            owner, _, method = self.name(node.func).rpartition(".")
+            table = self.tables.get(owner) if method == "items" else None
+            if table is not None:
+                pairs = zip(table.keys, table.values, strict=True)
+                return [[self.text(key), self.text(value)] for key, value in pairs if key]
+        elif isinstance(node, ast.Call):
             name = self.name(node.func)
             if name == "range":
-                numbers = [
-                    arg.value
-                    for arg in node.args
-                    if isinstance(arg, ast.Constant) and isinstance(arg.value, int)
-                ]
-                if len(numbers) == len(node.args) and numbers:
-                    span = range(*numbers[:3])[:MAX_STEPS]
-                    return [str(n) for n in span]
-            if name.endswith(".items") and isinstance(node.func, ast.Attribute):
-                owner = node.func.value
-                table = owner if isinstance(owner, ast.Dict) else None
-                if isinstance(owner, ast.Name):
-                    table = self.tables.get(owner.id)
-                if table is not None:
-                    rows: list[str | list[str]] = []
-                    for key, content in zip(table.keys, table.values, strict=True):
-                        first = self.value(key) if key is not None else None
-                        second = self.value(content)
-                        rows.append(
-                            [
-                                first if isinstance(first, str) else UNKNOWN,
-                                second if isinstance(second, str) else UNKNOWN,
-                            ]
-                        )
-                    return rows
-            if name in ("enumerate", "sorted", "list", "reversed") and node.args:
+                bounds = [ast.unparse(arg) for arg in node.args[:3]]
+                if all(bound.lstrip("-").isdecimal() for bound in bounds):
+                    return [str(n) for n in range(*map(int, bounds))[:MAX_STEPS]]
+            if name in ("enumerate", "sorted", "list", "reversed"):
                 inner = self.values_of(node.args[0])
                 if inner is None or name != "enumerate":
                     return inner
-                return [
-                    [str(i), value if isinstance(value, str) else UNKNOWN]
-                    for i, value in enumerate(inner)
-                ]
-        if isinstance(node, ast.Name):
-            value = self.values.get(node.id)
-            if isinstance(value, list):
-                return list(value)
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-            listed = self.values["sys.argv"] if self.name(node.value) == "sys.argv" else None
-            lower = node.slice.lower
-            if isinstance(listed, list) and isinstance(lower, ast.Constant):
-                if isinstance(lower.value, int) and not (node.slice.upper or node.slice.step):
-                    return list(listed[lower.value :])
-        return None
+                values = enumerate(inner)
+                return [[str(i), v if isinstance(v, str) else UNKNOWN] for i, v in values]
+        value = self.values.get(node.id) if isinstance(node, ast.Name) else None
+        return list(value) if isinstance(value, list) else None
+
+    def text(self, node: ast.expr) -> str:
+        value = self.value(node)
+        return value if isinstance(value, str) else UNKNOWN
 
     def value(self, node: ast.expr | None) -> Value:
         if isinstance(node, ast.Constant):
-            return (
-                node.value
-                if isinstance(node.value, str)
-                else (str(node.value) if isinstance(node.value, int) else None)
-            )
+            return str(node.value) if isinstance(node.value, str | int) else None
         if isinstance(node, ast.Name):
             return self.values.get(node.id)
+        if isinstance(node, ast.FormattedValue):
+            return self.value(node.value)
         if isinstance(node, ast.JoinedStr):
-            out: list[str] = []
-            for part in node.values:
-                piece = (
-                    self.value(part.value)
-                    if isinstance(part, ast.FormattedValue)
-                    else self.value(part)
-                )
-                if not isinstance(piece, str):
-                    return None
-                out.append(piece)
-            return "".join(out)
+            pieces = [self.value(part) for part in node.values]
+            texts = [piece for piece in pieces if isinstance(piece, str)]
+            return "".join(texts) if len(texts) == len(pieces) else None
         if isinstance(node, ast.BinOp):
             left, right = self.value(node.left), self.value(node.right)
             if isinstance(left, str) and isinstance(right, str):
@@ -341,49 +284,24 @@ class _PythonReader:
                     return left + right
                 if isinstance(node.op, ast.Div):
                     return f"{left.rstrip('/')}/{right}" if right[:1] != "/" else right
-            return None
         if isinstance(node, ast.List | ast.Tuple):
-            values = [self.value(item) for item in node.elts]
-            return [item if isinstance(item, str) else UNKNOWN for item in values]
-        if isinstance(node, ast.Subscript):
-            if self.name(node.value) == "sys.argv" and isinstance(node.slice, ast.Constant):
-                listed = self.values["sys.argv"]
-                index = node.slice.value
-                if isinstance(listed, list) and isinstance(index, int):
-                    return listed[index] if 0 <= index < len(listed) else None
-            if isinstance(node.value, ast.Name) and node.value.id in self.tables:
-                table, key = self.tables[node.value.id], self.value(node.slice)
-                for known, content in zip(table.keys, table.values, strict=True):
-                    if isinstance(key, str) and known and self.value(known) == key:
-                        return self.value(content)
-            return None
+            return [self.text(item) for item in node.elts]
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            index, listed = node.slice.value, self.values["sys.argv"]
+            if self.name(node.value) == "sys.argv" and isinstance(index, int):
+                if isinstance(listed, list) and 0 <= index < len(listed):
+                    return listed[index]
+        if isinstance(node, ast.Attribute) and node.attr == "parent":
+            whole = self.value(node.value)
+            return (posixpath.dirname(whole) or ".") if isinstance(whole, str) else None
         if isinstance(node, ast.Call):
             name = self.name(node.func)
-            if name in ("Path", "pathlib.Path", "str", "PurePath", "os.fspath"):
+            if name in ("Path", "pathlib.Path", "str", "PurePath", "os.fspath", "os.path.join"):
                 parts = [self.value(arg) for arg in node.args]
+                joined = [part for part in parts if isinstance(part, str)]
                 if not parts:
                     return "." if name.endswith("Path") else None
-                joined = [part for part in parts if isinstance(part, str)]
                 return "/".join(joined) if len(joined) == len(parts) else None
-            if name == "os.path.basename" and node.args:
-                return part_of(self.value(node.args[0]), "name")
-            if name == "os.path.join":
-                pieces = [self.value(arg) for arg in node.args]
-                texts = [piece for piece in pieces if isinstance(piece, str)]
-                return "/".join(texts) if len(texts) == len(pieces) and texts else None
-            if isinstance(node.func, ast.Attribute) and node.func.attr in (
-                "joinpath",
-                "with_suffix",
-                "with_name",
-                "resolve",
-                "absolute",
-            ):
-                base = self.value(node.func.value)
-                extra = self.value(node.args[0]) if node.args else ""
-                if isinstance(base, str) and isinstance(extra, str):
-                    return path_method(base, node.func.attr, extra)
-        if isinstance(node, ast.Attribute) and node.attr in ("parent", "name", "stem"):
-            return part_of(self.value(node.value), node.attr)
         return None
 
     def name(self, node: ast.expr) -> str:
@@ -439,7 +357,7 @@ class _PythonReader:
         name = self.name(node.func)
         known = _CALLS.get(name)
         if known is not None:
-            self._call_known(known[0], name, node)
+            self._call_known(known, node)
             return
         if isinstance(node.func, ast.Name) and node.func.id in self.functions:
             self._call_own_function(self.functions[node.func.id], node)
@@ -447,7 +365,7 @@ class _PythonReader:
         if isinstance(node.func, ast.Attribute):
             self._call_method(node.func, node)
 
-    def _call_known(self, verb: str, name: str, node: ast.Call) -> None:
+    def _call_known(self, verb: str, node: ast.Call) -> None:
         first = self.value(node.args[0]) if node.args else None
         second = self.value(node.args[1]) if len(node.args) > 1 else ""
         if verb == "open":
@@ -463,17 +381,10 @@ class _PythonReader:
                 quoted = ["'" + part.replace("'", "'\\''") + "'" for part in first]
                 first = None if any(UNKNOWN in part for part in first) else " ".join(quoted)
             self.add("shell", first)
-        elif verb == "fileinput":
-            changed = any(
-                word.arg == "inplace"
-                and isinstance(word.value, ast.Constant)
-                and bool(word.value.value)
-                for word in node.keywords
-            )
-            for item in first if isinstance(first, list) else [first]:
-                self.add("modify" if changed else "read", item)
         elif verb == "link":
             self.add("add", second)
+        elif verb == "partial":
+            self.partial = True
         elif verb == "delete_tree" or verb in ("move", "move_into", "copy", "copy_tree"):
             self.add(verb, first, second if verb != "delete_tree" else "")
         else:

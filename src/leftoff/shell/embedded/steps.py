@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["MAX_SCRIPT", "MAX_STEPS", "RUNNABLE", "ScriptSteps"]
-
 MAX_SCRIPT = 60_000
 """Longest script, in characters, that is analysed."""
 MAX_STEPS = 200

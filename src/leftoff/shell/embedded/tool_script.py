@@ -1,15 +1,21 @@
 """The tools that an agent's JavaScript calls: ``tools.exec_command({cmd: "..."})``.
 
-Only literals count, and names that were given a literal.
-"""
+Only literals count, and names that were given a literal."""
 
 from __future__ import annotations
 
-from leftoff.shell.embedded.other_languages import tokens
+from leftoff import lazy_re as re
 from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS
 
-__all__ = ["tool_steps"]
+# Strings before comments: `//` in an address of the web begins none.
+_TOKEN = re.compile(
+    r"""(?P<text>'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?|`(?:\\.|[^`\\])*`?)"""
+    r"""|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<name>[^\W\d][\w.$]*|\$[\w.$]*|@[\w.$]*)"""
+    r"""|(?P<number>\d[\w.]*)|(?P<mark>>>|\n|\S)""",
+    re.DOTALL,
+)
 
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _COMMANDS = frozenset({"tools.exec_command", "tools.shell", "tools.shell_command"})
 _PATCHES = frozenset({"tools.apply_patch", "tools.applyPatch"})
 _COMMAND_KEYS = frozenset({"cmd", "command"})
@@ -23,7 +29,7 @@ def tool_steps(code: str) -> list[tuple[str, str, str]]:
         return []
     found: list[tuple[str, str, str]] = []
     names: dict[str, str] = {}
-    stream = tokens(code, "node")
+    stream = _tokens(code)
     for i, (kind, text) in enumerate(stream):
         if kind != "name":
             continue
@@ -69,7 +75,6 @@ def _literal(stream: list[tuple[str, str]], at: int, names: dict[str, str]) -> s
 
 
 def _joined_list(stream: list[tuple[str, str]], at: int) -> str | None:
-    """A list of literals, joined by another one."""
     items: list[str] = []
     while at < len(stream) and stream[at] != ("mark", "]"):
         kind, text = stream[at]
@@ -111,3 +116,20 @@ def _arguments(
                 place = value
         at += 1
     return given, place
+
+
+def _tokens(code: str) -> list[tuple[str, str]]:
+    """Names (with their dots), literal texts, numbers and marks; a template with values is a
+    name, since its text is not known."""
+    out: list[tuple[str, str]] = []
+    for found in _TOKEN.finditer(code):
+        kind, text = found.lastgroup or "", found[0]
+        if kind == "text":
+            quote, body = text[0], text[1:].removesuffix(text[0])
+            if quote == "`" and "${" in body:
+                kind, text = "name", "?"
+            else:
+                text = _ESCAPE.sub(lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), body)
+        if kind != "comment":
+            out.append((kind, text.rstrip(".") if kind == "name" else text))
+    return out

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS, TEMPORARY, UNKNOWN
+from leftoff.shell.commands import Invocation
 from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import Status, Walk
 
 
 def _run_cd(walk: Walk, args: Invocation) -> Status:
@@ -116,7 +113,6 @@ def _format_printf(words: list[str]) -> str | None:
 
 
 def _run_constant(walk: Walk, args: Invocation) -> Status:
-    """``true``, ``:`` and ``false``."""
     walk.stdout = ""
     return args.name != "false"
 
@@ -135,7 +131,6 @@ def _run_read(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_exit(walk: Walk, args: Invocation) -> Status:
-    """``exit``, ``return``, ``break`` and ``continue``."""
     walk.stdout = ""
     number = args.operands[0] if args.operands else ""
     if args.name in ("exit", "return"):
@@ -177,15 +172,13 @@ def _run_declare(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_trap(walk: Walk, args: Invocation) -> Status:
-    """``trap ACTION SIGNAL...``: an action for EXIT runs at the end; one for ERR may run."""
+    """``trap ACTION EXIT``: the action runs at the end; others are not followed."""
     walk.stdout = ""
-    if args.flags - {"--"} or len(args.words) < 2:
+    if args.flags - {"--"}:
         return None
-    action, *signals = [word for word in args.words if word != "--"]
+    action, *signals = [word for word in args.words if word != "--"] or [""]
     if {"EXIT", "0"} & set(signals):
         walk.exit_trap = None if action in ("", "-") else action
-    if {"ERR", "DEBUG", "RETURN"} & set(signals) and action not in ("", "-"):
-        interpreter.run_speculatively(walk, parse(action, home=walk.home).body)
     return True
 
 
@@ -290,13 +283,9 @@ def _binary(tool: str, left: str, operator: str, right: str) -> Status:
     except ValueError:
         return None
     return {
-        "-eq": first == second,
-        "-ne": first != second,
-        "-lt": first < second,
-        "-le": first <= second,
-        "-gt": first > second,
-        "-ge": first >= second,
-    }.get(operator)
+        "-eq": first == second, "-ne": first != second, "-lt": first < second,
+        "-le": first <= second, "-gt": first > second, "-ge": first >= second,
+    }.get(operator)  # fmt: skip
 
 
 def _run_basename(walk: Walk, args: Invocation) -> Status:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
+from leftoff.shell.commands import Invocation
 from leftoff.shell.paths import parent_of
 from leftoff.shell.programs.nested import both_succeed
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import Status, Walk
 
 
 def _parse_targets(walk: Walk, args: Invocation) -> tuple[list[str], str, bool] | None:
-    """The sources, the target and whether the target is a directory."""
     into = args.value("-t", "--target-directory")
     operands = args.operands
     if into is not None:
@@ -105,67 +100,23 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_link(walk: Walk, args: Invocation) -> Status:
-    operands = args.operands
-    if walk.expected_status is False:
+    found = _parse_targets(walk, args)
+    if found is None or walk.expected_status is False:
         return False
-    if len(operands) == 1:
-        operands = [*operands, "."]
-    if len(operands) < 2 and not args.has("-t"):
-        return False
-    symbolic = args.has("-s", "--symbolic")
-    into = args.value("-t", "--target-directory")
-    target = into or operands[-1]
-    sources = operands if into else operands[:-1]
-    path = walk.resolved(target)
-    directory = (
-        into is not None
-        or target.endswith("/")
-        or len(sources) > 1
-        or (path is not None and walk.state.kind(path) == "directory" and not args.has("-n"))
-        or target == "."
-    )
+    sources, target, into = found
+    # What is not known to be a directory is a new name: most links are.
+    into = into and (args.has("-t") or len(sources) > 1 or walk.kind(target) == "directory")
+    force = args.has("-f", "--force")
     status: Status = True
     for source in sources:
-        if not symbolic:
-            old = walk.resolved(source)
-            if old is not None and walk.state.kind(old) in ("absent", "directory"):
-                status = False
-                continue
-        goal = ops.destination(source, target, directory)
-        goal_path = walk.resolved(goal)
-        kind = walk.state.kind(goal_path) if goal_path is not None else "unknown"
-        if kind in ("file", "directory") and not args.has("-f", "--force"):
+        hard = not args.has("-s", "--symbolic")
+        goal = ops.destination(source, target, into and not args.has("-n"))
+        taken = walk.kind(goal) in ("file", "directory") and not force
+        if taken or (hard and walk.kind(source) in ("absent", "directory")):
             status = False
-            continue
-        forced = args.has("-f", "--force")  # most such links replace one
-        status = status if ops.write(walk, goal, guess_append=forced) else False
+        elif not ops.write(walk, goal, guess_append=force):  # most such links replace one
+            status = False
     return status
-
-
-def _run_rsync(walk: Walk, args: Invocation) -> Status:
-    if args.has("-n", "--dry-run") or len(args.operands) < 2 or walk.expected_status is False:
-        return None
-    target = args.operands[-1]
-    if ":" in target or any(":" in item for item in args.operands):
-        walk.effects.unknown("rsync")
-        return None
-    recursive = args.has("-a", "-r", "--archive", "--recursive")
-    if walk.kind(target) == "absent" and (recursive or target.endswith("/")):
-        ops.make_directory(walk, target)
-    for source in args.operands[:-1]:
-        path = walk.resolved(source)
-        if path is None:
-            walk.effects.unknown("rsync")
-        elif recursive and (walk.state.kind(path) == "directory" or source.endswith("/")):
-            goal = target if source.endswith("/") else ops.destination(source, target, True)
-            ops.transfer(walk, source.rstrip("/"), goal, move=False, recursive=True)
-        else:
-            into = target.endswith("/") or walk.kind(target) == "directory"
-            goal = ops.destination(source, target, into)
-            ops.transfer(walk, source, goal, move=False, recursive=recursive)
-    if args.has("--delete"):
-        walk.effects.unknown("rsync", action="deleted")
-    return None
 
 
 def _run_remove(walk: Walk, args: Invocation) -> Status:
@@ -214,21 +165,16 @@ def _run_rmdir(walk: Walk, args: Invocation) -> Status:
     status: Status = True
     for field in args.operands:
         path = walk.resolved(field)
-        if path is None:
-            status = both_succeed(status, None)
-            continue
-        kind = walk.state.kind(path)
-        while True:
-            if kind in ("absent", "file") or walk.state.below(path, directories=True):
+        while path is not None and path not in (".", "/", walk.cwd):
+            if walk.state.below(path, directories=True) or walk.kind(path) in (
+                "absent",
+                "file",
+            ):
                 status = False
                 break
             if walk.expected_status is not False and walk.uncertainty == 0:
                 walk.state.remove(path)
-                status = both_succeed(status, True if kind == "directory" else None)
-            path = parent_of(path)
-            if not args.has("-p", "--parents") or path in (".", "/", walk.cwd):
-                break
-            kind = walk.state.kind(path)
+            path = parent_of(path) if args.has("-p", "--parents") else None
     return status
 
 
@@ -283,3 +229,25 @@ def _run_tee(walk: Walk, args: Invocation) -> Status:
                 walk.contents[path] = text
     walk.stdout = text
     return status
+
+
+def _run_download(walk: Walk, args: Invocation) -> Status:
+    """``curl`` and ``wget``: the file that an option names, else the one that the address
+    names."""
+    if walk.expected_status is False or args.has("--spider"):
+        return None
+    curl = args.name == "curl"
+    named = ("-o", "--output") if curl else ("-O", "--output-document")
+    targets = [value for option in named for value in args.values.get(option, ())]
+    for option in ("-T", "--upload-file") if curl else ():
+        for field in args.values.get(option, ()):
+            ops.read(walk, field)
+    if not targets and (not curl or args.has("-O", "--remote-name")):
+        names = [url.partition("?")[0].rpartition("/")[2] for url in args.operands]
+        if not all(names) or args.has("-r", "-m", "--mirror", "-P", "--directory-prefix"):
+            walk.effects.unknown(args.name)
+            return None
+        targets = names
+    for field in targets:
+        ops.write(walk, field)
+    return None

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation, ProgramRule, ProgramRules, program_rules
 from leftoff.shell.programs import (
-    archives,
     builtins,
     coreutils,
-    downloads,
     git,
     interpreters,
     readers,
@@ -21,17 +19,11 @@ from leftoff.shell.programs import (
     wrappers,
 )
 from leftoff.shell.programs.nested import run_text
+from leftoff.shell.state import Status, Walk
 from leftoff.shell.statements import RESERVED
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from leftoff.shell.state import Status, Walk
-
-__all__ = ["HANDLERS", "execute"]
-
 _MODULES = (
-    archives, builtins, coreutils, downloads, git, interpreters, readers, textual, wrappers,
+    builtins, coreutils, git, interpreters, readers, textual, wrappers,
 )  # fmt: skip
 HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
     name.removeprefix("_run_"): handler
@@ -45,8 +37,7 @@ HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
 def execute(walk: Walk, line: list[str]) -> Status:
     """Apply the effects of one command and return its status.
 
-    A program without a rule may have changed any file: an ``unknown`` effect names it.
-    """
+    A program without a rule may have changed any file: an ``unknown`` effect names it."""
     known = program_rules()
     name = walk.tool
     if UNKNOWN in name:
@@ -110,25 +101,21 @@ def _run_by_rule(walk: Walk, args: Invocation) -> Status:
     if kind == "inert":
         return True if entry.reliable else None
     if kind == "opaque":
-        if walk.expected_status is not False:
+        if walk.expected_status is not False and not args.has(*entry.looks):
             walk.effects.unknown(args.name)
         return None
     return _run_by_table(walk, args)
 
 
 def _nothing(walk: Walk, field: str) -> Status:
-    """An operand that is no file: no effect."""
     return None
 
 
 _ROLES: dict[str, Callable[[Walk, str], Status]] = {
-    "read": ops.read,
-    "tree": ops.read_tree,
-    "write": ops.write,
+    "read": ops.read, "tree": ops.read_tree, "write": ops.write,
     "append": lambda walk, field: ops.write(walk, field, guess_append=True),
-    "modify": ops.modify,
-    "none": _nothing,
-}
+    "modify": ops.modify, "none": _nothing,
+}  # fmt: skip
 
 
 def _run_by_table(walk: Walk, args: Invocation) -> Status:

@@ -2,26 +2,19 @@
 
 Git changes many files that the command line does not name; where its output names them
 (``rm 'x'``, ``Removing x``, the summary of a merge), that is used. A commit, a tag or a push
-changes no file of the tree.
-"""
+changes no file of the tree."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
+from leftoff.shell.commands import Invocation
+from leftoff.shell.filesystem import Action
 from leftoff.shell.paths import parent_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.filesystem import Action
-    from leftoff.shell.state import Status, Walk
-
-__all__ = ["SUBCOMMANDS", "summary_lines"]
+from leftoff.shell.state import Status, Walk
 
 
 def _split_words(
@@ -137,7 +130,6 @@ def _restore(walk: Walk, words: list[str]) -> Status:
 
 
 def _restore_paths(walk: Walk, fields: list[str]) -> Status:
-    """Restore named files; each is modified if it had changes, which is often not known."""
     for field in fields:
         path = walk.resolved(field)
         if path is None or field == "." or walk.state.kind(path) == "directory":
@@ -187,7 +179,6 @@ def _checkout(walk: Walk, words: list[str]) -> Status:
 
 
 def _change_commit(walk: Walk) -> Status:
-    """Check out another commit: any file may have changed."""
     if walk.output is not None and not walk.captured:
         if "Already on" in walk.output:
             return None
@@ -207,8 +198,7 @@ def _switch(walk: Walk, words: list[str]) -> Status:
 def summary_lines(lines: list[str]) -> list[tuple[str, str, str]]:
     """Files in the summary of a commit, merge or pull, as (what, path, old path).
 
-    `what` is ``created``, ``deleted``, ``renamed`` or ``changed``.
-    """
+    `what` is ``created``, ``deleted``, ``renamed`` or ``changed``."""
     found: list[tuple[str, str, str]] = []
     named: set[str] = set()
     for line in lines:
@@ -353,7 +343,6 @@ def _clean(walk: Walk, words: list[str]) -> Status:
 
 
 def _apply(walk: Walk, words: list[str]) -> Status:
-    """``git apply``: the patches are read; what they change is not followed."""
     options, before, after = _split_words(
         words, ("-C", "--directory", "--exclude", "--include")
     )
@@ -377,6 +366,8 @@ def _add(walk: Walk, words: list[str]) -> Status:
 
 
 def _unknown_changes(walk: Walk, words: list[str]) -> Status:
+    if "--stdout" in words:
+        return None
     if walk.expected_status is False:
         return False
     walk.effects.unknown("git")
@@ -384,36 +375,19 @@ def _unknown_changes(walk: Walk, words: list[str]) -> Status:
 
 
 def _worktree(walk: Walk, words: list[str]) -> Status:
-    if words[:1] in (["add"], ["remove"], ["move"]) and walk.expected_status is not False:
-        walk.effects.unknown("git")
-    return None
+    return _unknown_changes(walk, words) if words[:1] != ["list"] else None
 
 
-def _format_patch(walk: Walk, words: list[str]) -> Status:
-    if "--stdout" in words or walk.expected_status is False:
-        return None
-    named = [line.strip() for line in _visible_lines(walk) if line.strip().endswith(".patch")]
-    for name in named:
-        ops.write(walk, name, "git")
-    if not named:
-        walk.effects.unknown("git")
-    return None
-
-
-def _archive(walk: Walk, words: list[str]) -> Status:
+def _output(walk: Walk, words: list[str]) -> Status:
+    """``git diff``, ``git log``, ``git archive``: only ``--output`` writes a file."""
     for i, word in enumerate(words):
-        if word in ("-o", "--output") and i + 1 < len(words):
-            ops.write(walk, words[i + 1], "git")
-        elif word.startswith("--output="):
-            ops.write(walk, word[9:], "git")
-    return None
-
-
-def _diff(walk: Walk, words: list[str]) -> Status:
-    """``git diff``, ``git log``, ``git show``: only ``--output`` writes a file."""
-    for word in words:
-        if word.startswith("--output=") and UNKNOWN not in word:
-            ops.write(walk, word[9:], "git")
+        name = (
+            words[i + 1]
+            if word == "-o" and i + 1 < len(words)
+            else word.partition("--output=")[2]
+        )
+        if name and UNKNOWN not in name:
+            ops.write(walk, name, "git")
     return None
 
 
@@ -422,8 +396,8 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
     "merge": _merge, "pull": _merge, "rebase": _merge, "cherry-pick": _merge,
     "revert": _merge, "am": _merge, "stash": _stash, "reset": _reset, "clean": _clean,
     "apply": _apply, "add": _add, "clone": _unknown_changes,
-    "submodule": _unknown_changes, "worktree": _worktree, "format-patch": _format_patch,
-    "archive": _archive, "diff": _diff, "log": _diff, "show": _diff,
+    "submodule": _unknown_changes, "worktree": _worktree, "format-patch": _unknown_changes,
+    "archive": _output, "diff": _output, "log": _output, "show": _output,
     "bisect": _unknown_changes, "read-tree": _unknown_changes,
     "checkout-index": _unknown_changes, "sparse-checkout": _unknown_changes,
     "filter-branch": _unknown_changes, "lfs": _unknown_changes,
@@ -431,7 +405,6 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
 
 
 def _run_git(walk: Walk, args: Invocation) -> Status:
-    """``git``: reads the options before the subcommand and calls the subcommand's handler."""
     words = args.words
     cwd = walk.cwd
     i = 0

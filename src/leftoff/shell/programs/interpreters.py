@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from leftoff import lazy_re as re
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.embedded.other_languages import other_effects
+from leftoff.shell.commands import Invocation
 from leftoff.shell.embedded.python import python_effects
-from leftoff.shell.embedded.steps import ScriptSteps
+from leftoff.shell.embedded.steps import MAX_SCRIPT, ScriptSteps
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
-
-__all__ = ["apply_steps"]
+from leftoff.shell.state import Status, Walk
 
 
 def _run_python(walk: Walk, args: Invocation) -> Status:
@@ -92,6 +88,30 @@ def _python_module(walk: Walk, words: list[str]) -> Status:
     return None
 
 
+_SCRIPT_READS = re.compile(
+    r"""\b(?:readFile(?:Sync)?|createReadStream|readTextFileSync|file_get_contents|(?:File|IO)\.read(?:lines)?)\s*\(?\s*"""
+    r"""(["'])([^"'$#\n]+)\1"""
+)
+_SCRIPT_CHANGES = re.compile(
+    r"(?<!stdout\.)(?<!stderr\.)\b(?:write|append|unlink|rename|copy|cp|mv|rm|truncate|symlink|remove"
+    r"|touch|mkdir_p|exec|spawn|system|file_put|delete|createWrite)\w*\s*[$('\"]"
+    r"|\b(?:File\.)?f?open\b(?![^;\n]*['\"](?:<|r['\"]))"
+)
+"""What a script of another language does beyond reading and printing. Calls are not followed:
+in 434 real recordings they decided one change."""
+
+
+def apply_script(walk: Walk, tool: str, code: str) -> Status:
+    """JavaScript, Ruby, PHP or Perl: files that are read by a literal name, and whether any may
+    have changed."""
+    if walk.expected_status is not False:
+        for found in _SCRIPT_READS.finditer(code[:MAX_SCRIPT]):
+            ops.read(walk, found[2], tool)
+    if len(code) > MAX_SCRIPT or UNKNOWN in code or _SCRIPT_CHANGES.search(code):
+        walk.effects.unknown(tool)
+    return None
+
+
 def _run_script(walk: Walk, args: Invocation) -> Status:
     """``node``, ``ruby``, ``php``, ``deno``, ``bun`` and their like."""
     code = args.value("-e", "--eval", "-p", "--print", "-r", "-pe")
@@ -99,24 +119,36 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
         code = None
     if code is None and (not args.operands or args.operands[0] == "-"):
         code = walk.stdin
-    if code is None:
-        if args.has("-v", "--check", "-c") and not args.has("-e"):
-            for field in args.operands:
-                ops.read(walk, field)
+    if code is None and args.operands:
+        code = walk.known_content(args.operands[0])
+        if ops.read(walk, args.operands[0]) is False:
+            return False
+        if args.has("-v", "--check", "-c"):
             return None
-        if args.operands:
-            text = walk.known_content(args.operands[0])
-            if ops.read(walk, args.operands[0]) is False:
-                return False
-            if text is not None:
-                return apply_steps(walk, args.name, other_effects(text, args.name))
-        if walk.expected_status is not False:
-            walk.effects.unknown(args.name)
-        return None
-    if walk.expected_status is False or UNKNOWN in code:
+    if code is not None and args.name in _LANGUAGES:
+        return apply_script(walk, args.name, code)
+    if walk.expected_status is not False:
         walk.effects.unknown(args.name)
-        return None
-    return apply_steps(walk, args.name, other_effects(code, args.name))
+    return None
+
+
+_LANGUAGES = frozenset("node nodejs deno bun tsx ruby irb php".split())
+
+
+_STEPS: dict[str, Callable[[Walk, str, str, str], object]] = {
+    "read": lambda w, a, _b, tool: ops.read(w, a, tool),
+    "append": lambda w, a, _b, tool: ops.write(w, a, tool, guess_append=True),
+    "modify": lambda w, a, _b, tool: ops.modify(w, a, tool),
+    "touch": lambda w, a, _b, tool: w.kind(a) == "file" or ops.write(w, a, tool),
+    "delete": lambda w, a, _b, _tool: ops.delete(w, a),
+    "delete_if": lambda w, a, _b, _tool: ops.delete(w, a, force=True),
+    "delete_tree": lambda w, a, _b, _tool: ops.delete(w, a, recursive=True, force=True),
+    "move": lambda w, a, b, _tool: ops.transfer(w, a, b, move=True, recursive=True),
+    "copy_tree": lambda w, a, b, _tool: ops.transfer(w, a, b, move=False, recursive=True),
+    "mkdir": lambda w, a, _b, _tool: ops.make_directory(w, a, parents=True),
+    "shell": lambda w, a, _b, _tool: interpreter.run(w, parse(a, home=w.home).body),
+}
+"""What a step does, given the walk, its paths and the program."""
 
 
 def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
@@ -135,47 +167,21 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
         if verb == "maybe" or verb == "surely":
             nested += 1 if verb == "maybe" else -1
             walk.uncertainty = max(base, 1) if nested else base
-        elif verb == "read":
-            ops.read(walk, first, tool)
         elif verb == "write":
-            done = ops.write(walk, first, tool)
-            status = False if not done else status
-        elif verb == "append":
-            ops.write(walk, first, tool, guess_append=True)
-        elif verb == "modify":
-            ops.modify(walk, first, tool)
+            status = status if ops.write(walk, first, tool) else False
         elif verb == "add":
             path = walk.path(first)
             if path is not None and walk.state.kind(parent_of(path)) == "absent":
                 walk.state.put_directory(parent_of(path), empty=True)
             ops.write(walk, first, tool)
-        elif verb == "touch":
-            if walk.kind(first) != "file":
-                ops.write(walk, first, tool)
-        elif verb == "delete":
-            ops.delete(walk, first)
-        elif verb == "delete_if":
-            ops.delete(walk, first, force=True)
-        elif verb == "delete_tree":
-            ops.delete(walk, first, recursive=True, force=True)
-        elif verb == "move":
-            ops.transfer(walk, first, second, move=True, recursive=True)
-        elif verb == "move_into":
-            into = walk.kind(second) == "directory"
-            goal = ops.destination(first, second, into)
-            ops.transfer(walk, first, goal, move=True, recursive=True)
-        elif verb == "copy":
-            into = walk.kind(second) == "directory"
-            goal = ops.destination(first, second, into)
-            ops.transfer(walk, first, goal, move=False, recursive=False)
-        elif verb == "copy_tree":
-            ops.transfer(walk, first, second, move=False, recursive=True)
-        elif verb == "mkdir":
-            ops.make_directory(walk, first, parents=True)
+        elif verb in ("move_into", "copy"):
+            goal = ops.destination(first, second, walk.kind(second) == "directory")
+            move = verb == "move_into"
+            ops.transfer(walk, first, goal, move=move, recursive=move)
+        elif verb in _STEPS:
+            _STEPS[verb](walk, first, second, tool)
         elif verb == "cd":
             walk.cwd = walk.path(first)
-        elif verb == "shell":
-            interpreter.run(walk, parse(first, home=walk.home).body)
     walk.cwd = cwd
     walk.uncertainty = uncertainty
     if found.partial:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leftoff.shell import interpreter
 from leftoff.shell.parser import parse
-
-if TYPE_CHECKING:
-    from leftoff.shell.state import Status, Walk
-
-__all__ = ["MAX_ITEMS", "both_succeed", "run_text"]
+from leftoff.shell.state import Status, Walk
 
 MAX_ITEMS = 512
 """Items (operands, matches, lines) that one program is applied to; chosen by hand, not

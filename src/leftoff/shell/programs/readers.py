@@ -3,19 +3,15 @@ programs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
+from leftoff.shell.commands import Invocation
 from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
 from leftoff.shell.quoting import unmark_patterns
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import Status, Walk
 
 _Tests = list[tuple[bool, str, str]]
 """Conditions of ``find`` that must all hold: whether one is negated, its option, its value."""
@@ -90,7 +86,6 @@ def _find_expression(words: list[str]) -> tuple[_Tests | None, list[tuple[str, l
 def _find_matches(
     walk: Walk, roots: list[str], tests: _Tests | None
 ) -> tuple[list[tuple[str, str]], bool]:
-    """Known (name, kind) that pass the tests, and whether these are all."""
     if tests is None:
         return [], False
     found: list[tuple[str, str]] = []
@@ -154,7 +149,6 @@ def _find_exec(walk: Walk, command: list[str], found: list[str], complete: bool)
 
 
 def _run_ls(walk: Walk, args: Invocation) -> Status:
-    """``ls``: what it prints is not followed."""
     status: Status = True
     for field in args.operands:
         path = walk.resolved(field)
@@ -221,7 +215,6 @@ def _run_grep(walk: Walk, args: Invocation) -> Status:
 
 
 def _read_matched_files(walk: Walk, operands: list[str], recursive: bool) -> None:
-    """Read the files of ``name:match`` lines in the output, which the command does not name."""
     if walk.captured or walk.output is None:
         return
     prefixes = tuple(

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
-from leftoff.shell.embedded.other_languages import other_effects
+from leftoff.shell.commands import Invocation
 from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
-from leftoff.shell.programs.interpreters import apply_steps
+from leftoff.shell.programs.interpreters import apply_script, apply_steps
 from leftoff.shell.programs.nested import both_succeed
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import Status, Walk
 
 
 def _run_sed(walk: Walk, args: Invocation) -> Status:
@@ -73,55 +68,44 @@ def _run_sed(walk: Walk, args: Invocation) -> Status:
     return status
 
 
+_PERL_SWITCHES = re.compile(
+    r"-(?P<flags>[a-df-hj-zA-DF-HJ-LN-Z0-9]*)(?P<in_place>i(?P<backup>\.\w+|~)?[pnl]*)?(?P<code>[eE])?"
+)
+
+
 def _run_perl(walk: Walk, args: Invocation) -> Status:
+    """``perl``: with ``-i`` its operands are changed, else read; code that writes is not
+    followed."""
     in_place, backup, code = False, "", ""
-    operands: list[str] = []
-    i, words = 0, args.words
-    switches = True
-    while i < len(words):
-        word = words[i]
-        i += 1
-        if switches and word.startswith("-") and len(word) > 1:
-            if word == "--":
-                switches = False
-                continue
-            letters = word[1:]
-            for j, letter in enumerate(letters):
-                if letter == "i":
-                    in_place, backup = True, letters[j + 1 :]
-                    if backup[:1] in ("p", "n", "e", "l") and not backup.startswith("."):
-                        if backup.endswith("e") and i < len(words):
-                            code = words[i]
-                            i += 1
-                        backup = ""
-                    break
-                if letter in "eE":
-                    code = words[i] if i < len(words) else ""
-                    i += 1
-                    break
-                if letter in "MmI":
-                    break
-        else:
-            switches = False
-            operands.append(word)
-    if not code and operands:
-        status = ops.read(walk, operands[0])
+    words = list(args.words)
+    while words and words[0][:1] == "-" and len(words[0]) > 1:
+        word = words.pop(0)
+        if word == "--":
+            break
+        found = _PERL_SWITCHES.fullmatch(word)
+        if found is None:
+            continue
+        in_place = in_place or found["in_place"] is not None
+        backup = found["backup"] or backup
+        if found["code"] and words:
+            code += words.pop(0)
+    if not code:
+        status = ops.read(walk, words[0]) if words else None
         if status is not False:
             walk.effects.unknown("perl")
         return status
-    if in_place:
-        if walk.expected_status is False:
-            return False
-        for field in operands:
-            if backup and not walk.is_unresolved(field):
-                path = walk.path(field)
-                if path is not None and walk.state.kind(path) != "absent":
-                    walk.effects.write(path + backup, "perl", walk.uncertainty)
-            ops.modify(walk, field)
-        return None
-    for field in operands:
-        ops.read(walk, field)
-    return apply_steps(walk, "perl", other_effects(code, "perl"))
+    if not in_place:
+        for field in words:
+            ops.read(walk, field)
+        return apply_script(walk, "perl", code)
+    if walk.expected_status is False:
+        return False
+    for field in words:
+        path = walk.resolved(field)
+        if backup and path is not None and walk.state.kind(path) != "absent":
+            walk.effects.write(path + backup, "perl", walk.uncertainty)
+        ops.modify(walk, field)
+    return None
 
 
 _AWK_WRITES = re.compile(r"\bsystem\s*\(|\bprintf?\b[^;}\n]*?(?:>|\|)\s*(?!=)(?!\"/dev/)")
@@ -145,45 +129,42 @@ def _run_awk(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_patch(walk: Walk, args: Invocation) -> Status:
-    """``patch``: the files that its output or the text of the patch names. Where a part was
-    refused, what it left behind may be any file."""
+    """``patch``: the text of the patch says what it changes, if all of it went in place;
+    otherwise any file may have changed."""
     source = args.value("-i", "--input") or next(iter(args.operands[1:]), None)
     text = walk.stdin if source is None else walk.known_content(source)
     if source is not None and ops.read(walk, source) is False:
         return False
     if args.has("--dry-run"):
         return None
-    shown = [] if walk.captured or walk.stderr_hidden else walk.lines()
-    named: dict[
-        str, bool
-    ] = {}  # whether the old file was saved, as where a hunk is off its place
-    for line in shown:
-        if line.startswith("patching file "):
-            named[line[14:].strip("'")] = False
-        elif line.startswith("Hunk #") and named:
-            off = " with fuzz " in line or " (offset " in line
-            named[next(reversed(named))] |= off
-    if any(" FAILED " in line or " ignored" in line or "****" in line for line in shown):
-        walk.effects.unknown("patch")
-    elif walk.expected_status is False:
+    shown = "" if walk.captured or walk.stderr_hidden else walk.output or ""
+    off = (" FAILED ", " ignored", "****")
+    if walk.expected_status is False and not any(mark in shown for mark in off):
         return False
-    elif args.has("-d", "--directory", "-o", "--output", "-b", "--backup"):
+    named: list[str] = []
+    saved: set[str] = set()  # where a hunk is off its place, the old file stays as `.orig`
+    for line in shown.splitlines():
+        if line.startswith("patching file "):
+            named.append(line[14:].strip("'"))
+        elif named and (" with fuzz " in line or " (offset " in line):
+            saved.add(named[-1])
+    odd = args.has("-d", "--directory", "-o", "--output", "-b", "--backup")
+    if odd or any(mark in shown for mark in off):
         walk.effects.unknown("patch")
     elif text is not None and not args.operands:
         reverse = args.has("-R", "--reverse")
         found = patch_effects(text, args.value("-p", "--strip"), reverse=reverse)
         apply_steps(walk, "patch", found)
+    elif not (listed := args.operands[:1] or named):
+        walk.effects.unknown("patch")
     else:
-        for name in args.operands[:1] or named:
-            if named and walk.kind(name) == "absent":
+        for name in listed:
+            if walk.kind(name) == "absent":
                 ops.write(walk, name)
             else:
                 ops.modify(walk, name)
-        if not args.operands and not named:
-            walk.effects.unknown("patch")
-    for name, saved in named.items():
-        if saved and not args.has("--posix", "--no-backup-if-mismatch"):
-            ops.write(walk, name + ".orig", "patch")
+    for name in sorted(saved) if not args.has("--posix", "--no-backup-if-mismatch") else ():
+        ops.write(walk, name + ".orig", "patch")
     return None
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
 
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
+from leftoff.shell.commands import Invocation
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, run_text
-
-if TYPE_CHECKING:
-    from leftoff.shell.commands import Invocation
-    from leftoff.shell.state import Status, Walk
+from leftoff.shell.state import Status, Walk
 
 
 def _run_wrapper(walk: Walk, args: Invocation) -> Status:
-    """``env``, ``sudo``, ``timeout`` …: options, settings, then a command."""
     words = args.words
     takes = args.entry.takes
     i = 0
@@ -59,7 +55,6 @@ def _run_wrapper(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_shell(walk: Walk, args: Invocation) -> Status:
-    """``bash -c TEXT``, ``bash FILE``, ``bash < TEXT``."""
     for i, word in enumerate(args.words):
         if word[:1] == "-" and word[:2] != "--" and "c" in word[1:] and i + 1 < len(args.words):
             text = args.words[i + 1]
@@ -71,7 +66,8 @@ def _run_shell(walk: Walk, args: Invocation) -> Status:
                 walk.variables["0"] = args.words[i + 2]
                 interpreter.set_positional(walk, args.words[i + 3 :])
             errexit, walk.errexit = walk.errexit, False
-            status = _text_errexit(walk, text, "e" in word)
+            text = "set -e\n" + text if "e" in word else text
+            status = run_text(walk, text, walk.expected_status)
             walk.errexit, walk.variables = errexit, saved
             return status
     if "-n" in args.flags:
@@ -97,103 +93,64 @@ def _run_shell(walk: Walk, args: Invocation) -> Status:
     return None
 
 
-def _text_errexit(walk: Walk, text: str, errexit: bool) -> Status:
-    """`run_text`, stopping at the first failure where `errexit`."""
-    if not errexit:
-        return run_text(walk, text, walk.expected_status)
-    return run_text(walk, "set -e\n" + text, walk.expected_status)
+_SEPARATORS = {"\\n": "\n", "\\0": "\0", "\\t": "\t"}
 
 
 def _run_xargs(walk: Walk, args: Invocation) -> Status:
-    words = args.words
-    takes = args.entry.takes
-    replace: str | None = None
-    single = False
-    null = False
-    delimiter: str | None = None
-    source: str | None = None
-    i = 0
+    words, text = args.words, walk.stdin
+    replace = separator = ""
+    single, i = False, 0
     while i < len(words) and words[i][:1] == "-":
-        word = words[i]
-        if word in ("-I", "--replace", "-i"):
-            replace = words[i + 1] if word == "-I" and i + 1 < len(words) else "{}"
-            i += 2 if word == "-I" else 1
-        elif word.startswith("-I"):
-            replace = word[2:]
+        word, value = words[i], words[i + 1] if i + 1 < len(words) else ""
+        i += 1
+        if word[:2] in ("-I", "-n", "-L", "-d") or word in ("--delimiter", "-a", "--arg-file"):
+            apart = word[:2] == "--" or len(word) == 2
+            value = value if apart else word[2:]
+            i += apart
+            if word[:2] == "-I":
+                replace = value or "{}"
+            elif word in ("-a", "--arg-file"):
+                text = walk.known_content(value)
+                ops.read(walk, value)
+            elif word[:2] in ("-n", "-L"):
+                single = value == "1"
+            else:
+                separator = _SEPARATORS.get(value, value)
+        elif word in ("-i", "--replace"):
+            replace = "{}"
+        elif word in args.entry.takes:
             i += 1
-        elif word in ("-n", "-L", "-n1", "-L1"):
-            single = word in ("-n1", "-L1") or words[i + 1 : i + 2] == ["1"]
-            i += 1 if word in ("-n1", "-L1") else 2
-        elif word in ("-d", "--delimiter") and i + 1 < len(words):
-            delimiter = {"\\n": "\n", "\\0": "\0", "\\t": "\t"}.get(words[i + 1], words[i + 1])
-            i += 2
-        elif word in ("-a", "--arg-file") and i + 1 < len(words):
-            source = words[i + 1]
-            i += 2
-        elif word in takes:
-            i += 2
-        else:
-            if "0" in word:
-                null = True
-            if word.startswith("-d") and len(word) > 2:
-                delimiter = {"\\n": "\n", "\\0": "\0"}.get(word[2:], word[2:])
-            i += 1
+        elif word == "--null" or word[1:2] in ("0", "r") and "0" in word:
+            separator = "\0"
     command = words[i:] or ["echo"]
-    text = walk.stdin
-    if source is not None:
-        text = walk.known_content(source)
-        ops.read(walk, source)
-    if text is None:
-        return _xargs_unknown_input(walk, command, replace)
-    if null:
-        items = [item for item in text.split("\0") if item]
-        if len(items) == 1 and "\n" in items[0]:
-            items = items[0].splitlines()
-    elif delimiter is not None:
-        items = [item for item in text.split(delimiter) if item]
-    elif replace is not None:
-        items = [item.strip() for item in text.splitlines() if item.strip()]
+
+    def call(item: str, expected_status: Status = None) -> Status:
+        given = (
+            [word.replace(replace, item) for word in command] if replace else [*command, item]
+        )
+        return interpreter.call(walk, given, expected_status)
+
+    if text is None:  # it may run, on unknown operands
+        uncertainty, walk.uncertainty = walk.uncertainty, 2
+        call(UNKNOWN)
+        walk.uncertainty, walk.stdout = uncertainty, None
+        return None
+    if separator and not (separator == "\0" and separator not in text):
+        items = text.split(separator)
+    elif separator or replace:
+        items = [item.strip() for item in text.splitlines()]
     else:
-        items = _shell_words(text)
-    items = items[:MAX_ITEMS]
-    if not items and (args.has("-r", "--no-run-if-empty") or replace is not None):
+        try:
+            items = shlex.split(text)
+        except ValueError:
+            items = [UNKNOWN]
+    items = [item for item in items if item][:MAX_ITEMS]
+    if not items and (args.has("-r", "--no-run-if-empty") or replace):
         walk.stdout = ""
         return True
+    if not replace and not single:
+        return interpreter.call(walk, [*command, *items], walk.expected_status)
     status: Status = True
-    expected_status = walk.expected_status
-    if replace is not None:
-        for item in items:
-            status = both_succeed(
-                status,
-                interpreter.call(walk, [word.replace(replace, item) for word in command], None),
-            )
-        return status
-    if single:
-        for item in items:
-            status = both_succeed(status, interpreter.call(walk, [*command, item], None))
-        return status
-    return interpreter.call(walk, [*command, *items], expected_status)
-
-
-def _xargs_unknown_input(walk: Walk, command: list[str], replace: str | None) -> Status:
-    """``xargs`` on unknown input: the program may run, on unknown operands."""
-    uncertainty = walk.uncertainty
-    walk.uncertainty = 2
-    if replace is not None:
-        words = [word.replace(replace, UNKNOWN) for word in command]
-    else:
-        words = [*command, UNKNOWN]
-    interpreter.call(walk, words, None)
-    walk.uncertainty = uncertainty
-    walk.stdout = None
-    return None
-
-
-def _shell_words(text: str) -> list[str]:
-    """Words as ``xargs`` takes them: quotes and backslashes keep blanks together."""
-    if not any(char in text for char in "'\"\\"):
-        return text.split()
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return [UNKNOWN]
+    for item in items:
+        status = both_succeed(status, call(item))
+    return status
