@@ -8,7 +8,6 @@ are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -34,7 +33,8 @@ MIN_LOG_ODDS = -20.0
 """Lower bound of `any_log_odds`; the log odds of a message without candidates."""
 
 _TOKEN = re.compile(
-    r"`[^`\n]*`|https?://\S+|[\w.-]*/[\w./-]+|\w+(?:_\w+)+|[a-z]+(?:'[a-z]+)?|\d+"
+    r"[a-z]++(?:'[a-z]+|(?![\w/:-]|\.[\w./-]))"  # most words: no part of a path, URL or name
+    r"|`[^`\n]*`|https?://\S+|[\w.-]*+/[\w./-]+|\w[^\W_]*+_\w+|[a-z]+(?:'[a-z]+)?|\d+"
     r"|[:;?!—→✅]|\.\.\."
 )
 
@@ -160,16 +160,23 @@ class Scorer:
             else:
                 self.rest[name] = weight
 
-    def score(self, found: Sequence[str], others: Iterable[str]) -> float:
-        """Log odds of a sentence of these words with these other features."""
+    def weight(self, features: Iterable[str]) -> int:
+        """What features that are not of words add to `score`, in units of 1 / SCALE."""
+        return sum(map(self.model.weights.get, features, repeat(0)))
+
+    def score(self, found: Sequence[str], others: Iterable[str], more: int = 0) -> float:
+        """Log odds of a sentence of these words with these other features, and with further
+        ones that have the `weight` of `more`."""
         if self._scored <= FEW:
             self._scored += 1
             if self._scored <= FEW:
-                return self.model.score([*word_features(found), *others])
+                weight = self.weight(chain(word_features(found), others))
+                return (self.model.bias + weight + more) / SCALE
             self._index()
         kinds = ["^", *map(VERBS.get, found, found)]
         total = (
             self.model.bias
+            + more
             + sum(map(self.words.get, set(found), repeat(0)))
             + sum(map(self.pairs.get, {*pairwise(["^", *found, "$"])}, repeat(0)))
             + sum(map(self.classes.get, {*pairwise(kinds)}, repeat(0)))
@@ -338,7 +345,7 @@ def is_english(found: Sequence[str], text: str) -> bool:
     if not text.isascii() and 6 * len(_FOREIGN.findall(text)) > len(text):
         return False
     plain = [w for w in found if w[0].isalpha()]
-    return len(plain) < 8 or 20 * sum(w in ENGLISH for w in plain) >= len(plain)
+    return len(plain) < 8 or 20 * sum(map(ENGLISH.__contains__, plain)) >= len(plain)
 
 
 FOREIGN = frozenset(_TABLE["foreign"].split())
@@ -357,10 +364,10 @@ def is_foreign(text: str) -> bool:
     if not start.isascii() and 6 * len(_FOREIGN.findall(start)) > max(len(start), 24):
         return True
     found = start.lower().split()
-    other = sum(word in FOREIGN for word in found)
+    other = sum(map(FOREIGN.__contains__, found))
     if len(found) < 12 or 6 * other < len(found):
         return False
-    return other > 3 * sum(word in ENGLISH for word in found)
+    return other > 3 * sum(map(ENGLISH.__contains__, found))
 
 
 # -- features ----------------------------------------------------------------------------------
@@ -387,19 +394,21 @@ def word_features(found: Sequence[str]) -> list[str]:
 
 
 @cache
-def _subject_words() -> tuple[frozenset[str], tuple[str, ...]]:
-    """The words of all subjects, and the beginnings of words (`fix*`)."""
+def _subject_words() -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
+    """The words of all subjects, and the beginnings of words (`fix*`), before these their
+    first three letters."""
     listed = " ".join(_TABLE["subjects"].values()).split()
     starts = tuple(word[:-1] for word in listed if word.endswith("*"))
-    return frozenset(listed).difference(f"{start}*" for start in starts), starts
+    literal = frozenset(listed).difference(f"{start}*" for start in starts)
+    return literal, frozenset(start[:3] for start in starts), starts
 
 
 @lru_cache(maxsize=1 << 14)
 def subjects_of(word: str) -> tuple[str, ...]:
     """The subjects that a word points to; () for most words."""
-    literal, starts = _subject_words()
-    if word not in literal and not word.startswith(starts):
-        return ()  # found so, a third of what the patterns take
+    literal, heads, starts = _subject_words()
+    if word not in literal and not (word[:3] in heads and word.startswith(starts)):
+        return ()
     return tuple(name for name, pattern in subjects().items() if pattern.fullmatch(word))
 
 
@@ -411,11 +420,12 @@ def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> l
         kind: prefix of the names of the features.
         steps: numbers of words.
     """
-    counts = Counter(chain.from_iterable(map(subjects_of, found)))
-    if not counts:
+    named = list(chain.from_iterable(map(subjects_of, found)))
+    if not named:
         return []
-    out = [f"{kind}:{name}{s}" for name in subjects() for s in steps if counts[name] >= s]
-    out.append(f"{kind}:most-{max(subjects(), key=counts.__getitem__)}")
+    counts = {name: named.count(name) for name in subjects()}
+    out = [f"{kind}:{name}{s}" for name in counts for s in steps if counts[name] >= s]
+    out.append(f"{kind}:most-{max(counts, key=counts.__getitem__)}")
     return out
 
 

@@ -67,16 +67,30 @@ class Candidate(Struct, frozen=True):
 
     Attributes:
         words: its words (`decision_model.words`).
-        others: features of its place and of the session around it.
+        context: features of the session around its message, shared by its sentences.
         prompt: what the person typed last before it.
         short: it stands in a short session.
     """
 
     said: Said
     words: list[str]
-    others: list[str]
+    context: list[str]
     prompt: str = ""
     short: bool = False
+
+    @property
+    def own(self) -> list[str]:
+        """Features of its place and of what it is about."""
+        text, ref = self.said.text, self.said.ref
+        block, first, size, *around = self.said.value.split(" ")
+        codes, start = text.count("`") // 2, ref.start or 0
+        place = place_features(text, codes, block, first == "1", start, int(size))
+        return place + around + sentence_subjects(self.words)
+
+    @property
+    def others(self) -> list[str]:
+        """The features that are not of its words."""
+        return self.own + self.context
 
     @property
     def features(self) -> list[str]:
@@ -191,10 +205,12 @@ def message_chance(found: Scores, place: int, model: Model) -> float:
 def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
     """The scores of the candidates of each message of a session."""
     scorer = shipped_scorer() if model is MODEL else Scorer(model)
-    logits = [
-        [scorer.score(c.words, c.others) + sum(stated(c).values()) for c in group]
-        for group in groups
-    ]
+    logits: list[list[float]] = []
+    for group in groups:
+        context = scorer.weight(group[0].context) if group else 0
+        logits.append(
+            [scorer.score(c.words, c.own, context) + sum(stated(c).values()) for c in group]
+        )
     odds = {place: any_log_odds(found) for place, found in enumerate(logits) if found}
     return Scores(logits, odds, ranks(odds.values()), ranks(chain.from_iterable(logits)))
 
@@ -319,20 +335,10 @@ class CandidateGroups(Sequence[list[Candidate]]):
             told = sum(len(one.text) for one in group)
             context = [*context, f"ss:prose{bucket(told, (80, 200, 500, 1200, 3000))}"]
             context.append(f"ss:sentences{bucket(len(group), (1, 2, 3, 5, 10, 20, 40))}")
-        found: list[Candidate] = []
-        for one, of_it in zip(group, plain, strict=True):
-            block, first, size, *around = one.value.split(" ")
-            place = place_features(
-                one.text,
-                one.text.count("`") // 2,
-                block,
-                first == "1",
-                one.ref.start or 0,
-                int(size),
-            )
-            others = place + around + sentence_subjects(of_it) + context
-            found.append(Candidate(one, of_it, others, prompt, short))
-        return found
+        return [
+            Candidate(one, of_it, context, prompt, short)
+            for one, of_it in zip(group, plain, strict=True)
+        ]
 
 
 def by_message(found: Iterable[Candidate]) -> list[list[Candidate]]:
