@@ -19,6 +19,7 @@ from __future__ import annotations
 import base64
 import math
 import zlib
+from _blake2 import blake2b as blake2b  # `hashlib` gives the same after it has loaded OpenSSL
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 

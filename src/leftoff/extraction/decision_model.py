@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from hashlib import blake2b
 from itertools import chain, pairwise, repeat
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff import lazy_re as re
+from leftoff.codec import blake2b
 from leftoff.extraction.rules import Rule, lowered
 from leftoff.tables import table
 from leftoff.text.markdown import FENCE, HEADING, ITEM, PARAGRAPH, Block

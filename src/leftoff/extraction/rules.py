@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff.codec import blake2b
 from leftoff.tables import table
 
 

@@ -40,7 +40,6 @@ set (a resumed pass), only appending, `pack` and `len` are valid.
 
 from __future__ import annotations
 
-import hashlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -48,6 +47,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from leftoff.codec import blake2b
 from leftoff.model import Message
 
 ORIGINS = ("prompt", "agent", "tool", "injected", "compaction", "meta", "interruption")
@@ -75,7 +75,7 @@ def key64(identity: str) -> int:
             return half
     if not identity:
         return 0
-    digest = hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8)
+    digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8)
     return int.from_bytes(digest.digest(), "big")
 
 
