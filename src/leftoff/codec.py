@@ -19,18 +19,17 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from _blake2 import blake2b as blake2b  # `hashlib` gives the same after it has loaded OpenSSL
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import msgspec
 import orjson
-from msgspec import Struct
-from msgspec.structs import astuple
 
 from leftoff import lazy_re as re
 
-T = TypeVar("T", bound=Struct)
+if TYPE_CHECKING:  # imported where it is used: a hook that needs none of it ends 18 ms earlier
+    import msgspec
+
+T = TypeVar("T", bound="msgspec.Struct")
 
 MAX_LINE = 32 * 1024 * 1024
 """Bytes; a longer line of a line-based recorder is skipped and reported. Chosen by hand; not
@@ -51,6 +50,8 @@ class LineDecoder(Generic[T]):
     """Decodes one physical line into records of one Struct type."""
 
     def __init__(self, type_: type[T]) -> None:
+        import msgspec
+
         self.type = type_
         self.strict: Callable[[bytes], T] = msgspec.json.Decoder(type_).decode
 
@@ -169,6 +170,8 @@ def loosen(value: Any, type_: type[T]) -> tuple[T | None, list[str]]:
     Returns the record (None if `value` is no object) and the names of the fields that were
     left at their defaults.
     """
+    import msgspec
+
     if not isinstance(value, dict):
         return None, []
     try:
@@ -198,10 +201,12 @@ def loosen(value: Any, type_: type[T]) -> tuple[T | None, list[str]]:
 
 def _loosen_value(raw: Any, wanted: Any) -> tuple[Any, list[str]]:
     """The best that can be made of a field whose value does not have the wanted type."""
+    import msgspec
+
     options = list(_options(wanted))
     if isinstance(raw, dict):
         for option in options:
-            if isinstance(option, type) and issubclass(option, Struct):
+            if isinstance(option, type) and issubclass(option, msgspec.Struct):
                 return loosen(raw, option)
     if isinstance(raw, list):
         for option in options:
@@ -258,6 +263,8 @@ def dumps(value: Any, *, indent: int = 0) -> bytes:
     try:
         return escape_invisible(orjson.dumps(value, default=_shallow, option=options))
     except TypeError:  # a whole number beyond 64 bits, as a recorder may write one
+        import msgspec
+
         try:
             encoded = msgspec.json.encode(value)
         except UnicodeEncodeError:  # the name of a file that is no text
@@ -294,16 +301,30 @@ def _escaped(match: re.Match[bytes]) -> bytes:
 def _shallow(value: Any) -> Any:
     """A Struct as a dict of its fields, whose values orjson converts one at a time, so that a
     long summary is not in memory twice."""
-    if isinstance(value, Struct):
+    import msgspec
+
+    if isinstance(value, msgspec.Struct):
         config = value.__struct_config__
         if not (config.omit_defaults or config.array_like or config.tag):
-            return dict(zip(value.__struct_encode_fields__, astuple(value), strict=True))
+            values = msgspec.structs.astuple(value)
+            return dict(zip(value.__struct_encode_fields__, values, strict=True))
     return to_builtins(value)
 
 
 def to_builtins(value: Any) -> Any:
     """A frozen value as dicts, lists, strings and numbers."""
+    import msgspec
+
     return msgspec.to_builtins(value, str_keys=True)
+
+
+def loads(data: bytes) -> Any:
+    """One JSON document as plain values, by orjson: whole numbers beyond 64 bits are not exact.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    return orjson.loads(data)
 
 
 def parse_strict(data: bytes) -> Any:
@@ -313,6 +334,8 @@ def parse_strict(data: bytes) -> Any:
     Raises:
         ValueError: it is no JSON, or nested too deeply.
     """
+    import msgspec
+
     try:
         return msgspec.json.decode(data)
     except RecursionError as error:
@@ -321,6 +344,8 @@ def parse_strict(data: bytes) -> Any:
 
 def canonical(value: Any) -> bytes:
     """Plain values as the one JSON that equal values have: keys sorted, no spaces, UTF-8."""
+    import msgspec
+
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # a whole number beyond 64 bits
@@ -329,6 +354,8 @@ def canonical(value: Any) -> bytes:
 
 def pack_state(value: Any) -> bytes:
     """A saved state as bytes (MessagePack)."""
+    import msgspec
+
     return msgspec.msgpack.encode(value)
 
 
@@ -338,11 +365,15 @@ def unpack_state(data: bytes, type_: Any) -> Any:
     Raises:
         ValueError: the bytes are damaged or of another type.
     """
+    import msgspec
+
     return msgspec.msgpack.decode(data, type=type_)
 
 
 def schema(type_: Any) -> dict[str, Any]:
     """The JSON schema of a document type."""
+    import msgspec
+
     return msgspec.json.schema(type_)
 
 
