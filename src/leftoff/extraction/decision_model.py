@@ -11,7 +11,7 @@ import math
 from _blake2 import blake2b  # that of `hashlib`, which loads OpenSSL, too
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import chain, pairwise, repeat
+from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -207,18 +207,16 @@ def any_log_odds(logits: Iterable[float]) -> float:
 # -- words -------------------------------------------------------------------------------------
 
 
-def raw_words(text: str) -> list[str]:
-    """The words of a text in lower case; code and paths unchanged."""
-    found: list[str] = _TOKEN.findall(lowered(text).replace("’", "'"))
-    return found
-
-
-def words(text: str) -> list[str]:
-    """The words of a text in lower case; code, names, paths and numbers as placeholders."""
-    return [
-        w if w.isalpha() else _PLACEHOLDERS.get(w[0]) or _placeholder(w)
-        for w in raw_words(text)
-    ]
+def words(text: str, most: int | None = None) -> list[str]:
+    """The words of a text, or the first ones, in lower case; code, names, paths and numbers as
+    placeholders."""
+    plain = lowered(text).replace("’", "'")
+    found: Iterable[str] = (
+        _TOKEN.findall(plain)
+        if most is None
+        else (match[0] for match in islice(_TOKEN.finditer(plain), most))
+    )
+    return [w if w.isalpha() else _PLACEHOLDERS.get(w[0]) or _placeholder(w) for w in found]
 
 
 _PLACEHOLDERS = {"`": "<code>", **dict.fromkeys("0123456789", "<num>")}
@@ -257,10 +255,6 @@ def _verb_classes(table: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _word_pattern(listed: str) -> re.Pattern[str]:
-    return re.compile("|".join(sorted(listed.split())).replace("*", r"\w*"))
-
-
 def _rules(table: Mapping[str, Any], name: str) -> tuple[Rule, ...]:
     found: list[Rule] = []
     for row in table[name]:
@@ -284,11 +278,19 @@ ALWAYS = tuple(_TABLE["always"].split())
 """Words that pass the first filter, whatever else a sentence says."""
 
 
-@cache
-def subjects() -> dict[str, re.Pattern[str]]:
-    """The pattern of words for each subject of a statement. Compiled on first use, since
-    reading a recording does not need it."""
-    return {name: _word_pattern(listed) for name, listed in _TABLE["subjects"].items()}
+SUBJECTS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
+    name: (
+        frozenset(listed.split()),
+        tuple(word[:-1] for word in listed.split() if word.endswith("*")),
+    )
+    for name, listed in _TABLE["subjects"].items()
+}
+"""The words of each subject of a statement, and the beginnings of others (`fix*`)."""
+
+_BEGINNINGS = frozenset(
+    start[:3] for words, starts in SUBJECTS.values() for start in (*words, *starts)
+)
+"""The first letters of all of them: few other words have the same."""
 
 
 PATTERNS: dict[str, tuple[Rule, ...]] = {
@@ -393,23 +395,16 @@ def word_features(found: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(out))
 
 
-@cache
-def _subject_words() -> tuple[frozenset[str], frozenset[str], tuple[str, ...]]:
-    """The words of all subjects, and the beginnings of words (`fix*`), before these their
-    first three letters."""
-    listed = " ".join(_TABLE["subjects"].values()).split()
-    starts = tuple(word[:-1] for word in listed if word.endswith("*"))
-    literal = frozenset(listed).difference(f"{start}*" for start in starts)
-    return literal, frozenset(start[:3] for start in starts), starts
-
-
 @lru_cache(maxsize=1 << 14)
 def subjects_of(word: str) -> tuple[str, ...]:
     """The subjects that a word points to; () for most words."""
-    literal, heads, starts = _subject_words()
-    if word not in literal and not (word[:3] in heads and word.startswith(starts)):
+    if word[:3] not in _BEGINNINGS:
         return ()
-    return tuple(name for name, pattern in subjects().items() if pattern.fullmatch(word))
+    return tuple(
+        name
+        for name, (words, starts) in SUBJECTS.items()
+        if word in words or word.startswith(starts) and word.isalnum()
+    )
 
 
 def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> list[str]:
@@ -423,7 +418,7 @@ def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> l
     named = list(chain.from_iterable(map(subjects_of, found)))
     if not named:
         return []
-    counts = {name: named.count(name) for name in subjects()}
+    counts = {name: named.count(name) for name in SUBJECTS}
     out = [f"{kind}:{name}{s}" for name in counts for s in steps if counts[name] >= s]
     out.append(f"{kind}:most-{max(counts, key=counts.__getitem__)}")
     return out
@@ -496,11 +491,18 @@ def layout_features(
     for above in range(number - 1, max(-1, number - 1 - _FAR), -1):
         if blocks[above][2] == HEADING:
             begin, stop, _ = blocks[above]
-            found += [f"hd:{w}" for w in words(text[begin : min(stop, begin + 80)])[:8]]
+            found += _prefixed("hd:", text[begin : min(stop, begin + 80)], 8)
             found.append("l:headed")
             break
-    after = words(text[end : end + 60])[:3]
-    return found + ["nx:" + VERBS.get(w, w) for w in after]
+    return found + ["nx:" + VERBS.get(w, w) for w in words(text[end : end + 60], 3)]
+
+
+@lru_cache(maxsize=256)
+def _prefixed(kind: str, text: str, most: int) -> tuple[str, ...]:
+    """Features of the first words of a text, or of its last ones if `most` is negative. Cached:
+    all sentences below a heading and all items of a list have the same."""
+    found = words(text)
+    return tuple(kind + w for w in (found[:most] if most > 0 else found[most:]))
 
 
 def _list_features(text: str, blocks: Sequence[Block], number: int) -> list[str]:
@@ -519,6 +521,6 @@ def _list_features(text: str, blocks: Sequence[Block], number: int) -> list[str]
         begin, stop, _ = blocks[top - 1]
         lead = text[max(begin, stop - 80) : stop]
         last = lead.rstrip("*_ ")[-1:]
-        found += [f"ld:{w}" for w in words(lead)[-8:]]
+        found += _prefixed("ld:", lead, -8)
         found.append(f"ld:end{last if last and last in '.:?!)' else 'x'}")
     return found
