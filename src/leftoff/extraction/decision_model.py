@@ -207,16 +207,22 @@ def any_log_odds(logits: Iterable[float]) -> float:
 # -- words -------------------------------------------------------------------------------------
 
 
+def raw_words(text: str, most: int | None = None) -> list[str]:
+    """The words of a text, or the first ones, in lower case; code and paths unchanged."""
+    plain = lowered(text).replace("’", "'")
+    if most is not None:
+        return [match[0] for match in islice(_TOKEN.finditer(plain), most)]
+    found: list[str] = _TOKEN.findall(plain)
+    return found
+
+
 def words(text: str, most: int | None = None) -> list[str]:
     """The words of a text, or the first ones, in lower case; code, names, paths and numbers as
     placeholders."""
-    plain = lowered(text).replace("’", "'")
-    found: Iterable[str] = (
-        _TOKEN.findall(plain)
-        if most is None
-        else (match[0] for match in islice(_TOKEN.finditer(plain), most))
-    )
-    return [w if w.isalpha() else _PLACEHOLDERS.get(w[0]) or _placeholder(w) for w in found]
+    return [
+        w if w.isalpha() else _PLACEHOLDERS.get(w[0]) or _placeholder(w)
+        for w in raw_words(text, most)
+    ]
 
 
 _PLACEHOLDERS = {"`": "<code>", **dict.fromkeys("0123456789", "<num>")}
