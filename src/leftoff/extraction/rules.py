@@ -140,13 +140,13 @@ class Gate:
         ]
 
     @cached_property
-    def _match(self) -> Callable[[str], list[int] | None]:
+    def _match(self) -> Callable[[bytes], list[int] | None]:
         patterns = (rule.gate or rule.pattern for _, rule in self.rules)
         return re.automaton(patterns, ignore_case=True, max_mem=64 << 20)
 
     def candidates(self, text: str) -> list[int]:
         """Numbers of the rules that might match; [] for most texts."""
-        return (self._match(text) or []) if text else []
+        return (self._match(text.encode()) or []) if text else []
 
     def scan(self, text: str, part: int, most: int = MAX_MATCHES) -> dict[str, list[Hit]]:
         """The first `most` matches of every rule, by extractor, in order of place."""

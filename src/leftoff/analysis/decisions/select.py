@@ -57,6 +57,9 @@ PLAIN_LOG_ODDS = 1.2
 """Log odds that a plainly worded choice (`PATTERNS["plain"]`) adds in a short session, where
 few other sentences could be the decision. Set by hand, not learnt, for the same reason."""
 
+MAX_DESCRIBED = 256
+"""Messages of which the candidates are described once: about a megabyte. Chosen by hand."""
+
 DUPLICATE_RATIO = 92.0
 """Similarity (`rapidfuzz.fuzz.ratio`, 0 to 100) from which a later statement duplicates an
 earlier one. Chosen by hand; not measured."""
@@ -295,8 +298,9 @@ def with_features(view: SessionView, said: Sequence[Said]) -> list[Candidate]:
 class CandidateGroups(Sequence[list[Candidate]]):
     """The candidates of each message, in order; empty for one that is not in English.
 
-    Features are computed on each access: of the thousands of groups of a long session few are
-    needed twice, and all of them together would take too much memory.
+    Those of the first messages are computed once, the others on each access: of the thousands
+    of groups of a long session few are needed twice, and all of them together would take too
+    much memory.
     """
 
     def __init__(self, view: SessionView, said: Sequence[Said]) -> None:
@@ -306,6 +310,7 @@ class CandidateGroups(Sequence[list[Candidate]]):
         self._said = said
         self._places = [by_message[message] for message in sorted(by_message)]
         self._context = _Context(view, sorted(by_message))
+        self._first: dict[int, list[Candidate]] = {}
 
     def __len__(self) -> int:
         return len(self._places)
@@ -321,7 +326,12 @@ class CandidateGroups(Sequence[list[Candidate]]):
     def __getitem__(self, place: int | slice) -> list[Candidate] | list[list[Candidate]]:
         if isinstance(place, slice):
             return [self._described(group) for group in self._places[place]]
-        return self._described(self._places[place])
+        found = self._first.get(place)
+        if found is None:
+            found = self._described(self._places[place])
+            if len(self._first) < MAX_DESCRIBED:
+                self._first[place] = found
+        return found
 
     def _described(self, places: list[int]) -> list[Candidate]:
         group = [self._said[place] for place in places]
