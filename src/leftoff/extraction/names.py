@@ -61,6 +61,8 @@ class Names(Struct):
 @lru_cache(1 << 14)
 def _names_in(word: str) -> tuple[str, ...]:
     """The names in a word between white space; cached, since words repeat."""
+    if word.isalpha() and word[1:].islower():
+        return ()
     return tuple(IN_CODE.findall(word))
 
 
