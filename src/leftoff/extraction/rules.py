@@ -85,6 +85,11 @@ def _as_compiled(pattern: str, ignore_case: bool) -> str:
 _UPPER = re.compile(r"(?<!\\)(?<!\(\?)[A-Z]")
 
 
+SHORT_TEXT = 40
+"""Code points; for a shorter text the patterns themselves are tried, so that the few words of
+a short session need no automaton. Chosen by hand: about as fast where it is made already."""
+
+
 def lowered(text: str) -> str:
     """`text` in lower case, code point for code point: U+0130 alone would become two."""
     return text.replace("\u0130", "i").lower()
@@ -145,7 +150,10 @@ class Gate:
         return re.automaton(patterns, ignore_case=True, max_mem=64 << 20)
 
     def candidates(self, text: str) -> list[int]:
-        """Numbers of the rules that might match; [] for most texts."""
+        """Numbers of the rules that might match; [] for most texts. Until a longer text needs
+        the automaton, it is not made for a short one: that takes 2 ms."""
+        if len(text) < SHORT_TEXT and len(self.rules) < 32 and "_match" not in self.__dict__:
+            return list(range(len(self.rules))) if text else []
         return (self._match(text.encode()) or []) if text else []
 
     def scan(self, text: str, part: int, most: int = MAX_MATCHES) -> dict[str, list[Hit]]:
