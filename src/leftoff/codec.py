@@ -20,16 +20,16 @@ import base64
 import math
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-import msgspec
 import orjson
-from msgspec import Struct
-from msgspec.structs import astuple
 
 from leftoff import lazy_re as re
 
-T = TypeVar("T", bound=Struct)
+if TYPE_CHECKING:  # imported where it is used: a hook that needs none of it ends 18 ms earlier
+    import msgspec
+
+T = TypeVar("T", bound="msgspec.Struct")
 
 JsonObject: TypeAlias = dict[str, Any]
 """A JSON object: what was decoded, or is going to be encoded."""
@@ -53,6 +53,8 @@ class LineDecoder(Generic[T]):
     """Decodes one physical line into records of one Struct type."""
 
     def __init__(self, type_: type[T]) -> None:
+        import msgspec
+
         self.type = type_
         self.strict: Callable[[bytes], T] = msgspec.json.Decoder(type_).decode
 
@@ -171,6 +173,8 @@ def loosen(value: Any, type_: type[T]) -> tuple[T | None, list[str]]:
     Returns the record (None if `value` is no object) and the names of the fields that were
     left at their defaults.
     """
+    import msgspec
+
     if not isinstance(value, dict):
         return None, []
     try:
@@ -200,10 +204,12 @@ def loosen(value: Any, type_: type[T]) -> tuple[T | None, list[str]]:
 
 def _loosen_value(raw: Any, wanted: Any) -> tuple[Any, list[str]]:
     """The best that can be made of a field whose value does not have the wanted type."""
+    import msgspec
+
     options = list(_options(wanted))
     if isinstance(raw, dict):
         for option in options:
-            if isinstance(option, type) and issubclass(option, Struct):
+            if isinstance(option, type) and issubclass(option, msgspec.Struct):
                 return loosen(raw, option)
     if isinstance(raw, list):
         for option in options:
@@ -260,6 +266,8 @@ def dumps(value: Any, *, indent: int = 0) -> bytes:
     try:
         return escape_invisible(orjson.dumps(value, default=_shallow, option=options))
     except TypeError:  # a whole number beyond 64 bits, as a recorder may write one
+        import msgspec
+
         try:
             encoded = msgspec.json.encode(value)
         except UnicodeEncodeError:  # the name of a file that is no text
@@ -296,16 +304,30 @@ def _escaped(match: re.Match[bytes]) -> bytes:
 def _shallow(value: Any) -> Any:
     """A Struct as a dict of its fields, whose values orjson converts one at a time, so that a
     long summary is not in memory twice."""
-    if isinstance(value, Struct):
+    import msgspec
+
+    if isinstance(value, msgspec.Struct):
         config = value.__struct_config__
         if not (config.omit_defaults or config.array_like or config.tag):
-            return dict(zip(value.__struct_encode_fields__, astuple(value), strict=True))
+            values = msgspec.structs.astuple(value)
+            return dict(zip(value.__struct_encode_fields__, values, strict=True))
     return to_builtins(value)
 
 
 def to_builtins(value: Any) -> Any:
     """A frozen value as dicts, lists, strings and numbers."""
+    import msgspec
+
     return msgspec.to_builtins(value, str_keys=True)
+
+
+def loads(data: bytes) -> Any:
+    """One JSON document as plain values, by orjson: whole numbers beyond 64 bits are not exact.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    return orjson.loads(data)
 
 
 def parse_strict(data: bytes) -> Any:
@@ -315,6 +337,8 @@ def parse_strict(data: bytes) -> Any:
     Raises:
         ValueError: it is no JSON, or nested too deeply.
     """
+    import msgspec
+
     try:
         return msgspec.json.decode(data)
     except RecursionError as error:
@@ -323,6 +347,8 @@ def parse_strict(data: bytes) -> Any:
 
 def canonical(value: Any) -> bytes:
     """Plain values as the one JSON that equal values have: keys sorted, no spaces, UTF-8."""
+    import msgspec
+
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # a whole number beyond 64 bits
@@ -331,6 +357,8 @@ def canonical(value: Any) -> bytes:
 
 def pack_state(value: Any) -> bytes:
     """A saved state as bytes (MessagePack)."""
+    import msgspec
+
     return msgspec.msgpack.encode(value)
 
 
@@ -340,11 +368,15 @@ def unpack_state(data: bytes, type_: Any) -> Any:
     Raises:
         ValueError: the bytes are damaged or of another type.
     """
+    import msgspec
+
     return msgspec.msgpack.decode(data, type=type_)
 
 
 def schema(type_: Any) -> dict[str, Any]:
     """The JSON schema of a document type."""
+    import msgspec
+
     return msgspec.json.schema(type_)
 
 

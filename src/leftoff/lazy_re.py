@@ -40,9 +40,7 @@ from re import (
     split,
     sub,
 )
-from typing import Any, AnyStr, Final, cast
-
-from msgspec import Struct, msgpack
+from typing import Any, AnyStr, Final, NamedTuple, cast
 
 __all__ = [
     "ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "Match", "Pattern", "automaton", "compile",
@@ -118,7 +116,7 @@ STORED: Final = cache_from_source(__file__) + ".patterns"
 """The file of compiled patterns."""
 
 
-class _Code(Struct, frozen=True, array_like=True):
+class _Code(NamedTuple):
     """What `re` gives to its engine: flags, number and names of groups, instructions; and
     whether a match can only begin where the text does."""
 
@@ -127,13 +125,6 @@ class _Code(Struct, frozen=True, array_like=True):
     names: dict[str, int]
     code: bytes
     anchored: bool = False
-
-
-class _Stored(Struct):
-    """The file's content: by flags and pattern, for one build of Python."""
-
-    python: str
-    codes: dict[str, _Code]
 
 
 _PYTHON: Final = f"{sys.version} {MAGIC_NUMBER.hex()} {sys.byteorder}"
@@ -151,10 +142,12 @@ _file: Final = [_read()]  # read at import, since what uses a pattern may open n
 
 def _decoded(data: bytes) -> dict[str, _Code]:
     """What earlier runs compiled; nothing of another Python, or of a damaged file."""
+    from msgspec import msgpack
+
     with suppress(ValueError):
-        stored = msgpack.decode(data, type=_Stored)
-        if stored.python == _PYTHON:
-            return stored.codes
+        python, codes = msgpack.decode(data, type=tuple[str, dict[str, _Code]])
+        if python == _PYTHON:
+            return codes
     return {}
 
 
@@ -166,6 +159,8 @@ def _known() -> dict[str, _Code]:
 def compiled(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
     """A compiled pattern of the package, if possible from what an earlier run compiled."""
     if isinstance(pattern, bytes):
+        return re.compile(pattern, flags)
+    if "msgspec" not in sys.modules:  # to import it takes as long as to compile 40 patterns
         return re.compile(pattern, flags)
     key = f"{int(flags)} {pattern!a}"
     try:
@@ -220,4 +215,6 @@ def unsaved() -> bytes | None:
     """What the file should hold after this run; None if it need not be written."""
     if not _new or sys.dont_write_bytecode:
         return None
-    return msgpack.encode(_Stored(_PYTHON, _known() | _new))
+    from msgspec import msgpack
+
+    return msgpack.encode((_PYTHON, _known() | _new))

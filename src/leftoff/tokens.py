@@ -15,7 +15,7 @@ hand:
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -71,32 +71,42 @@ _ENTRY_BYTES = 128
 
 
 class _Data:
-    """The contents of ``tokens.json``, indexed for lookup."""
-
-    __slots__ = ("characters", "families", "joints", "known", "runs")
+    """The contents of ``tokens.json``, indexed for lookup when it is first needed: an estimate
+    needs a quarter of it."""
 
     def __init__(self, raw: dict[str, Any]) -> None:
+        self._raw = raw
         letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
         self.known: dict[str, int] = dict.fromkeys(letters, 1)
         for cost, words in raw["known"].items():
             self.known.update(dict.fromkeys(words.split(), int(cost)))
-        self.joints: set[str] = set(raw["joints"].split())
+        self.families: dict[str, dict[str, float]] = raw["families"]
+
+    @cached_property
+    def joints(self) -> set[str]:
+        found = set(self._raw["joints"].split())
         for word, cost in self.known.items():
             if len(word) < _MAX_JOINT:
-                self.joints.add(" " + word)
+                found.add(" " + word)
                 if cost == 1:
-                    self.joints.add(word)
-        self.runs: dict[str, tuple[int, int]] = {
+                    found.add(word)
+        return found
+
+    @cached_property
+    def runs(self) -> dict[str, tuple[int, int]]:
+        return {
             run: (int(costs[0]), int(costs[1]))
-            for costs, runs in raw["runs"].items()
+            for costs, runs in self._raw["runs"].items()
             for run in runs.split()
         }
-        self.characters: dict[str, int] = {
+
+    @cached_property
+    def characters(self) -> dict[str, int]:
+        return {
             character: int(cost)
-            for cost, characters in raw["characters"].items()
+            for cost, characters in self._raw["characters"].items()
             for character in characters
         }
-        self.families: dict[str, dict[str, float]] = raw["families"]
 
 
 @lru_cache(maxsize=1)

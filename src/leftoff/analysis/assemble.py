@@ -85,6 +85,7 @@ def assemble(
     )
     unknown_effects = track.unknown_effects(unseen)
     del tracker, events, unseen
+    view.release()
     summary = ContextSummary(
         schema=SCHEMA,
         leftoff=__version__,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -69,6 +71,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
     does the same program on one of the same things with other options. Where only another call
     of that program or tool worked, it is not known whether that mended anything."""
     clean = _clean_runs(view)
+    touched, ran = view.all(Touched), view.all(Ran)  # once: a large session unpacks them
     found: dict[tuple[str, str], ErrorSeen] = {}
     for failed in view.active(Failed):
         if _NOT_RUN.search(failed.text):
@@ -91,7 +94,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             ref=known.ref if known else view.ref(failed.ref),
             count=known.count + 1 if known else 1,
             fixed=fixed,
-            fixed_by=by or (_between(view, place, later) if later else ""),
+            fixed_by=by or (_between(view, touched, ran, place, later) if later else ""),
             fixed_ref=clean.refs.get(later) if later else None,
         )
     return tuple(found.values())
@@ -119,8 +122,9 @@ class _CleanRuns:
         self, place: tuple[int, int], keys: Iterable[tuple[str, ...]]
     ) -> tuple[int, int] | None:
         """The first call after a place that did one of these, None if none did."""
-        after = (p for key in keys for p in self.at.get(key, ()) if p > place)
-        return min(after, default=None)
+        lists = [self.at[key] for key in keys if key in self.at]
+        after = ((found, bisect_right(found, place)) for found in lists)
+        return min((found[at] for found, at in after if at < len(found)), default=None)
 
     def corrected(
         self, place: tuple[int, int], made: Called | None, error: str
@@ -193,14 +197,35 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
                 )
             if place in refs:
                 found.refs.setdefault(place, refs[place])
+    for places in found.at.values():
+        places.sort()
     return found
 
 
-def _between(view: SessionView, start: tuple[int, int], end: tuple[int, int]) -> str:
+T = TypeVar("T", Touched, Ran)
+
+
+def _inside(items: Sequence[T], start: tuple[int, int], end: tuple[int, int]) -> Sequence[T]:
+    """The items, which are in file order, of the calls between two places."""
+
+    def place(item: T) -> tuple[int, int]:
+        return item.ref.message, item.part
+
+    first = bisect_right(items, start, key=place)
+    return items[first : bisect_left(items, end, key=place)]
+
+
+def _between(
+    view: SessionView,
+    touched: Sequence[Touched],
+    every: Sequence[Ran],
+    start: tuple[int, int],
+    end: tuple[int, int],
+) -> str:
     """What was changed between a failed call and the one that worked: names of files, else the
     last command that worked; "" if nothing is known."""
     names: dict[str, None] = {}
-    for item in view.all(Touched):
+    for item in _inside(touched, start, end):
         place = (item.ref.message, item.part)
         if start < place < end and item.verb != "read" and view.succeeded(*place):
             names.pop(item.path, None)
@@ -210,7 +235,7 @@ def _between(view: SessionView, start: tuple[int, int], end: tuple[int, int]) ->
         shown = [relative(path, cwd) for path in list(names)[-MAX_FIXES:]]
         more = len(names) - len(shown)
         return "changes to " + ", ".join(shown) + (f" and {more} more" if more else "")
-    for ran in reversed(view.all(Ran)):
+    for ran in reversed(_inside(every, start, end)):
         place = (ran.ref.message, ran.part)
         if start < place < end and view.succeeded(*place) and not _LOOKS.issuperset(
             of_command(ran.command, ran.language)

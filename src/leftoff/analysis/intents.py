@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 from leftoff import lazy_re as re
+from leftoff.extraction.rules import SHORT_TEXT
 
 FAULT, REVIEW, ORDERED_REVIEW, DELIVERY = "fault", "review", "ordered review", "delivery"
 DESIGN, LOOKING, MAKING, TESTS = "design", "looking", "making", "tests"
@@ -111,7 +112,7 @@ def intents(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def _found(seen: str) -> frozenset[str]:
-    if seen.isascii():
+    if len(seen) >= SHORT_TEXT and seen.isascii():
         raw = seen.encode()
         if len(raw.translate(None, _ODD)) == len(raw):
             return frozenset(_NAMES[number] for number in _automaton()(raw) or ())

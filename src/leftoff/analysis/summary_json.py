@@ -20,7 +20,7 @@ SCHEMA = f"leftoff.summary/{VERSION}"
 INDEXES = frozenset({"message", "message_index"})
 """Keys of a message's index, from 0."""
 
-_NESTED = (dict, list, tuple)
+_NESTED = frozenset({dict, list, tuple})
 
 
 class SafeSummary(ContextSummary, frozen=True):
@@ -67,12 +67,12 @@ def numbered(value: Any) -> Any:
     if isinstance(value, dict):
         found: dict[str, Any] = {}
         for key, item in value.items():
-            found[key] = numbered(item) if isinstance(item, _NESTED) else item
+            found[key] = numbered(item) if type(item) in _NESTED else item
             if key in INDEXES and isinstance(item, int):
                 found["number"] = item + 1 if item >= 0 else None
         return found
     if isinstance(value, (list, tuple)):
-        return [numbered(item) if isinstance(item, _NESTED) else item for item in value]
+        return [numbered(item) if type(item) in _NESTED else item for item in value]
     return value
 
 

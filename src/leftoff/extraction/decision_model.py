@@ -8,11 +8,10 @@ are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from _blake2 import blake2b  # that of `hashlib`, which loads OpenSSL, too
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from hashlib import blake2b
-from itertools import chain, pairwise, repeat
+from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,8 @@ MIN_LOG_ODDS = -20.0
 """Lower bound of `any_log_odds`; the log odds of a message without candidates."""
 
 _TOKEN = re.compile(
-    r"`[^`\n]*`|https?://\S+|[\w.-]*/[\w./-]+|\w+(?:_\w+)+|[a-z]+(?:'[a-z]+)?|\d+"
+    r"[a-z]++(?:'[a-z]+|(?![\w/:-]|\.[\w./-]))"  # most words: no part of a path, URL or name
+    r"|`[^`\n]*`|https?://\S+|[\w.-]*+/[\w./-]+|\w[^\W_]*+_\w+|[a-z]+(?:'[a-z]+)?|\d+"
     r"|[:;?!—→✅]|\.\.\."
 )
 
@@ -160,16 +160,23 @@ class Scorer:
             else:
                 self.rest[name] = weight
 
-    def score(self, found: Sequence[str], others: Iterable[str]) -> float:
-        """Log odds of a sentence of these words with these other features."""
+    def weight(self, features: Iterable[str]) -> int:
+        """What features that are not of words add to `score`, in units of 1 / SCALE."""
+        return sum(map(self.model.weights.get, features, repeat(0)))
+
+    def score(self, found: Sequence[str], others: Iterable[str], more: int = 0) -> float:
+        """Log odds of a sentence of these words with these other features, and with further
+        ones that have the `weight` of `more`."""
         if self._scored <= FEW:
             self._scored += 1
             if self._scored <= FEW:
-                return self.model.score([*word_features(found), *others])
+                weight = self.weight(chain(word_features(found), others))
+                return (self.model.bias + weight + more) / SCALE
             self._index()
         kinds = ["^", *map(VERBS.get, found, found)]
         total = (
             self.model.bias
+            + more
             + sum(map(self.words.get, set(found), repeat(0)))
             + sum(map(self.pairs.get, {*pairwise(["^", *found, "$"])}, repeat(0)))
             + sum(map(self.classes.get, {*pairwise(kinds)}, repeat(0)))
@@ -200,17 +207,21 @@ def any_log_odds(logits: Iterable[float]) -> float:
 # -- words -------------------------------------------------------------------------------------
 
 
-def raw_words(text: str) -> list[str]:
-    """The words of a text in lower case; code and paths unchanged."""
-    found: list[str] = _TOKEN.findall(lowered(text).replace("’", "'"))
+def raw_words(text: str, most: int | None = None) -> list[str]:
+    """The words of a text, or the first ones, in lower case; code and paths unchanged."""
+    plain = lowered(text).replace("’", "'")
+    if most is not None:
+        return [match[0] for match in islice(_TOKEN.finditer(plain), most)]
+    found: list[str] = _TOKEN.findall(plain)
     return found
 
 
-def words(text: str) -> list[str]:
-    """The words of a text in lower case; code, names, paths and numbers as placeholders."""
+def words(text: str, most: int | None = None) -> list[str]:
+    """The words of a text, or the first ones, in lower case; code, names, paths and numbers as
+    placeholders."""
     return [
         w if w.isalpha() else _PLACEHOLDERS.get(w[0]) or _placeholder(w)
-        for w in raw_words(text)
+        for w in raw_words(text, most)
     ]
 
 
@@ -250,10 +261,6 @@ def _verb_classes(table: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _word_pattern(listed: str) -> re.Pattern[str]:
-    return re.compile("|".join(sorted(listed.split())).replace("*", r"\w*"))
-
-
 def _rules(table: Mapping[str, Any], name: str) -> tuple[Rule, ...]:
     found: list[Rule] = []
     for row in table[name]:
@@ -277,11 +284,19 @@ ALWAYS = tuple(_TABLE["always"].split())
 """Words that pass the first filter, whatever else a sentence says."""
 
 
-@cache
-def subjects() -> dict[str, re.Pattern[str]]:
-    """The pattern of words for each subject of a statement. Compiled on first use, since
-    reading a recording does not need it."""
-    return {name: _word_pattern(listed) for name, listed in _TABLE["subjects"].items()}
+SUBJECTS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
+    name: (
+        frozenset(listed.split()),
+        tuple(word[:-1] for word in listed.split() if word.endswith("*")),
+    )
+    for name, listed in _TABLE["subjects"].items()
+}
+"""The words of each subject of a statement, and the beginnings of others (`fix*`)."""
+
+_BEGINNINGS = frozenset(
+    start[:3] for words, starts in SUBJECTS.values() for start in (*words, *starts)
+)
+"""The first letters of all of them: few other words have the same."""
 
 
 PATTERNS: dict[str, tuple[Rule, ...]] = {
@@ -338,7 +353,7 @@ def is_english(found: Sequence[str], text: str) -> bool:
     if not text.isascii() and 6 * len(_FOREIGN.findall(text)) > len(text):
         return False
     plain = [w for w in found if w[0].isalpha()]
-    return len(plain) < 8 or 20 * sum(w in ENGLISH for w in plain) >= len(plain)
+    return len(plain) < 8 or 20 * sum(map(ENGLISH.__contains__, plain)) >= len(plain)
 
 
 FOREIGN = frozenset(_TABLE["foreign"].split())
@@ -357,10 +372,10 @@ def is_foreign(text: str) -> bool:
     if not start.isascii() and 6 * len(_FOREIGN.findall(start)) > max(len(start), 24):
         return True
     found = start.lower().split()
-    other = sum(word in FOREIGN for word in found)
+    other = sum(map(FOREIGN.__contains__, found))
     if len(found) < 12 or 6 * other < len(found):
         return False
-    return other > 3 * sum(word in ENGLISH for word in found)
+    return other > 3 * sum(map(ENGLISH.__contains__, found))
 
 
 # -- features ----------------------------------------------------------------------------------
@@ -386,21 +401,16 @@ def word_features(found: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(out))
 
 
-@cache
-def _subject_words() -> tuple[frozenset[str], tuple[str, ...]]:
-    """The words of all subjects, and the beginnings of words (`fix*`)."""
-    listed = " ".join(_TABLE["subjects"].values()).split()
-    starts = tuple(word[:-1] for word in listed if word.endswith("*"))
-    return frozenset(listed).difference(f"{start}*" for start in starts), starts
-
-
 @lru_cache(maxsize=1 << 14)
 def subjects_of(word: str) -> tuple[str, ...]:
     """The subjects that a word points to; () for most words."""
-    literal, starts = _subject_words()
-    if word not in literal and not word.startswith(starts):
-        return ()  # found so, a third of what the patterns take
-    return tuple(name for name, pattern in subjects().items() if pattern.fullmatch(word))
+    if word[:3] not in _BEGINNINGS:
+        return ()
+    return tuple(
+        name
+        for name, (words, starts) in SUBJECTS.items()
+        if word in words or word.startswith(starts) and word.isalnum()
+    )
 
 
 def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> list[str]:
@@ -411,11 +421,12 @@ def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> l
         kind: prefix of the names of the features.
         steps: numbers of words.
     """
-    counts = Counter(chain.from_iterable(map(subjects_of, found)))
-    if not counts:
+    named = list(chain.from_iterable(map(subjects_of, found)))
+    if not named:
         return []
-    out = [f"{kind}:{name}{s}" for name in subjects() for s in steps if counts[name] >= s]
-    out.append(f"{kind}:most-{max(subjects(), key=counts.__getitem__)}")
+    counts = {name: named.count(name) for name in SUBJECTS}
+    out = [f"{kind}:{name}{s}" for name in counts for s in steps if counts[name] >= s]
+    out.append(f"{kind}:most-{max(counts, key=counts.__getitem__)}")
     return out
 
 
@@ -486,11 +497,18 @@ def layout_features(
     for above in range(number - 1, max(-1, number - 1 - _FAR), -1):
         if blocks[above][2] == HEADING:
             begin, stop, _ = blocks[above]
-            found += [f"hd:{w}" for w in words(text[begin : min(stop, begin + 80)])[:8]]
+            found += _prefixed("hd:", text[begin : min(stop, begin + 80)], 8)
             found.append("l:headed")
             break
-    after = words(text[end : end + 60])[:3]
-    return found + ["nx:" + VERBS.get(w, w) for w in after]
+    return found + ["nx:" + VERBS.get(w, w) for w in words(text[end : end + 60], 3)]
+
+
+@lru_cache(maxsize=256)
+def _prefixed(kind: str, text: str, most: int) -> tuple[str, ...]:
+    """Features of the first words of a text, or of its last ones if `most` is negative. Cached:
+    all sentences below a heading and all items of a list have the same."""
+    found = words(text)
+    return tuple(kind + w for w in (found[:most] if most > 0 else found[most:]))
 
 
 def _list_features(text: str, blocks: Sequence[Block], number: int) -> list[str]:
@@ -509,6 +527,6 @@ def _list_features(text: str, blocks: Sequence[Block], number: int) -> list[str]
         begin, stop, _ = blocks[top - 1]
         lead = text[max(begin, stop - 80) : stop]
         last = lead.rstrip("*_ ")[-1:]
-        found += [f"ld:{w}" for w in words(lead)[-8:]]
+        found += _prefixed("ld:", lead, -8)
         found.append(f"ld:end{last if last and last in '.:?!)' else 'x'}")
     return found

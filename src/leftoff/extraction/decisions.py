@@ -96,7 +96,7 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
             at = done = end
 
 
-_STOP = re.compile(r"[.!?…؟۔।॥](?=\W|\Z)|[。！？｡．\n]")
+_STOP = re.compile(r"[.!?…؟۔।॥。！？｡．\n](?:(?=\W|\Z)|(?<=[。！？｡．\n]))")
 
 
 def _split(text: str, first: int, last: int) -> Sequence[Span]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import cache
 
 from leftoff import lazy_re as re
 from leftoff.extraction.rules import Rule, lowered, rules
 
 ERROR_RULES: tuple[Rule, ...] = rules("errors")
-_SKIPS = tuple(rule for rule in ERROR_RULES if rule.topic == "skip")
-_TELLS = tuple(
-    sorted((rule for rule in ERROR_RULES if rule.topic == "tells"), key=lambda r: -r.weight)
-)
+_BY_WEIGHT = sorted(ERROR_RULES, key=lambda rule: -rule.weight)
 
 HEAD, TAIL = 8000, 4000
 """Code points at either end of an output that are looked at. Chosen by hand; not measured."""
@@ -38,7 +36,7 @@ def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
     for start, end in _lines(text):
         line = text[start:end]
         low = lowered(line)
-        if _first(_SKIPS, line, low) is not None:
+        if _first("skip", line, low) is not None:
             continue
         weight, last = _weight(line, low)
         if first and (weight > 0 or not line.endswith(":")):
@@ -57,7 +55,7 @@ def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
 
 def is_frame(line: str) -> bool:
     """Whether a line of an output says by itself nothing of what went wrong."""
-    return _first(_SKIPS, line, lowered(line)) is not None
+    return _first("skip", line, lowered(line)) is not None
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
@@ -81,19 +79,24 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
             at = end + 1
 
 
-def _first(among: Sequence[Rule], line: str, low: str) -> Rule | None:
-    """The first of the rules that matches a line; `low` is the line in lower case."""
-    for rule in among:
-        if rule.finder(low if rule.ignore_case else line) is not None:
+def _first(topic: str, line: str, low: str) -> Rule | None:
+    """The weightiest rule of a topic that matches a line; `low`: the line in lower case."""
+    for rule, find in _finders(topic):
+        if find(low if rule.ignore_case else line) is not None:
             return rule
     return None
+
+
+@cache
+def _finders(topic: str) -> list[tuple[Rule, Callable[[str], re.Match[str] | None]]]:
+    return [(rule, rule.finder) for rule in _BY_WEIGHT if rule.topic == topic]
 
 
 def _weight(line: str, low: str) -> tuple[float, bool]:
     """How much a line says, and whether the last of its kind counts."""
     if len(line) > MAX_LINE:
         return 0.0, False
-    found = _first(_TELLS, line, low)
+    found = _first("tells", line, low)
     if found is None:
         return 0.0, False
     # Quoted code and lines that only introduce what follows say less.

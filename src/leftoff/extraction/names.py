@@ -47,10 +47,12 @@ class Names(Struct):
             if type(part) is ToolCall and part.kind in _WRITES:
                 # Redact first: no rule recognises a secret that is cut into names.
                 written = Redactor().text(whole("\n".join(_texts(part.input)), MAX_TEXT))
-                counts: dict[str, int] = {}
-                for word, times in Counter(_REDACTED.sub(" ", written).split()).items():
-                    for name in _names_in(word):
-                        counts[name] = counts.get(name, 0) + times
+                if "\\" in written or "[REDACTED:" in written:
+                    written = _REDACTED.sub(" ", written)
+                words, counts = Counter(written.split()), dict[str, int]()
+                for word, found in zip(words, map(_names_in, words), strict=True):
+                    for name in found:
+                        counts[name] = counts.get(name, 0) + words[word]
                 if counts:
                     names = sorted(counts, key=lambda n: (-counts[n], n))[:MAX_NAMES]
                     yield Wrote(view.message.index, number, tuple(names))
@@ -59,6 +61,8 @@ class Names(Struct):
 @lru_cache(1 << 14)
 def _names_in(word: str) -> tuple[str, ...]:
     """The names in a word between white space; cached, since words repeat."""
+    if word.isalpha() and word[1:].islower():
+        return ()
     return tuple(IN_CODE.findall(word))
 
 

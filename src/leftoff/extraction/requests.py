@@ -12,7 +12,7 @@ from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Asked, Evidence
 from leftoff.extraction.extractor import CALL, TEXT, TYPED, View
 from leftoff.extraction.rule_sets import REQUEST_RULES
-from leftoff.extraction.rules import Rule, lowered
+from leftoff.extraction.rules import SHORT_TEXT, Rule, lowered
 from leftoff.formats.injected import is_plan
 from leftoff.formats.vocabulary import argument
 from leftoff.model import Text, ToolCall, ToolResult, Typed
@@ -52,7 +52,7 @@ RULES: dict[str, tuple[Rule, ...]] = _by_topic()
 
 def matches(topic: str, text: str) -> bool:
     """Whether a rule of a topic matches the text."""
-    gate = _gate(topic)
+    gate = _gate(topic) if len(text) >= SHORT_TEXT else None
     if gate is not None and text.isascii() and not gate(text.encode().translate(_SPACES)):
         return False
     low = lowered(text)

@@ -9,9 +9,9 @@ its rarest part as its gate.
 
 from __future__ import annotations
 
+from _blake2 import blake2b  # that of `hashlib`, which loads OpenSSL, too
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from hashlib import blake2b
 from itertools import islice
 from typing import NamedTuple
 
@@ -85,6 +85,11 @@ def _as_compiled(pattern: str, ignore_case: bool) -> str:
 _UPPER = re.compile(r"(?<!\\)(?<!\(\?)[A-Z]")
 
 
+SHORT_TEXT = 40
+"""Code points; for a shorter text the patterns themselves are tried, so that the few words of
+a short session need no automaton. Chosen by hand: about as fast where it is made already."""
+
+
 def lowered(text: str) -> str:
     """`text` in lower case, code point for code point: U+0130 alone would become two."""
     return text.replace("\u0130", "i").lower()
@@ -140,13 +145,16 @@ class Gate:
         ]
 
     @cached_property
-    def _match(self) -> Callable[[str], list[int] | None]:
+    def _match(self) -> Callable[[bytes], list[int] | None]:
         patterns = (rule.gate or rule.pattern for _, rule in self.rules)
         return re.automaton(patterns, ignore_case=True, max_mem=64 << 20)
 
     def candidates(self, text: str) -> list[int]:
-        """Numbers of the rules that might match; [] for most texts."""
-        return (self._match(text) or []) if text else []
+        """Numbers of the rules that might match; [] for most texts. Until a longer text needs
+        the automaton, it is not made for a short one: that takes 2 ms."""
+        if len(text) < SHORT_TEXT and len(self.rules) < 32 and "_match" not in self.__dict__:
+            return list(range(len(self.rules))) if text else []
+        return (self._match(text.encode()) or []) if text else []
 
     def scan(self, text: str, part: int, most: int = MAX_MATCHES) -> dict[str, list[Hit]]:
         """The first `most` matches of every rule, by extractor, in order of place."""

@@ -39,7 +39,7 @@ set (a resumed pass), only appending, `pack` and `len` are valid."""
 
 from __future__ import annotations
 
-import hashlib
+from _blake2 import blake2b  # that of `hashlib`, which loads OpenSSL, too
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -74,7 +74,7 @@ def key64(identity: str) -> int:
             return half
     if not identity:
         return 0
-    digest = hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8)
+    digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=8)
     return int.from_bytes(digest.digest(), "big")
 
 

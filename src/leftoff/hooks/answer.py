@@ -373,7 +373,7 @@ _COMPACTION_MARKERS = (b'"compact_boundary"', b'"isCompactSummary":true', b'"typ
 def _call(line: bytes) -> Call | None:
     """The API call that a line of Claude Code or Codex records; None if it records none."""
     try:
-        value = codec.parse_strict(line)
+        value = codec.loads(line)
     except ValueError:
         return None
     if not isinstance(value, dict):

@@ -237,7 +237,7 @@ class Redactor:
 
     def _candidates(self, texts: list[str]) -> set[int]:
         """Indices of the strings on which a gate fires; short ones are joined for the scan."""
-        if self._extra:
+        if self._extra or len(texts) == 1:  # one text: what looks at it asks the gate anyway
             return set(range(len(texts)))
         wanted: set[int] = set()
         group: list[int] = []

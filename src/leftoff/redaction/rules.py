@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import lru_cache
 from typing import Final
 
@@ -80,6 +79,8 @@ RULES, _PATHS = _load()
 @lru_cache(maxsize=1)
 def rules_digest() -> str:
     """Sixteen hex digits that change whenever a rule changes."""
+    import hashlib  # loads OpenSSL
+
     return hashlib.sha256(repr((RULES, _PATHS)).encode()).hexdigest()[:16]
 
 

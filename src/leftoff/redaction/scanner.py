@@ -103,15 +103,18 @@ _SHAPES: Final = frozenset({"", "mixed", "mixed-letters"})
 """Checks of rules that know a secret by its own letters; no other may match over two lines."""
 
 
+_CLASS_AT_END = re.compile(r"(?:\[[^\]]*\]\{[0-9]+\}|\[[^\]]*\]\+)$")
+
+
 def _prefixes() -> str:
     """The heads of the gates of such rules, with which a wrapped word begins."""
     found = (
-        re.sub(r"(?:\[[^\]]*\]\{[0-9]+\}|\[[^\]]*\]\+)$", "", head)
+        _CLASS_AT_END.sub("", head)
         for rule in RULES
         if rule.pattern and not rule.back and rule.check in _SHAPES and not rule.personal
         for head in _alternatives(rule.gate)
     )
-    return "|".join(sorted({head for head in found if re.match(r"[A-Za-z0-9(]", head)}))
+    return "|".join(sorted({head for head in found if head[:1].isalnum() or head[:1] == "("}))
 
 
 def _alternatives(gate: str) -> list[str]:

@@ -5,7 +5,6 @@ name, size, modification time and the first 64 KiB are read."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -416,6 +415,8 @@ def _within(listed: SessionInfo, folder: str) -> bool:
 @cache
 def _spellings(folder: str) -> frozenset[str]:
     """How clients spell a directory in the name of a folder."""
+    import hashlib  # loads OpenSSL
+
     spelled: set[str] = set()
     for name in {folder, _other_drive(folder)}:
         dashed = re.sub(r"[^A-Za-z0-9]", "-", name)

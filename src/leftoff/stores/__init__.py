@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from leftoff._moved import moved_name
-from leftoff.stores.protocol import (
-    KINDS,
-    Entry,
-    PrunableStore,
-    Store,
-    StoredDocument,
-    StoreOpener,
-    open_store,
-    stores,
-)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from leftoff.stores.protocol import (
+        KINDS,
+        Entry,
+        PrunableStore,
+        Store,
+        StoredDocument,
+        StoreOpener,
+        open_store,
+        stores,
+    )
 
 __all__ = [
     "KINDS", "Entry", "PrunableStore", "Store", "StoreOpener", "StoredDocument", "open_store",
@@ -21,5 +26,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Former names of this module."""
+    """The names above, which hooks do without, and former names of this module."""
+    if name in __all__:
+        return getattr(import_module("leftoff.stores.protocol"), name)
     return moved_name("stores", name)

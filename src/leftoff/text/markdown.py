@@ -241,11 +241,13 @@ _CLOSERS = "\"'”’»›)\\]}*_`～~"
 _CJK_STOPS = "。！？｡．"
 # A candidate: stops, then whatever closes around them, then white space or the end of the
 # block. The stops of Chinese and Japanese need no space after them. A line break is a candidate
-# too.
+# too. The pattern begins with a class, by which `re` finds the next place fast; so the groups
+# hold what comes after the first character.
 _CANDIDATE = re.compile(
-    rf"(?P<cjk>[{_CJK_STOPS}]+[{_CJK_STOPS}!?]*[」』）】〉》{_CLOSERS}]*)"
-    rf"|(?P<stop>[.!?…؟۔।॥]+)(?P<closers>[{_CLOSERS}]*)(?=\s|\Z)"
-    r"|(?P<line>[ \t]*\r?\n[ \t]*)"
+    rf"[{_CJK_STOPS}.!?…؟۔।॥\n](?:"
+    rf"(?<=[{_CJK_STOPS}])(?P<cjk>[{_CJK_STOPS}!?]*[」』）】〉》{_CLOSERS}]*)"
+    rf"|(?<=\n)(?P<line>[ \t]*)"
+    rf"|(?<=[^\n])(?P<stop>[.!?…؟۔।॥]*)(?P<closers>[{_CLOSERS}]*)(?=\s|\Z))"
 )
 
 # After these a stop never ends a sentence, because something must follow.
@@ -352,8 +354,8 @@ def _inside(spans: list[Span], position: int) -> bool:
 
 def _stop_ends(text: str, start: int, end: int, match: re.Match[str], sentence: int) -> bool:
     """Says whether the stop that a match found ends the sentence that began at ``sentence``."""
-    stop, closers = match.group("stop"), match.group("closers")
     at, after = match.start(), match.end()
+    stop, closers = text[at : match.end("stop")], match.group("closers")
     follow = after
     while follow < end and text[follow] in _SPACE:
         follow += 1
@@ -395,11 +397,10 @@ def sentences_of_block(text: str, start: int, end: int) -> tuple[Span, ...]:
     code = code_spans(text, start, end)
     asides = _merge(code + _asides(text, start, end, code))
     found: list[Span] = []
-    sentence = start
-    line = start
+    sentence = line = after = start
     for match in _CANDIDATE.finditer(text, start, end):
         group = match.lastgroup
-        after = match.end()
+        at, before, after = match.start(), after, match.end()
         if asides and _inside(asides, after - 1):
             if group == "line":
                 line = after
@@ -408,14 +409,17 @@ def sentences_of_block(text: str, start: int, end: int) -> tuple[Span, ...]:
             if _inside(asides, after) or not _closes(asides, after):
                 continue
         if group == "line":
-            ends = _break_ends(text, line, match.start(), after, end)
+            at -= text[at - 1] == "\r" and at > before
+            while at > before and text[at - 1] in " \t":
+                at -= 1
+            ends = _break_ends(text, line, at, after, end)
             line = after
         elif group == "cjk":
-            ends = text[match.start()] != "．" or not text[after : after + 1].isdecimal()
+            ends = text[at] != "．" or not text[after : after + 1].isdecimal()
         else:
             ends = _stop_ends(text, start, end, match, sentence)
         if ends:
-            span = _trim(text, sentence, match.start() if group == "line" else after)
+            span = _trim(text, sentence, at if group == "line" else after)
             if span[0] < span[1]:
                 found.append(span)
             sentence = after

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 import msgspec
@@ -83,9 +83,10 @@ def _denied(
     """The decisions, with those whose edit the person denied: what names the file of that call,
     if it was never written, else the step that the agent announced last before the call."""
     out = list(decisions)
-    for call in view.active(Called):
+    calls = [call for call in view.active(Called) if call.kind in EDITS]
+    for call in calls:
         outcome = view.outcomes.get((call.message, call.part))
-        if call.kind not in EDITS or outcome is None or outcome.status != "denied":
+        if outcome is None or outcome.status != "denied":
             continue
         said = [
             number
@@ -99,8 +100,7 @@ def _denied(
             c.text == call.text
             and c.message > call.message
             and view.succeeded(c.message, c.part)
-            for c in view.active(Called)
-            if c.kind in EDITS
+            for c in calls
         )
         named = [n for n in said if name and name in out[n].text.casefold()]
         latest = [n for n in said if since < out[n].message_index == last][-1:]
@@ -120,6 +120,12 @@ def by_words(
         prompts: the messages that the person typed, in order.
     """
     out = list(decisions)
+
+    @cache
+    def content(number: int) -> frozenset[str]:
+        """The content words among which those that `_adopts` looks for must be."""
+        return topics(_taken(decisions[number]))[1]
+
     for later, decision in enumerate(decisions):
         for status, objected in _objects(decision) if _commits(decision) else ():
             target = topics(objected)
@@ -129,6 +135,7 @@ def by_words(
                 if (
                     known.message_index == decision.message_index
                     or out[earlier].status != "made"
+                    or not target[1] <= content(earlier)
                 ):
                     continue
                 if _adopts(known, target) and not _repeats(known, target, rest):

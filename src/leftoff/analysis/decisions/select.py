@@ -57,6 +57,9 @@ PLAIN_LOG_ODDS = 1.2
 """Log odds that a plainly worded choice (`PATTERNS["plain"]`) adds in a short session, where
 few other sentences could be the decision. Set by hand, not learnt, for the same reason."""
 
+MAX_DESCRIBED = 256
+"""Messages of which the candidates are described once: about a megabyte. Chosen by hand."""
+
 DUPLICATE_RATIO = 92.0
 """Similarity (`rapidfuzz.fuzz.ratio`, 0 to 100) from which a later statement duplicates an
 earlier one. Chosen by hand; not measured."""
@@ -67,16 +70,30 @@ class Candidate(Struct, frozen=True):
 
     Attributes:
         words: its words (`decision_model.words`).
-        others: features of its place and of the session around it.
+        context: features of the session around its message, shared by its sentences.
         prompt: what the person typed last before it.
         short: it stands in a short session.
     """
 
     said: Said
     words: list[str]
-    others: list[str]
+    context: list[str]
     prompt: str = ""
     short: bool = False
+
+    @property
+    def own(self) -> list[str]:
+        """Features of its place and of what it is about."""
+        text, ref = self.said.text, self.said.ref
+        block, first, size, *around = self.said.value.split(" ")
+        codes, start = text.count("`") // 2, ref.start or 0
+        place = place_features(text, codes, block, first == "1", start, int(size))
+        return place + around + sentence_subjects(self.words)
+
+    @property
+    def others(self) -> list[str]:
+        """The features that are not of its words."""
+        return self.own + self.context
 
     @property
     def features(self) -> list[str]:
@@ -191,10 +208,12 @@ def message_chance(found: Scores, place: int, model: Model) -> float:
 def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
     """The scores of the candidates of each message of a session."""
     scorer = shipped_scorer() if model is MODEL else Scorer(model)
-    logits = [
-        [scorer.score(c.words, c.others) + sum(stated(c).values()) for c in group]
-        for group in groups
-    ]
+    logits: list[list[float]] = []
+    for group in groups:
+        context = scorer.weight(group[0].context) if group else 0
+        logits.append(
+            [scorer.score(c.words, c.own, context) + sum(stated(c).values()) for c in group]
+        )
     odds = {place: any_log_odds(found) for place, found in enumerate(logits) if found}
     return Scores(logits, odds, ranks(odds.values()), ranks(chain.from_iterable(logits)))
 
@@ -279,8 +298,9 @@ def with_features(view: SessionView, said: Sequence[Said]) -> list[Candidate]:
 class CandidateGroups(Sequence[list[Candidate]]):
     """The candidates of each message, in order; empty for one that is not in English.
 
-    Features are computed on each access: of the thousands of groups of a long session few are
-    needed twice, and all of them together would take too much memory.
+    Those of the first messages are computed once, the others on each access: of the thousands
+    of groups of a long session few are needed twice, and all of them together would take too
+    much memory.
     """
 
     def __init__(self, view: SessionView, said: Sequence[Said]) -> None:
@@ -290,6 +310,7 @@ class CandidateGroups(Sequence[list[Candidate]]):
         self._said = said
         self._places = [by_message[message] for message in sorted(by_message)]
         self._context = _Context(view, sorted(by_message))
+        self._first: dict[int, list[Candidate]] = {}
 
     def __len__(self) -> int:
         return len(self._places)
@@ -305,7 +326,12 @@ class CandidateGroups(Sequence[list[Candidate]]):
     def __getitem__(self, place: int | slice) -> list[Candidate] | list[list[Candidate]]:
         if isinstance(place, slice):
             return [self._described(group) for group in self._places[place]]
-        return self._described(self._places[place])
+        found = self._first.get(place)
+        if found is None:
+            found = self._described(self._places[place])
+            if len(self._first) < MAX_DESCRIBED:
+                self._first[place] = found
+        return found
 
     def _described(self, places: list[int]) -> list[Candidate]:
         group = [self._said[place] for place in places]
@@ -319,20 +345,10 @@ class CandidateGroups(Sequence[list[Candidate]]):
             told = sum(len(one.text) for one in group)
             context = [*context, f"ss:prose{bucket(told, (80, 200, 500, 1200, 3000))}"]
             context.append(f"ss:sentences{bucket(len(group), (1, 2, 3, 5, 10, 20, 40))}")
-        found: list[Candidate] = []
-        for one, of_it in zip(group, plain, strict=True):
-            block, first, size, *around = one.value.split(" ")
-            place = place_features(
-                one.text,
-                one.text.count("`") // 2,
-                block,
-                first == "1",
-                one.ref.start or 0,
-                int(size),
-            )
-            others = place + around + sentence_subjects(of_it) + context
-            found.append(Candidate(one, of_it, others, prompt, short))
-        return found
+        return [
+            Candidate(one, of_it, context, prompt, short)
+            for one, of_it in zip(group, plain, strict=True)
+        ]
 
 
 def by_message(found: Iterable[Candidate]) -> list[list[Candidate]]:
