@@ -202,7 +202,8 @@ def _between(view: SessionView, start: tuple[int, int], end: tuple[int, int]) ->
     names: dict[str, None] = {}
     for item in view.all(Touched):
         place = (item.ref.message, item.part)
-        if start < place < end and item.verb != "read" and view.succeeded(*place):
+        changed = item.path and item.verb != "read" and view.succeeded(*place)
+        if start < place < end and changed:
             names.pop(item.path, None)
             names[item.path] = None
     cwd = view.state.header.cwd

@@ -247,10 +247,11 @@ class Tracker:
         elif outcome.status not in {"ok", "unknown"}:
             return
         path = self.resolve_path(act.path)
+        call = self.call_site(act.ref, act.tool)
         if not path:
+            self.unseen.append(UnknownChange(act.tool, "unknown", call.ref))
             return
         known, verb = self.known, act.verb
-        call = self.call_site(act.ref, act.tool)
         sure = "sure" if outcome is not None else "likely"
         before = known.kind(path)
         if verb == "read":
