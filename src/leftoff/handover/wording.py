@@ -96,8 +96,8 @@ def unnamed_changes(effects: Iterable[UnknownEffect], limit: int = 5) -> str:
         counts = edits if kind_of(effect.tool) in EDITS else others
         tool = brief(effect.tool, 40)
         counts[tool] = counts.get(tool, 0) + effect.count
-    found = (("edits of files that are not recorded", edits), ("may have changed others", others))
-    return "; ".join(f"{head}: {_ranked(counts, limit)}" for head, counts in found if counts)
+    found = {"edits of files that are not recorded": edits, "may have changed others": others}
+    return "; ".join(f"{head}: {_ranked(n, limit)}" for head, n in found.items() if n)
 
 
 def _ranked(counts: dict[str, int], limit: int) -> str:
