@@ -313,6 +313,4 @@ def as_printed(output: str) -> str:
     a plain `<` or `>` was not rewritten."""
     if "&" not in output or "<" in output or ">" in output:
         return output
-    import html
-
-    return html.unescape(output)
+    return output.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

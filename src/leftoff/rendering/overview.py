@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.check_runs import own_command
+from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import (
     MAX_SHOWN,
     person_decisions_shown,
@@ -79,6 +80,14 @@ _FOLDER = re.compile(r"\bcd +(\S+)")
 
 _MARK = re.compile(r"^\s*(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
 
+ROOM = 150
+"""Code points of an item that a screen of 96 columns shows of it. Chosen by hand."""
+
+_OPTIONS = re.compile(r"\s+(?:Options|Choices):.*$")
+"""Options that a client writes behind its question."""
+
+_CLAUSE = re.compile(r"[,;:.!)…]+\s+|\s[-–—]+\s|\s(?=(?:and|but|so|then|instead|also)\s)")
+
 GIT_NAMES = {"pull_request": "pull request"}
 
 
@@ -93,6 +102,8 @@ class Item(Struct, frozen=True):
         output: a line of a tool's output, which every form marks as such.
         was: the path of a moved file before.
         is_path: `text` is the path of a file.
+        short: the part of `text` to show where there is no room for all of it; "" for its
+            beginning.
     """
 
     text: str
@@ -102,6 +113,7 @@ class Item(Struct, frozen=True):
     output: str = ""
     was: str = ""
     is_path: bool = False
+    short: str = ""
 
 
 class Part(Struct, frozen=True):
@@ -287,14 +299,16 @@ def _asked(summary: SafeSummary) -> Part:
 
 
 def _request(request: UserRequest) -> Item:
-    text = flat(request.text)
+    text, short = flat(request.text), ""
     if request.question:
-        text = f"{flat(request.question)} → {text}"
+        text = f"{flat(request.question)}{ARROW}{text}"
+        short = _deciding(text)
     status = request.status
     if status == "done" and (request.kind == "question" or _is_question(text)):
         status = "answered"  # the work that followed it may be about something else
     outcome = OUTCOMES.get(status, "")
-    return Item(text, request.ref, outcome, "not finished" if status == "open" else status)
+    note = "not finished" if status == "open" else status
+    return Item(text, request.ref, outcome, note, short=short)
 
 
 def _is_question(text: str) -> bool:
@@ -322,12 +336,31 @@ def _decisions(
 
 def _decision(decision: KeyDecision) -> Item:
     past = decision.status != "made"
+    text = flat(decision.text)
     return Item(
-        flat(decision.text),
+        text,
         decision.ref,
         "past" if past else "",
         decision.status if past else "",
+        short=_deciding(text) if decision.owner == "user" else "",
     )
+
+
+def _deciding(text: str) -> str:
+    """The part of a decision that decides: of an answer the answer, after the beginning of its
+    question; of a long sentence what stands from the first clause on that decides something."""
+    if len(text) <= ROOM:
+        return ""
+    question, arrow, answer = text.partition(ARROW)
+    if arrow:
+        asked = one_line(_OPTIONS.sub("", question), max(ROOM // 3, ROOM - len(answer)))
+        return f"{asked}{arrow}{answer}"
+    if act_of(text[:ROOM]) is not None:
+        return ""
+    rests = [text[clause.end() :] for clause in _CLAUSE.finditer(text)]
+    weights = [act.weight if (act := act_of(rest[:ROOM])) else 0.0 for rest in rests]
+    surest = max(weights, default=0.0)
+    return f"… {rests[weights.index(surest)]}" if surest else ""
 
 
 def last_checks(checks: Iterable[Check]) -> list[Check]:
