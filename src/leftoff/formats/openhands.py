@@ -8,6 +8,7 @@ their kind and pair by the id of the call: docs/formats/openhands.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, ClassVar
 
 from msgspec import Raw, Struct
@@ -394,7 +395,8 @@ class OpenHandsOutputReader(Struct):
         if not bytes(instance.history).lstrip().startswith(b"["):
             return (Unknown("line without history"),)
         name = _identity(instance) or f"line-{cursor.line}"
-        return (NewSession(name), *OpenHandsReader().read_instance(instance, cursor))
+        # The session begins before its first message is numbered.
+        return chain((NewSession(name),), OpenHandsReader().read_instance(instance, cursor))
 
 
 def _sdk_thoughts(event: Event, said: dict[str, Any]) -> Iterator[Part]:

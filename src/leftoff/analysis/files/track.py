@@ -94,6 +94,8 @@ class Tracker:
         changed: files changed so far; `committed`: those of them committed since.
         touched: paths of all events so far.
         scripts: calls that ran a script of several commands and tool calls.
+        roots: variables that file calls name instead of a folder: who published the recording
+            put them there, so they are names to a shell, too.
     """
 
     def __init__(self, view: SessionView, known: FileState | None = None) -> None:
@@ -108,6 +110,7 @@ class Tracker:
         self.committed: set[str] = set()
         self.touched: set[str] = set()
         self.scripts: set[tuple[int, int]] = set()
+        self.roots: set[str] = set()
 
     def all(self) -> list[FileEvent]:
         """The events of the whole session."""
@@ -251,6 +254,8 @@ class Tracker:
         if not path:
             self.unseen.append(UnknownChange(act.tool, "unknown", call.ref))
             return
+        if path[0] == "$":
+            self.roots.add(path.partition("/")[0])
         known, verb = self.known, act.verb
         sure = "sure" if outcome is not None else "likely"
         before = known.kind(path)
@@ -381,6 +386,8 @@ class Tracker:
             background=act.background or status == "running",
         )
         cwd = act.cwd or self.root
+        for name in self.roots:
+            command = command.replace(name, f"\\{name}")
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
         effects = resolve(script, outcome=result, known=self.known, wide=False)
         if outcome is not None and outcome.output:
@@ -488,7 +495,7 @@ def _display_names(command: str, tools: list[str]) -> dict[str, str]:
     """The names of programs for output: "program" for a name that is part of a secret, such as
     the last part of a secret URL."""
     if max(map(len, tools), default=0) < 8:
-        return {tool: tool for tool in tools}
+        return {tool: tool if any(c.isalnum() for c in tool) else "shell" for tool in tools}
     raw, redacted = command.casefold(), Redactor().text(command).casefold()
     folded = {tool: tool.casefold() for tool in tools}
     hidden = {t for t, name in folded.items() if name in raw and name not in redacted}
