@@ -93,7 +93,8 @@ def unnamed_changes(effects: Iterable[UnknownEffect], limit: int = 5) -> str:
     edits: dict[str, int] = {}
     others: dict[str, int] = {}
     for effect in effects:
-        counts = edits if kind_of(effect.tool) in EDITS else others
+        known = effect.action == "modified" and kind_of(effect.tool) in EDITS
+        counts = edits if known else others
         tool = brief(effect.tool, 40)
         counts[tool] = counts.get(tool, 0) + effect.count
     found = {"edits of files that are not recorded": edits, "may have changed others": others}

@@ -78,6 +78,9 @@ _GO_TO = re.compile(
 
 _FOLDER = re.compile(r"\bcd +(\S+)")
 
+_SEVERAL = re.compile(r"[|;]")
+"""What hides the exit code of a command before it."""
+
 _MARK = re.compile(r"^\s*(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
 
 ROOM = 150
@@ -364,18 +367,25 @@ def _deciding(text: str) -> str:
 
 
 def last_checks(checks: Iterable[Check]) -> list[Check]:
-    """The last run of each check, the latest first; a run of a part is left out where a later
-    one of the same tool or command covered everything."""
+    """The last run of each check, the latest first; a run is left out where a later one of the
+    same tool or command covered it, or the same command line passed."""
     last: list[Check] = []
     for check in checks:
-        covers = not check.scope and check.verdict != "unknown"
-        last = [
-            other
-            for other in last
-            if not (covers or other.scope == check.scope) or not _is_same(check, other)
-        ]
+        last = [other for other in last if not _replaces(check, other)]
         last.append(check)
     return last[::-1]
+
+
+def _replaces(check: Check, other: Check) -> bool:
+    """Whether a later run of a check says more than the earlier one."""
+    if check.verdict == "passed" and other.verdict == "failed" and check.ref != other.ref:
+        # One line runs several tools; some print nothing where they pass.
+        if check.command == other.command and _SEVERAL.search(check.command) is None:
+            return True
+    covers = check.verdict != "unknown" and (
+        not check.scope or other.scope.startswith((f"{check.scope}::", f"{check.scope}/"))
+    )
+    return (covers or other.scope == check.scope) and _is_same(check, other)
 
 
 def _is_same(check: Check, other: Check) -> bool:
@@ -410,7 +420,7 @@ def _checks(checks: Sequence[Check]) -> Part:
 def _check(check: Check) -> Item:
     name = f"{check.tool} {check.scope}".strip()
     if (
-        not check.tool
+        check.tool in {"", "npm"}
         or check.kind == "build"
         and ("build" not in check.tool or check.tool not in check.command)
     ):

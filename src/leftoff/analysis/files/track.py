@@ -252,7 +252,7 @@ class Tracker:
         path = self.resolve_path(act.path)
         call = self.call_site(act.ref, act.tool)
         if not path:
-            self.unseen.append(UnknownChange(act.tool, "unknown", call.ref))
+            self.unseen.append(UnknownChange(act.tool, "modified", call.ref))
             return
         if path[0] == "$":
             self.roots.add(path.partition("/")[0])
