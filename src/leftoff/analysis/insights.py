@@ -12,6 +12,7 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state
 from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
+from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref, slice_hash
 from leftoff.session_view import SessionView
@@ -252,8 +253,9 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     turn = turn_state(view)
     last = view.state.last_at
     ref = turn.ref or Ref(message=last)
-    if turn.question:
-        found.append(NextStep(turn.question, "question", ref))
+    question = turn.question or (_offered(view) if turn.status == "closed" else "")
+    if question:
+        found.append(NextStep(question, "question", ref))
     elif turn.status != "closed" and prompts and prompts[-1].ref.message > last:
         asked = prompts[-1]  # nothing was said to it
         found.append(_quoted(view, asked, whole(asked.text, MAX_STEP).rstrip(), 0, "next"))
@@ -273,6 +275,20 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
             seen.add(key)
             found.append(step)
     return tuple(found)
+
+
+def _offered(view: SessionView) -> str:
+    """The last question in the agent's last words that asks whether to do something."""
+    heard = view.state.extractors.get("requests")
+    tail = heard.tail if isinstance(heard, Requests) else ""
+    return whole(next(reversed(_OFFERS.findall(tail)), "").strip(), MAX_STEP)
+
+
+_OFFERS = re.compile(
+    r"(?:^|[.!?:*>]\s+)((?:want me to|should i|shall i|do you want me to|would you like me to)\b"
+    r"[^\n?]{10,400}\?)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def _about_to(view: SessionView) -> str:

@@ -494,9 +494,10 @@ def _plain_python(code: str) -> str:
 def _display_names(command: str, tools: list[str]) -> dict[str, str]:
     """The names of programs for output: "program" for a name that is part of a secret, such as
     the last part of a secret URL."""
+    shown = {tool: tool if any(map(str.isalnum, tool)) else "shell" for tool in tools}
     if max(map(len, tools), default=0) < 8:
-        return {tool: tool if any(c.isalnum() for c in tool) else "shell" for tool in tools}
+        return shown
     raw, redacted = command.casefold(), Redactor().text(command).casefold()
     folded = {tool: tool.casefold() for tool in tools}
     hidden = {t for t, name in folded.items() if name in raw and name not in redacted}
-    return {tool: "program" if tool in hidden else tool for tool in tools}
+    return shown | dict.fromkeys(hidden, "program")
