@@ -285,7 +285,7 @@ def _offered(view: SessionView) -> str:
 
 
 _OFFERS = re.compile(
-    r"(?:^|[.!?:*>]\s+)((?:want me to|should i|shall i|do you want me to|would you like me to)\b"
+    r"(?:^|[.!?:*>]\s+)((?:(?:do you )?want me to|should i|shall i|would you like me to)\b"
     r"[^\n?]{10,400}\?)",
     re.IGNORECASE | re.MULTILINE,
 )
