@@ -78,6 +78,11 @@ _GO_TO = re.compile(
 
 _FOLDER = re.compile(r"\bcd +(\S+)")
 
+_PROGRAM_FOLDER = re.compile(
+    r"^(?:[A-Za-z]:)?[\\/](?:[^\\/\n]*?[\\/])*?(?=[^\\/\s]+\.(?:exe|cmd|bat|ps1|sh|py)\b)"
+)
+"""The folder of a program that is called by its whole path."""
+
 _SEVERAL = re.compile(r"[|;]")
 """What hides the exit code of a command before it."""
 
@@ -424,7 +429,8 @@ def _check(check: Check) -> Item:
         or check.kind == "build"
         and ("build" not in check.tool or check.tool not in check.command)
     ):
-        name = _own_command(check)  # `cargo check` is no `cargo build`
+        # `cargo check` is no `cargo build`
+        name = _PROGRAM_FOLDER.sub("", _own_command(check))
     name = one_line(name, MAX_SCOPE)
     if check.kind == "test":
         both = ((check.failed, "failed"), (check.passed, "passed"))
