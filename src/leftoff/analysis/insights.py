@@ -14,6 +14,7 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state
 from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
+from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref, slice_hash
 from leftoff.session_view import SessionView
@@ -41,6 +42,7 @@ _NOTHING_LEFT = re.compile(
     r"|^\W*(?:if|when|once|whenever)\b.*\byou (?:have|need) to\b|\bmust remain open\b"
     r"|\b(?:each|every|an?) (?:untested|unverified|uncommitted|unpushed)\b"
     r"|\bseparate (?:issue|concern|problem) from\b|\bmarked \W*(?:completed?|done)\b"
+    r"|^\W*(?:the|this|it|users?|they)\b[^.]*\bwill\b"
     r"|\bonly (?:the )?pre-?existing\b|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
     re.IGNORECASE,
 )
@@ -48,7 +50,9 @@ _NOTHING_LEFT = re.compile(
 names no work."""
 
 _UNDELIVERED = re.compile(
-    r"\b(?:not (?:yet )?(?:pushed|committed)|ready to (?:commit|push))\b", re.IGNORECASE
+    r"\b(?:not (?:yet )?(?:pushed|committed)|ready to (?:commit|push)"
+    r"|(?:is|are|sits?|stays?|remains?|left|still) (?:still )?(?:uncommitted|unpushed))\b",
+    re.IGNORECASE,
 )
 
 MAX_FINDINGS = 40
@@ -227,7 +231,8 @@ def _between(
     names: dict[str, None] = {}
     for item in _inside(touched, start, end):
         place = (item.ref.message, item.part)
-        if start < place < end and item.verb != "read" and view.succeeded(*place):
+        changed = item.path and item.verb != "read" and view.succeeded(*place)
+        if start < place < end and changed:
             names.pop(item.path, None)
             names[item.path] = None
     cwd = view.state.header.cwd
@@ -273,8 +278,9 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     turn = turn_state(view)
     last = view.state.last_at
     ref = turn.ref or Ref(message=last)
-    if turn.question:
-        found.append(NextStep(turn.question, "question", ref))
+    question = turn.question or (_offered(view) if turn.status == "closed" else "")
+    if question:
+        found.append(NextStep(question, "question", ref))
     elif turn.status != "closed" and prompts and prompts[-1].ref.message > last:
         asked = prompts[-1]  # nothing was said to it
         found.append(_quoted(view, asked, whole(asked.text, MAX_STEP).rstrip(), 0, "next"))
@@ -282,12 +288,32 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
         found.append(NextStep(about, "next", _place_of(view, last) or ref))
     seen = {_key(step.text) for step in found}
     steps = [*_put_off(view), *_said_left(view)]
+    if turn.status == "closed":
+        steps += [
+            NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))
+            for said in view.sentences("step")
+            if said.ref.message == last
+        ]
     for step in sorted(steps, key=lambda step: step.ref.message):
         key = _key(step.text)
         if key not in seen:
             seen.add(key)
             found.append(step)
     return tuple(found)
+
+
+def _offered(view: SessionView) -> str:
+    """The last question in the agent's last words that asks whether to do something."""
+    heard = view.state.extractors.get("requests")
+    tail = heard.tail if isinstance(heard, Requests) else ""
+    return whole(next(reversed(_OFFERS.findall(tail)), "").strip(), MAX_STEP)
+
+
+_OFFERS = re.compile(
+    r"(?:^|[.!?:*>]\s+)((?:(?:do you )?want me to|should i|shall i|would you like me to)\b"
+    r"[^\n?]{10,400}\?)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def _about_to(view: SessionView) -> str:
@@ -372,28 +398,36 @@ _PERSON_DEFERS = re.compile(
 
 
 def _said_left(view: SessionView) -> list[NextStep]:
-    """What the agent said to be left: in answer to the last prompts, or put off at any time."""
-    prompts = [a.ref.message for a in view.active(Asked) if a.via == "prompt"]
+    """What the agent said to be left: in answer to the last prompts, or put off at any time, in
+    its last list of next steps, or not delivered by anything since."""
+    asked = [a for a in view.active(Asked) if a.via == "prompt"]
+    prompts = [a.ref.message for a in asked]
     since = prompts[-RECENT_PROMPTS] if len(prompts) >= RECENT_PROMPTS else 0
     last = view.state.last_at
     sent = max((e.ref.message for e in git_events(view) if e.kind in _SENDS), default=-1)
     done = _done_words(view)
     goes_on = turn_state(view).status != "closed"
     found = []
-    for said in view.sentences("next_step"):
+    sentences = view.sentences("next_step")
+    listed = max((s.ref.message for s in sentences if s.rule == "next-heading"), default=-1)
+    if listed < since:  # what was asked for since stands among the requests
+        done += [(a.ref.message, _content(a.text)) for a in asked if a.ref.message > listed]
+    for said in sentences:
         text, at = said.text.strip(), said.ref.message
         deferred = _DEFERRED.search(text) is not None
         if text.endswith(("?", ":")) or _NOTHING_LEFT.search(text) or _LAYOUT.search(text):
             continue
-        if said.rule == "left-undone" and at != last and not deferred:
+        undelivered = _UNDELIVERED.search(text) is not None
+        if said.rule == "left-undone" and at != last and not (deferred or undelivered):
             continue
-        if not (deferred or (at >= since and prompts) or at == last):
+        kept = deferred or undelivered or said.rule == "next-heading" and at == listed
+        if not (kept or (at >= since and prompts) or at == last):
             continue
         if at < last and _INTENDS.search(text):
             continue
         if (at < last or goes_on) and _ANNOUNCES.search(text):
             continue  # it was announced, and the agent went on
-        if _UNDELIVERED.search(text) and sent > at:
+        if undelivered and sent > at:
             continue
         if any(place > at and _same_work(text, words) for place, words in done):
             continue

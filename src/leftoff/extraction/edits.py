@@ -216,8 +216,11 @@ def _edited(message: int, part: int, path: str, changes: Sequence[Change], hunk:
 
 
 def _repeats(call: ToolCall) -> bool:
-    """Whether a call replaces every occurrence of a text."""
+    """Whether a call does not show all lines that it removes: it replaces every occurrence of a
+    text, or lines by their numbers."""
     given = call.input if isinstance(call.input, dict) else {}
+    if type(given.get("start")) is int and not argument(call, "old"):
+        return True
     return any(given.get(key) not in (None, False, "false") for key in _ALL)
 
 

@@ -35,7 +35,8 @@ class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
         ref: the call.
         verb: read | write | edit | create | delete | move; write replaces a whole file or
             creates it, create fails where there is one.
-        path: absolute where the working directory is known.
+        path: absolute where the working directory is known; "" where a call that changes a file
+            records none.
         target: the new path of a move.
         text: the new text, recorded only for files that a command may run or read as its input.
         old: what `text` replaces; "" where it is the whole file or the lines below.

@@ -58,7 +58,8 @@ def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
     ref = view.record_ref(number)
     target = absolute(text_argument(call, "target"), cwd)
     found: list[Evidence] = []
-    for path in edited_paths(call):
+    unnamed = [""] if verb != "read" else []
+    for path in edited_paths(call) or unnamed:
         text, old, first, last = _new_text(call, verb, path)
         found.append(
             Touched(
@@ -66,7 +67,7 @@ def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
                 number,
                 call.name,
                 verb,
-                absolute(path, cwd),
+                absolute(path, cwd) if path else "",
                 target,
                 text,
                 old,

@@ -61,15 +61,15 @@ class Insights(Struct):
                     yield from self._created_task(view, number, part)
         if view.outputs:
             yield from git_facts(view)
-        listed: set[tuple[int, int]] = set()
+        listed: set[tuple[str, int, int]] = set()
         for hit, start, end, text in sentences_with_hits(view, self.name):
             if hit.rule.topic in {"next_list", "next_step"}:
                 # A line that only introduces a list is not a step; its items are.
                 listing = hit.rule.id != "left-undone"  # it heads lists of all kinds
                 steps = list(_items_after(view, hit.part, start, end)) if listing else []
                 for first, last, words in steps:
-                    if (hit.part, first) not in listed:
-                        listed.add((hit.part, first))
+                    if (hit.rule.id, hit.part, first) not in listed:
+                        listed.add((hit.rule.id, hit.part, first))
                         ref = view.text_ref(hit.part, first, last)
                         yield Said("next_step", hit.rule.id, ref, words)
                 if steps or hit.rule.topic == "next_list" or text.endswith(":"):

@@ -128,6 +128,9 @@ class CodexReader(Struct):
     """The last item came from the model, so the next model item is of the same response."""
     exit_codes: dict[str, int] = msgspec.field(default_factory=dict)
     """Exit codes by call id, from events that precede the output item of the call."""
+    task: str = ""
+    """The words of the last call that started a subagent. Where the recording is that of the
+    subagent, with a copy of what came before, they come again as its prompt."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         payload = line.payload
@@ -241,6 +244,8 @@ class CodexReader(Struct):
                 given = decode_arguments(given)
             if given is None and isinstance(item.action, dict):
                 given = item.action
+            if name == "spawn_agent":
+                self.task = text_of(dict_of(given).get("message"))
             call = tool_call(item.call_id or "", name, given)
             return (self._assistant_message(call, time, cursor),)
         if kind in {"function_call_output", "custom_tool_call_output"}:
@@ -280,6 +285,8 @@ class CodexReader(Struct):
             pasted = pasted or found
         # A prompt that is nothing but a pasted transcript was sent by the person all the same.
         origin = "prompt" if typed or pasted else "injected"
+        if self.task and texts == [self.task]:
+            origin, typed = "injected", ()
         if not typed and len(texts) == 1 and texts[0].startswith("<turn_aborted>"):
             origin = "interruption"
         parts = tuple(Text(t) for t in texts)

@@ -7,6 +7,7 @@ their kind and pair by the id of the call: docs/formats/openhands.md."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, ClassVar
 
 from msgspec import Raw, Struct
@@ -365,7 +366,8 @@ class OpenHandsOutputReader(Struct):
         if not bytes(instance.history).lstrip().startswith(b"["):
             return (rec.Unknown("line without history"),)
         name = _identity(instance) or f"line-{cursor.line}"
-        return (rec.NewSession(name), *OpenHandsReader().read_instance(instance, cursor))
+        # The session begins before its first message is numbered.
+        return chain((rec.NewSession(name),), OpenHandsReader().read_instance(instance, cursor))
 
 
 def _sdk_thoughts(event: Event, said: dict[str, Any]) -> Iterator[rec.Part]:

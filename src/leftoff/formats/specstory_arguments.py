@@ -299,3 +299,11 @@ def outcome(output: str) -> tuple[str, int | None]:
 def unescape(text: str) -> str:
     """The text without the recorder's escapes of backquotes."""
     return text.replace("&#96;", "`") if "&#96;" in text else text
+
+
+def as_printed(output: str) -> str:
+    """What a terminal printed: some clients write its `<`, `>` and `&` as HTML. One that holds
+    a plain `<` or `>` was not rewritten."""
+    if "&" not in output or "<" in output or ">" in output:
+        return output
+    return output.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

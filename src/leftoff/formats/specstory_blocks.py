@@ -13,6 +13,7 @@ from leftoff import lazy_re as re
 from leftoff.formats.specstory_arguments import (
     FENCE,
     TASK,
+    as_printed,
     outcome,
     parse_tool_use,
     path_in,
@@ -257,6 +258,7 @@ class Turn:
         identity = f"call-{self.calls}"
         self.parts.append(ToolCall(identity, name, kind, given))
         if output is not None:
+            output = as_printed(output) if kind in {"shell", "powershell"} else output
             status = ("error", None) if failed else outcome(output)
             if type(code := given.get("exit_code")) is int:
                 status = ("error" if code else "ok", code)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from leftoff import lazy_re as re
+from leftoff.formats.vocabulary import EDITS, kind_of
 from leftoff.model import Ref
 from leftoff.summary import UnknownEffect
 from leftoff.text.sanitize import clean
@@ -87,15 +88,24 @@ def duration(seconds: int | None) -> str:
 
 
 def unnamed_changes(effects: Iterable[UnknownEffect], limit: int = 5) -> str:
-    """A phrase that names the programs which may have changed unknown files; "" for none."""
-    counts: dict[str, int] = {}
+    """A phrase that names the programs which may have changed unknown files, and the edits
+    whose file is not recorded; "" for none."""
+    edits: dict[str, int] = {}
+    others: dict[str, int] = {}
     for effect in effects:
+        known = effect.action == "modified" and kind_of(effect.tool) in EDITS
+        counts = edits if known else others
         tool = brief(effect.tool, 40)
         counts[tool] = counts.get(tool, 0) + effect.count
+    found = {"edits of files that are not recorded": edits, "may have changed others": others}
+    return "; ".join(f"{head}: {_ranked(n, limit)}" for head, n in found.items() if n)
+
+
+def _ranked(counts: dict[str, int], limit: int) -> str:
+    """Tools with their numbers of calls, most first."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    names = ", ".join(f"{tool} ×{count}" for tool, count in ranked[:limit])
     more = f" and {len(ranked) - limit} more" if len(ranked) > limit else ""
-    return f"may have changed others: {names}{more}" if names else ""
+    return ", ".join(f"{tool} ×{count}" for tool, count in ranked[:limit]) + more
 
 
 def inline_prose(text: str, limit: int = MAX_ITEM_LENGTH) -> str:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.check_runs import own_command
+from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
@@ -66,7 +67,17 @@ _GO_TO = re.compile(
 )
 
 _FOLDER = re.compile(r"\bcd +(\S+)")
+
+_PROGRAM_FOLDER = re.compile(
+    r"^(?:[A-Za-z]:)?[\\/](?:[^\\/\n]*?[\\/])*?(?=[^\\/\s]+\.(?:exe|cmd|bat|ps1|sh|py)\b)"
+)
+_SEVERAL = re.compile(r"[|;]")
 _MARK = re.compile(r"^\s*(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
+# Code points of an item that a screen of 96 columns shows of it. Chosen by hand.
+ROOM = 150
+_OPTIONS = re.compile(r"\s+(?:Options|Choices):.*$")
+_CLAUSE = re.compile(r"[,;:.!)…]+\s+|\s[-–—]+\s|\s(?=(?:and|but|so|then|instead|also)\s)")
+
 GIT_NAMES = {"pull_request": "pull request"}
 
 
@@ -80,6 +91,7 @@ class Item(Struct, frozen=True):
     output: str = ""  # a line of a tool's output, which every form marks as such
     was: str = ""  # the path of a moved file before
     is_path: bool = False
+    short: str = ""  # what to show of `text` without room for all of it; "" for its beginning
 
 
 class Part(Struct, frozen=True):
@@ -261,16 +273,18 @@ def _asked(summary: SafeSummary) -> Part:
 
 
 def _request(request: UserRequest) -> Item:
-    text = flat(request.text)
+    text, short = flat(request.text), ""
     if request.question:
-        text = f"{flat(request.question)} → {text}"
+        text = f"{flat(request.question)}{ARROW}{text}"
+        short = _deciding(text)
     status = request.status
     # Where a question asked for no work, what followed it may be about something else.
     asks = text.endswith("?") and _POLITE.search(text) is None
     if status == "done" and (request.kind == "question" or asks):
         status = "answered"
     outcome = OUTCOMES.get(status, "")
-    return Item(text, request.ref, outcome, "not finished" if status == "open" else status)
+    note = "not finished" if status == "open" else status
+    return Item(text, request.ref, outcome, note, short=short)
 
 
 def _decisions(key: str, title: str, summary: SafeSummary) -> Part:
@@ -284,22 +298,48 @@ def _decisions(key: str, title: str, summary: SafeSummary) -> Part:
 
 def _decision(decision: KeyDecision) -> Item:
     ended = ("past", decision.status) if decision.status != "made" else ("", "")
-    return Item(flat(decision.text), decision.ref, *ended)
+    text = flat(decision.text)
+    short = _deciding(text) if decision.owner == "user" else ""
+    return Item(text, decision.ref, *ended, short=short)
+
+
+def _deciding(text: str) -> str:
+    """The part of a decision that decides: of an answer the answer, after the beginning of its
+    question; of a long sentence what stands from the first clause on that decides something."""
+    if len(text) <= ROOM:
+        return ""
+    question, arrow, answer = text.partition(ARROW)
+    if arrow:
+        asked = one_line(_OPTIONS.sub("", question), max(ROOM // 3, ROOM - len(answer)))
+        return f"{asked}{arrow}{answer}"
+    if act_of(text[:ROOM]) is not None:
+        return ""
+    rests = [text[clause.end() :] for clause in _CLAUSE.finditer(text)]
+    weights = [act.weight if (act := act_of(rest[:ROOM])) else 0.0 for rest in rests]
+    surest = max(weights, default=0.0)
+    return f"… {rests[weights.index(surest)]}" if surest else ""
 
 
 def last_checks(checks: Iterable[Check]) -> list[Check]:
-    """The last run of each check, the latest first; a run of a part is left out where a later
-    one of the same tool or command covered everything."""
+    """The last run of each check, the latest first; a run is left out where a later one of the
+    same tool or command covered it, or the same command line passed."""
     last: list[Check] = []
     for check in checks:
-        covers = not check.scope and check.verdict != "unknown"
-        last = [
-            other
-            for other in last
-            if not (covers or other.scope == check.scope) or not _is_same(check, other)
-        ]
+        last = [other for other in last if not _replaces(check, other)]
         last.append(check)
     return last[::-1]
+
+
+def _replaces(check: Check, other: Check) -> bool:
+    """Whether a later run of a check says more than the earlier one."""
+    if check.verdict == "passed" and other.verdict == "failed" and check.ref != other.ref:
+        # One line runs several tools; some print nothing where they pass.
+        if check.command == other.command and _SEVERAL.search(check.command) is None:
+            return True
+    covers = check.verdict != "unknown" and (
+        not check.scope or other.scope.startswith((f"{check.scope}::", f"{check.scope}/"))
+    )
+    return (covers or other.scope == check.scope) and _is_same(check, other)
 
 
 def _is_same(check: Check, other: Check) -> bool:
@@ -334,11 +374,12 @@ def _checks(checks: Sequence[Check]) -> Part:
 def _check(check: Check) -> Item:
     name = f"{check.tool} {check.scope}".strip()
     if (
-        not check.tool
+        check.tool in {"", "npm"}
         or check.kind == "build"
         and ("build" not in check.tool or check.tool not in check.command)
     ):
-        name = _own_command(check)  # `cargo check` is no `cargo build`
+        # `cargo check` is no `cargo build`
+        name = _PROGRAM_FOLDER.sub("", _own_command(check))
     name = one_line(name, MAX_SCOPE)
     if check.kind == "test":
         both = ((check.failed, "failed"), (check.passed, "passed"))

@@ -156,7 +156,10 @@ class _Screen:
         mark, style = _MARKS.get(item.outcome, _OTHER_MARK)
         text, marker = _with_output(item)
         tail = self._tail(item)
-        for place, line in enumerate(wrap(text, self.width - 4, MAX_LINES, tail, marker)):
+        lines = wrap(text, self.width - 4, MAX_LINES, tail, marker)
+        if item.short and lines[-1].endswith(marker + tail):
+            lines = wrap(item.short, self.width - 4, MAX_LINES, tail, marker)
+        for place, line in enumerate(lines):
             head = "    " if place else f"  {self.style(mark, style)} "
             self.add_line(head + self._tailed(line, tail))
 

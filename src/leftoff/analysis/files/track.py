@@ -94,6 +94,8 @@ class Tracker:
         changed: files changed so far; `committed`: those of them committed since.
         touched: paths of all events so far.
         scripts: calls that ran a script of several commands and tool calls.
+        roots: variables that file calls name instead of a folder: who published the recording
+            put them there, so they are names to a shell, too.
     """
 
     def __init__(self, view: SessionView, known: FileState | None = None) -> None:
@@ -108,6 +110,7 @@ class Tracker:
         self.committed: set[str] = set()
         self.touched: set[str] = set()
         self.scripts: set[tuple[int, int]] = set()
+        self.roots: set[str] = set()
 
     def all(self) -> list[FileEvent]:
         """The events of the whole session."""
@@ -247,10 +250,13 @@ class Tracker:
         elif outcome.status not in {"ok", "unknown"}:
             return
         path = self.resolve_path(act.path)
-        if not path:
-            return
-        known, verb = self.known, act.verb
         call = self.call_site(act.ref, act.tool)
+        if not path:
+            self.unseen.append(UnknownChange(act.tool, "modified", call.ref))
+            return
+        if path[0] == "$":
+            self.roots.add(path.partition("/")[0])
+        known, verb = self.known, act.verb
         sure = "sure" if outcome is not None else "likely"
         before = known.kind(path)
         if verb == "read":
@@ -381,6 +387,8 @@ class Tracker:
             background=act.background or status == "running",
         )
         cwd = act.cwd or self.root
+        for name in self.roots:
+            command = command.replace(name, f"\\{name}")
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
         effects = resolve(script, outcome=result, known=self.known, wide=False)
         if outcome is not None and outcome.output:
@@ -487,9 +495,10 @@ def _plain_python(code: str) -> str:
 def _display_names(command: str, tools: list[str]) -> dict[str, str]:
     """The names of programs for output: "program" for a name that is part of a secret, such as
     the last part of a secret URL."""
+    shown = {tool: tool if any(map(str.isalnum, tool)) else "shell" for tool in tools}
     if max(map(len, tools), default=0) < 8:
-        return {tool: tool for tool in tools}
+        return shown
     raw, redacted = command.casefold(), Redactor().text(command).casefold()
     folded = {tool: tool.casefold() for tool in tools}
     hidden = {t for t, name in folded.items() if name in raw and name not in redacted}
-    return {tool: "program" if tool in hidden else tool for tool in tools}
+    return shown | dict.fromkeys(hidden, "program")
