@@ -40,6 +40,7 @@ from leftoff.memory.blocks import (
     packed,
     unpacked,
 )
+from leftoff.memory.headers import HEADERS
 from leftoff.memory.lookup import NAME
 from leftoff.stores.atomic import create_and_open
 
@@ -130,7 +131,7 @@ class MemoryIndex(Index):
         with self.failures_explained():
             if self.about("memory") not in {"", MEMORY_SCHEMA}:
                 self._empty()
-            self._db.executescript(_TABLES)
+            self._db.executescript(_TABLES + HEADERS)
             self.set_about("memory", MEMORY_SCHEMA)
             self._db.commit()
 
@@ -296,6 +297,11 @@ class MemoryIndex(Index):
         for number, path in missing:
             self._remove(number)
             self._db.execute("DELETE FROM states WHERE path = ?", (path_digest(path),))
+        listed = [path for (path,) in self._db.execute("SELECT path FROM headers")]
+        self._db.executemany(
+            "DELETE FROM headers WHERE path = ?",
+            ((path,) for path in listed if not os.path.exists(_file_of(path))),  # noqa: PTH110
+        )
         return len(missing)
 
     def count(self) -> int:

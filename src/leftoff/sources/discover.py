@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import translate
 from functools import cache
@@ -393,6 +393,7 @@ def list_sessions(
     until: float | None = None,
     subagents: bool = False,
     known: Sequence[SessionFile] | None = None,
+    read: Callable[[SessionFile], SessionInfo | None] = read_session_info,
 ) -> Iterator[SessionInfo]:
     """The sessions in the default places, last changed first, each as soon as it is known.
 
@@ -402,6 +403,7 @@ def list_sessions(
         since, until: only files last changed in this span, seconds since 1970.
         subagents: also sessions that another session started.
         known: what `session_files` found, where it was asked before.
+        read: what gives the header of a file.
     """
     seen: set[tuple[str, str]] = set()
     known = session_files(environ, format) if known is None else known
@@ -415,7 +417,7 @@ def list_sessions(
             continue
         if recorded.id and (recorded.place.client, recorded.id) in seen:
             continue
-        listed = read_session_info(recorded)
+        listed = read(recorded)
         if listed is None or (listed.parent_id and not subagents):
             continue
         if (format and listed.format != format) or (listed.client, listed.id) in seen:
@@ -540,7 +542,11 @@ def _named(recorded: SessionFile) -> str:
     return f"{recorded.id} ({recorded.place.client}{where}, {_time(recorded.modified)[:16]})"
 
 
-def latest_session(environ: Mapping[str, str], cwd: str) -> SessionInfo:
+def latest_session(
+    environ: Mapping[str, str],
+    cwd: str,
+    read: Callable[[SessionFile], SessionInfo | None] = read_session_info,
+) -> SessionInfo:
     """The newest session that worked in a directory; else below it; else in the nearest
     directory above it.
 
@@ -551,7 +557,7 @@ def latest_session(environ: Mapping[str, str], cwd: str) -> SessionInfo:
     below: SessionInfo | None = None
     above: SessionInfo | None = None
     newest: SessionInfo | None = None
-    for listed in list_sessions(environ):
+    for listed in list_sessions(environ, read=read):
         newest = newest or listed
         inside = _within(listed, cwd)
         around = bool(listed.project) and is_within(cwd, listed.project)
