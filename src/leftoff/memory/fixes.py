@@ -22,6 +22,9 @@ MIN_LIKENESS = 55.0
 """Per cent of likeness (rapidfuzz `token_set_ratio` of the normalised texts) of two failures
 that may have the same cause. Chosen by hand; docs/memory.md has the measure."""
 
+SPREAD = 20.0
+"""Per cent by which a failure may be less alike than the best one. Chosen by hand."""
+
 MAX_EDITS = 5
 """Edits that are given with a fix, the first ones. Chosen by hand."""
 
@@ -76,6 +79,8 @@ def fixes(index: Path, error: str, filters: Filters = ALL, *, limit: int = 5) ->
             likeness = fuzz.token_set_ratio(shown.casefold(), other.casefold())
             if likeness >= MIN_LIKENESS:
                 found.append(Fix(hit, likeness))
+        least = max((f.likeness for f in found), default=0.0) - SPREAD
+        found = [f for f in found if f.likeness >= least]
         found.sort(key=lambda f: (not f.failure.note, -f.likeness, -f.failure.score))
         return [replace(f, edits=_edits_between(db, f.failure)) for f in found[:limit]]
 

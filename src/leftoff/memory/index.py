@@ -24,6 +24,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from leftoff.batch.files import is_url
 from leftoff.batch.index import Index, index_error, job_key, path_digest
 from leftoff.batch.jobs import BatchOptions, Job, JobResult
 from leftoff.batch.pool import Engine, InProcess
@@ -100,10 +101,13 @@ def update(
         UsageError: there is no recording.
         StateError: the index cannot be written or is damaged.
     """
+    # The index outlives the working directory, in which a relative path could be found again.
+    given = [os.fspath(p) for p in paths]
+    named = [p if is_url(p) else os.path.abspath(os.path.expanduser(p)) for p in given]  # noqa: PTH100, PTH111
     try:
         with create_and_open(path.parent) as folder, folder.lock(f"{NAME}.lock", LOCK_TIMEOUT):
             run = Run(
-                paths,
+                named,
                 BatchOptions(what="memory"),
                 engine or InProcess(),
                 str(path),
