@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leftoff.handover.recall import short_name
-from leftoff.memory.fixes import fixes
+from leftoff.memory.fixes import fixes, last_failure
 from leftoff.memory.index import forget, update
 from leftoff.memory.ledger import ledger
 from leftoff.memory.memory import Memory
@@ -119,6 +119,20 @@ def test_failures_much_less_alike_than_the_best_are_left_out(
     assert [one.failure.text for one in found] == [
         "Bash: error: parcel 17 has no price in table tariffs"
     ]
+
+
+def test_the_last_failure_is_not_its_own_fix(folder: Path, tmp_path: Path) -> None:
+    index = tmp_path / "memory.sqlite3"
+    failure = "error: parcel {} has no price in table tariffs"
+    record(folder, "first", ("user", "Build it"), ("failed", failure.format(17)))
+    update(index, [folder], environ={})
+    last = last_failure(index, Filters(project=PROJECT))
+    assert last is not None
+    assert fixes(index, last.text, but=last) == []
+    record(folder, "second", ("user", "Build it"), ("failed", failure.format(4)))
+    update(index, [folder], environ={})
+    assert len(fixes(index, last.text, but=last)) == 1
+    assert last_failure(index, Filters(project="/home/dev/other")) is None
 
 
 @pytest.mark.parametrize(
