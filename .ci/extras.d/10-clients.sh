@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sessions recorded now, with the real clients, are read without one record of an unknown kind.
+# Sessions recorded now, with the real clients, are read without one record of an unknown kind;
+# hooks and the tools of the memory in them.
 #
 #   LEFTOFF_CLIENTS           a folder in which they are installed already
 #   LEFTOFF_CLIENTS_NEWEST=1  the newest versions instead of the pinned ones:
@@ -26,8 +27,8 @@ if [ ! -e "$clients/node_modules/.bin/claude" ] || [ ! -e "$clients/node_modules
     fi
 fi
 
-python=$(bash .ci/environment dev) || {
-    echo "the environment dev could not be installed"
+python=$(bash .ci/environment integrations) || { # with the server of the tools
+    echo "the environment integrations could not be installed"
     exit 77
 }
 LEFTOFF_CLIENTS=$clients "$python" -m pytest -q -p no:cacheprovider tests/clients

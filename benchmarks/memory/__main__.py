@@ -11,8 +11,8 @@ rediscovery: of the reads, searches and repeated commands of a session, the shar
 blame: lines of files rebuilt from recorded edits whose origin (session and turn) is right.
 fix: failures that were mended and look like one of another session: share in which the first
     answer is such a failure.
-repeated: constraints, corrections and decisions of a person that an earlier session held
-    already: share that the ledger of the earlier sessions holds.
+repeated: constraints and corrections of a person that an earlier session held already: share
+    that is given at the beginning of the later session, see `repeated`.
 
 Intervals are bootstrapped over projects (95 %).
 """
@@ -36,6 +36,7 @@ from typing import Any
 
 from rapidfuzz import fuzz
 
+from benchmarks.memory.repeated import given_by_name
 from leftoff import api
 from leftoff.errors import LeftoffError
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, argument, kind_of
@@ -44,7 +45,6 @@ from leftoff.memory.blame import origins
 from leftoff.memory.blocks import PLACES, unpacked
 from leftoff.memory.fixes import fixes, normalized_error
 from leftoff.memory.index import opened, update
-from leftoff.memory.ledger import ledger
 from leftoff.memory.lookup import quoted
 from leftoff.memory.memory import Memory
 from leftoff.memory.search import Filters, edits, entries
@@ -60,6 +60,7 @@ MAX_CALLS = 40
 """Calls of one session that are asked, evenly spread."""
 
 _NAME = re.compile(r"(?=\w*[_\d]|\w*[a-z][A-Z])[A-Za-z_]\w{4,}|[\w-]+\.[a-z]{1,4}\b")
+_TIMED = re.compile(r"__(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)")
 _REPOSITORY = re.compile(r"(?P<repository>.+?__.+?)__")
 
 
@@ -107,7 +108,13 @@ def _projects(index: Path) -> dict[str, list[tuple[str, str]]]:
         named = _REPOSITORY.match(Path(path).name)
         name = f"/{named['repository']}" if named else project
         if name:
-            db.execute("UPDATE sessions SET project = ? WHERE id = ?", (name, number))
+            timed = _TIMED.search(Path(path).name)
+            if not started and timed:  # not recorded, but the client names its file by it
+                started = f"{timed[1]}T{timed[2]}:{timed[3]}:00Z"
+            db.execute(
+                "UPDATE sessions SET project = ?, started = ? WHERE id = ?",
+                (name, started, number),
+            )
             found[name].append((path, started))
     db.commit()
     db.close()
@@ -396,36 +403,13 @@ def _plain_bm25(index: Path, error: str, session: str) -> str:
 
 
 def _repeated(index: Path, projects: dict[str, list[tuple[str, str]]]) -> dict[str, Any]:
-    by_project: list[list[bool]] = []
-    with opened(index) as db:
-        for project, sessions in projects.items():
-            said = [
-                (path, started, text)
-                for path, started in sessions
-                for text in sorted(
-                    hit.text
-                    for hit in entries(
-                        db,
-                        "s.path = ? AND e.speaker = 'person'"
-                        " AND e.kind IN ('constraint', 'correction', 'decision')",
-                        (path,),
-                    )
-                )
-            ]
-            given: list[bool] = []
-            for number, (path, started, text) in enumerate(said):
-                before = [t for p, s, t in said[:number] if p != path and s < started]
-                if len(terms_of(text)) < 3 or not any(_same(text, other) for other in before):
-                    continue
-                standing = ledger(index, Filters(project=project, until=started))
-                held = (h for one in standing for h in (one.last, *one.others))
-                given.append(any(_same(text, hit.text) for hit in held))
-            by_project.append(given)
-    return {"ledger": _share(by_project)}
-
-
-def _same(one: str, other: str) -> bool:
-    return fuzz.token_set_ratio(one.casefold(), other.casefold()) >= 85
+    given = given_by_name(index, projects)
+    found: dict[str, Any] = {way: _share(groups) for way, groups in given.items()}
+    for way in ("bm25", "bm25, person"):
+        found[f"ledger above {way}"] = _difference(
+            list(zip(given["ledger"], given[way], strict=True))
+        )
+    return found
 
 
 # -- figures ---------------------------------------------------------------------------------

@@ -3,12 +3,12 @@
     python -m benchmarks.memory.history [--recordings 10000] [--kilobytes 500] [--folder DIR]
 
 Recordings of the shape of Claude Code, generated from a seed out of the words below, a dozen to
-a project, are indexed as `leftoff memory update` does without worker processes: a quarter,
-half, and all of them, each by a process of its own into an index of its own. A project has its
-own names and files, which its sessions read and edit again and again. Printed of each:
-processor time, size of the index, peak of the resident memory; then the exponent with which the
-time grows, the processor time of one more turn, and of queries, without the start of the
-process.
+a project, are indexed as `leftoff memory update` does: an eighth, a quarter, half, and all of
+them, each step by a process of its own that adds what is new to the same index. A project has
+its own names and files, which its sessions read and edit again and again. Printed of each step:
+processor time so far (of the process and its two workers), size of the index, peak of the
+resident memory of the process and of all processes together, processor time of queries and of
+one more turn, without the start of the process; then the exponent with which the time grows.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from leftoff.batch.pool import Pool
 from leftoff.errors import UsageError
-from leftoff.memory.index import update
+from leftoff.memory.index import opened, update
 from leftoff.memory.memory import Memory
 
 SEED = 25
+WORKERS = 2
 
 NOUNS = (
     "account address album archive badge basket batch booking branch bridge bucket budget"
@@ -169,38 +171,64 @@ def _turn(chance: random.Random, project: _Project, at: int) -> Iterator[tuple[s
     yield "assistant", [{"type": "text", "text": f"Done: {_words(chance, 25)}."}]
 
 
-def _built(folder: Path, index: Path) -> dict[str, Any]:
-    """An index that a process of its own builds, and what it used."""
+def _step(folder: Path, index: Path, count: int) -> dict[str, Any]:
+    """What a process of its own used that added what is new to the index."""
     command = (sys.executable, "-m", "benchmarks.memory.history", "--index", str(index))
-    done = subprocess.run(
-        (*command, "--folder", str(folder)), check=True, stdout=subprocess.PIPE
-    )
+    peak = 0
+    with subprocess.Popen(
+        (*command, "--folder", str(folder)), stdout=subprocess.PIPE, start_new_session=True
+    ) as started:
+        while started.poll() is None:
+            peak = max(peak, _resident(started.pid))
+            time.sleep(1)
+        assert started.stdout is not None
+        used: dict[str, Any] = json.loads(started.stdout.read())
     size = sum(p.stat().st_size for p in folder.iterdir())
-    found: dict[str, Any] = json.loads(done.stdout)
-    share = round(found["index"] / size, 4)
     return {
-        "recordings": sum(1 for _ in folder.iterdir()),
+        "recordings": count,
         "bytes": size,
-        **found,
-        "share": share,
+        **used,
+        "peak bytes of all processes": peak,
+        "share": round(used["index"] / size, 4),
+        "query milliseconds": _queries(index),
+        "one more turn milliseconds": _one_more_turn(folder, index, count),
     }
 
 
+def _resident(session: int) -> int:
+    """Bytes of resident memory of a session's processes; what they share counts for each."""
+    command = ("ps", "-o", "rss=", "-s", str(session))
+    shown = subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout
+    return sum(map(int, shown.split())) * 1024
+
+
 def _build(folder: Path, index: Path) -> dict[str, Any]:
-    began = time.monotonic()
-    update(index, [str(folder)], environ=os.environ)
-    used = resource.getrusage(resource.RUSAGE_SELF)
+    began, before = time.monotonic(), _of_jobs(index)
+    engine = Pool(WORKERS)
+    update(index, [str(folder)], environ=os.environ, engine=engine)
+    engine.close()
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = own.ru_utime + own.ru_stime + _of_jobs(index) - before
     return {
-        "processor seconds": round(used.ru_utime + used.ru_stime, 1),
+        "processor seconds": round(seconds, 1),
         "wall seconds": round(time.monotonic() - began, 1),
-        "peak bytes": used.ru_maxrss * 1024,
+        "peak bytes": own.ru_maxrss * 1024,
         "index": index.stat().st_size,
     }
 
 
+def _of_jobs(index: Path) -> float:
+    """Processor seconds that workers used for what the index holds."""
+    if not index.exists():
+        return 0.0
+    with opened(index) as db:
+        seconds: float = db.execute("SELECT coalesce(sum(seconds), 0) FROM jobs").fetchone()[0]
+    return seconds
+
+
 def _one_more_turn(folder: Path, index: Path, count: int) -> float:
     """Processor milliseconds for one more turn of the last recording, the median of five."""
-    path, project = max(folder.iterdir()), _Project((count - 1) // 12)
+    path, project = folder / f"{_uuid(count - 1)}.jsonl", _Project((count - 1) // 12)
     found = []
     for extra in range(6):
         with path.open("a") as out:
@@ -256,22 +284,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         folder = Path(name) / "recordings"
         folder.mkdir()
-        steps, done = [], 0
-        for part in (4, 2, 1):
+        steps: list[dict[str, Any]] = []
+        done, used, index = 0, 0.0, Path(name) / "memory.sqlite3"
+        for part in (8, 4, 2, 1):
             for number in range(done, given.recordings // part):
                 history.write(folder, number)
             done = given.recordings // part
-            index = Path(name) / f"memory.{part}.sqlite3"
-            steps.append(_built(folder, index))
+            step = _step(folder, index, done)
+            used += step["processor seconds"]
+            steps.append({**step, "processor seconds": round(used, 1)})
             print(json.dumps(steps[-1]), file=sys.stderr, flush=True)
-        first, last = steps[0], steps[-1]
-        growth = math.log(last["processor seconds"] / first["processor seconds"])
-        found = {
-            "steps": steps,
-            "exponent": round(growth / math.log(last["bytes"] / first["bytes"]), 3),
-            "query milliseconds": _queries(index),
-            "one more turn milliseconds": _one_more_turn(folder, index, given.recordings),
-        }
+    first, last = steps[0], steps[-1]
+    growth = math.log(last["processor seconds"] / first["processor seconds"])
+    exponent = round(growth / math.log(last["bytes"] / first["bytes"]), 3)
+    found = {"steps": steps, "exponent": exponent}
     print(json.dumps(found, indent=2))
 
 

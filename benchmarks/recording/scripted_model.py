@@ -265,6 +265,9 @@ def _responses(
         )
     for call in turn.calls:
         item = {"call_id": fresh("call_"), "name": call.name}
+        server, _, tool = call.name.rpartition("__")
+        if server.startswith("mcp__"):  # this client lists the tools of a server together
+            item |= {"name": tool, "namespace": server}
         if isinstance(call.input, str):
             items.append(
                 {"type": "custom_tool_call", "id": fresh("ctc_0"), **item, "input": call.input}

@@ -178,3 +178,23 @@ def test_urls_are_read_and_written(
     doing = Run(["memory://in"], BatchOptions(), InProcess(), str(tmp_path / "index"), {})
     assert doing.write(["memory://out.jsonl"]).read == 0
     doing.close()
+
+
+def test_entries_of_the_memory_are_a_table(sessions: Path, tmp_path: Path) -> None:
+    """The rows that `leftoff search` looks through; other runs leave the table empty."""
+    doing = Run([sessions], BatchOptions(what="memory"), InProcess(), ":memory:", {})
+    doing.write([str(tmp_path / "o.jsonl")])
+    doing.close()
+    rows, told = (
+        [json.loads(line) for line in (tmp_path / name).read_bytes().splitlines()]
+        for name in ("o.entries.jsonl", "o.jsonl")
+    )
+    keys = {session["key"] for session in told}
+    assert {row["key"] for row in rows} <= keys
+    assert {"request", "decision", "check", "file", "seen"} <= {row["kind"] for row in rows}
+    assert {row["speaker"] for row in rows} == {"person", "agent", "tool"}
+    assert any("whole cents" in row["text"] for row in rows)
+    numbered = [r for r in rows if r["message"] is not None]
+    assert all(r["message_number"] == r["message"] + 1 for r in numbered)
+    write(sessions, str(tmp_path / "p.jsonl"))
+    assert (tmp_path / "p.entries.jsonl").read_bytes() == b""

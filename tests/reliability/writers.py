@@ -223,6 +223,15 @@ class Accept(Command):
         self.words = ("checkpoint", "accept", str(path))
 
 
+def listed(folder: Path) -> int:
+    """A client recorded a session in its own folder, some time ago."""
+    path = folder / "home/.claude/projects/-home-dev-billing/b0b81e65.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes((SESSIONS / "claude_code/prorate.jsonl").read_bytes())
+    os.utime(path, (1_000_000, 1_000_000))
+    return 0
+
+
 def removed(folder: Path) -> int:
     """The recording is deleted."""
     (folder / "project" / "session.jsonl").unlink()
@@ -368,6 +377,7 @@ WRITERS: tuple[Writer, ...] = (
         (2,),
         True,
     ),
+    Writer("memory, headers of list", (grow, _MEMORY, listed), Command("list"), (2,), True),
     Writer("SessionManager", (session(300),), session(920), (), True),
     Writer("save, first", (), stored("files", "new")),
     *(
@@ -479,7 +489,7 @@ def memory_rows(path: Path) -> str:
             ]
     except sqlite3.Error as error:
         return "" if "no such table" in str(error) else str(error)
-    return "\n".join(sorted(map(repr, rows)))
+    return re.sub(r"/[^']*/session\.jsonl", "session.jsonl", "\n".join(sorted(map(repr, rows))))
 
 
 def _memory_faults(path: Path) -> Iterator[str]:

@@ -491,10 +491,11 @@ def test_the_ledger_lists_neither_bare_approvals_nor_long_tasks() -> None:
         said("correction", long),
         said("correction", long, "two.jsonl"),
         said("constraint", "Never round the prices of parcels."),
+        said("decision", "Can we move the vouchers to their own page?"),
     ]
     assert [s.last.text for s in standing(statements)] == [
+        statements[4].text,  # what is required comes first
         statements[1].text,
-        statements[4].text,
     ]
 
 

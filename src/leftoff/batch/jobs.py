@@ -26,7 +26,7 @@ from leftoff.redaction.redactor import rules_digest as redaction_digest
 
 What: TypeAlias = Literal["summarize", "files", "budget", "memory"]
 # Incremented whenever the rows that a worker makes change their meaning.
-ROWS_VERSION = 2
+ROWS_VERSION = 3
 
 _READERS: dict[str, tuple[str, ...]] = {
     "summarize": BUILTIN,

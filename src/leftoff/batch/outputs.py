@@ -2,7 +2,7 @@
 
 An output is replaced atomically: it is written to a temporary file and renamed.
 JSON lines and Parquet hold one table in each file: `out.parquet` the sessions,
-`out.decisions.parquet` the decisions, and so on. A SQLite file holds all four.
+`out.decisions.parquet` the decisions, and so on. A SQLite file holds all.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from leftoff import codec
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.budget.prices import Cost
+from leftoff.handover.entries import SessionEntries
 from leftoff.model import parse_time
 from leftoff.rendering.overview import overview
 from leftoff.text.truncation import one_line
@@ -130,12 +131,27 @@ class FileRow(Struct, frozen=True, kw_only=True):
     branch: str | None
 
 
+class EntryRow(Struct, frozen=True, kw_only=True):
+    """One entry of the memory of a project: see `handover.entries.Entry`."""
+
+    key: str
+    number: int
+    kind: str
+    speaker: str
+    text: str
+    note: str | None
+    path: str | None
+    message: int | None
+    message_number: int | None
+
+
 # Every table by name, sessions first.
 TABLES: dict[str, type[Struct]] = {
     "sessions": SessionRow,
     "decisions": DecisionRow,
     "milestones": MilestoneRow,
     "files": FileRow,
+    "entries": EntryRow,
 }
 
 # Columns of a session by the extractor that fills them.
@@ -216,6 +232,23 @@ class Rows:
             ("files", plain["file_modifications"]),
         ):
             self.add(table, _rows_of(TABLES[table], key, items))
+
+    def entries(self, found: SessionEntries) -> None:
+        """Adds what a session leaves to the memory of its project."""
+        for number, one in enumerate(found.entries):
+            known = one.message >= 0
+            row = EntryRow(
+                key=found.key,
+                number=number,
+                kind=one.kind,
+                speaker=one.speaker,
+                text=one.text,
+                note=one.note or None,
+                path=one.path or None,
+                message=one.message if known else None,
+                message_number=one.message + 1 if known else None,
+            )
+            self.add("entries", [row])
 
 
 def _session(

@@ -24,6 +24,7 @@ from leftoff.batch.pool import TIME_LIMIT, Engine, InProcess, Pool
 from leftoff.batch.rows import (
     TABLES,
     DecisionRow,
+    EntryRow,
     FileRow,
     MilestoneRow,
     Rows,
@@ -44,7 +45,7 @@ class Summarized(Struct, frozen=True):
 
     Attributes:
         row: its row of the table of sessions; `row.status` is "ok" or "failed".
-        decisions, milestones, files: its rows of the other tables.
+        decisions, milestones, files, entries: its rows of the other tables.
         document: what was asked for, as JSON; b"null" for a file that could not be read.
     """
 
@@ -52,6 +53,7 @@ class Summarized(Struct, frozen=True):
     decisions: tuple[DecisionRow, ...] = ()
     milestones: tuple[MilestoneRow, ...] = ()
     files: tuple[FileRow, ...] = ()
+    entries: tuple[EntryRow, ...] = ()
     document: bytes = b"null"
 
     @property
@@ -88,7 +90,7 @@ def summarize_all(
     A file that cannot be read is among them and says why; nothing that a file holds is raised.
 
     Args:
-        what: the whole summary, "files" alone, or the "budget".
+        what: the whole summary, "files" alone, the "budget", or the entries of the "memory".
         only: built-in extractors to run, in place of those that `what` needs.
         extractors, redactors: plug-ins to run too.
         format: read everything as this format.
@@ -166,7 +168,7 @@ def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
         return
     rows = dict(zip(TABLES, tables, strict=True))
     others: dict[str, dict[str, list[Any]]] = {}
-    for name in ("decisions", "milestones", "files"):
+    for name in list(TABLES)[1:]:
         by_key = others[name] = {}
         for row in _ROWS[name](rows[name]):
             by_key.setdefault(row.key, []).append(row)
@@ -174,10 +176,8 @@ def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
     for row, held in zip(_ROWS["sessions"](rows["sessions"]), documents, strict=True):
         yield Summarized(
             msgspec.structs.replace(row, document=None),
-            tuple(others["decisions"].get(row.key, ())),
-            tuple(others["milestones"].get(row.key, ())),
-            tuple(others["files"].get(row.key, ())),
-            bytes(held.document),
+            **{name: tuple(of_key.get(row.key, ())) for name, of_key in others.items()},
+            document=bytes(held.document),
         )
 
 
@@ -187,7 +187,7 @@ def to_dataframe(sessions: object, table: str = "sessions", *, library: str = ""
     Args:
         sessions: paths, which `summarize_all` reads; what it gives; summaries, of which the
             price is not known; or rows of the table. One of them or many, not mixed.
-        table: sessions | decisions | milestones | files.
+        table: sessions | decisions | milestones | files | entries.
         library: pandas | polars; the one that is installed, pandas first.
 
     Raises:

@@ -272,7 +272,9 @@ class _Job:
         )
         if wanted.what == "memory":
             key = session_key(paths[0], place)
-            self.memory.append(session_entries(key, redacted, gathered.recordings()[0], gate))
+            found = session_entries(key, redacted, gathered.recordings()[0], gate)
+            self.memory.append(found)
+            self.rows.entries(found)
         self._count(summary, place)
 
     def _gate(self) -> Redactor:

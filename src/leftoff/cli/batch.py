@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from leftoff.batch.run import Report
     from leftoff.second_reading import SecondReading
 
-WHAT = ("summarize", "files", "budget")
+WHAT = ("summarize", "files", "budget", "memory")
 ENGINES = ("local", "ray")
 
 
@@ -55,7 +55,7 @@ ENGINES = ("local", "ray")
     type=click.Choice(WHAT),
     default="summarize",
     show_default=True,
-    help="Content of the column `document`.",
+    help="Content of the column `document`; memory: of the table of entries instead.",
 )
 @click.option("--only", metavar="NAME", multiple=True, help="Run only this built-in extractor.")
 @extractor_option

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import closing
 from itertools import islice
 
 import click
@@ -16,6 +17,7 @@ from leftoff.cli.output import coloured, columns, deliver
 from leftoff.cli.params import complete, path_of
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
+from leftoff.memory.headers import StoredHeaders
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.discover import (
     latest_session,
@@ -71,6 +73,7 @@ def list_command(
         formats.get(recorder)  # an unknown name is said to be unknown, not to be absent
     now = time.time()
     known = session_files(os.environ, recorder or "")
+    headers = click.get_current_context().with_resource(closing(StoredHeaders(os.environ)))
     found = list_sessions(
         os.environ,
         project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
@@ -79,6 +82,7 @@ def list_command(
         until=parse_time(until, now) if until else None,
         subagents=subagents,
         known=known,
+        read=headers.read,
     )
     if limit is None:
         limit = 0 if as_json else SHOWN
@@ -161,7 +165,8 @@ def line(listed: dict[str, str], width: int, home: str) -> str:
 def newest() -> int:
     """Shows the newest session of the current directory; 1 if there is none."""
     try:
-        listed = latest_session(os.environ, os.getcwd())  # noqa: PTH109
+        with closing(StoredHeaders(os.environ)) as headers:
+            listed = latest_session(os.environ, os.getcwd(), headers.read)  # noqa: PTH109
     except SourceError as error:
         complain(f"{error}. `leftoff list` shows all sessions, `leftoff --help` the commands")
         return 1

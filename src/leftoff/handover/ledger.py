@@ -72,7 +72,8 @@ class Standing(Struct, Generic[S]):
 
 
 def standing(statements: Iterable[S]) -> list[Standing[S]]:
-    """The statements that hold, then those that ended, each once.
+    """The statements that hold, what is required before what was decided, then those that
+    ended, each once.
 
     Args:
         statements: of one project, the latest first; the result keeps their order.
@@ -85,6 +86,8 @@ def standing(statements: Iterable[S]) -> list[Standing[S]]:
             continue
         if one.kind != "decision" and len(one.text) > MAX_RULE:
             continue
+        if one.kind == "decision" and one.text.rstrip().endswith("?"):
+            continue  # a wish, put as a question: nothing was decided
         same = next(_same(terms, groups, by_term), None)
         if same is not None:
             same.others.append(one)
@@ -93,7 +96,7 @@ def standing(statements: Iterable[S]) -> list[Standing[S]]:
             by_term.setdefault(term, []).append(len(groups))
         groups.append((terms, Standing(one, one.note in ENDED)))
     shown = [g for _, g in groups if g.last.kind != REPEATED or g.times > 1]
-    return sorted(shown, key=lambda g: g.ended)
+    return sorted(shown, key=lambda g: (g.ended, g.last.kind == "decision"))
 
 
 def unknown_lines(lines: Sequence[str], known: str) -> list[str]:

@@ -77,6 +77,9 @@ Entry = tuple[str, int, int, float, int]
 """Line, its cost in tokens, index of its message, weight, number of its terms."""
 
 
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
 class Hit(Struct, frozen=True):
     """A line that fits a prompt: where it stands and why."""
 
@@ -265,8 +268,8 @@ def recall_block(
     for number in dict.fromkeys(hit.source for hit in chosen):
         index = indexes[number]
         name = _safe_id(index["session"])
-        where = "earlier in this session" if index is own else f"in session {name[:8]}"
-        text += f"Said and done {where} (message n: leftoff show {name[:8]}#n):\n"
+        where = "earlier in this session" if index is own else f"in session {short_name(name)}"
+        text += f"Said and done {where} (message n: leftoff show {short_name(name)}#n):\n"
         for hit in chosen:
             if hit.source == number:
                 line = index["entries"][hit.entry][0]
@@ -283,3 +286,11 @@ def _safe_id(session: str) -> str:
 def _core(line: str) -> str:
     """The beginning of a line's words, without its label: what two forms of it share."""
     return line[2:].partition(": ")[2][:80].rstrip("…")
+
+
+def short_name(session: str) -> str:
+    """The beginning of a session's id that names it on a command line. That of a UUID of
+    version 7 needs its whole time: its first 8 digits last for a minute."""
+    if not _UUID.fullmatch(session):
+        return session
+    return session[:13] if session[14] == "7" else session[:8]

@@ -170,6 +170,8 @@ def _session_start(call: _HookCall) -> codec.JsonObject:
             from leftoff.hooks.prompt import MAX_WAITING
 
             state["waiting"] = MAX_WAITING  # the worker reads what was recorded before
+        if source is not None and not (source / queue.LEDGER).exists():
+            ledger = _newest_ledger(call.home)  # that of the last session is being written
     block = queue.read_briefing(source, name) if source is not None else ""
     if ledger is not None and (ledger / queue.LEDGER).exists():
         from leftoff.hooks.prompt import with_ledger
@@ -181,6 +183,14 @@ def _session_start(call: _HookCall) -> codec.JsonObject:
     elif state:
         queue.write(folder / queue.GIVEN, codec.dumps(state))
     return _context("SessionStart", block)
+
+
+def _newest_ledger(home: Path) -> Path | None:
+    """The folder of the session that last wrote the project's ledger."""
+    with suppress(OSError):
+        files = [(f.stat().st_mtime, f) for f in (home / queue.STATE).glob(f"*/{queue.LEDGER}")]
+        return max(files)[1].parent if files else None
+    return None
 
 
 def _context(event: str, block: str) -> codec.JsonObject:

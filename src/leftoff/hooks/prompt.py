@@ -147,10 +147,11 @@ def with_ledger(
     folder `source` wrote it, and the lines that the session `own` has now. Given are those that
     neither the block nor an earlier one nor the session itself has."""
     from leftoff.handover.ledger import unknown_lines
+    from leftoff.handover.recall import short_name
 
     head, body, end = list[str](), list[str](), list[str]()
     for line in queue.read_briefing(source, queue.LEDGER).splitlines(keepends=True):
-        if f" ({own[:8]}" not in line or not line.startswith("- "):
+        if f" ({short_name(own)}#" not in line or not line.startswith("- "):
             (body if line.startswith("- ") else end if body else head).append(line)
     before = _strings(given.get("ledger"))
     lines = unknown_lines(body, "\n".join((block, *before)))

@@ -13,7 +13,7 @@ from leftoff import lazy_re as re
 from leftoff.errors import UsageError
 from leftoff.handover.recall import terms_of
 from leftoff.memory.index import opened
-from leftoff.memory.search import ALL, Filters, Hit, edits, ranked
+from leftoff.memory.search import ALL, Filters, Hit, edits, entries, ranked
 
 CANDIDATES = 60
 """Failures by BM25 that are compared word by word. Chosen by hand."""
@@ -21,6 +21,9 @@ CANDIDATES = 60
 MIN_LIKENESS = 55.0
 """Per cent of likeness (rapidfuzz `token_set_ratio` of the normalised texts) of two failures
 that may have the same cause. Chosen by hand; docs/memory.md has the measure."""
+
+SPREAD = 20.0
+"""Per cent by which a failure may be less alike than the best one. Chosen by hand."""
 
 MAX_EDITS = 5
 """Edits that are given with a fix, the first ones. Chosen by hand."""
@@ -54,11 +57,31 @@ def normalized_error(text: str) -> str:
     return " ".join(found.split())
 
 
-def fixes(index: Path, error: str, filters: Filters = ALL, *, limit: int = 5) -> list[Fix]:
+def last_failure(index: Path, filters: Filters) -> Hit | None:
+    """The last failure that is recorded; None if there is none.
+
+    Raises:
+        SourceError: there is no index.
+    """
+    condition, values = filters.condition()
+    with opened(index) as db:
+        failures = entries(db, f"e.kind = 'error'{condition}", values)
+        return max(failures, default=None, key=lambda h: (h.ended, h.recording, h.message))
+
+
+def fixes(
+    index: Path,
+    error: str,
+    filters: Filters = ALL,
+    *,
+    limit: int = 5,
+    but: Hit | None = None,
+) -> list[Fix]:
     """Earlier failures like `error`, those that were mended first.
 
     Args:
         error: the message, or the whole output of a command.
+        but: the failure itself, where it is recorded.
 
     Raises:
         SourceError: there is no index.
@@ -74,8 +97,11 @@ def fixes(index: Path, error: str, filters: Filters = ALL, *, limit: int = 5) ->
         for hit in ranked(db, terms, filters, CANDIDATES):
             other = normalized_error(hit.text.partition(": ")[2] or hit.text)
             likeness = fuzz.token_set_ratio(shown.casefold(), other.casefold())
-            if likeness >= MIN_LIKENESS:
+            itself = but and (hit.recording, hit.message) == (but.recording, but.message)
+            if likeness >= MIN_LIKENESS and not itself:
                 found.append(Fix(hit, likeness))
+        least = max((f.likeness for f in found), default=0.0) - SPREAD
+        found = [f for f in found if f.likeness >= least]
         found.sort(key=lambda f: (not f.failure.note, -f.likeness, -f.failure.score))
         return [replace(f, edits=_edits_between(db, f.failure)) for f in found[:limit]]
 

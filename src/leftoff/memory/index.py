@@ -24,6 +24,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from leftoff.batch.files import is_url
 from leftoff.batch.index import Index, index_error, job_key, path_digest
 from leftoff.batch.jobs import BatchOptions, Job, JobResult
 from leftoff.batch.pool import Engine, InProcess
@@ -40,6 +41,7 @@ from leftoff.memory.blocks import (
     packed,
     unpacked,
 )
+from leftoff.memory.headers import HEADERS
 from leftoff.memory.lookup import NAME
 from leftoff.stores.atomic import create_and_open
 
@@ -99,10 +101,13 @@ def update(
         UsageError: there is no recording.
         StateError: the index cannot be written or is damaged.
     """
+    # The index outlives the working directory, in which a relative path could be found again.
+    given = [os.fspath(p) for p in paths]
+    named = [p if is_url(p) else os.path.abspath(os.path.expanduser(p)) for p in given]  # noqa: PTH100, PTH111
     try:
         with create_and_open(path.parent) as folder, folder.lock(f"{NAME}.lock", LOCK_TIMEOUT):
             run = Run(
-                paths,
+                named,
                 BatchOptions(what="memory"),
                 engine or InProcess(),
                 str(path),
@@ -130,7 +135,7 @@ class MemoryIndex(Index):
         with self.failures_explained():
             if self.about("memory") not in {"", MEMORY_SCHEMA}:
                 self._empty()
-            self._db.executescript(_TABLES)
+            self._db.executescript(_TABLES + HEADERS)
             self.set_about("memory", MEMORY_SCHEMA)
             self._db.commit()
 
@@ -296,6 +301,11 @@ class MemoryIndex(Index):
         for number, path in missing:
             self._remove(number)
             self._db.execute("DELETE FROM states WHERE path = ?", (path_digest(path),))
+        listed = [path for (path,) in self._db.execute("SELECT path FROM headers")]
+        self._db.executemany(
+            "DELETE FROM headers WHERE path = ?",
+            ((path,) for path in listed if not os.path.exists(_file_of(path))),  # noqa: PTH110
+        )
         return len(missing)
 
     def count(self) -> int:

@@ -54,8 +54,11 @@ def never_taken_up(index: Path, filters: Filters) -> list[Hit]:
 
 
 def _entries(index: Path, filters: Filters, which: str) -> list[Hit]:
-    """The entries that a condition chooses, those of the latest session first."""
+    """The entries that a condition chooses, those of the latest session first, each once."""
     condition, values = filters.condition()
     with opened(index) as db:
         found = sorted(entries(db, f"{which}{condition}", values), key=lambda h: -h.message)
-    return sorted(found, key=lambda h: (h.ended, h.recording), reverse=True)
+    found.sort(key=lambda h: (h.ended, h.recording), reverse=True)
+    # Two recordings with one id are copies of one session.
+    once = {(h.session or h.recording, h.kind, h.text): h for h in reversed(found)}
+    return [h for h in found if once[h.session or h.recording, h.kind, h.text] is h]

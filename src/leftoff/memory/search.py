@@ -55,6 +55,10 @@ SAME_CALL = 80
 """First code points in which two entries of one session are about the same call: commands are
 cut at different lengths. Chosen by hand."""
 
+SAME_WORDS = 90
+"""Per cent of likeness (rapidfuzz `partial_ratio`) from which two texts of one message say the
+same. Chosen by hand."""
+
 ONLY_READ = 0.3
 """Weight of an entry that only says that a file was read. Chosen by hand."""
 
@@ -263,13 +267,18 @@ def _preferred(hit: Hit) -> tuple[bool, float, str]:
 
 
 def _merged(hits: Iterable[Hit]) -> list[Hit]:
-    """The hits with one for each call: what it showed, and what became of it."""
+    """The hits with one for each call, what it showed and what became of it, and without those
+    whose words stand in a better one of the same message."""
     found: dict[object, Hit] = {}
+    said: dict[tuple[str, int], list[str]] = {}
     for hit in hits:
         head = hit.text.partition("\n")[0]
         only_read = hit.kind == "file" and hit.note == "read"
         if not only_read and hit.kind not in {"seen", "command", "check"}:
-            found[id(hit)] = hit
+            texts = said.setdefault((hit.recording, hit.message), [])
+            if hit.message < 0 or not any(_same_words(hit.text, text) for text in texts):
+                found[id(hit)] = hit
+                texts.append(hit.text)
             continue
         call = hit.recording, " ".join(head.split())[:SAME_CALL]
         known = found.setdefault(call, hit)
@@ -278,6 +287,11 @@ def _merged(hits: Iterable[Hit]) -> list[Hit]:
         elif known is not hit and not known.note:
             found[call] = replace(known, note=hit.note)
     return list(found.values())
+
+
+def _same_words(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return short in long or fuzz.partial_ratio(short, long) >= SAME_WORDS
 
 
 def _entry(db: sqlite3.Connection, known: dict[int, list[Stored | None]], at: int) -> Stored:

@@ -6,14 +6,12 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from leftoff import lazy_re as re
+from leftoff.handover.recall import short_name
 from leftoff.handover.wording import brief, inline
 from leftoff.memory.blame import Origin
 from leftoff.memory.fixes import Fix
 from leftoff.memory.ledger import Standing
 from leftoff.memory.search import Hit
-
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 MAX_TEXT, MAX_NOTE, MAX_LINE = 400, 160, 240
 """Code points of a text, of a note, and of a text in a line of a block. Chosen by hand."""
@@ -82,8 +80,7 @@ def _place(hit: Hit) -> str:
 
 def short_id(hit: Hit) -> str:
     """What names a hit's session on a command line: the beginning of its id, else its file."""
-    name = inline(hit.session) or inline(hit.recording)
-    return name[:8] if _UUID.fullmatch(name) else name
+    return short_name(inline(hit.session) or inline(hit.recording))
 
 
 def _said(hit: Hit) -> Iterator[str]:

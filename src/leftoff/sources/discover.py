@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import translate
 from functools import cache
@@ -297,12 +297,19 @@ def read_session_info(recorded: SessionFile) -> SessionInfo | None:
     # The client identifies a session by its file name; lines may be copies from another one.
     identity = recorded_id if recorded_id.startswith(recorded.id) else recorded.id
     return SessionInfo(
-        id=identity, client=recorded.place.client, format=name, path=recorded.path,
-        project=project, branch=facts.get("branch", ""),
+        id=identity,
+        client=recorded.place.client,
+        format=name,
+        path=recorded.path,
+        project=project,
+        branch=facts.get("branch", ""),
         title=" ".join(clean(whole(facts.get("title") or header.prompt, 400)).split()),
-        started=facts.get("started", ""), modified=_time(recorded.modified), size=recorded.size,
-        parent_id=facts.get("parent_id", ""), files=(recorded.path,),
-    )  # fmt: skip
+        started=facts.get("started", ""),
+        modified=_time(recorded.modified),
+        size=recorded.size,
+        parent_id=facts.get("parent_id", ""),
+        files=(recorded.path,),
+    )
 
 
 def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, _Header]:
@@ -367,10 +374,16 @@ def _time(seconds: float) -> str:
 
 
 def list_sessions(
-    environ: Mapping[str, str], *, project: str = "", format: str = "",
-    since: float | None = None, until: float | None = None, subagents: bool = False,
+    environ: Mapping[str, str],
+    *,
+    project: str = "",
+    format: str = "",
+    since: float | None = None,
+    until: float | None = None,
+    subagents: bool = False,
     known: Sequence[SessionFile] | None = None,
-) -> Iterator[SessionInfo]:  # fmt: skip
+    read: Callable[[SessionFile], SessionInfo | None] = read_session_info,
+) -> Iterator[SessionInfo]:
     """The sessions in the default places, last changed first, each as soon as it is known.
 
     Args:
@@ -378,7 +391,9 @@ def list_sessions(
         format: only those read as this format.
         since, until: only files last changed in this span, seconds since 1970.
         subagents: also sessions that another session started.
-        known: what `session_files` found, where it was asked before."""
+        known: what `session_files` found, where it was asked before.
+        read: what gives the header of a file.
+    """
     seen: set[tuple[str, str]] = set()
     known = session_files(environ, format) if known is None else known
     files: dict[tuple[str, str], list[str]] = {}
@@ -391,7 +406,7 @@ def list_sessions(
             continue
         if recorded.id and (recorded.place.client, recorded.id) in seen:
             continue
-        listed = read_session_info(recorded)
+        listed = read(recorded)
         if listed is None or (listed.parent_id and not subagents):
             continue
         if (format and listed.format != format) or (listed.client, listed.id) in seen:
@@ -515,7 +530,11 @@ def _named(recorded: SessionFile) -> str:
     return f"{recorded.id} ({recorded.place.client}{where}, {_time(recorded.modified)[:16]})"
 
 
-def latest_session(environ: Mapping[str, str], cwd: str) -> SessionInfo:
+def latest_session(
+    environ: Mapping[str, str],
+    cwd: str,
+    read: Callable[[SessionFile], SessionInfo | None] = read_session_info,
+) -> SessionInfo:
     """The newest session that worked in a directory; else below it; else in the nearest
     directory above it.
 
@@ -525,7 +544,7 @@ def latest_session(environ: Mapping[str, str], cwd: str) -> SessionInfo:
     below: SessionInfo | None = None
     above: SessionInfo | None = None
     newest: SessionInfo | None = None
-    for listed in list_sessions(environ):
+    for listed in list_sessions(environ, read=read):
         newest = newest or listed
         inside = _within(listed, cwd)
         around = bool(listed.project) and is_within(cwd, listed.project)
