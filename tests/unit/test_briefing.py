@@ -114,7 +114,7 @@ def test_of_a_recorded_session_the_block_names_what_was_changed_and_where_the_re
         api.summarize(str(ROOT / "corpora/sessions/claude_code/prorate.jsonl")),
         where="/p/log.md",
     )
-    for words in ("/p/log.md", "State:", "Decided at the time:", "billing/prorate.py ("):
+    for words in ("/p/log.md", "State:", "billing/prorate.py ("):
         assert words in block
 
 

@@ -32,7 +32,7 @@ LOG_TOKENS, PROMPT_TOKENS = 10_000, 1_500
 WHERE = "/home/user/project/.leftoff/resume-logs/session.md"
 """The file that the hook's block names; a made-up one of usual length."""
 
-FILLERS = ("Also said", "Names in use")
+FILLERS = ("Also said", "Also said then", "Names in use")
 """Titles of what only fills room."""
 
 RECORDED, TAIL = "recorder's summary", "tail"

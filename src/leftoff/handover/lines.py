@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import compress
 
 from msgspec.structs import replace
 
@@ -26,7 +25,7 @@ from leftoff.handover.wording import (
     plural,
     unnamed_changes,
 )
-from leftoff.summary import FileModification
+from leftoff.summary import DiscardedFile, FileModification
 
 LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
 """Code points of the forms of a text: the person's last message and the agent's last words
@@ -52,12 +51,17 @@ QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
 PLANS = "Planned on the way, may have changed since"
 
+LIKELY_THEN = "Decided then, may have changed since"
+"""Title of the likely ones of those that stand under `PLANS` in a document."""
+
 SHOWN = {
     "The task": "The session began with",
-    PLANS: "Considered on the way, may have changed since",
+    PLANS: "Said on the way, may have changed since",
     STEPS: "What the agent did, latest first",
     "Left open": "Left open, as the agent said then",
-    "Decided": "Decided at the time",
+    "Decided": "Decided, no later word on it",
+    "Also said": "Also said then",
+    FILES: "Files changed, latest first (#n: last edit seen)",
     "Found out": "Found out, as the agent said then",
 }
 """Titles as a reader is given them: what was said once is quoted as said, not as the state. A
@@ -66,6 +70,7 @@ document stores the others."""
 FILLERS = frozenset(
     {
         "Also said",
+        SHOWN["Also said"],
         NAMES,
         "Files read",
         "Other commands",
@@ -77,7 +82,8 @@ FILLERS = frozenset(
 """Titles of what fills room: how much of it is left out is of no use."""
 
 REMARKS = tuple(
-    SHOWN.get(title, title) for title in ("Decided", PLANS, "Found out", "Also said")
+    SHOWN.get(title, title)
+    for title in ("Decided", LIKELY_THEN, PLANS, "Found out", "Also said")
 )
 """Titles of what the agent said in single sentences, the surest first."""
 
@@ -108,7 +114,7 @@ def state_lines(state: State) -> list[str]:
     if state.failed:
         first.append(f"stopped by: {brief(state.failed, SHORT)}")
     git = [f"branch {brief(state.branch, 80)}"] if state.branch else []
-    git += [f"last commit {inline(state.commit)[:12]}"] if state.commit else []
+    git += [f"last commit seen {inline(state.commit)[:12]}"] if state.commit else []
     if state.uncommitted:
         names = ", ".join(brief(name, 80) for name in state.loose)
         git.append(
@@ -133,9 +139,8 @@ def parts(
         stored: the titles are those of a stored document, not those of `SHOWN`.
     """
     h = handover
-    stands = [d.weight >= LIKELY and "reversed" not in d.note for d in h.decisions]
-    likely = tuple(compress(h.decisions, stands))
-    plans = tuple(compress(h.decisions, [not s for s in stands]))
+    likely = () if stored else tuple(d for d in h.on_the_way if _is_likely(d))
+    plans = [d for d in h.on_the_way if d not in likely]
     last = [h.last_message] if h.last_message else []
     words = [h.last_words] if h.last_words else []
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
@@ -167,7 +172,8 @@ def parts(
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
         Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
         Part("Failed, then fixed", _lines(h.lessons, bullet), 0.0, 0.02, 5),
-        Part("Decided", _lines(likely, bullet, DECISION), 0.08, 0.1, 2),
+        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.05, 0.1, 2),
+        Part(LIKELY_THEN, _lines(likely, bullet, DECISION), 0.05, 0.1, 2),
         Part(PLANS, _lines(plans, bullet, DECISION), 0.03, 0.1, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
@@ -179,6 +185,10 @@ def parts(
     own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
     shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
     return [replace(p, title=shown.get(p.title, p.title)) for p in found if p.lines]
+
+
+def _is_likely(fact: Fact) -> bool:
+    return fact.weight >= LIKELY and "reversed" not in fact.note
 
 
 def recent_failures(handover: Handover) -> tuple[Fact, ...]:
@@ -340,7 +350,7 @@ def file_notes(file: FileModification) -> str:
     symbols."""
     notes = _least(file)
     if file.lines:
-        notes.append(f"lines {file.lines[0]}-{file.lines[1]}")
+        notes.append(f"lines {file.lines[0]}-{file.lines[1]} then")
     if file.committed is not None:
         notes += [] if file.committed else ["not committed"]
     if file.last_message >= 0:
@@ -377,6 +387,7 @@ def _files(handover: Handover, bullet: str, *, grouped: bool = True) -> tuple[Li
     known = [*(f.path for f in files if f.action != "deleted"), *handover.read]
     folders = _folders([f.path for f in files[HUNKS:]], known) if grouped else {}
     commits = [fact.message for fact in handover.git if fact.note.startswith("commit")]
+    ran = max((r.message for e in handover.unnamed for r in e.refs), default=-1)
     placed: dict[str, list[Line]] = {}
     for place, file in enumerate(files):
         folder = folders.get(file.path, "")
@@ -390,6 +401,9 @@ def _files(handover: Handover, bullet: str, *, grouped: bool = True) -> tuple[Li
         if any(0 <= first < at < file.last_message for at in commits):
             notes = notes.replace("not committed", "last edits not committed")
         least = ", ".join(_least(file, short=True))
+        if file.action == "deleted" and 0 <= file.last_message < ran:
+            again = ", later programs may have made it again"
+            notes, least = notes + again, least + again
         symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
         forms = [f"{path} ({notes}): {symbols}"] if symbols else []
         forms += [f"{path} ({text})" for text in (notes, least)]
@@ -399,9 +413,21 @@ def _files(handover: Handover, bullet: str, *, grouped: bool = True) -> tuple[Li
         placed.setdefault(group or file.path, []).append(
             _line(forms, head, -place / 1000, group)
         )
-    others = unnamed_changes(handover.unnamed)
     found = [line for lines in placed.values() for line in lines]
-    return (*found, *([Line((f"{bullet}{others}",), -1)] if others else []))
+    found += [_line([f"{bullet}{_discarded(file)}"], "", -0.5) for file in handover.discarded]
+    others = unnamed_changes(handover.unnamed)
+    return (*found, *([Line((f"{bullet}{others}",), 0.1)] if others else []))
+
+
+def _discarded(file: DiscardedFile) -> str:
+    """What became of a file that the session wrote and discarded."""
+    place = f"#{file.ref.message + 1}"
+    if file.renamed_to:
+        folder, _, name = file.renamed_to.rpartition("/")
+        name = name if name != _base(file.path) else folder + "/"
+        become = f"renamed {inline(name)}"
+        return f"{inline(file.path)} (written here, modified or not, then {become} {place})"
+    return f"{inline(file.path)} (created here, then deleted {place})"
 
 
 def _base(path: str) -> str:
@@ -470,7 +496,7 @@ def _shares() -> Mapping[str, Part]:
         running=(fact,), queued=(fact,), to_dos=(fact,),
         open_items=(other,),
         checks=(fact,), files=(file,), read=("x",), lessons=(fact,), failures=(fact,),
-        decisions=(fact, Fact("z", weight=0.0)), git=(fact,), findings=(fact,),
+        decisions=(fact,), on_the_way=(other,), git=(fact,), findings=(fact,),
         sentences=(fact,), names=("x",),
         commands=(fact,),
     )  # fmt: skip

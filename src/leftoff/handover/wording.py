@@ -95,7 +95,7 @@ def unnamed_changes(effects: Iterable[UnknownEffect], limit: int = 5) -> str:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     names = ", ".join(f"{tool} ×{count}" for tool, count in ranked[:limit])
     more = f" and {len(ranked) - limit} more" if len(ranked) > limit else ""
-    return f"may have changed others: {names}{more}" if names else ""
+    return f"may have changed these or others: {names}{more}" if names else ""
 
 
 def inline_prose(text: str, limit: int = MAX_ITEM_LENGTH) -> str:
