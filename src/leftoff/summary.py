@@ -477,7 +477,7 @@ class WorkingSet(Shown, frozen=True):
         calls, to_dos: the last calls in order, at most 12; the to-do list at the end.
         steps, report: what it did since its turn began; the words that ended the turn before.
         running, queued: started in the background, no end seen; typed and not delivered.
-        discarded: files that it wrote and removed or renamed again; absent where there are none.
+        discarded: files that it wrote and removed or renamed again; absent if there are none.
     """
 
     commit: str = ""

@@ -109,7 +109,7 @@ def test_of_a_deleted_file_later_programs_may_have_made_another() -> None:
     gone = FileModification("out/rows.json", "deleted", 1, (), last_message=6)
     ran = UnknownEffect("make", "unknown", 1, (at(8),))
     lines = files(Handover(files=(gone,), unnamed=(ran,)))
-    assert lines[0].endswith("(deleted, #7, later programs may have made it again)")
+    assert lines[0].endswith("(deleted, #7; may exist again)")
     assert lines[1] == "- may have changed these or others: make ×1"
 
 
@@ -129,6 +129,6 @@ def test_what_the_session_wrote_and_discarded_is_told() -> None:
         DiscardedFile("probe.py", "", at(3)),
     )
     assert files(Handover(discarded=found)) == [
-        "- draft.py (written here, modified or not, then renamed rows.py #5)",
-        "- probe.py (created here, then deleted #4)",
+        "- draft.py (written here, then renamed rows.py #5)",
+        "- probe.py (written here, then deleted #4)",
     ]

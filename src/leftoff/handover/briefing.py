@@ -207,9 +207,10 @@ def block_text(chosen: Sequence[Chosen]) -> str:
         key=lambda one: -one[0],
     )
     if missing:
-        first = ", ".join(f"{title.partition(',')[0]} {n}" for n, title in missing[:2])
-        others = sum(n for n, _ in missing[2:])
-        found.append(f"(left out: {first}{f' and {others} others' if others else ''})")
+        count, title = missing[0]
+        others = sum(n for n, _ in missing[1:])
+        more = f" and {others} others" if others else ""
+        found.append(f"(left out: {title.partition(',')[0]} {count}{more})")
     return "".join(f"{line}\n" for line in found)
 
 

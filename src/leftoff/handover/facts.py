@@ -235,7 +235,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             and (
                 s.ref.message > last_at  # else the person answered
                 if s.status == "question"
-                else is_statement(s.text, moves=True)
+                else is_statement(s.text, moves=s.status != "said")
             )
         ),
         checks=_checks(summary.checks, folder),
@@ -258,6 +258,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             for w in working.recent
             if w.text not in known
             and not refused.hit(said(w.text, w.message))
+            and not w.text.rstrip(" *_").endswith("?")
             and w.text not in words.text
             and is_statement(w.text)
             and not any(w.text in text for text in shown)
@@ -546,7 +547,7 @@ def _decisions(
         notes += [decision.status] if decision.status != "made" else []
         notes += [f"instead of: {one.before.text}"] if one.before else []
         if own and len(notes) == 1:
-            if decision.confidence < PERSON_SURE:
+            if decision.confidence < PERSON_SURE or len(_WORD.findall(text)) <= MIN_WORDS:
                 continue  # in the person's words, if there is room
             answer = text.rpartition(" → ")[2]
             if any(text in other or answer == other for other in quoted):

@@ -41,6 +41,10 @@ CONDENSED = {"person": (240, 110), "agent": (180, 130), "leftoff": (120,)}
 anything that weighs less is shown. By `leftoff eval resume` on 39 recorded compactions: shorter
 ones no longer state what the message does, longer ones leave out others."""
 
+REPORTS = 0.2
+"""Weight of a step in which the agent says more than what it does next: long words say what is
+wrong and why. Twenty steps; chosen by hand."""
+
 STATE, STEPS = "state", "Last steps"
 FILES = "Files changed, latest first"
 CHECKS = "Checks, latest first"
@@ -51,17 +55,18 @@ QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
 PLANS = "Planned on the way, may have changed since"
 
-LIKELY_THEN = "Decided then, may have changed since"
+LIKELY_THEN = "Likely decided, may have changed since"
 """Title of the likely ones of those that stand under `PLANS` in a document."""
 
 SHOWN = {
     "The task": "The session began with",
-    PLANS: "Said on the way, may have changed since",
+    PLANS: "Said on the way, may have changed",
     STEPS: "What the agent did, latest first",
-    "Left open": "Left open, as the agent said then",
-    "Decided": "Decided, no later word on it",
+    "Left open": "Left open, as said then",
+    "To do": "To do, as last listed",
+    "Decided": "Likely decided, no later change seen",
     "Also said": "Also said then",
-    FILES: "Files changed, latest first (#n: last edit seen)",
+    FILES: "Files changed, last edit seen at #n",
     "Found out": "Found out, as the agent said then",
 }
 """Titles as a reader is given them: what was said once is quoted as said, not as the state. A
@@ -150,6 +155,7 @@ def parts(
     # last words say it too, since those are cut where room is short.
     closed = h.state.turn == "closed"
     in_words = [fact.text for fact in (last if closed else (*last, *words))]
+    in_words += [fact.text for fact in asked]
     left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
     shares = (0.02, 0.1, 2) if closed else (0.02, 0.06, 5)  # chosen by hand
     left_open = [Part("Left open", _lines(left, bullet), *shares)]
@@ -172,15 +178,15 @@ def parts(
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
         Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
         Part("Failed, then fixed", _lines(h.lessons, bullet), 0.0, 0.02, 5),
-        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.05, 0.1, 2),
-        Part(LIKELY_THEN, _lines(likely, bullet, DECISION), 0.05, 0.1, 2),
-        Part(PLANS, _lines(plans, bullet, DECISION), 0.03, 0.1, 2),
+        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.045, 0.1, 2),
+        Part(LIKELY_THEN, _lines(likely, bullet, DECISION), 0.05, 0.11, 2),
+        Part(PLANS, _lines(plans, bullet, DECISION), 0.025, 0.1, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.0, 8),
         Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.105, 6),
-        Part(NAMES, name_lines(h.names, bullet), 0.03, 0.12, 5),
+        Part(NAMES, name_lines(h.names, bullet), 0.02, 0.13, 5),
     ]
     own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
     shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
@@ -321,7 +327,7 @@ def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
     """A step: what the agent said, and what it did then with its outcome."""
     said = [""]
     if words:
-        said = [inline_prose(words.text, limit) for limit in (DECISION, SHORT)]
+        said = [inline_prose(words.text, limit) for limit in (MIDDLE, DECISION, SHORT)]
         said.append(inline_prose(condensed(words.text), STEP))
     acts = [""]
     if done:
@@ -335,7 +341,10 @@ def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
     joined = " → " if words and done else ""
     forms = [said[0] + joined + acts[0]]
     forms += [text + joined + acts[-1] for text in said]
-    return _line(forms, bullet, max(f.weight for f in (words, done) if f))
+    weight = max(f.weight for f in (words, done) if f)
+    if not words or len(words.text) <= SHORT:
+        return _line(forms, bullet, weight)
+    return replace(_line(forms, bullet, weight + REPORTS), enough=1)
 
 
 def _to_dos(handover: Handover, bullet: str) -> tuple[Line, ...]:
@@ -402,7 +411,7 @@ def _files(handover: Handover, bullet: str, *, grouped: bool = True) -> tuple[Li
             notes = notes.replace("not committed", "last edits not committed")
         least = ", ".join(_least(file, short=True))
         if file.action == "deleted" and 0 <= file.last_message < ran:
-            again = ", later programs may have made it again"
+            again = "; may exist again"
             notes, least = notes + again, least + again
         symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
         forms = [f"{path} ({notes}): {symbols}"] if symbols else []
@@ -426,8 +435,8 @@ def _discarded(file: DiscardedFile) -> str:
         folder, _, name = file.renamed_to.rpartition("/")
         name = name if name != _base(file.path) else folder + "/"
         become = f"renamed {inline(name)}"
-        return f"{inline(file.path)} (written here, modified or not, then {become} {place})"
-    return f"{inline(file.path)} (created here, then deleted {place})"
+        return f"{inline(file.path)} (written here, then {become} {place})"
+    return f"{inline(file.path)} (written here, then deleted {place})"
 
 
 def _base(path: str) -> str:

@@ -55,7 +55,8 @@ _STEP = re.compile(
     r"\W*(?:(?:now|then|next|first|so|ok(?:ay)?|good|and)\b[,:. ]*)*"
     r"(?:let me|let['’]?s|i['’]?ll|i will|i['’]m going to|i need to|i should|i can|add|update"
     r"|create|remove|replace|fix|move|use|take)\b"
-    r"|\W*(?:now|next|first|then)\b",
+    r"|\W*(?:now|next|first|then)\b"
+    r"|\W*(?:(?:i['’]?m|i am) (?:now )?)?(?:not )?[a-z]+ing\b(?! (?:is|are|was|were)\b)",
     re.IGNORECASE,
 )
 """How a sentence begins that says what the agent does next: by now it did, or did not."""
@@ -125,7 +126,8 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
         stands = (
             sure
             and decision.status == "made"
-            and not decision.text.rstrip(" *").endswith(":")
+            and decision.text.rstrip(" *")[-1:] not in {":", "?"}
+            and (not own or len(about.words) >= MIN_WORDS)
             and (own or _is_choice(decision))
             and not any(_is_about(about, one) for one in later)
         )
@@ -134,8 +136,11 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
 
 def _is_choice(decision: KeyDecision) -> bool:
     """Whether it says more than what the agent does next."""
-    text = decision.text
-    return bool(decision.rationale) or not _STEP.match(text) or bool(_REASON.search(text))
+    return (
+        not _STEP.match(decision.text)
+        or INTENT.match(decision.text) is not None
+        and (bool(decision.rationale) or _REASON.search(decision.text) is not None)
+    )
 
 
 def _statements(summary: ContextSummary) -> Iterator[Said]:
