@@ -3,8 +3,9 @@
 import pytest
 
 from leftoff.analysis.files.net_changes import FileEvent, discarded_files
+from leftoff.handover.briefing import render_prompt
 from leftoff.handover.facts import Fact, Handover, handover_of
-from leftoff.handover.lines import parts
+from leftoff.handover.lines import parts, texts
 from leftoff.model import Ref
 from leftoff.summary import (
     ContextSummary,
@@ -132,3 +133,31 @@ def test_what_the_session_wrote_and_discarded_is_told() -> None:
         "- draft.py (written here, then renamed rows.py #5)",
         "- probe.py (written here, then deleted #4)",
     ]
+
+
+def test_a_small_prompt_names_every_changed_file() -> None:
+    folders = ("src/importer/readers", "src/importer/writers", "tests/importer")
+    changed = tuple(
+        FileModification(f"{folder}/part_{n}.py", "modified", 1, (), last_message=n)
+        for folder in folders
+        for n in range(12)
+    )
+    prompt = render_prompt(recorded(file_modifications=changed), 600)
+    assert all(prompt.count(f"part_{n}.py") == len(folders) for n in range(12))
+    assert "  - modified: part_" in prompt
+
+
+def test_a_stored_remark_does_not_say_again_what_stands_above_it() -> None:
+    rule = Fact("Sort the rows by date, in place.", message=0, speaker="person")
+    found = texts(
+        Handover(constraints=(rule,), decisions=(rule,), sentences=(Fact("In place."),))
+    )
+    assert [title for title, _ in found] == ["The person requires", "Also said"]
+
+
+def test_a_rule_of_the_person_is_no_decision_beside_it() -> None:
+    rule = "Never write rows that the importer has not checked before."
+    asked = UserRequest(f"{rule} " + "Take the old rows. " * 30, "task", "open", at(0))
+    inner = UserRequest(rule, "constraint", "open", at(0))
+    own = KeyDecision(rule, "other", 0.95, 0, at(0), "user")
+    assert handover_of(recorded(asked, inner, key_decisions=(own,))).decisions == ()

@@ -188,7 +188,9 @@ def handover_of(summary: ContextSummary) -> Handover:
     changed = _by_recency(
         net_files(f for f in summary.file_modifications if f.action != "read")
     )
-    standing, on_the_way = _decisions(decided(summary, judged=reader is not None), wholes)
+    rules = [r.text for r in requests if r.kind == "constraint"]
+    found = decided(summary, judged=reader is not None)
+    standing, on_the_way = _decisions(found, wholes, rules)
     known = {d.text for d in (*standing, *on_the_way)}
     refused = objections(requests)
     working, folder = summary.working_set, summary.session.cwd
@@ -532,11 +534,11 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
 
 
 def _decisions(
-    found: Iterable[Decided], requests: Sequence[UserRequest]
+    found: Iterable[Decided], requests: Sequence[UserRequest], rules: Sequence[str]
 ) -> tuple[list[Fact], list[Fact]]:
     """Those that stand, and what else was said on the way: the person's first, then the agent's
     by confidence; what was reversed stands with what took its place. What a short message of
-    the person says is there in the person's words."""
+    the person says, or one of the `rules`, is there in the person's words."""
     quoted = [r.text for r in requests if len(r.text) <= MAX_REPEATED]
     standing: list[Fact] = []
     others: list[Fact] = []
@@ -551,6 +553,8 @@ def _decisions(
                 continue  # in the person's words, if there is room
             answer = text.rpartition(" → ")[2]
             if any(text in other or answer == other for other in quoted):
+                continue
+            if any(text in rule or rule in text for rule in rules):
                 continue
         chosen = decision.confidence >= LIKELY and INTENT.match(text)  # "I'll divide by ..."
         if not notes and not chosen and is_move(text):

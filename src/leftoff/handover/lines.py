@@ -6,8 +6,7 @@ close no block. The order, floors and ceilings of the parts are those of `docs/h
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from msgspec.structs import replace
@@ -15,7 +14,8 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Fact, Handover, State
-from leftoff.handover.packing import Line, Part
+from leftoff.handover.file_lines import file_lines
+from leftoff.handover.packing import Line, Part, line_of
 from leftoff.handover.wording import (
     brief,
     condensed,
@@ -23,9 +23,8 @@ from leftoff.handover.wording import (
     inline_code,
     inline_prose,
     plural,
-    unnamed_changes,
 )
-from leftoff.summary import DiscardedFile, FileModification
+from leftoff.summary import FileModification
 
 LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
 """Code points of the forms of a text: the person's last message and the agent's last words
@@ -86,10 +85,8 @@ FILLERS = frozenset(
 )
 """Titles of what fills room: how much of it is left out is of no use."""
 
-REMARKS = tuple(
-    SHOWN.get(title, title)
-    for title in ("Decided", LIKELY_THEN, PLANS, "Found out", "Also said")
-)
+_REMARKS = ("Decided", LIKELY_THEN, PLANS, "Found out", "Also said")
+REMARKS = tuple(SHOWN.get(title, title) for title in _REMARKS)
 """Titles of what the agent said in single sentences, the surest first."""
 
 MAX_FAILURES = 5
@@ -97,12 +94,6 @@ MAX_FAILURES = 5
 
 NAMES_PER_LINE = 6
 """Names on a line: few, so that the last of the room can be used. Chosen by hand."""
-
-MAX_SYMBOL = 100
-"""Code points of a symbol that is shown; a longer one is left out whole. Chosen by hand."""
-
-HUNKS = 3
-"""Files whose last change is shown. Chosen by hand."""
 
 TURNS = {
     "open": "the agent was still at work",
@@ -132,7 +123,12 @@ def state_lines(state: State) -> list[str]:
 
 
 def parts(
-    handover: Handover, *, bullet: str = "- ", grouped: bool = True, stored: bool = False
+    handover: Handover,
+    *,
+    bullet: str = "- ",
+    grouped: bool = True,
+    stored: bool = False,
+    listed: int | None = None,
 ) -> list[Part]:
     """The parts of a handover in the order in which they are shown; empty ones left out.
 
@@ -142,6 +138,8 @@ def parts(
     Args:
         grouped: files of one folder stand below it; else every line stands alone.
         stored: the titles are those of a stored document, not those of `SHOWN`.
+        listed: so many changed files have a line of their own, the others are named together;
+            None for all.
     """
     h = handover
     likely = () if stored else tuple(d for d in h.on_the_way if _is_likely(d))
@@ -157,11 +155,12 @@ def parts(
     in_words = [fact.text for fact in (last if closed else (*last, *words))]
     in_words += [fact.text for fact in asked]
     left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
-    shares = (0.02, 0.1, 2) if closed else (0.02, 0.06, 5)  # chosen by hand
+    room = (0.1, 0.25) if listed is None else (0.36, 0.36)  # no file without a name
+    shares = (0.02, 0.1, 0) if closed else (0.02, 0.06, 5)  # chosen by hand
     left_open = [Part("Left open", _lines(left, bullet), *shares)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
     found = [
-        Part("The person's last message", _whole(last, bullet), 0.42, 0.42, 0),
+        Part("The person's last message", _whole(last, bullet), 0.57, 0.57, 0),
         Part("Asked of the person, not answered", _lines(asked, bullet), 0.03, 0.1, 0),
         *(left_open if closed else ()),
         Part("The agent's last words", _whole(words, bullet), 0.12, 0.2, 0),
@@ -172,7 +171,7 @@ def parts(
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
         *(() if closed else left_open),
         Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
-        Part(FILES, _files(h, bullet, grouped=grouped), 0.1, 0.25, 1, 0.12),
+        Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.12),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
@@ -243,7 +242,7 @@ def words_of(fact: Fact, limit: int) -> str:
 def _whole(facts: Iterable[Fact], bullet: str) -> tuple[Line, ...]:
     """A line for each fact that is shown whole, up to `LONG`, wherever the budget allows."""
     return tuple(
-        _line(
+        line_of(
             [
                 words_of(f, LONG),
                 *(_ends_of(f, limit) for limit in (2 * MIDDLE, MIDDLE)),
@@ -278,17 +277,8 @@ def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[L
             forms += [_condensed(fact, limit) for limit in CONDENSED[fact.speaker]]
         elif fact.more:
             forms.append(f"{inline_code(fact.text, SHORT)}{_note(fact)}")
-        found.append(_line(forms, bullet, fact.weight))
+        found.append(line_of(forms, bullet, fact.weight))
     return tuple(found)
-
-
-def _line(forms: Sequence[str], bullet: str, weight: float, group: str = "") -> Line:
-    """A line of forms of which each is shorter than those before it."""
-    shorter: list[str] = []
-    for form in forms:
-        if not shorter or len(form) < len(shorter[-1]):
-            shorter.append(form)
-    return Line(tuple(bullet + form for form in shorter), weight, group)
 
 
 def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
@@ -343,8 +333,8 @@ def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
     forms += [text + joined + acts[-1] for text in said]
     weight = max(f.weight for f in (words, done) if f)
     if not words or len(words.text) <= SHORT:
-        return _line(forms, bullet, weight)
-    return replace(_line(forms, bullet, weight + REPORTS), enough=1)
+        return line_of(forms, bullet, weight)
+    return replace(line_of(forms, bullet, weight + REPORTS), enough=1)
 
 
 def _to_dos(handover: Handover, bullet: str) -> tuple[Line, ...]:
@@ -352,122 +342,6 @@ def _to_dos(handover: Handover, bullet: str) -> tuple[Line, ...]:
     if handover.to_dos_done:
         lines.append(Line((f"{bullet}{plural(handover.to_dos_done, 'item')} completed",), 0.4))
     return tuple(lines)
-
-
-def file_notes(file: FileModification) -> str:
-    """What was done to a file: action unless it was modified, lines, place, committed or not,
-    symbols."""
-    notes = _least(file)
-    if file.lines:
-        notes.append(f"lines {file.lines[0]}-{file.lines[1]} then")
-    if file.committed is not None:
-        notes += [] if file.committed else ["not committed"]
-    if file.last_message >= 0:
-        notes.append(f"#{file.last_message + 1}")
-    return ", ".join(notes)
-
-
-def _least(file: FileModification, *, short: bool = False) -> list[str]:
-    """What was done to a file: action, lines added and removed, never nothing. A deletion has
-    its place: something else may have made the file again since."""
-    counted = file.added is not None
-    notes = [] if file.action == "modified" and counted else [file.action]
-    first = min((ref.message for ref in file.refs), default=file.last_message)
-    if file.action == "created" and not counted and first < file.last_message:
-        notes = ["created, later modified"]
-    if file.renamed_from:
-        base, was = _base(file.path), _base(file.renamed_from)
-        folder = file.renamed_from.rpartition("/")[0]
-        notes.append(
-            f"was {brief(was, 120)}" if was != base else f"was in {brief(folder, 120)}"
-        )
-        notes = ["moved"] if short and was == base else notes
-    notes += [file.certainty] if file.certainty != "sure" else []
-    notes += [f"{file.branch} branch"] if file.branch else []
-    if short and file.action == "deleted" and file.last_message >= 0:
-        notes.append(f"#{file.last_message + 1}")
-    return notes + ([f"+{file.added} -{file.removed or 0}"] if counted else [])
-
-
-def _files(handover: Handover, bullet: str, *, grouped: bool = True) -> tuple[Line, ...]:
-    """A line for each changed file, the newest first. Those of one folder stand below it, but
-    for the newest, whose last change is shown, and those whose name other files have, too."""
-    files = handover.files
-    known = [*(f.path for f in files if f.action != "deleted"), *handover.read]
-    folders = _folders([f.path for f in files[HUNKS:]], known) if grouped else {}
-    commits = [fact.message for fact in handover.git if fact.note.startswith("commit")]
-    ran = max((r.message for e in handover.unnamed for r in e.refs), default=-1)
-    placed: dict[str, list[Line]] = {}
-    for place, file in enumerate(files):
-        folder = folders.get(file.path, "")
-        head = bullet
-        path, group = inline(file.path), ""
-        if folder:
-            group, head = f"{bullet}{inline(folder)}/:", f"  {bullet}"
-            path = inline(file.path[len(folder) + 1 :])
-        notes = file_notes(file)
-        first = min((ref.message for ref in file.refs), default=-1)
-        if any(0 <= first < at < file.last_message for at in commits):
-            notes = notes.replace("not committed", "last edits not committed")
-        least = ", ".join(_least(file, short=True))
-        if file.action == "deleted" and 0 <= file.last_message < ran:
-            again = "; may exist again"
-            notes, least = notes + again, least + again
-        symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
-        forms = [f"{path} ({notes}): {symbols}"] if symbols else []
-        forms += [f"{path} ({text})" for text in (notes, least)]
-        if file.hunk and place < HUNKS:
-            shown = " ".join(inline_code(line, 100) for line in file.hunk.splitlines()[:4])
-            forms.insert(0, f"{forms[0]} {shown}")
-        placed.setdefault(group or file.path, []).append(
-            _line(forms, head, -place / 1000, group)
-        )
-    found = [line for lines in placed.values() for line in lines]
-    found += [_line([f"{bullet}{_discarded(file)}"], "", -0.5) for file in handover.discarded]
-    others = unnamed_changes(handover.unnamed)
-    return (*found, *([Line((f"{bullet}{others}",), 0.1)] if others else []))
-
-
-def _discarded(file: DiscardedFile) -> str:
-    """What became of a file that the session wrote and discarded."""
-    place = f"#{file.ref.message + 1}"
-    if file.renamed_to:
-        folder, _, name = file.renamed_to.rpartition("/")
-        name = name if name != _base(file.path) else folder + "/"
-        become = f"renamed {inline(name)}"
-        return f"{inline(file.path)} (written here, then {become} {place})"
-    return f"{inline(file.path)} (written here, then deleted {place})"
-
-
-def _base(path: str) -> str:
-    return path.rpartition("/")[2]
-
-
-def _folders(paths: Sequence[str], known: Sequence[str]) -> dict[str, str]:
-    """The nearest folder of each path that holds another one of them, if there is one. What
-    is left of a path below its folder is like the end of no other known path."""
-    ends = Counter(end for path in set(known) for end in _ends(path))
-    found = {}
-    for path in paths:
-        own = next((end for end in _ends(path) if ends[end] < 2), path)
-        found[path] = path[: max(0, len(path) - len(own) - 1)]
-    while True:
-        counts = Counter(found.values())
-        lonely = [path for path, folder in found.items() if folder and counts[folder] == 1]
-        if not lonely:
-            return {path: folder for path, folder in found.items() if folder}
-        deepest = max(found[path].count("/") for path in lonely)
-        for path in lonely:
-            if found[path].count("/") == deepest:
-                found[path] = found[path].rpartition("/")[0]
-
-
-def _ends(path: str) -> Iterator[str]:
-    """The ends of a path by whole components, the shortest first."""
-    at = len(path)
-    while at > 0:
-        at = path.rfind("/", 0, at)
-        yield path[at + 1 :]
 
 
 def name_lines(names: Sequence[str], bullet: str = "- ") -> tuple[Line, ...]:
@@ -488,11 +362,20 @@ def _short(names: Sequence[str], bullet: str, separator: str = ", ") -> tuple[Li
 
 def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     """The parts of a handover as titles with the longest form of each of their lines, without
-    bullets: what a document stores, and `stored_part` packs."""
-    return [
-        (part.title, tuple(line.forms[0] for line in part.lines))
-        for part in parts(handover, bullet="", grouped=False, stored=True)
-    ]
+    bullets: what a document stores, and `stored_part` packs. A remark that stands in an earlier
+    line is left out.
+    """
+    found: list[tuple[str, tuple[str, ...]]] = []
+    known = ""
+    for part in parts(handover, bullet="", grouped=False, stored=True):
+        lines = []
+        for form in (line.forms[0] for line in part.lines):
+            noted = _NOTED.fullmatch(form)
+            if part.title not in _REMARKS or (noted[1] if noted else form) not in known:
+                lines.append(form)
+                known += form
+        found += [(part.title, tuple(lines))] if lines else []
+    return found
 
 
 @cache
