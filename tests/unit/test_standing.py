@@ -65,6 +65,8 @@ def test_a_decision_stands_if_no_later_words_are_about_it(later: str, stands: bo
         ("I'll put the lock before the import, because both write.", True),
         ("The reader takes the lock.", True),
         ("The choice for the reader:", False),
+        ("The old rows have no key, so I'm reading the table first.", False),
+        ("The fix is to lower the limit or to read the table first.", False),
     ],
 )
 def test_a_next_move_and_a_stump_do_not_stand_as_decided(text: str, stands: bool) -> None:
@@ -144,7 +146,7 @@ def test_a_small_prompt_names_every_changed_file() -> None:
     )
     prompt = render_prompt(recorded(file_modifications=changed), 600)
     assert all(prompt.count(f"part_{n}.py") == len(folders) for n in range(12))
-    assert "  - modified: part_" in prompt
+    assert "  - modified: readers/part_8.py, writers/part_8.py" in prompt
 
 
 def test_a_stored_remark_does_not_say_again_what_stands_above_it() -> None:

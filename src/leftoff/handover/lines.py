@@ -66,7 +66,8 @@ SHOWN = {
     "Decided": "Likely decided, no later change seen",
     "Also said": "Also said then",
     FILES: "Files changed, last edit seen at #n",
-    "Found out": "Found out, as the agent said then",
+    "Found out": "Found then, may have changed",
+    REPORT: "The agent's report before that, as said then",
 }
 """Titles as a reader is given them: what was said once is quoted as said, not as the state. A
 document stores the others."""

@@ -61,6 +61,15 @@ _STEP = re.compile(
 )
 """How a sentence begins that says what the agent does next: by now it did, or did not."""
 
+_PENDING = re.compile(
+    r"\bi(?:['’]?m| am) (?:now |still |also )?\w+ing\b"
+    r"|\bi (?:should|must|need to|have to|can|could|would)\b"
+    r"|\b(?:fix|solution|plan|idea|goal|next step) (?:is|was|would be) to\b"
+    r"|^\W*\d+ [a-z]",
+    re.IGNORECASE,
+)
+"""What is still to be done, or goes on; a count at the start is a place or a size of then."""
+
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _NAMED = re.compile(r"`([^`\n]{3,80})`")
 
@@ -135,12 +144,11 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
 
 
 def _is_choice(decision: KeyDecision) -> bool:
-    """Whether it says more than what the agent does next."""
-    return (
-        not _STEP.match(decision.text)
-        or INTENT.match(decision.text) is not None
-        and (bool(decision.rationale) or _REASON.search(decision.text) is not None)
-    )
+    """Whether it says more than what the agent does or has to do next."""
+    text = decision.text
+    if not INTENT.match(text):
+        return not _STEP.match(text) and not _PENDING.search(text)
+    return bool(decision.rationale) or _REASON.search(text) is not None
 
 
 def _statements(summary: ContextSummary) -> Iterator[Said]:
