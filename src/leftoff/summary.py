@@ -450,6 +450,19 @@ class Words(Shown, frozen=True):
     weight: float = 0.0
 
 
+class DiscardedFile(Shown, frozen=True):
+    """A file that the session wrote first and that is not there any more.
+
+    Attributes:
+        renamed_to: the path that it was moved to, "" where it was removed.
+        ref: the last call that touched it.
+    """
+
+    path: str
+    renamed_to: str
+    ref: Ref
+
+
 class WorkingSet(Shown, frozen=True):
     """What whoever goes on would have to find out again.
 
@@ -464,6 +477,7 @@ class WorkingSet(Shown, frozen=True):
         calls, to_dos: the last calls in order, at most 12; the to-do list at the end.
         steps, report: what it did since its turn began; the words that ended the turn before.
         running, queued: started in the background, no end seen; typed and not delivered.
+        discarded: files that it wrote and removed or renamed again; absent if there are none.
     """
 
     commit: str = ""
@@ -479,6 +493,7 @@ class WorkingSet(Shown, frozen=True):
     report: Words = Words()
     running: tuple[CallOutcome, ...] = ()
     queued: tuple[str, ...] = ()
+    discarded: tuple[DiscardedFile, ...] | UnsetType = UNSET
 
 
 class CompactionInfo(Shown, frozen=True):

@@ -140,7 +140,7 @@ def test_a_stored_checkpoint_and_state_shorten_what_they_hold_and_keep_its_place
     made = from_summary(summary, budget=BUDGET, capacity="95", at=AT)
     for text in (block(made, 400), resume_message(state_of(summary), budget=600)):
         (line,) = [n for n in text.splitlines() if "Keep the totals" in n]
-        assert line.endswith("… (open, #5)")
+        assert line.endswith("… #5")
     with pytest.raises(BudgetTooSmall):
         block(made, 1)
 

@@ -114,7 +114,7 @@ def test_of_a_recorded_session_the_block_names_what_was_changed_and_where_the_re
         api.summarize(str(ROOT / "corpora/sessions/claude_code/prorate.jsonl")),
         where="/p/log.md",
     )
-    for words in ("/p/log.md", "State:", "Decided at the time:", "billing/prorate.py ("):
+    for words in ("/p/log.md", "State:", "billing/prorate.py ("):
         assert words in block
 
 
@@ -122,7 +122,7 @@ def test_after_a_finished_turn_what_is_left_open_stands_before_the_last_words() 
     """The last words said it too, and were cut before it where room is short."""
     recorded = api.summarize(str(ROOT / "corpora/sessions/claude_code/prorate.jsonl"))
     block = briefing(recorded)
-    titles = ["last message:", "Left open, as the agent said then:", "last words:"]
+    titles = ["last message:", "Left open, as said then:", "last words:"]
     places = [block.index(title) for title in titles]
     assert places == sorted(places)
-    assert "Left open, as the agent said then:\n- `prorated()`" in render_prompt(recorded, 600)
+    assert "Left open, as said then:\n- `prorated()`" in render_prompt(recorded, 600)

@@ -540,7 +540,7 @@ def test_every_form_says_it_in_one_line(made: Recording) -> None:
     made.edit("a.py")
     for tool in ("make", "make", "npm install", "cargo build", "hugo", "mvn package", "gradle"):
         made.run(tool)
-    said = "may have changed others: make ×2, cargo ×1, gradle ×1, hugo ×1, mvn ×1 and 1 more"
+    said = "may have changed these or others: make ×2, cargo ×1, gradle ×1, hugo ×1, mvn ×1 and 1 more"
     for form in ("text", "markdown", "prompt"):
         lines = [line for line in render(made.summary(), form).splitlines() if said in line]
         assert len(lines) == 1, form

@@ -6,7 +6,7 @@ import pytest
 
 from leftoff.handover.briefing import _fresh
 from leftoff.handover.facts import Fact, Handover, State, _request, handover_of
-from leftoff.handover.lines import FILES, PLANS, SHOWN, parts, state_lines
+from leftoff.handover.lines import FILES, LIKELY_THEN, PLANS, SHOWN, parts, state_lines
 from leftoff.handover.wording import condensed
 from leftoff.model import Ref
 from leftoff.summary import (
@@ -73,13 +73,14 @@ def shown(handover: Handover) -> dict[str, list[str]]:
 
 
 def test_only_likely_decisions_that_stand_are_told_as_decided() -> None:
-    decisions = (
-        Fact("use a queue", weight=0.8),
+    said = (
+        Fact("sort by date", weight=0.8),
         Fact("use a stack", "reversed", weight=0.7),
-        Fact("try a heap", weight=0.3),
+        Fact("try a heap", weight=0.1),
     )
-    found = shown(Handover(decisions=decisions))
+    found = shown(Handover(decisions=(Fact("use a queue", weight=0.8),), on_the_way=said))
     assert found[SHOWN["Decided"]] == ["- use a queue"]
+    assert found[LIKELY_THEN] == ["- sort by date"]
     assert found[SHOWN[PLANS]] == ["- use a stack (reversed)", "- try a heap"]
 
 
@@ -105,7 +106,7 @@ def test_a_file_committed_before_its_last_edits_says_so() -> None:
         committed=False, last_message=9,
     )  # fmt: skip
     made = Handover(files=(changed,), git=(Fact("add a", "commit 1a2b3c4", 5),))
-    (line,) = shown(made)[FILES]
+    (line,) = shown(made)[SHOWN[FILES]]
     assert line == "- a.py (created, later modified, last edits not committed, #10)"
 
 
@@ -150,7 +151,7 @@ def test_a_remark_that_another_line_says_is_left_out() -> None:
     whole = parts(Handover(last_words=known, decisions=(Fact(said), other), sentences=(other,)))
     lines = {part.title: [line.forms[0] for line in part.lines] for part in whole}
     left = {part.title: len(part.lines) for part in _fresh(whole, lines)}
-    assert (left[SHOWN["Decided"]], left["Also said"]) == (1, 0)
+    assert (left[SHOWN["Decided"]], left[SHOWN["Also said"]]) == (1, 0)
 
 
 def test_one_or_two_files_that_are_not_committed_stand_with_the_state() -> None:

@@ -569,10 +569,10 @@ def test_what_a_recording_left_is_known_in_the_order_of_every_handover() -> None
     known = state.context_evolution.current_context
     assert known == {
         "state": ["State: the agent was still at work; last event 2026-01-02T10:00:00."],
-        "latest_request": "Show the size of the diff (open, #6)",
+        "latest_request": "Show the size of the diff #6",
         "checks": ["`pytest` (failed (1 failed), #7)"],
         "main_goal": "Sort the list #1",
-        "constraints": ["only in the page (open, #5)"],
+        "constraints": ["only in the page #5"],
         "said_before": ["Why is it slow? #4"],
     }
     assert list(known) == [
@@ -593,7 +593,7 @@ def test_the_message_says_whose_turn_it_is_and_neither_stage_nor_percentage() ->
 def test_the_only_request_is_the_goal_and_stands_once_in_the_message() -> None:
     state = state_of((UserRequest("Sort the list", "task", "open", at(0)),))
     known = state.context_evolution.current_context
-    assert known["main_goal"] == known["latest_request"] == "Sort the list (open, #1)"
+    assert known["main_goal"] == known["latest_request"] == "Sort the list #1"
     assert resume_message(state).count("Sort the list") == 1
 
 

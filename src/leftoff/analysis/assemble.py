@@ -84,6 +84,7 @@ def assemble(
         session_header.cwd,
     )
     unknown_effects = track.unknown_effects(unseen)
+    discarded = track.discarded_files(events, session_header.cwd) or msgspec.UNSET
     del tracker, events, unseen
     view.release()
     summary = ContextSummary(
@@ -123,6 +124,7 @@ def assemble(
             to_dos=to_do_list(view),
             steps=steps(view),
             running=running(view),
+            discarded=discarded,
         ),
         context=context(view, spent, format),
         issues=tuple(

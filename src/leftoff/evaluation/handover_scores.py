@@ -331,7 +331,9 @@ _HEADING = re.compile(
     r"|(?:\d+\. +)?(?P<plain>[A-Z][^.!?`]{2,60}):)\s*$"
 )
 _STATED = re.compile(
-    r"deci(?:ded|sion)|finding|found out|also said|left open|next steps", re.IGNORECASE
+    r"deci(?:ded|sion)|finding|found (?:out|then)|also said|said on the way|left open"
+    r"|next steps",
+    re.IGNORECASE,
 )
 _FAILURES = re.compile(r"fail|error|lesson", re.IGNORECASE)
 _FRAME = re.compile(

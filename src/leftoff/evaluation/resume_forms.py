@@ -30,7 +30,7 @@ LOG_TOKENS, PROMPT_TOKENS = 10_000, 1_500
 # The file that the hook's block names; a made-up one of usual length.
 WHERE = "/home/user/project/.leftoff/resume-logs/session.md"
 # Titles of what only fills room.
-FILLERS = ("Also said", "Names in use")
+FILLERS = ("Also said", "Also said then", "Names in use")
 RECORDED, TAIL = "recorder's summary", "tail"
 BOTH, BOTH_WHOLE = "both, equal length", "both, as given"
 HOOK, LOG = "hook", "log"

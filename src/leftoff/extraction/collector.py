@@ -118,7 +118,7 @@ from leftoff.model import (
     Usage,
     record_hash,
 )
-from leftoff.text.truncation import whole
+from leftoff.text.truncation import ends, whole
 
 BUILTIN = ("requests", "decisions", "progress", "files", "edits", "insights", "names", "checks")
 
@@ -254,7 +254,7 @@ class Collector(LineReader):
                 text = part.text  # type: ignore[union-attr]
                 if m.origin == "agent":
                     flags |= TEXT
-                    session.last_words, session.last_at = whole(text, MAX_QUOTE), m.index
+                    session.last_words, session.last_at = ends(text, MAX_QUOTE), m.index
                     if session.occupancy.last is None:
                         session.occupancy.texts.append(text)
                     for name, named in self._gate.scan(text, number).items():

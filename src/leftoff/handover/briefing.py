@@ -25,9 +25,11 @@ from leftoff import lazy_re as re
 from leftoff.handover.after_compaction import beside
 from leftoff.handover.facts import Fact, Handover, handover_of
 from leftoff.handover.lines import (
+    FILES,
     FILLERS,
     NAMES,
     REMARKS,
+    SHOWN,
     earlier_parts,
     name_lines,
     parts,
@@ -48,6 +50,10 @@ _NAME = re.compile(r"[\w$](?:[\w.$-]*[\w$])?")
 SAME, MIN_SAME = 0.75, 6
 """Share of the content words of a remark that another line holds if it says the same, and how
 many of them it needs: in a shorter one each may make the difference. Chosen by hand."""
+
+LISTED = (8, 3, 1)
+"""Changed files with a line of their own where there is no room for one for each: as many as
+leave no file without a name. Chosen by hand."""
 
 DEFAULT_PROMPT = 2_000
 """Tokens of the prompt form. Chosen by hand."""
@@ -128,10 +134,15 @@ def _packed(
 
     def text(chosen: Sequence[Chosen]) -> str:
         lines.update((part.title, [line for line, _ in part.lines]) for part in chosen)
+        missing.update((part.title, part.left_out) for part in chosen)
         return head + block_text(chosen) + "</leftoff>\n"
 
-    whole = [*before, *parts(shown), *after]
-    block = pack(whole, budget, measure=measure, render=text, what=what, unit=unit)
+    missing: dict[str, int] = {}
+    for listed in (None, *LISTED):
+        whole = [*before, *parts(shown, listed=listed), *after]
+        block = pack(whole, budget, measure=measure, render=text, what=what, unit=unit)
+        if not missing.get(SHOWN[FILES]):
+            break
     fresh = _fresh(whole, lines)
     if any(part.title in REMARKS for part in whole):
         block = pack(fresh, budget, measure=measure, render=text, what=what, unit=unit)
@@ -207,9 +218,10 @@ def block_text(chosen: Sequence[Chosen]) -> str:
         key=lambda one: -one[0],
     )
     if missing:
-        first = ", ".join(f"{title.partition(',')[0]} {n}" for n, title in missing[:2])
-        others = sum(n for n, _ in missing[2:])
-        found.append(f"(left out: {first}{f' and {others} others' if others else ''})")
+        count, title = missing[0]
+        others = sum(n for n, _ in missing[1:])
+        more = f" and {others} others" if others else ""
+        found.append(f"(left out: {title.partition(',')[0]} {count}{more})")
     return "".join(f"{line}\n" for line in found)
 
 

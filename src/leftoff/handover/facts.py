@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
@@ -19,13 +19,23 @@ from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
+from leftoff.handover.standing import (
+    INTENT,
+    MIN_WORDS,
+    Decided,
+    decided,
+    is_move,
+    is_statement,
+    objections,
+    said,
+)
 from leftoff.summary import (
     Check,
     ContextSummary,
+    DiscardedFile,
     ErrorSeen,
     FileModification,
     GitEvent,
-    KeyDecision,
     Name,
     UnknownEffect,
     UserRequest,
@@ -37,9 +47,6 @@ from leftoff.text.truncation import short
 
 MIN_SPLIT_LENGTH = 400
 """Code points; a longer first request is given block by block. Chosen by hand."""
-
-MIN_WORDS = 4
-"""Words of a statement of the agent. Chosen by hand."""
 
 LEAST_LIKELY = 0.02
 """Probability that a sentence states a decision, 0 where it is not known, from which it may
@@ -57,24 +64,6 @@ is shown nearly whole. Chosen by hand."""
 
 _FILTER = re.compile(
     r"(?: 2>&1)?(?: \| (?:tail|head|grep)\b(?:[^|;&\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*)*$"
-)
-_LEAD = r"(?:(?:now|ok|okay|good|great|perfect|right|first|next|then|so|finally)\b[,.:! ]*)*"
-_INTENT = re.compile(_LEAD + r"i(?:['’]ll| will|['’]m going to)\b", re.IGNORECASE)
-_MOVE = re.compile(rf"{_INTENT.pattern}|{_LEAD}(?:let me|let['’]?s|i need to)\b", re.IGNORECASE)
-_GOES_ON = re.compile(
-    r"\b(?:still|now|currently|already) (?:running|building|compiling|installing|fetching"
-    r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?in progress\b"
-    r"|\b(?:is|are) running(?: now| in the background|[.:!]?\s*$)"
-    r"|\b(?:hasn|haven)['’]t (?:landed|finished|completed|returned|arrived)\b|\bso far\b"
-    r"|^\W*(?:(?:all|both|the|these|those|existing|unit|new|full|my|our|\d+) )*"
-    r"(?:tests?|suite|build|lint(?:er|ing)?|checks?)\b[^.;:,]{0,20}"
-    r"\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|green|clean|succeeds?|succeeded)\b"
-    r"|\bcompiles? cleanly\b",
-    re.IGNORECASE,
-)
-"""What goes on or is so at the moment; how a check ended is said by its last run."""
-_REASON = re.compile(
-    r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
 )
 _WORD = re.compile(r"\w+")
 _PLAIN = re.compile(r"[a-z]+")
@@ -147,7 +136,9 @@ class Handover(Struct, frozen=True):
         read: files only read, by recency.
         lessons: failures with what mended them.
         failures: failures that nothing is seen to have mended, the latest first.
-        decisions: the person's, then the agent's likely ones by confidence.
+        decisions: those that stand, the person's, then the agent's by confidence.
+        on_the_way: what else the agent said that it took up or would, likewise.
+        discarded: files that were written and removed or renamed again.
         git: commits, pushes, pull requests.
         findings, sentences, names, commands: what fills room that is left.
     """
@@ -173,6 +164,8 @@ class Handover(Struct, frozen=True):
     lessons: tuple[Fact, ...] = ()
     failures: tuple[Fact, ...] = ()
     decisions: tuple[Fact, ...] = ()
+    on_the_way: tuple[Fact, ...] = ()
+    discarded: tuple[DiscardedFile, ...] = ()
     git: tuple[Fact, ...] = ()
     findings: tuple[Fact, ...] = ()
     sentences: tuple[Fact, ...] = ()
@@ -189,13 +182,17 @@ def handover_of(summary: ContextSummary) -> Handover:
     tasks = [r for r in typed if r.kind in {"task", "plan"}] or typed
     last = max(typed, key=_place, default=None)
     reader = summary.second_reader or None
+    last_at = last.ref.message if last else -1
     aim = [r for r in typed if reader and r.ref == reader.goal]
     first = next(iter(aim or tasks), None)
     changed = _by_recency(
         net_files(f for f in summary.file_modifications if f.action != "read")
     )
-    decisions = _decisions(summary.key_decisions, wholes, judged=reader is not None)
-    decided = {d.text for d in decisions}
+    rules = [r.text for r in requests if r.kind == "constraint"]
+    found = decided(summary, judged=reader is not None)
+    standing, on_the_way = _decisions(found, wholes, rules)
+    known = {d.text for d in (*standing, *on_the_way)}
+    refused = objections(requests)
     working, folder = summary.working_set, summary.session.cwd
     words = working.last_words
     looked_at = _by_recency(f for f in summary.file_modifications if f.action == "read")
@@ -236,8 +233,12 @@ def handover_of(summary: ContextSummary) -> Handover:
             Fact(s.text, s.status, s.ref.message)
             for s in reversed(summary.next_steps)
             if s.status not in {"in_progress", "pending"}
-            and s.text not in decided
-            and (s.status == "question" or _is_statement(s.text, moves=True))
+            and s.text not in known
+            and (
+                s.ref.message > last_at  # else the person answered
+                if s.status == "question"
+                else is_statement(s.text, moves=s.status != "said")
+            )
         ),
         checks=_checks(summary.checks, folder),
         files=tuple(changed),
@@ -245,19 +246,23 @@ def handover_of(summary: ContextSummary) -> Handover:
         read=tuple(f.path for f in looked_at),
         lessons=_lessons(summary.errors),
         failures=_failures(summary),
-        decisions=tuple(decisions),
+        decisions=tuple(standing),
+        on_the_way=tuple(on_the_way),
+        discarded=tuple(working.discarded or ()),
         git=tuple(_git(summary.git)),
         findings=tuple(
             Fact(f.text, "", f.ref.message)
             for f in reversed(summary.key_findings)
-            if f.text not in decided and _is_statement(f.text)
+            if f.text not in known and is_statement(f.text)
         ),
         sentences=tuple(
             Fact(w.text, "", w.message, weight=w.weight)
             for w in working.recent
-            if w.text not in decided
+            if w.text not in known
+            and not refused.hit(said(w.text, w.message))
+            and not w.text.rstrip(" *_").endswith("?")
             and w.text not in words.text
-            and _is_statement(w.text)
+            and is_statement(w.text)
             and not any(w.text in text for text in shown)
             and not 0 < w.weight < LEAST_LIKELY
         ),
@@ -297,30 +302,15 @@ def _is_repeated(request: UserRequest, wholes: Sequence[UserRequest]) -> bool:
     )
 
 
-def _is_statement(text: str, *, moves: bool = False) -> bool:
-    """Whether a sentence of the agent says something by itself: it does not announce what comes
-    behind it, nor, unless with a reason or with `moves`, what the agent does next."""
-    if text.rstrip(" *").endswith(":") or len(_WORD.findall(text)) < MIN_WORDS:
-        return False
-    return moves or not _is_move(text)
-
-
-def _is_move(text: str) -> bool:
-    """Whether words announce what the agent does next and give no reason, or say what goes on
-    at the moment."""
-    moves = _MOVE.match(text.strip("* ")) is not None and not _REASON.search(text)
-    return moves or _GOES_ON.search(text) is not None
-
-
 def _place(request: UserRequest) -> tuple[int, int, int]:
     return request.ref.message, request.ref.part or 0, request.ref.start or 0
 
 
 def _request(request: UserRequest) -> Fact:
-    open_ = request.status in {"open", "interrupted"}
+    # Whether it is done is not in its status alone: the agent may have answered in between.
     return Fact(
         request.text,
-        request.status if open_ and request.kind != "question" else "",
+        "",
         request.ref.message,
         "person",
         1.0 if request.status == "open" else 0.5,
@@ -500,6 +490,7 @@ def _report(words: Words) -> tuple[Fact, ...]:
         for block in (text[start:end],)
         if kind in PROSE_KINDS
         and (len(_WORD.findall(block)) >= MIN_WORDS or not block.isascii())
+        and not block.rstrip(" *_").endswith("?")  # the person's words followed
     ]
     return tuple(
         Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
@@ -543,50 +534,45 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
 
 
 def _decisions(
-    decisions: Sequence[KeyDecision], requests: Sequence[UserRequest], *, judged: bool
-) -> list[Fact]:
-    """The person's first, then the agent's by confidence; what was reversed stands with what
-    took its place. What a short message of the person says is there in the person's words.
-
-    Args:
-        judged: a second reader judged the agent's; only those that it chose count.
-    """
+    found: Iterable[Decided], requests: Sequence[UserRequest], rules: Sequence[str]
+) -> tuple[list[Fact], list[Fact]]:
+    """Those that stand, and what else was said on the way: the person's first, then the agent's
+    by confidence; what was reversed stands with what took its place. What a short message of
+    the person says, or one of the `rules`, is there in the person's words."""
     quoted = [r.text for r in requests if len(r.text) <= MAX_REPEATED]
-    ended = [d for d in decisions if d.status != "made" and d.replaced_by is not None]
-    after = {d.replaced_by: d for d in ended}
-    found = []
-    for number, decision in enumerate(decisions):
-        doubted = judged and decision.owner != "user" and decision.judged_by is UNSET
-        if doubted or decision in ended:
-            continue
-        notes = ["the person's"] if decision.owner == "user" else []
+    standing: list[Fact] = []
+    others: list[Fact] = []
+    for one in found:
+        decision, text = one.decision, one.decision.text
+        own = decision.owner == "user"
+        notes = ["the person's"] if own else []
         notes += [decision.status] if decision.status != "made" else []
-        before = after.get(number)
-        if len(notes) == 1 and notes[0] == "the person's" and before is None:
-            if decision.confidence < PERSON_SURE:
+        notes += [f"instead of: {one.before.text}"] if one.before else []
+        if own and len(notes) == 1:
+            if decision.confidence < PERSON_SURE or len(_WORD.findall(text)) <= MIN_WORDS:
                 continue  # in the person's words, if there is room
-            answer = decision.text.rpartition(" → ")[2]
-            if any(decision.text in text or answer == text for text in quoted):
+            answer = text.rpartition(" → ")[2]
+            if any(text in other or answer == other for other in quoted):
                 continue
-        if before is not None:
-            notes.append(f"instead of: {before.text}")
-        speaker = "person" if decision.owner == "user" else "agent"
-        text, why = decision.text, decision.rationale
-        chosen = decision.confidence >= LIKELY and _INTENT.match(text)  # "I'll divide by ..."
-        if speaker == "agent" and not notes and not chosen and _is_move(text):
+            if any(text in rule or rule in text for rule in rules):
+                continue
+        chosen = decision.confidence >= LIKELY and INTENT.match(text)  # "I'll divide by ..."
+        if not notes and not chosen and is_move(text):
             continue  # by now it was made, or it is among the last steps
-        more = "" if why in text else why
-        found.append(
+        why = "" if decision.rationale in text else decision.rationale
+        (standing if one.stands else others).append(
             Fact(
                 text,
                 ", ".join(notes),
                 decision.message_index,
-                speaker,
+                "person" if own else "agent",
                 decision.confidence,
-                more,
+                why,
             )
         )
-    return sorted(found, key=lambda fact: (-fact.weight, -fact.message))
+    for facts in (standing, others):
+        facts.sort(key=lambda fact: (-fact.weight, -fact.message))
+    return standing, others
 
 
 def _git(events: Sequence[GitEvent]) -> Iterable[Fact]:

@@ -6,17 +6,16 @@ close no block. The order, floors and ceilings of the parts are those of `docs/h
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import compress
 
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Fact, Handover, State
-from leftoff.handover.packing import Line, Part
+from leftoff.handover.file_lines import file_lines
+from leftoff.handover.packing import Line, Part, line_of
 from leftoff.handover.wording import (
     brief,
     condensed,
@@ -24,7 +23,6 @@ from leftoff.handover.wording import (
     inline_code,
     inline_prose,
     plural,
-    unnamed_changes,
 )
 from leftoff.summary import FileModification
 
@@ -42,6 +40,10 @@ CONDENSED = {"person": (240, 110), "agent": (180, 130), "leftoff": (120,)}
 anything that weighs less is shown. By `leftoff eval resume` on 39 recorded compactions: shorter
 ones no longer state what the message does, longer ones leave out others."""
 
+REPORTS = 0.2
+"""Weight of a step in which the agent says more than what it does next: long words say what is
+wrong and why. Twenty steps; chosen by hand."""
+
 STATE, STEPS = "state", "Last steps"
 FILES = "Files changed, latest first"
 CHECKS = "Checks, latest first"
@@ -52,13 +54,20 @@ QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
 PLANS = "Planned on the way, may have changed since"
 
+LIKELY_THEN = "Likely decided, may have changed since"
+"""Title of the likely ones of those that stand under `PLANS` in a document."""
+
 SHOWN = {
     "The task": "The session began with",
-    PLANS: "Considered on the way, may have changed since",
+    PLANS: "Said on the way, may have changed",
     STEPS: "What the agent did, latest first",
-    "Left open": "Left open, as the agent said then",
-    "Decided": "Decided at the time",
-    "Found out": "Found out, as the agent said then",
+    "Left open": "Left open, as said then",
+    "To do": "To do, as last listed",
+    "Decided": "Likely decided, no later change seen",
+    "Also said": "Also said then",
+    FILES: "Files changed, last edit seen at #n",
+    "Found out": "Found then, may have changed",
+    REPORT: "The agent's report before that, as said then",
 }
 """Titles as a reader is given them: what was said once is quoted as said, not as the state. A
 document stores the others."""
@@ -66,6 +75,7 @@ document stores the others."""
 FILLERS = frozenset(
     {
         "Also said",
+        SHOWN["Also said"],
         NAMES,
         "Files read",
         "Other commands",
@@ -76,9 +86,8 @@ FILLERS = frozenset(
 )
 """Titles of what fills room: how much of it is left out is of no use."""
 
-REMARKS = tuple(
-    SHOWN.get(title, title) for title in ("Decided", PLANS, "Found out", "Also said")
-)
+_REMARKS = ("Decided", LIKELY_THEN, PLANS, "Found out", "Also said")
+REMARKS = tuple(SHOWN.get(title, title) for title in _REMARKS)
 """Titles of what the agent said in single sentences, the surest first."""
 
 MAX_FAILURES = 5
@@ -86,12 +95,6 @@ MAX_FAILURES = 5
 
 NAMES_PER_LINE = 6
 """Names on a line: few, so that the last of the room can be used. Chosen by hand."""
-
-MAX_SYMBOL = 100
-"""Code points of a symbol that is shown; a longer one is left out whole. Chosen by hand."""
-
-HUNKS = 3
-"""Files whose last change is shown. Chosen by hand."""
 
 TURNS = {
     "open": "the agent was still at work",
@@ -108,7 +111,7 @@ def state_lines(state: State) -> list[str]:
     if state.failed:
         first.append(f"stopped by: {brief(state.failed, SHORT)}")
     git = [f"branch {brief(state.branch, 80)}"] if state.branch else []
-    git += [f"last commit {inline(state.commit)[:12]}"] if state.commit else []
+    git += [f"last commit seen {inline(state.commit)[:12]}"] if state.commit else []
     if state.uncommitted:
         names = ", ".join(brief(name, 80) for name in state.loose)
         git.append(
@@ -121,7 +124,12 @@ def state_lines(state: State) -> list[str]:
 
 
 def parts(
-    handover: Handover, *, bullet: str = "- ", grouped: bool = True, stored: bool = False
+    handover: Handover,
+    *,
+    bullet: str = "- ",
+    grouped: bool = True,
+    stored: bool = False,
+    listed: int | None = None,
 ) -> list[Part]:
     """The parts of a handover in the order in which they are shown; empty ones left out.
 
@@ -131,11 +139,12 @@ def parts(
     Args:
         grouped: files of one folder stand below it; else every line stands alone.
         stored: the titles are those of a stored document, not those of `SHOWN`.
+        listed: so many changed files have a line of their own, the others are named together;
+            None for all.
     """
     h = handover
-    stands = [d.weight >= LIKELY and "reversed" not in d.note for d in h.decisions]
-    likely = tuple(compress(h.decisions, stands))
-    plans = tuple(compress(h.decisions, [not s for s in stands]))
+    likely = () if stored else tuple(d for d in h.on_the_way if _is_likely(d))
+    plans = [d for d in h.on_the_way if d not in likely]
     last = [h.last_message] if h.last_message else []
     words = [h.last_words] if h.last_words else []
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
@@ -145,12 +154,14 @@ def parts(
     # last words say it too, since those are cut where room is short.
     closed = h.state.turn == "closed"
     in_words = [fact.text for fact in (last if closed else (*last, *words))]
+    in_words += [fact.text for fact in asked]
     left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
-    shares = (0.02, 0.1, 2) if closed else (0.02, 0.06, 5)  # chosen by hand
+    room = (0.1, 0.25) if listed is None else (0.36, 0.36)  # no file without a name
+    shares = (0.02, 0.1, 0) if closed else (0.02, 0.06, 5)  # chosen by hand
     left_open = [Part("Left open", _lines(left, bullet), *shares)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
     found = [
-        Part("The person's last message", _whole(last, bullet), 0.42, 0.42, 0),
+        Part("The person's last message", _whole(last, bullet), 0.57, 0.57, 0),
         Part("Asked of the person, not answered", _lines(asked, bullet), 0.03, 0.1, 0),
         *(left_open if closed else ()),
         Part("The agent's last words", _whole(words, bullet), 0.12, 0.2, 0),
@@ -161,24 +172,29 @@ def parts(
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
         *(() if closed else left_open),
         Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
-        Part(FILES, _files(h, bullet, grouped=grouped), 0.1, 0.25, 1, 0.12),
+        Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.12),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
         Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
         Part("Failed, then fixed", _lines(h.lessons, bullet), 0.0, 0.02, 5),
-        Part("Decided", _lines(likely, bullet, DECISION), 0.08, 0.1, 2),
-        Part(PLANS, _lines(plans, bullet, DECISION), 0.03, 0.1, 2),
+        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.045, 0.1, 2),
+        Part(LIKELY_THEN, _lines(likely, bullet, DECISION), 0.05, 0.11, 2),
+        Part(PLANS, _lines(plans, bullet, DECISION), 0.025, 0.1, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.0, 8),
         Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.105, 6),
-        Part(NAMES, name_lines(h.names, bullet), 0.03, 0.12, 5),
+        Part(NAMES, name_lines(h.names, bullet), 0.02, 0.13, 5),
     ]
     own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
     shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
     return [replace(p, title=shown.get(p.title, p.title)) for p in found if p.lines]
+
+
+def _is_likely(fact: Fact) -> bool:
+    return fact.weight >= LIKELY and "reversed" not in fact.note
 
 
 def recent_failures(handover: Handover) -> tuple[Fact, ...]:
@@ -227,7 +243,7 @@ def words_of(fact: Fact, limit: int) -> str:
 def _whole(facts: Iterable[Fact], bullet: str) -> tuple[Line, ...]:
     """A line for each fact that is shown whole, up to `LONG`, wherever the budget allows."""
     return tuple(
-        _line(
+        line_of(
             [
                 words_of(f, LONG),
                 *(_ends_of(f, limit) for limit in (2 * MIDDLE, MIDDLE)),
@@ -262,17 +278,8 @@ def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[L
             forms += [_condensed(fact, limit) for limit in CONDENSED[fact.speaker]]
         elif fact.more:
             forms.append(f"{inline_code(fact.text, SHORT)}{_note(fact)}")
-        found.append(_line(forms, bullet, fact.weight))
+        found.append(line_of(forms, bullet, fact.weight))
     return tuple(found)
-
-
-def _line(forms: Sequence[str], bullet: str, weight: float, group: str = "") -> Line:
-    """A line of forms of which each is shorter than those before it."""
-    shorter: list[str] = []
-    for form in forms:
-        if not shorter or len(form) < len(shorter[-1]):
-            shorter.append(form)
-    return Line(tuple(bullet + form for form in shorter), weight, group)
 
 
 def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
@@ -311,7 +318,7 @@ def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
     """A step: what the agent said, and what it did then with its outcome."""
     said = [""]
     if words:
-        said = [inline_prose(words.text, limit) for limit in (DECISION, SHORT)]
+        said = [inline_prose(words.text, limit) for limit in (MIDDLE, DECISION, SHORT)]
         said.append(inline_prose(condensed(words.text), STEP))
     acts = [""]
     if done:
@@ -325,7 +332,10 @@ def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
     joined = " → " if words and done else ""
     forms = [said[0] + joined + acts[0]]
     forms += [text + joined + acts[-1] for text in said]
-    return _line(forms, bullet, max(f.weight for f in (words, done) if f))
+    weight = max(f.weight for f in (words, done) if f)
+    if not words or len(words.text) <= SHORT:
+        return line_of(forms, bullet, weight)
+    return replace(line_of(forms, bullet, weight + REPORTS), enough=1)
 
 
 def _to_dos(handover: Handover, bullet: str) -> tuple[Line, ...]:
@@ -333,106 +343,6 @@ def _to_dos(handover: Handover, bullet: str) -> tuple[Line, ...]:
     if handover.to_dos_done:
         lines.append(Line((f"{bullet}{plural(handover.to_dos_done, 'item')} completed",), 0.4))
     return tuple(lines)
-
-
-def file_notes(file: FileModification) -> str:
-    """What was done to a file: action unless it was modified, lines, place, committed or not,
-    symbols."""
-    notes = _least(file)
-    if file.lines:
-        notes.append(f"lines {file.lines[0]}-{file.lines[1]}")
-    if file.committed is not None:
-        notes += [] if file.committed else ["not committed"]
-    if file.last_message >= 0:
-        notes.append(f"#{file.last_message + 1}")
-    return ", ".join(notes)
-
-
-def _least(file: FileModification, *, short: bool = False) -> list[str]:
-    """What was done to a file: action, lines added and removed, never nothing. A deletion has
-    its place: something else may have made the file again since."""
-    counted = file.added is not None
-    notes = [] if file.action == "modified" and counted else [file.action]
-    first = min((ref.message for ref in file.refs), default=file.last_message)
-    if file.action == "created" and not counted and first < file.last_message:
-        notes = ["created, later modified"]
-    if file.renamed_from:
-        base, was = _base(file.path), _base(file.renamed_from)
-        folder = file.renamed_from.rpartition("/")[0]
-        notes.append(
-            f"was {brief(was, 120)}" if was != base else f"was in {brief(folder, 120)}"
-        )
-        notes = ["moved"] if short and was == base else notes
-    notes += [file.certainty] if file.certainty != "sure" else []
-    notes += [f"{file.branch} branch"] if file.branch else []
-    if short and file.action == "deleted" and file.last_message >= 0:
-        notes.append(f"#{file.last_message + 1}")
-    return notes + ([f"+{file.added} -{file.removed or 0}"] if counted else [])
-
-
-def _files(handover: Handover, bullet: str, *, grouped: bool = True) -> tuple[Line, ...]:
-    """A line for each changed file, the newest first. Those of one folder stand below it, but
-    for the newest, whose last change is shown, and those whose name other files have, too."""
-    files = handover.files
-    known = [*(f.path for f in files if f.action != "deleted"), *handover.read]
-    folders = _folders([f.path for f in files[HUNKS:]], known) if grouped else {}
-    commits = [fact.message for fact in handover.git if fact.note.startswith("commit")]
-    placed: dict[str, list[Line]] = {}
-    for place, file in enumerate(files):
-        folder = folders.get(file.path, "")
-        head = bullet
-        path, group = inline(file.path), ""
-        if folder:
-            group, head = f"{bullet}{inline(folder)}/:", f"  {bullet}"
-            path = inline(file.path[len(folder) + 1 :])
-        notes = file_notes(file)
-        first = min((ref.message for ref in file.refs), default=-1)
-        if any(0 <= first < at < file.last_message for at in commits):
-            notes = notes.replace("not committed", "last edits not committed")
-        least = ", ".join(_least(file, short=True))
-        symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
-        forms = [f"{path} ({notes}): {symbols}"] if symbols else []
-        forms += [f"{path} ({text})" for text in (notes, least)]
-        if file.hunk and place < HUNKS:
-            shown = " ".join(inline_code(line, 100) for line in file.hunk.splitlines()[:4])
-            forms.insert(0, f"{forms[0]} {shown}")
-        placed.setdefault(group or file.path, []).append(
-            _line(forms, head, -place / 1000, group)
-        )
-    others = unnamed_changes(handover.unnamed)
-    found = [line for lines in placed.values() for line in lines]
-    return (*found, *([Line((f"{bullet}{others}",), -1)] if others else []))
-
-
-def _base(path: str) -> str:
-    return path.rpartition("/")[2]
-
-
-def _folders(paths: Sequence[str], known: Sequence[str]) -> dict[str, str]:
-    """The nearest folder of each path that holds another one of them, if there is one. What
-    is left of a path below its folder is like the end of no other known path."""
-    ends = Counter(end for path in set(known) for end in _ends(path))
-    found = {}
-    for path in paths:
-        own = next((end for end in _ends(path) if ends[end] < 2), path)
-        found[path] = path[: max(0, len(path) - len(own) - 1)]
-    while True:
-        counts = Counter(found.values())
-        lonely = [path for path, folder in found.items() if folder and counts[folder] == 1]
-        if not lonely:
-            return {path: folder for path, folder in found.items() if folder}
-        deepest = max(found[path].count("/") for path in lonely)
-        for path in lonely:
-            if found[path].count("/") == deepest:
-                found[path] = found[path].rpartition("/")[0]
-
-
-def _ends(path: str) -> Iterator[str]:
-    """The ends of a path by whole components, the shortest first."""
-    at = len(path)
-    while at > 0:
-        at = path.rfind("/", 0, at)
-        yield path[at + 1 :]
 
 
 def name_lines(names: Sequence[str], bullet: str = "- ") -> tuple[Line, ...]:
@@ -453,11 +363,20 @@ def _short(names: Sequence[str], bullet: str, separator: str = ", ") -> tuple[Li
 
 def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     """The parts of a handover as titles with the longest form of each of their lines, without
-    bullets: what a document stores, and `stored_part` packs."""
-    return [
-        (part.title, tuple(line.forms[0] for line in part.lines))
-        for part in parts(handover, bullet="", grouped=False, stored=True)
-    ]
+    bullets: what a document stores, and `stored_part` packs. A remark that stands in an earlier
+    line is left out.
+    """
+    found: list[tuple[str, tuple[str, ...]]] = []
+    known = ""
+    for part in parts(handover, bullet="", grouped=False, stored=True):
+        lines = []
+        for form in (line.forms[0] for line in part.lines):
+            noted = _NOTED.fullmatch(form)
+            if part.title not in _REMARKS or (noted[1] if noted else form) not in known:
+                lines.append(form)
+                known += form
+        found += [(part.title, tuple(lines))] if lines else []
+    return found
 
 
 @cache
@@ -470,7 +389,7 @@ def _shares() -> Mapping[str, Part]:
         running=(fact,), queued=(fact,), to_dos=(fact,),
         open_items=(other,),
         checks=(fact,), files=(file,), read=("x",), lessons=(fact,), failures=(fact,),
-        decisions=(fact, Fact("z", weight=0.0)), git=(fact,), findings=(fact,),
+        decisions=(fact,), on_the_way=(other,), git=(fact,), findings=(fact,),
         sentences=(fact,), names=("x",),
         commands=(fact,),
     )  # fmt: skip

@@ -54,6 +54,15 @@ class Line(Struct, frozen=True):
     enough: int = 99
 
 
+def line_of(forms: Sequence[str], bullet: str, weight: float, group: str = "") -> Line:
+    """A line of forms of which each is shorter than those before it."""
+    shorter: list[str] = []
+    for form in forms:
+        if not shorter or len(form) < len(shorter[-1]):
+            shorter.append(form)
+    return Line(tuple(bullet + form for form in shorter), weight, group)
+
+
 class Part(Struct, frozen=True):
     """Lines under a title, in the order in which they are shown.
 

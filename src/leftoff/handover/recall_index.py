@@ -8,7 +8,8 @@ from typing import Any
 
 from leftoff import lazy_re as re
 from leftoff.handover.facts import Handover
-from leftoff.handover.lines import DECISION, MIDDLE, file_notes, words_of
+from leftoff.handover.file_lines import file_notes
+from leftoff.handover.lines import DECISION, MIDDLE, words_of
 from leftoff.handover.recall import MAX_ENTRIES, PERSON, SCHEMA, Entry, terms_of
 from leftoff.handover.wording import brief, inline
 from leftoff.tokens import max_tokens

@@ -26,7 +26,7 @@ from msgspec import Struct
 from leftoff import lazy_re as re
 from leftoff.formats.vocabulary import EDITS, argument, text_argument
 from leftoff.handover.facts import Handover
-from leftoff.handover.lines import file_notes
+from leftoff.handover.file_lines import file_notes
 from leftoff.handover.stated_facts import core_command, names_file
 from leftoff.handover.text_match import TextMatcher, content_words, names
 from leftoff.model import Message, ToolCall, ToolResult

@@ -13,14 +13,16 @@ Claude Code, so `leftoff hook` serves both. Differences, observed with codex 0.1
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
+import stat
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from leftoff.errors import UnknownName
+from leftoff.errors import SourceError, UnknownName
 from leftoff.hooks.answer import EVENTS
 from leftoff.sources.discover import home_folder
 
@@ -58,14 +60,25 @@ def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, st
 
 
 def command_for(scope: str) -> str:
-    """The shell command that runs our hook. Shared settings must not contain a path of this
-    machine. Others give the full path of the program, since the client's PATH may differ from
-    the shell's."""
+    """The shell command that runs our hook.
+
+    Shared settings must not contain a path of this machine. Others give the full path of the
+    program, since the client's PATH may differ from the shell's.
+
+    Raises:
+        SourceError: whether the program is there cannot be determined.
+    """
     if scope == "project":
         return "leftoff hook"
-    program = shutil.which("leftoff", path=str(Path(sys.executable).parent))
-    if program:
-        return f"{shlex.quote(program)} hook"
+    program = Path(sys.executable).with_name("leftoff.exe" if os.name == "nt" else "leftoff")
+    try:  # not shutil.which: after an error of the disk it says that there is no program
+        if program.stat().st_mode & stat.S_IXUSR:
+            return f"{shlex.quote(str(program))} hook"
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        why = f"cannot be looked for ({error.strerror}); nothing was changed"
+        raise SourceError(f"{program}: {why}") from error
     # -P: a folder named leftoff in the client's directory must not be imported.
     return f"{shlex.quote(sys.executable)} -P -m leftoff hook"
 

@@ -141,6 +141,20 @@ def whole(text: str, limit: int) -> str:
     return text[: _grapheme_floor(text, at)].rstrip()
 
 
+def ends(text: str, limit: int) -> str:
+    r"""Gives a text of at most ``limit`` code points: its beginning, as by `whole`, and from an
+    empty line on its end, where a report says what is left. No secret holds an empty line.
+
+    >>> ends("Done.\n\nMany details here.\n\nNext: the docs.", 30)
+    'Done.\n\n…\n\nNext: the docs.'
+    """
+    at = text.find("\n\n", max(0, len(text) - limit * 2 // 3))
+    if len(text) <= limit or at < 0:
+        return whole(text, limit)
+    end = "\n\n…" + text[at:]
+    return whole(text, limit - len(end)) + end
+
+
 def short(text: str, limit: int = 100, marker: str = "...") -> str:
     """Gives raw text on one line of at most ``limit`` code points with the marker, in which no
     secret is halved (see `whole`)."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field
 
 from leftoff.model import Ref
 from leftoff.shell.paths import relative
-from leftoff.summary import FileModification, UnknownEffect
+from leftoff.summary import DiscardedFile, FileModification, UnknownEffect
 
 REFS = 20
 """At most so many calls are listed of a program that may have changed files, the latest."""
+
+DISCARDED = 20
+"""At most so many discarded files. Chosen by hand; not measured."""
 
 _RANK = {"sure": 0, "likely": 1, "unknown": 2}
 
@@ -95,18 +98,7 @@ def file_modifications(
     file. The change of a file that the recorder does not find at the end, though no call
     removed it, is likely at most. Paths below `root` are relative to it.
     """
-    tracks: dict[str, _Track] = {}
-    for event in events:
-        if event.path[-1:] == "/":
-            _below(tracks, event)
-        track = tracks.get(event.path)
-        if track is None:
-            track = tracks[event.path] = _Track()
-            if event.action != "created" and _in_new_folder(tracks, event.path):
-                track.existed = False
-        _note(track, event)
-        if event.renamed_from and event.action == "created" and event.certainty != "unknown":
-            _rename(track, event, tracks.get(event.renamed_from))
+    tracks = _tracks(events)
     found: list[FileModification] = []
     for path, track in tracks.items():
         action = _net(track)
@@ -127,6 +119,35 @@ def file_modifications(
                 )
             )
     return tuple(sorted(_without_doubles(found), key=lambda f: f.path))
+
+
+def discarded_files(events: Sequence[FileEvent], root: str = "") -> tuple[DiscardedFile, ...]:
+    """The files that the session wrote first and removed or renamed again, at most
+    `DISCARDED`, the latest first; relative to `root` as in `file_modifications`."""
+    moved = {e.renamed_from: e.path for e in events if e.renamed_from}
+    found = [
+        DiscardedFile(relative(path, root), relative(moved.get(path, ""), root), track.refs[-1])
+        for path, track in _tracks(events).items()
+        if track.changed and not track.exists and track.existed is False and path[-1] != "/"
+    ]
+    return tuple(sorted(found, key=lambda f: (-f.ref.message, f.path))[:DISCARDED])
+
+
+def _tracks(events: Iterable[FileEvent]) -> dict[str, _Track]:
+    """What became of every path."""
+    tracks: dict[str, _Track] = {}
+    for event in events:
+        if event.path[-1:] == "/":
+            _below(tracks, event)
+        track = tracks.get(event.path)
+        if track is None:
+            track = tracks[event.path] = _Track()
+            if event.action != "created" and _in_new_folder(tracks, event.path):
+                track.existed = False
+        _note(track, event)
+        if event.renamed_from and event.action == "created" and event.certainty != "unknown":
+            _rename(track, event, tracks.get(event.renamed_from))
+    return tracks
 
 
 def _without_doubles(files: list[FileModification]) -> list[FileModification]:

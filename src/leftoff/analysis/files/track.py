@@ -14,6 +14,7 @@ from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import (
     FileEvent,
     UnknownChange,
+    discarded_files,
     file_modifications,
     unknown_effects,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "FileEvent",
     "Tracker",
     "UnknownChange",
+    "discarded_files",
     "file_events",
     "file_modifications",
     "unknown_effects",

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from leftoff.handover.facts import Fact, Handover, handover_of
-from leftoff.handover.lines import LONG, file_notes, state_lines, words_of
+from leftoff.handover.file_lines import file_notes
+from leftoff.handover.lines import LONG, state_lines, words_of
 from leftoff.handover.wording import inline_code, inline_prose, plural
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary, KeyDecision, Milestone

@@ -1,0 +1,207 @@
+"""The decisions that stand, apart from what was only said on the way.
+
+What is shown as decided must be sure: a successor builds on it. So a decision of the agent
+stands only if it is likely, is no mere next move, and no later words are about what it names.
+Everything else is a saying of its moment and is given as one; what the person objected to at
+once, or what was replaced, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import UNSET, Struct
+
+from leftoff import lazy_re as re
+from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
+from leftoff.handover.text_match import content_words, names
+from leftoff.summary import ContextSummary, KeyDecision, UserRequest
+
+SAME = 0.75
+"""Share of a decision's content words that later words hold if they say it again. Chosen by
+hand; not measured."""
+
+ABOUT = 3
+"""So many content words in common, and half of a decision's own, are about the same. Chosen by
+hand; not measured."""
+
+OBJECTED = 2
+"""So many content words, or one name, that a statement has in common with the person's next
+message that corrects it. Chosen by hand; not measured."""
+
+MIN_WORDS = 4
+"""Words of a statement of the agent. Chosen by hand."""
+
+_LEAD = r"(?:(?:now|ok|okay|good|great|perfect|right|first|next|then|so|finally)\b[,.:! ]*)*"
+INTENT = re.compile(_LEAD + r"i(?:['’]ll| will|['’]m going to)\b", re.IGNORECASE)
+_MOVE = re.compile(rf"{INTENT.pattern}|{_LEAD}(?:let me|let['’]?s|i need to)\b", re.IGNORECASE)
+_GOES_ON = re.compile(
+    r"\b(?:still|now|currently|already) (?:running|building|compiling|installing|fetching"
+    r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?in progress\b"
+    r"|\b(?:is|are) running(?: now| in the background|[.:!]?\s*$)"
+    r"|\b(?:hasn|haven)['’]t (?:landed|finished|completed|returned|arrived)\b|\bso far\b"
+    r"|^\W*(?:(?:all|both|the|these|those|existing|unit|new|full|my|our|\d+) )*"
+    r"(?:tests?|suite|build|lint(?:er|ing)?|checks?)\b[^.;:,]{0,20}"
+    r"\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|green|clean|succeeds?|succeeded)\b"
+    r"|\bcompiles? cleanly\b",
+    re.IGNORECASE,
+)
+"""What goes on or is so at the moment; how a check ended is said by its last run."""
+_REASON = re.compile(
+    r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
+)
+_WORD = re.compile(r"\w+")
+_STEP = re.compile(
+    r"\W*(?:(?:now|then|next|first|so|ok(?:ay)?|good|and)\b[,:. ]*)*"
+    r"(?:let me|let['’]?s|i['’]?ll|i will|i['’]m going to|i need to|i should|i can|add|update"
+    r"|create|remove|replace|fix|move|use|take)\b"
+    r"|\W*(?:now|next|first|then)\b"
+    r"|\W*(?:(?:i['’]?m|i am) (?:now )?)?(?:not )?[a-z]+ing\b(?! (?:is|are|was|were)\b)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that says what the agent does next: by now it did, or did not."""
+
+_PENDING = re.compile(
+    r"\bi(?:['’]?m| am) (?:now |still |also )?\w+ing\b"
+    r"|\bi (?:should|must|need to|have to|can|could|would)\b"
+    r"|\b(?:fix|solution|plan|idea|goal|next step) (?:is|was|would be) to\b"
+    r"|^\W*\d+ [a-z]",
+    re.IGNORECASE,
+)
+"""What is still to be done, or goes on; a count at the start is a place or a size of then."""
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+_NAMED = re.compile(r"`([^`\n]{3,80})`")
+
+
+def is_statement(text: str, *, moves: bool = False) -> bool:
+    """Whether a sentence of the agent says something by itself: it does not announce what comes
+    behind it, nor, unless with a reason or with `moves`, what the agent does next."""
+    if text.rstrip(" *").endswith(":") or len(_WORD.findall(text)) < MIN_WORDS:
+        return False
+    return moves or not is_move(text)
+
+
+def is_move(text: str) -> bool:
+    """Whether words announce what the agent does next and give no reason, or say what goes on
+    at the moment."""
+    moves = _MOVE.match(text.strip("* ")) is not None and not _REASON.search(text)
+    return moves or _GOES_ON.search(text) is not None
+
+
+class Decided(Struct, frozen=True):
+    """One decision as it is shown. `stands`: no later words are about it; `before`: the one
+    that it took the place of, None for none."""
+
+    decision: KeyDecision
+    stands: bool
+    before: KeyDecision | None = None
+
+
+class Said(Struct, frozen=True):
+    """Words, and what they are about."""
+
+    message: int
+    names: frozenset[str]
+    words: frozenset[str]
+
+
+def said(text: str, message: int) -> Said:
+    """What a text is about."""
+    quoted = {part for code in _NAMED.findall(text) for part in (code, *names(code))}
+    return Said(message, frozenset(names(text) | quoted), content_words(text))
+
+
+def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
+    """The decisions in the order of the session, without those that others replaced and those
+    that the person objected to.
+
+    Args:
+        judged: a second reader judged the agent's; only those that it chose count.
+    """
+    decisions = summary.key_decisions
+    ended = [d for d in decisions if d.status != "made" and d.replaced_by is not None]
+    after = {d.replaced_by: d for d in ended}
+    later = list(_statements(summary))
+    refused = objections(summary.user_requests)
+    for number, decision in enumerate(decisions):
+        own = decision.owner == "user"
+        if decision in ended or (judged and not own and decision.judged_by is UNSET):
+            continue
+        about = said(decision.text, decision.message_index)
+        if not own and refused.hit(about):
+            continue
+        sure = decision.confidence >= (PERSON_SURE if own else LIKELY)
+        stands = (
+            sure
+            and decision.status == "made"
+            and decision.text.rstrip(" *")[-1:] not in {":", "?"}
+            and (not own or len(about.words) >= MIN_WORDS)
+            and (own or _is_choice(decision))
+            and not any(_is_about(about, one) for one in later)
+        )
+        yield Decided(decision, stands, after.get(number))
+
+
+def _is_choice(decision: KeyDecision) -> bool:
+    """Whether it says more than what the agent does or has to do next."""
+    text = decision.text
+    if not INTENT.match(text):
+        return not _STEP.match(text) and not _PENDING.search(text)
+    return bool(decision.rationale) or _REASON.search(text) is not None
+
+
+def _statements(summary: ContextSummary) -> Iterator[Said]:
+    """Everything that was said, by either side."""
+    for decision in summary.key_decisions:
+        yield said(decision.text, decision.message_index)
+    for request in summary.user_requests:
+        yield said(request.text, request.ref.message)
+    for finding in summary.key_findings:
+        yield said(finding.text, finding.ref.message)
+    for step in summary.next_steps:
+        yield said(step.text, step.ref.message)
+    working = summary.working_set
+    for words in (*working.recent, working.report, working.last_words):
+        yield said(words.text, words.message)
+
+
+def _is_about(known: Said, later: Said) -> bool:
+    """Whether later words are about what a decision is about, and do not just say it again."""
+    if later.message <= known.message:
+        return False
+    shared = known.words & later.words
+    if len(shared) >= SAME * len(known.words):
+        return False
+    half = len(shared) >= max(ABOUT, len(known.words) / 2)
+    return half or not known.names.isdisjoint(later.names)
+
+
+class Objections(Struct, frozen=True):
+    """The person's corrections, each with the message from which on it may mean what was said
+    before it."""
+
+    found: tuple[tuple[int, Said], ...]
+
+    def hit(self, statement: Said) -> bool:
+        """Whether a correction is about a statement of the turn before it."""
+        return any(
+            since < statement.message < one.message
+            and (
+                len(statement.words & one.words) >= OBJECTED
+                or not statement.names.isdisjoint(one.names)
+            )
+            for since, one in self.found
+        )
+
+
+def objections(requests: Iterable[UserRequest]) -> Objections:
+    """The person's corrections."""
+    ordered: Sequence[UserRequest] = sorted(requests, key=lambda r: r.ref.message)
+    found = []
+    for request in ordered:
+        if request.kind == "correction":
+            at = request.ref.message
+            since = max((r.ref.message for r in ordered if r.ref.message < at), default=-1)
+            found += [(since, said(part, at)) for part in _SENTENCE.split(request.text)]
+    return Objections(tuple(found))
