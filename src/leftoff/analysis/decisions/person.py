@@ -195,7 +195,9 @@ _GENERIC = frozenset(
     "with this that these those them from into your make please changes change test tests "
     "commit push check continue proceed plan phase step next task work start show code".split()
 )
-_LETTER = re.compile(r"(?:option )?[a-d](?:[,.:;)]\s*\w|\s+(?:but|and|with|because|since)\b)", re.IGNORECASE)
+_LETTER = re.compile(
+    r"(?:option )?[a-d](?:[,.:;)]\s*\w|\s+(?:but|and|with|because|since)\b)", re.IGNORECASE
+)
 _NO = re.compile(r"^\W*(?:no|nope|nah)\b[\s\w,.!]{0,40}$", re.IGNORECASE)
 _WORD = re.compile(r"\w{4,}")
 
@@ -220,11 +222,31 @@ def _before_options(question: str) -> str:
 def _stated(view: SessionView, asked: Asked) -> Iterator[KeyDecision]:
     """The sentences of a prompt that settle something, but for those that cut a secret."""
     quotes = QuoteEnds(asked.text)
-    for start, end in _lines(asked.text):
+    spans = list(_lines(asked.text))
+    acts = [act_of(asked.text[start:end]) for start, end in spans]
+    items = [_item(asked.text, start, end) for start, end in spans]
+    few = sum(items) < LISTED or 4 * sum(act is not None for act in acts) < len(acts)
+    for (start, end), act, item in zip(spans, acts, items, strict=True):
         said = asked.text[start:end]
-        act = act_of(said)
+        if act is None and item and not few and not _pattern("no_item").search(lowered(said)):
+            act = _LISTED_ITEM
         if act is not None and quotes.end(start, end) == end:
             yield _decision(view, asked, start, end, said, act.id, act.weight)
+
+
+LISTED = 3
+"""Items of a prompt's lists from which those that settle nothing by themselves count with the
+others, if a quarter of its sentences settles something. Chosen on the labelled sentences."""
+
+_ITEM = re.compile(r"(?:^|\n)[^\S\n]*(?:[-*•+–]|(\d{1,2})[.)])[^\S\n]+\Z")
+_LISTED_ITEM = Act("listed", "", 0.85)
+
+
+def _item(text: str, start: int, end: int) -> bool:
+    """Whether a sentence opens an item of a list; a word or two only in a numbered list, where
+    they answer."""
+    marker = _ITEM.search(text[max(0, start - 12) : start])
+    return marker is not None and (marker[1] is not None or len(text[start:end].split()) > 2)
 
 
 def _lines(text: str) -> Iterator[Span]:
