@@ -342,6 +342,10 @@ def test_a_question_tool_is_answered_with_its_question() -> None:
         ("If the list is empty, hide the table.", "in-that-case"),
         ("Run the tests, but don't touch the snapshots", "forbids"),
         ("push directly to main", "proceeds"),
+        ("it shoud be plase sorted by age", "requires"),
+        ("@src/table.py keep the header", "orders"),
+        ("store.py — keep the rows sorted", "specifies"),
+        ("read the whole page before answering", "order-of-work"),
         ("Run the tests again.", None),
         ("Build the login page", None),
         ("Why is it below the table?", None),
@@ -363,6 +367,30 @@ def test_each_sentence_of_a_prompt_is_judged_alone() -> None:
     )
     assert [d.text for d in found] == ["Use half of the page.", "keep the old colours"]
     assert [d.ref.start for d in found] == [16, 46]
+
+
+def test_the_items_of_a_list_count_with_one_another() -> None:
+    items = ["in the header", "use half of the page", "both columns", "why is it red?"]
+    listed = "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1))
+    found = select.key_decisions(story(("user", listed)))
+    assert [d.text for d in found] == items[:3]
+    assert select.key_decisions(story(("user", "- red\n- the table\n- it is slow"))) == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "rule"),
+    [
+        ("Shall I move the totals below the table?", "Yes please move the totals", "agreement"),
+        ("Shall I run the tests?", "Yes please run the tests", None),
+        ("Which layout should the report have?", "B, but with a footer", "reply"),
+    ],
+)
+def test_an_answer_goes_on_with_words_of_the_question(
+    question: str, words: str, rule: str | None
+) -> None:
+    asked = Asked(Ref(message=1, part=0, start=0), words, "prompt", question=question)
+    found = person._answer(asked)
+    assert found == (None if rule is None else (f"{question} → {words}", rule))
 
 
 def test_a_question_of_the_person_is_no_choice() -> None:

@@ -32,8 +32,9 @@ class Labelled(Struct, frozen=True):
 
     Attributes:
         file: name of the recording, and `session`, which of its sessions.
-        half: "tuned" if its hits and misses were read while the rules were written, else
-            "unseen".
+        half: "tuned" if its hits and misses were read while the rules were written; "unseen" if
+            only after the first version of them; "later": read after the second version, and
+            "last": after the third.
         rows: message, part, start and end in code points, `slice_hash` of the words, kind.
     """
 
@@ -51,27 +52,34 @@ def scored(one: Labelled, path: str) -> Iterator[tuple[str, bool]]:
     """
     view = SessionView(open_pass(path).sessions[one.session][""])
     typed = list(view.active(Asked))
-    spans = [(d.ref.message, d.ref.part, d.ref.start or 0, d.ref.end or 0)
-             for d in person_decisions(view)]  # fmt: skip
+    decisions = person_decisions(view)
+    spans = [(d.ref.message, d.ref.part, d.ref.start or 0, d.ref.end or 0) for d in decisions]
+    once = {d.text for d in decisions}  # what is said again is not reported again
     for message, part, start, end, digest, kind in one.rows:
-        read = (
-            a.text[start - (a.ref.start or 0) : end - (a.ref.start or 0)]
-            for a in typed
-            if (a.ref.message, a.ref.part) == (message, part) and (a.ref.start or 0) <= start
-        )
-        if digest not in map(slice_hash, read):
+        near = sorted(typed, key=lambda asked: abs(asked.ref.message - message))
+        read = next((a for a in near if _says(a, part, start, end, digest)), None)
+        if read is None:
             raise ValueError(f"{one.file}: message {message} does not say what was labelled")
+        place, base = read.ref.message, read.ref.start or 0
         yield (
             kind,
-            any(
-                m == message and p == part and 2 * (min(end, e) - max(start, s)) > end - start
+            read.text[start - base : end - base] in once
+            or any(
+                m == place and p == part and 2 * (min(end, e) - max(start, s)) > end - start
                 for m, p, s, e in spans
             ),
         )
 
 
+def _says(asked: Asked, part: int, start: int, end: int, digest: str) -> bool:
+    """Whether the labelled words stand there; a message may have another number by now."""
+    base = asked.ref.start or 0
+    own = asked.text[start - base : end - base]
+    return asked.ref.part == part and base <= start and slice_hash(own) == digest
+
+
 def report(labelled: Iterable[Labelled], folders: Iterable[str]) -> str:
-    """Precision and recall of each half, and the share found of each kind."""
+    """Precision and recall of each `Labelled.half`, and the share found of each kind."""
     known = list(labelled)
     paths: dict[str, str] = {}
     for folder in folders:

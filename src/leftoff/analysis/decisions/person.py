@@ -86,6 +86,10 @@ for _name, _mark in reversed(_MARKS.items()):
     for _words in _TABLE["words"][_name].split():
         _first, *_rest = _words.split("_")
         _LISTED.setdefault(_first, []).append((_rest, _mark))
+_SPELLING = {
+    wrong: right for right, listed in _TABLE["spelling"].items() for wrong in listed.split()
+}
+_MISSPELT = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, _SPELLING))})(?!\w)")
 _NAMED = {name: rf"{_ANY}{mark}{_ANY}[a-z]+" for name, mark in _MARKS.items()} | {
     "adverb": rf"(?:{'|'.join(_TABLE['words']['adverb'].split())})\b\s*"
 }
@@ -117,6 +121,7 @@ def _marked(sentence: str) -> str:
     """A sentence in lower case without what opens it, with the mark of its list before each
     listed verb."""
     low = lowered(sentence).replace("’", "'").strip()
+    low = _MISSPELT.sub(lambda found: _SPELLING[found[0]], low)
     opening = _pattern("opening").match(low)
     found = low[opening.end() if opening else 0 :].split(" ")
     plain = [word.strip('\n\t,.:;!?()"*`') for word in found]
@@ -151,7 +156,7 @@ def _answer(asked: Asked) -> tuple[str, str] | None:
     if _fires("no_choice", said) or not said:
         return None
     if asked.via == "answer":
-        bare = len(said) <= 3 or matches("approval", said) or _NO.match(said)
+        bare = len(said) <= 4 or matches("approval", said)
         if len(_content(asked.question)) < 2 or bare and not _asks_for_a_way(asked.question):
             return None
         return f"{asked.question}{ARROW}{said}", "answer"
@@ -160,16 +165,39 @@ def _answer(asked: Asked) -> tuple[str, str] | None:
     if asked.option:
         text = f"{_before_options(asked.question)}{ARROW}{said}: {asked.option}"
         return text.removeprefix(ARROW), "option"
+    if _agrees_with_words(said, asked.question):
+        return f"{asked.question}{ARROW}{said}", "agreement"
     if not _asks_for_a_way(asked.question):
         return None
     if matches("approval", said) or _NO.match(said):
         open_ = _pattern("open_question").match(lowered(asked.question))
         return None if open_ else (f"{asked.question}{ARROW}{said}", "approval")
-    if matches("choice", said) and _content(said) & _content(asked.question):
+    named = _content(said) & _content(asked.question)
+    if matches("choice", said) and named or _LETTER.match(said):
         return f"{asked.question}{ARROW}{said}", "reply"
     return None
 
 
+def _agrees_with_words(said: str, question: str) -> bool:
+    """Whether a yes goes on with words of the question that name more than routine."""
+    agreed = _AGREED.match(said.lower())
+    if agreed is None or said.rstrip().endswith("?"):
+        return False
+    shared = _content(said[agreed.end() :]) & _content(question)
+    return bool(shared - _GENERIC)
+
+
+_AGREED = re.compile(
+    r"\W*(?:yes|yeah|yep|sure|ok(?:ay)?)\b[\s,.!]*(?:please\b[\s,]*)?"
+    r"(?:(?:proceed|continue|go ahead) (?:with|and) )?"
+)
+_GENERIC = frozenset(
+    "with this that these those them from into your make please changes change test tests "
+    "commit push check continue proceed plan phase step next task work start show code".split()
+)
+_LETTER = re.compile(
+    r"(?:option )?[a-d](?:[,.:;)]\s*\w|\s+(?:but|and|with|because|since)\b)", re.IGNORECASE
+)
 _NO = re.compile(r"^\W*(?:no|nope|nah)\b[\s\w,.!]{0,40}$", re.IGNORECASE)
 _WORD = re.compile(r"\w{4,}")
 
@@ -194,11 +222,31 @@ def _before_options(question: str) -> str:
 def _stated(view: SessionView, asked: Asked) -> Iterator[KeyDecision]:
     """The sentences of a prompt that settle something, but for those that cut a secret."""
     quotes = QuoteEnds(asked.text)
-    for start, end in _lines(asked.text):
+    spans = list(_lines(asked.text))
+    acts = [act_of(asked.text[start:end]) for start, end in spans]
+    items = [_item(asked.text, start, end) for start, end in spans]
+    few = sum(items) < LISTED or 4 * sum(act is not None for act in acts) < len(acts)
+    for (start, end), act, item in zip(spans, acts, items, strict=True):
         said = asked.text[start:end]
-        act = act_of(said)
+        if act is None and item and not few and not _pattern("no_item").search(lowered(said)):
+            act = _LISTED_ITEM
         if act is not None and quotes.end(start, end) == end:
             yield _decision(view, asked, start, end, said, act.id, act.weight)
+
+
+LISTED = 3
+"""Items of a prompt's lists from which those that settle nothing by themselves count with the
+others, if a quarter of its sentences settles something. Chosen on the labelled sentences."""
+
+_ITEM = re.compile(r"(?:^|\n)[^\S\n]*(?:[-*•+–]|(\d{1,2})[.)])[^\S\n]+\Z")
+_LISTED_ITEM = Act("listed", "", 0.85)
+
+
+def _item(text: str, start: int, end: int) -> bool:
+    """Whether a sentence opens an item of a list; a word or two only in a numbered list, where
+    they answer."""
+    marker = _ITEM.search(text[max(0, start - 12) : start])
+    return marker is not None and (marker[1] is not None or len(text[start:end].split()) > 2)
 
 
 def _lines(text: str) -> Iterator[Span]:
