@@ -92,7 +92,6 @@ _GIVEN, _FAILED = b"\0", b"\1"
 
 
 def _answer(sender: Connection, function: Function, given: bytes) -> None:
-    """What runs in the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller ends it
     try:
         answer = _GIVEN + function(given)
