@@ -205,7 +205,6 @@ def read(path: str, *, format: str | None = None) -> Iterator[Message]:
 
 
 def _number_of(path: str, choice: Choice, format: str | None) -> int:
-    """The number from 1 of the session of a recording that is meant."""
     if isinstance(choice, int):
         return choice
     if path == STDIN:

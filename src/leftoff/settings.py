@@ -262,8 +262,6 @@ def setting_types(
 
 
 class _Collected:
-    """Values by path, later ones over earlier ones."""
-
     def __init__(self) -> None:
         self.values: JsonObject = {}
         self.origins: dict[str, str] = {}

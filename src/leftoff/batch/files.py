@@ -109,7 +109,6 @@ def _local(path: str, found: FoundFiles, environ: Mapping[str, str], *, named: b
 
 
 def _sides(path: str) -> list[str]:
-    """Files of subagents beside a session."""
     stem = path
     for ending in (".gz", ".zst", ".jsonl"):
         stem = stem.removesuffix(ending)

@@ -31,7 +31,6 @@ ROW_GROUP = 16 << 20
 
 
 def _kind_of(where: str) -> tuple[str, str, WriterFactory]:
-    """The suffix, the kind and the writer of an output."""
     for ending, (kind, maker) in _KINDS.items():
         if where.endswith(ending):
             return ending, kind, maker
@@ -215,8 +214,6 @@ def _parquet(places: Sequence[str]) -> Iterator[AddRows]:
 
 
 class _Groups:
-    """The row groups of one Parquet file."""
-
     def __init__(self, path: str, table: str) -> None:
         pa = _arrow()
         self.schema = arrow_schema(table)
@@ -257,7 +254,6 @@ class _Groups:
 
 
 def _decoder(table: str) -> Callable[[bytes], list[Any]]:
-    """Decodes JSON lines of a table, `document` left as it stands."""
     fields: list[Any] = []
     for field in msgspec.structs.fields(TABLES[table]):
         raw = field.type is Any

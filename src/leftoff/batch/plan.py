@@ -42,7 +42,6 @@ def plan_jobs(files: Sequence[InputFile], heads: Mapping[str, FileHeader]) -> li
 
 
 def _grouped(paths: Sequence[str], heads: Mapping[str, FileHeader]) -> list[list[str]]:
-    """Paths that share a key, directly or through others; in the order given."""
     leader: dict[str, str] = {}
 
     def lead(path: str) -> str:

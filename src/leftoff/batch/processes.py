@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeAlias
 
@@ -92,10 +93,10 @@ _GIVEN, _FAILED = b"\0", b"\1"
 
 
 def _answer(sender: Connection, function: Function, given: bytes) -> None:
-    """What runs in the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller ends it
     try:
         answer = _GIVEN + function(given)
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets its text
         answer = _FAILED + repr(error).encode("utf-8", "replace")
-    sender.send_bytes(answer)
+    with suppress(BrokenPipeError):  # the caller was interrupted and reads no answer
+        sender.send_bytes(answer)

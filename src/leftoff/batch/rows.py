@@ -315,7 +315,6 @@ def _total(usage: Mapping[str, int]) -> int:
 
 
 def _last_test(checks: Iterable[Mapping[str, Any]]) -> bool | None:
-    """Whether the last test run with a known outcome passed."""
     runs = [c["verdict"] for c in checks if c["kind"] == "test" and c["verdict"] != "unknown"]
     return runs[-1] == "passed" if runs else None
 

@@ -145,7 +145,6 @@ class Run:
     # -- the steps ---------------------------------------------------------------------------
 
     def _plan(self) -> tuple[list[Job], list[Job]]:
-        """All jobs, and those without a stored result."""
         found, report = self._found, self.report
         heads = self._heads(found)
         every = plan_jobs(list(found.files.values()), heads)
@@ -189,7 +188,6 @@ class Run:
     def _do(
         self, todo: Sequence[Job], *, in_order: bool
     ) -> Generator[tuple[Job, JobResult], None, None]:
-        """Does jobs and stores their results."""
         by_number = {job.number: job for job in todo}
         saved = time.monotonic()
         work = split_into_chunks(self._wanted, todo, self._engine.workers, in_order=in_order)
@@ -262,7 +260,6 @@ class Run:
 
     @contextmanager
     def _finishing(self) -> Iterator[None]:
-        """Stores what is done, also at Ctrl-C."""
         with self._index.failures_explained():
             try:
                 yield
@@ -272,7 +269,6 @@ class Run:
             self._index.commit()
 
     def _write(self, every: Sequence[Job], places: Sequence[str]) -> None:
-        """Writes the outputs, except those that have these rows already."""
         report = self.report
         about = hashlib.blake2b(digest_size=16)
         comparable = bool(every) and not report.interrupted

@@ -163,7 +163,6 @@ _documents = msgspec.json.Decoder(_Document).decode_lines
 
 
 def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
-    """The sessions of one job."""
     if not tables:
         return
     rows = dict(zip(TABLES, tables, strict=True))
@@ -202,7 +201,6 @@ def to_dataframe(sessions: object, table: str = "sessions", *, library: str = ""
 
 
 def _rows(given: Any, table: str) -> Iterator[Struct]:
-    """The rows of a table, of whatever `to_dataframe` takes."""
     one = isinstance(given, (str, bytes, PathLike, Struct))
     several = [given] if one else list(given)
     if several and all(isinstance(each, (str, PathLike)) for each in several):

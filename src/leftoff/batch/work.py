@@ -88,7 +88,6 @@ def read_header(file: InputFile, wanted: BatchOptions) -> FileHeader:
 
 
 def _views(gathered: SessionReading) -> tuple[SessionView, list[SessionView]]:
-    """The main thread of a session and its subagents, for their usage."""
     recordings, _ = gathered.recordings()
     main = recordings.pop("")
     if not len(main.thread) and recordings:
@@ -193,8 +192,6 @@ def _failure(error: Exception) -> str:
 
 
 class _Job:
-    """One job being done."""
-
     def __init__(
         self, job: Job, wanted: BatchOptions, opener: _Opener, rows: Rows, counts: Counts
     ) -> None:

@@ -118,7 +118,6 @@ def cost(
 
 
 def _longest_prompt(view: SessionView, model: str) -> int:
-    """Tokens of the longest prompt that this model was sent."""
     counted = [c.last for c in view.all(Counted)]
     usages = counted or [call.usage for call in calls_of(view) if call.model == model]
     return max((usage.total - usage.output for usage in usages), default=0)

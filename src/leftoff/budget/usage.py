@@ -152,7 +152,6 @@ def context(
 def _window(
     view: SessionView, occupancy: int | None, format: str, more: Sequence[ModelRow]
 ) -> Window | None:
-    """The window by the recording and the tables (see `windows.fit`)."""
     header = view.state.header
     compactions = view.all(Compacted)
     sizes = [c.recorded or c.occupancy or 0 for c in compactions]

@@ -184,7 +184,6 @@ def metrics_text(figures: ReviewMetrics) -> str:
 
 
 def _reduced(figures: ReviewMetrics, unit: str) -> str:
-    """How much less was sent than would have been."""
     resumed, later = figures.resumed_prompts, figures.follow_up_prompts
     sent, full = getattr(resumed, f"sent_{unit}"), getattr(resumed, f"full_{unit}")
     shares = [getattr(p, f"{unit[:-1]}_reduction") for p in (resumed, later)]

@@ -123,7 +123,6 @@ class Browser(App[None]):
 
     @work(thread=True, exclusive=True)
     def _read(self, path: str, width: int, *, whole: bool) -> None:
-        """Reads a session beside the application, which goes on answering keys."""
         try:
             if whole:
                 gate = Redactor()
@@ -142,7 +141,6 @@ class Browser(App[None]):
 
 
 def _entry(listed: codec.JsonObject) -> Text:
-    """A session in the list: its title, and below it when, by which client and where."""
     title = one_line(listed["title"], 200) or listed["id"]
     when = listed["modified"][:16].replace("T", " ")
     rest = " · ".join(

@@ -81,7 +81,6 @@ _KINDS = {
 
 
 def _documents(ctx: click.Context) -> Iterable[str]:
-    """The ids of saved documents, by the names of their files."""
     from leftoff.settings import load_here
     from leftoff.stores.files import store_for
     from leftoff.stores.naming import parse_file_name

@@ -96,8 +96,6 @@ def follow(
 
 
 class _Watch:
-    """Looks, and says what goes wrong, each thing once."""
-
     def __init__(self, follower: Follower) -> None:
         self._follower = follower
         self._first, self._due, self._said = True, True, ""

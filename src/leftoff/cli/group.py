@@ -173,7 +173,6 @@ def main(args: list[str]) -> int:
 
 
 def _has_directory() -> bool:
-    """Whether the current directory still exists."""
     try:
         os.getcwd()  # noqa: PTH109
     except OSError:

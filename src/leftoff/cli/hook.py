@@ -97,7 +97,6 @@ def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 
 
 def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
-    """Shows a change and makes it after confirmation."""
     from leftoff.cli.group import tell
     from leftoff.cli.output import deliver
     from leftoff.redaction.redactor import Redactor
@@ -219,7 +218,6 @@ _NOT_FOUND = "{} is not on this shell's PATH: the client may not find it either"
 
 
 def _settings() -> Iterator[tuple[str, str, Path]]:
-    """Each client and scope with its settings file."""
     from leftoff.errors import UnknownName
     from leftoff.hooks import clients
 
@@ -234,7 +232,6 @@ _SEEN = {True: "yes", False: "no, it is given again with the next prompt", None:
 
 
 def _event_lines(events: list[dict[str, Any]], installed: set[str]) -> list[str]:
-    """The events as a table."""
     lines = [f"{'event':<17} {'last ran':<20} {'took':>7}  gave it to  seen in the transcript"]
     for row in events:
         took = f"{row['milliseconds']} ms" if row["milliseconds"] is not None else ""

@@ -80,8 +80,6 @@ def _opened(file: str, output: str | None) -> Iterator[IO[bytes]]:
 
 
 class _Encoder:
-    """Writes text in the encoding in which it was read."""
-
     def __init__(self, wide: Utf8Reader) -> None:
         self._wide, self._begun = wide, False
 
@@ -145,7 +143,6 @@ def _of_one_encoding(
 
 
 def _form(first: str) -> str:
-    """The form of a file by its first line."""
     if _JSON.match(first) is None:
         return "text"
     try:

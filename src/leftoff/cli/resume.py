@@ -162,7 +162,6 @@ def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
 def _of_recording(
     manager: FileResumeStateManager, name: str, file: str | None, options: RecordingOptions
 ) -> ResumeState | None:
-    """The resume state made, and saved, of a recording of that name; None if there is none."""
     try:
         path, state = path_of(name), _made(name, file, options)
     except (FormatError, SourceError):
@@ -307,7 +306,6 @@ def _from_file(
 
 
 def _refuse(word: str, **values: str) -> int:
-    """Says why nothing can be done; exit 2."""
     _note(COMMAND_TEXTS[word].format(**values))
     return 2
 

@@ -251,7 +251,6 @@ def _against_commits(
 
 
 def _commits_shown(path: str) -> set[str]:
-    """Abbreviated hashes of the commits whose creation a recording shows."""
     found: set[str] = set()
     with open_lines(path) as lines:
         for line in lines:

@@ -361,7 +361,6 @@ def _moved(session: LabelledSession) -> Iterator[str]:
 
 
 def _trained(sessions: Sequence[LabelledSession]) -> frozenset[str]:
-    """Files of the sessions that the shipped decision weights were trained on."""
     from leftoff.extraction.decision_model import MODEL
 
     known = frozenset(MODEL.learnt_from)

@@ -203,7 +203,6 @@ def label_problems(label: Labels, texts: Mapping[int, str]) -> list[str]:
 
 
 def _says(text: str, quote: str) -> bool:
-    """Whether a text holds a quote, blanks and the client's markup of commands apart."""
     shown = re.sub(r"<command-message>[^<]*</command-message>", "", quote)
     words = " ".join(re.sub(r"</?command-(?:name|args|message)>", "", shown).split())
     return quote in text or (words != "" and words in " ".join(text.split()))

@@ -412,8 +412,6 @@ def _paired_types(scores: Scores) -> dict[tuple[str, str], int]:
 
 
 def _one(name: str, title: str, counted: str, side: str = "f1") -> Figure:
-    """A figure of one field of counts."""
-
     def labelled(scores: Scores) -> int:
         counts = _sum(scores, counted)
         return counts.right + counts.missed

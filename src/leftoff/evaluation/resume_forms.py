@@ -137,7 +137,6 @@ def _room(recorded: str) -> int:
 
 
 def _fitting(text: str, room: int) -> list[str]:
-    """The first lines of a text that fit `room` bytes."""
     found: list[str] = []
     for line in text.splitlines(keepends=True):
         room -= _size(line)

@@ -123,7 +123,6 @@ def claims(text: str) -> Iterator[Claim]:
 
 
 def _without_truncated_words(text: str) -> str:
-    """A text without words that truncation cut off."""
     return re.sub(r"\S*(?:…|\.\.\.)\S*", " ", text)
 
 
@@ -132,7 +131,6 @@ def _normalised(text: str) -> str:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Every string, number and key of a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -384,7 +384,6 @@ def _shares(cuts: Sequence[CutScore], form: str, measure: str) -> list[Share]:
 
 
 def _ratio(sessions: Sequence[Sequence[Share]]) -> float | None:
-    """Sum of parts over sum of wholes."""
     whole = sum(share.whole for shares in sessions for share in shares)
     return sum(s.part for shares in sessions for s in shares) / whole if whole else None
 

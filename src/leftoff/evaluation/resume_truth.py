@@ -85,7 +85,6 @@ def truth(cut: Cut) -> Truth:
 def _calls(
     messages: Iterable[Message],
 ) -> Iterator[tuple[Message, ToolCall, ToolResult | None]]:
-    """Every tool call with its result."""
     results: dict[str, ToolResult] = {}
     found: list[tuple[Message, ToolCall]] = []
     for message in messages:

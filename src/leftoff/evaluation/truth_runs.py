@@ -103,8 +103,6 @@ class TruthRun(Run, frozen=True, kw_only=True, tag="leftoff.truth/1"):
 
 
 class _Counts:
-    """Counts and places while they are collected."""
-
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str, str]] = Counter()
         self.places: list[Place] = []
@@ -309,7 +307,6 @@ def _outputs(counts: _Counts, known: Sequence[truth_outputs.Known]) -> None:
 
 
 def _same_name(wanted: str, shown: str) -> bool:
-    """Whether two names of a test are one: the last part of a path of names is enough."""
     parts = re.split(r"::| › | > |\.(?=\w+$)|/", wanted)
     return parts[-1] in shown
 

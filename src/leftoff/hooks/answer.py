@@ -96,8 +96,6 @@ _REPLY_NOTES = {
 
 
 class _HookCall:
-    """One event and the folders that belong to it."""
-
     def __init__(
         self,
         event: codec.JsonObject,
@@ -291,7 +289,6 @@ _HANDLERS = {
 
 
 def _threshold_messages(call: _HookCall) -> list[str]:
-    """The messages of thresholds that this turn crossed; each is reported once."""
     last = last_call(call.transcript)
     if last is None:
         return []

@@ -51,7 +51,6 @@ def _row(event: str) -> JsonObject:
 
 
 def _seen(home: Path, session: str, event: str) -> bool | None:
-    """Whether the block that a session was last given at an event arrived."""
     folder = queue.folder_of(home, session)
     if folder is None:
         return None

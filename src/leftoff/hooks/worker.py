@@ -144,8 +144,6 @@ _HOLDS = "What the person required or decided in this project (leftoff show SESS
 
 
 class _Job:
-    """One job of the queue."""
-
     def __init__(self, home: Path, folder: Path, job: codec.JsonObject, end: float) -> None:
         self.home, self.folder, self.job, self.end = home, folder, job, end
         self.project = Path(str(job.get("project") or home.parent))
@@ -306,7 +304,6 @@ class _Job:
     # -- documents -------------------------------------------------------------------------
 
     def _write_blocks(self, settings: Settings, summary: ContextSummary, name: str) -> None:
-        """Writes the resume log, the blocks for agents, and what later sessions choose by."""
         recorded = self._compaction_summary(name)
         where = self._write_resume_log(settings, summary, name)
         handover: Handover = Redactor().value(handover_of(summary))
@@ -410,7 +407,6 @@ class _Job:
             time.sleep(0.3)
 
     def _write_resume_log(self, settings: Settings, summary: ContextSummary, name: str) -> str:
-        """Writes the resume log; returns its absolute path, "" if logs are switched off."""
         from leftoff.handover.resume_log.document import ResumeLog
         from leftoff.live.resume_logs.generator import ResumeLogGenerator
 

@@ -76,7 +76,6 @@ class _CachedRecording(GrowingSession):
 
 
 def _bounded(value: object) -> Any:
-    """A value with its texts cut to what stands in a list."""
     if isinstance(value, str):
         return brief(value, MAX_ITEM_CHARS)
     if isinstance(value, dict):
@@ -395,7 +394,6 @@ def _item(text: str, note: str, message: int) -> codec.JsonObject:
 
 
 def _decisions(summary: ContextSummary, query: str) -> list[codec.JsonObject]:
-    """Decisions that contain all words of a query, latest first."""
     terms = query.casefold().split()
     shown = ("text", "type", "confidence", "status", "owner", "rationale", "alternative")
     return [

@@ -23,8 +23,6 @@ MAX_ANSWER = 256 * 1024
 
 
 class _Program(Struct, frozen=True, kw_only=True):
-    """A reader that is a program, stopped after `limit` seconds."""
-
     limit: float = TIME_LIMIT
 
     def within(self, seconds: float) -> _Program:

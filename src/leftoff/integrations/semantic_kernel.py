@@ -84,8 +84,6 @@ class ToolCapture:
 
 
 class _Call:
-    """A call in progress."""
-
     def __init__(self, taker: Taker, workflow: str | None, context: Any) -> None:
         function, given = context.function, dict(context.arguments)
         plugin = function.plugin_name
@@ -134,7 +132,6 @@ async def _capture_async_stream(stream: Any, call: _Call) -> AsyncIterator[Any]:
 
 
 def _capture_stream(stream: Any, call: _Call) -> Iterator[Any]:
-    """`_capture_async_stream` for a synchronous generator."""
     collected = _StreamText()
     try:
         for piece in stream:
@@ -150,8 +147,6 @@ def _capture_stream(stream: Any, call: _Call) -> Iterator[Any]:
 
 
 class _StreamText:
-    """The text of a stream, up to `_MAX_STREAM_CHARS`."""
-
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._room_left = _MAX_STREAM_CHARS

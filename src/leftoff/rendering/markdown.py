@@ -70,7 +70,6 @@ def _line(item: Item, limit: int = MAX_ITEM_LENGTH) -> str:
 
 
 def _turn(turn: Turn) -> str:
-    """A prompt, then what was worked on and what checks and git showed."""
     files = [f"`{inline(path)}`" for path in turn.files[:MAX_TURN_FILES]]
     left = len(turn.files) - len(files)
     files += [f"{number(left)} more"] if left > 0 else []
@@ -82,7 +81,6 @@ def _turn(turn: Turn) -> str:
 
 
 def _facts(summary: SafeSummary) -> list[tuple[str, str]]:
-    """Labels and values for the head of the document: recorder, models, times, counts."""
     session, stats = summary.session, summary.stats
     kinds = ("message", "turn", "tool_call")
     counts = [plural(getattr(stats, f"{k}_count"), k.replace("_", " ")) for k in kinds]

@@ -257,7 +257,6 @@ def _all_done(summary: SafeSummary) -> bool:
 
 
 def _wholes(summary: SafeSummary) -> list[UserRequest]:
-    """The requests that are no part of another one."""
     inner = inner_requests(summary.user_requests)
     return [r for r in summary.user_requests if r not in inner]
 

@@ -91,8 +91,6 @@ def check_format(format: Format, example: bytes) -> None:
 
 
 class _RecordingPass(Pass):
-    """A pass that records the messages that it reads."""
-
     def __init__(self, format: str | None, extra: Sequence[str] = ()) -> None:
         super().__init__(WHERE, format, extra)
         self.messages: list[Message] = []
@@ -156,7 +154,6 @@ def _check_resume(name: str, example: bytes) -> None:
 
 
 def _damaged_copies(example: bytes) -> Iterator[bytes]:
-    """Copies of the example, damaged as by bad disks and interrupted programs."""
     size = len(example)
     yield from (example[: size * part // 7] for part in range(1, 7))
     yield from (example[size * part // 7 :] for part in range(1, 7))

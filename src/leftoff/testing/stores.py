@@ -179,7 +179,6 @@ def _check_order(store: Store, pause: float) -> None:
 
 
 def _check_writers(make_store: Callable[[], Store], times: int = 25) -> None:
-    """Two writers of one id, and a reader of it."""
     stopped = threading.Event()
     wrong: list[str] = []
     make_store().save("task", "shared", {"who": "-", "words": ["-"] * 50}, text="-\n" * 50)

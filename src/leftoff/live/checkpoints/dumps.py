@@ -184,8 +184,6 @@ class DumpWriter:
 def _extracting(
     name: str, before: str, key: str, capacity: str, found: dict[str, str]
 ) -> Callable[[str], str]:
-    """A change that moves an agent's dump from a file into `found`."""
-
     def change(after: str) -> str:
         found[name], rest = dumps.extract_dump(before, after, key, capacity)
         return rest

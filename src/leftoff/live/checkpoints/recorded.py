@@ -49,8 +49,6 @@ class Recording:
 
 
 class _MessageList:
-    """A listener that collects all messages."""
-
     def __init__(self) -> None:
         self.messages: list[Message] = []
 

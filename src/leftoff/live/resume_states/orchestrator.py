@@ -192,7 +192,6 @@ def resumption(
 def _without_tools(
     chat: tuple[ChatMessage, ...], missing: frozenset[str]
 ) -> tuple[ChatMessage, ...]:
-    """The conversation without calls of missing tools and without their results."""
     removed: set[str] = set()
     remaining: list[ChatMessage] = []
     for message in chat:

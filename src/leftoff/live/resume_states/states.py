@@ -207,7 +207,6 @@ class FileResumeStateManager:
             return self._session_workflow_id
 
     def _running(self, workflow: str | None) -> _RunningWorkflow:
-        """The workflow in memory; its saved state is loaded first."""
         identity = workflow or self.session_workflow()
         with self._lock:
             running = self._workflows.get(identity)
@@ -410,7 +409,6 @@ class FileResumeStateManager:
         return drop(self.store, KIND, entry)
 
     def _write_cleanup_metadata(self, done: Cleaned, now: datetime) -> None:
-        """Writes `cleanup_metadata.json`, if the store has a folder."""
         if not isinstance(self.store, FileStore):
             return
         folder = self.store.folder(KIND)

@@ -114,7 +114,6 @@ class ReviewCalls:
 
 
 def _clean_message(message: str, session_id: str) -> str:
-    """A client's error message in one line, without session ids and secrets."""
     if session_id:
         message = message.replace(session_id, "[session]")
     message = _UUID.sub("[session]", message)

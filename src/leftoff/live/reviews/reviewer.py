@@ -309,7 +309,6 @@ def _age(last: ReviewRound | None, at: datetime) -> float | None:
 
 
 def _conversation_usage(previous: Review | None, client: str, model: str) -> Usage:
-    """The usage of all rounds of the present conversation with a model."""
     total = Usage()
     for one in reversed(previous.rounds if previous else ()):
         if (one.client, one.model) != (client, model) or one.error:

@@ -91,8 +91,6 @@ def run(
 
 
 class _Reader(threading.Thread):
-    """Reads a stream to its end or to its size limit."""
-
     def __init__(self, stream: IO[bytes], most: int) -> None:
         super().__init__(daemon=True)
         self.data = bytearray()
@@ -143,7 +141,6 @@ def _wait(
 
 
 def _output_read(readers: Sequence[_Reader], timeout: float) -> bool:
-    """Whether all output has been read within `timeout` seconds."""
     end = time.monotonic() + timeout
     for reader in readers:
         if reader.ident is not None:

@@ -177,7 +177,6 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
 
 
 def _ledgers(rows: Sequence[ReportRow]) -> list[tuple[str, list[Standing[Statement]]]]:
-    """What holds in each project, the latest statement first."""
     by_project: dict[str, list[Statement]] = {}
     for row in rows:
         by_project.setdefault(row.project, []).extend(row.statements[::-1])
@@ -195,7 +194,6 @@ def iso_week(started: str) -> str:
 
 
 def _descending_key(text: str) -> tuple[int, ...]:
-    """A sort key for descending order, with "" last."""
     return tuple(-ord(c) for c in text) or (1,)
 
 
@@ -221,7 +219,6 @@ def _total(name: str, rows: Sequence[ReportRow]) -> codec.JsonObject:
 def _grouped_totals(
     rows: Sequence[ReportRow], key: Callable[[ReportRow], str]
 ) -> list[codec.JsonObject]:
-    """Totals of the rows grouped by `key`, in order of first occurrence."""
     groups: dict[str, list[ReportRow]] = {}
     for found in rows:
         groups.setdefault(key(found), []).append(found)
