@@ -53,6 +53,8 @@ _UNDELIVERED = re.compile(
     re.IGNORECASE,
 )
 
+_SUPPOSED = re.compile(r"\b(?:if|when|once|unless|until|whether|e\.g|i\.e)\b", re.IGNORECASE)
+
 MAX_FINDINGS = 40
 """At most so many findings, the latest."""
 
@@ -393,9 +395,10 @@ def _said_left(view: SessionView) -> list[NextStep]:
         if text.endswith(("?", ":")) or _NOTHING_LEFT.search(text) or _LAYOUT.search(text):
             continue
         undelivered = _UNDELIVERED.search(text) is not None
-        if said.rule == "left-undone" and at != last and not (deferred or undelivered):
+        stays = undelivered and _SUPPOSED.search(text) is None
+        if said.rule == "left-undone" and at != last and not (deferred or stays):
             continue
-        kept = deferred or undelivered or said.rule == "next-heading" and at == listed
+        kept = deferred or stays or said.rule == "next-heading" and at == listed
         if not (kept or (at >= since and prompts) or at == last):
             continue
         if at < last and _INTENDS.search(text):
