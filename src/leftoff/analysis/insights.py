@@ -53,7 +53,10 @@ _UNDELIVERED = re.compile(
     re.IGNORECASE,
 )
 
-_SUPPOSED = re.compile(r"\b(?:if|when|once|unless|until|whether|e\.g|i\.e)\b", re.IGNORECASE)
+_SUPPOSED = re.compile(
+    r"\b(?:if|when|once|unless|until|whether|e\.g|i\.e)\b|\((?:not|un)[^)]*\)", re.IGNORECASE
+)
+"""That something is not delivered is a case that the sentence speaks of, not what is so."""
 
 MAX_FINDINGS = 40
 """At most so many findings, the latest."""
@@ -422,13 +425,14 @@ _INTENDS = re.compile(
 
 
 def _done_words(view: SessionView) -> list[tuple[int, frozenset[str]]]:
-    """The words of what was said or committed as done, and in which message."""
+    """The words of what was said, committed or ticked off as done, and in which message."""
     found = [
         (s.ref.message, _content(s.text))
         for s in view.sentences("milestone")
         if s.value in {"did", "done"}
     ]
     found += [(e.ref.message, _content(e.text)) for e in git_events(view) if e.kind == "commit"]
+    found += [(r.message, _content(words)) for words, s, r in to_dos(view) if s == "completed"]
     return found
 
 
