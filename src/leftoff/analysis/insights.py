@@ -55,6 +55,11 @@ _UNDELIVERED = re.compile(
     re.IGNORECASE,
 )
 
+_SUPPOSED = re.compile(
+    r"\b(?:if|when|once|unless|until|whether|e\.g|i\.e)\b|\((?:not|un)[^)]*\)", re.IGNORECASE
+)
+"""That something is not delivered is a case that the sentence speaks of, not what is so."""
+
 MAX_FINDINGS = 40
 """At most so many findings, the latest."""
 
@@ -418,9 +423,10 @@ def _said_left(view: SessionView) -> list[NextStep]:
         if text.endswith(("?", ":")) or _NOTHING_LEFT.search(text) or _LAYOUT.search(text):
             continue
         undelivered = _UNDELIVERED.search(text) is not None
-        if said.rule == "left-undone" and at != last and not (deferred or undelivered):
+        stays = undelivered and _SUPPOSED.search(text) is None
+        if said.rule == "left-undone" and at != last and not (deferred or stays):
             continue
-        kept = deferred or undelivered or said.rule == "next-heading" and at == listed
+        kept = deferred or stays or said.rule == "next-heading" and at == listed
         if not (kept or (at >= since and prompts) or at == last):
             continue
         if at < last and _INTENDS.search(text):
@@ -444,13 +450,14 @@ _INTENDS = re.compile(
 
 
 def _done_words(view: SessionView) -> list[tuple[int, frozenset[str]]]:
-    """The words of what was said or committed as done, and in which message."""
+    """The words of what was said, committed or ticked off as done, and in which message."""
     found = [
         (s.ref.message, _content(s.text))
         for s in view.sentences("milestone")
         if s.value in {"did", "done"}
     ]
     found += [(e.ref.message, _content(e.text)) for e in git_events(view) if e.kind == "commit"]
+    found += [(r.message, _content(words)) for words, s, r in to_dos(view) if s == "completed"]
     return found
 
 
