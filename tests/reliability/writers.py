@@ -377,7 +377,7 @@ WRITERS: tuple[Writer, ...] = (
         (2,),
         True,
     ),
-    Writer("memory, headers of list", (grow, _MEMORY, listed), Command("list"), (2,), True),
+    Writer("memory, headers of list", (grow, _MEMORY, listed), Command("list"), (1, 2), True),
     Writer("SessionManager", (session(300),), session(920), (), True),
     Writer("save, first", (), stored("files", "new")),
     *(

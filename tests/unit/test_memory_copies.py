@@ -121,6 +121,22 @@ def test_failures_much_less_alike_than_the_best_are_left_out(
     ]
 
 
+def test_an_index_that_was_compacted_says_the_same(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        record(folder, f"s{number}", ("user", f"Count the parcels of shelf {number}"))
+    loose, compact = tmp_path / "loose.sqlite3", tmp_path / "compact.sqlite3"
+    update(loose, [folder], environ={})
+    monkeypatch.setattr("leftoff.memory.index.COMPACTED_FROM", 12)
+    update(compact, [folder], environ={})
+    assert compact.stat().st_size <= loose.stat().st_size
+    assert Memory(compact).search("parcels shelf 7") == Memory(loose).search("parcels shelf 7")
+    record(folder, "s3", ("user", "Count the parcels of shelf 3"), ("user", "And the boats"))
+    update(compact, [folder], environ={})
+    assert Memory(compact).search("boats")[0].session == "s3"
+
+
 def test_the_last_failure_is_not_its_own_fix(folder: Path, tmp_path: Path) -> None:
     index = tmp_path / "memory.sqlite3"
     failure = "error: parcel {} has no price in table tariffs"
