@@ -269,7 +269,7 @@ def test_what_is_a_rule_or_an_insight_stands_there_alone(root: Path) -> None:
     evolution = from_summary(found).context_evolution
     context = evolution.current_context
     (rules,) = [c for c in context["constraints"] if c.startswith("Rules: ")]
-    assert not any(rules.removesuffix(" #1") in line for line in context["key_decisions"])
+    assert not any(rules.removesuffix(" #1") in line for line in context["likely_decisions"])
     assert len(evolution.key_insights) == 1
     assert not any(evolution.key_insights[0] in line for line in context["also_said"])
 

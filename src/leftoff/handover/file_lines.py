@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from leftoff.handover.facts import Handover
 from leftoff.handover.packing import Line, line_of
 from leftoff.handover.wording import brief, inline, inline_code, unnamed_changes
@@ -85,7 +87,10 @@ def file_lines(
             shown = " ".join(inline_code(line, 100) for line in file.hunk.splitlines()[:4])
             forms.insert(0, f"{forms[0]} {shown}")
         placed.setdefault(group or file.path, []).append(
-            line_of(forms, head, -place / 1000 if place else 0.09, group)
+            # Of the newest, what was done to it is shown before more files are.
+            replace(line_of(forms, head, 0.09, group), enough=max(0, len(forms) - 2))
+            if not place
+            else line_of(forms, head, -place / 1000, group)
         )
     found = [line for lines in placed.values() for line in lines]
     others = handover.files[len(files) :]

@@ -52,10 +52,8 @@ NAMES = "Names in use"
 RUNNING = "Started in the background, no end seen"
 QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
-PLANS = "Planned on the way, may have changed since"
-
 LIKELY_THEN = "Likely decided, may have changed since"
-"""Title of the likely ones of those that stand under `PLANS` in a document."""
+PLANS = "Planned on the way, may have changed since"
 
 SHOWN = {
     "The task": "The session began with",
@@ -143,7 +141,7 @@ def parts(
             None for all.
     """
     h = handover
-    likely = () if stored else tuple(d for d in h.on_the_way if _is_likely(d))
+    likely = [d for d in h.on_the_way if _is_likely(d)]
     plans = [d for d in h.on_the_way if d not in likely]
     last = [h.last_message] if h.last_message else []
     words = [h.last_words] if h.last_words else []
@@ -389,7 +387,8 @@ def _shares() -> Mapping[str, Part]:
         running=(fact,), queued=(fact,), to_dos=(fact,),
         open_items=(other,),
         checks=(fact,), files=(file,), read=("x",), lessons=(fact,), failures=(fact,),
-        decisions=(fact,), on_the_way=(other,), git=(fact,), findings=(fact,),
+        decisions=(fact,), on_the_way=(other, Fact("z", weight=0.0)),
+        git=(fact,), findings=(fact,),
         sentences=(fact,), names=("x",),
         commands=(fact,),
     )  # fmt: skip

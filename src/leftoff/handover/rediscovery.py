@@ -67,7 +67,6 @@ _WRITES = re.compile(r"(?<![2&0-9])>>?(?!\s*(?:/dev/null|&))|-delete\b|-exec\b|\
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ b/)(.+)$", re.MULTILINE)
 _CHAIN = re.compile(r"&&|\|\||[;|\n]")
 _TRIMMED = re.compile(r"\s*2>&1|\s*2>\s*/dev/null|\s*\|\s*(?:head|tail)\b[^|;&]*$")
-_QUESTION = re.compile(r"[^.!?\n]{8,}\?")
 _GOOD = frozenset({"ok", "unknown"})
 
 
