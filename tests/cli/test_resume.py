@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import shutil
@@ -15,7 +14,6 @@ from typing import Any, NamedTuple, TypeAlias
 import pytest
 
 from leftoff.cli import group
-from leftoff.handover.checkpoint.document import ContextCheckpoint, ExecutionState, Tokens
 
 
 class Done(NamedTuple):
@@ -85,38 +83,6 @@ def keep(project: Path, value: dict[str, Any]) -> Path:
     return file
 
 
-def test_without_a_workflow_it_says_what_is_missing(resume: Resume) -> None:
-    done = resume()
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "Error: Workflow file required for resume\n"
-
-
-def test_an_unknown_workflow_is_said(resume: Resume) -> None:
-    done = resume("plan.md")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "Error: No resume state found for workflow plan.md\n"
-
-
-def test_nothing_to_list_and_nothing_to_clean(resume: Resume) -> None:
-    done = resume("--list")
-    assert (done.returncode, done.stdout) == (0, "No workflows available for resume.\n")
-    done = resume("--clean")
-    assert (done.returncode, done.stdout) == (0, "Cleaned up 0 old resume files.\n")
-
-
-def test_a_dry_run_of_a_cleanup_removes_nothing(
-    resume: Resume, project: Path, example: dict[str, Any]
-) -> None:
-    file = keep(project, {**example, "completed": True})
-    done = resume("--clean", "--dry-run")
-    assert done.stdout == "1 old resume files would be removed.\n"
-    assert (done.stderr, file.exists()) == (f"{EXAMPLE}\n", True)
-    assert not (file.parent / "cleanup_metadata.json").exists()
-    done = resume("--clean")
-    assert done.stdout == "Cleaned up 1 old resume files.\n"
-    assert not file.exists()
-
-
 def test_a_session_is_saved_from_standard_input(
     resume: Resume, root: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,21 +98,6 @@ def test_a_session_is_saved_from_standard_input(
     ]
     assert values[0]["completed_tools"] == values[1]["completed_tools"]
     assert values[0]["chat_history"]
-
-
-def test_one_of_several_sessions_is_saved(resume: Resume, project: Path) -> None:
-    answer = {"role": "assistant", "content": "Yes, I will."}
-    requests = ("Sort the first list.", "Paint the second door.")
-    lines = [{"messages": [{"role": "user", "content": r}, answer]} for r in requests]
-    (project / "two.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    last = resume("--save", "two.jsonl")
-    assert "choose with --session" in last.stderr
-    assert "second door" in resume(last.stdout.strip(), "--prompt-only").stdout
-    first = resume("--save", "two.jsonl", "--session", "1")
-    assert "choose with --session" not in first.stderr
-    message = resume(first.stdout.strip(), "--prompt-only").stdout
-    assert "first list" in message
-    assert "second door" not in message
 
 
 def test_the_message_goes_to_stdout_and_notices_to_stderr(
@@ -282,39 +233,6 @@ def test_a_damaged_state_falls_back_and_says_so(
     assert len(list(file.parent.glob(f"{saved}*"))) == 2
 
 
-def test_a_file_can_be_resumed_from(
-    resume: Resume, project: Path, example: dict[str, Any]
-) -> None:
-    (project / "state.json").write_text(json.dumps(example))
-    done = resume("--checkpoint-file", "state.json", "--prompt-only")
-    assert done.returncode == 0
-    assert f"• Workflow: {EXAMPLE}" in done.stdout
-    (project / "state.json").write_text("{ half")
-    done = resume("--checkpoint-file", "state.json")
-    assert done.returncode == 2
-    assert "state.json" in done.stderr
-    assert resume("--checkpoint-file", "gone.json").returncode == 2
-
-
-def test_a_checkpoint_of_a_task_can_be_resumed_from(resume: Resume, project: Path) -> None:
-    made = ContextCheckpoint(
-        checkpoint_id="t1-openai-98p-20260302T090000000000Z",
-        created_at="2026-03-02T09:00:00Z",
-        capacity_threshold="98",
-        reason="window_emergency",
-        task_id="t1",
-        provider_name="openai",
-        tokens=Tokens(consumed=98, remaining=2, total_allocated=100, percent_used=98.0),
-        execution_state=ExecutionState(iteration=3, files_created=("a.py",)),
-    )
-    file = project / "98p-checkpoint.json.gz"
-    file.write_bytes(gzip.compress(json.dumps(made.to_dict()).encode()))
-    done = resume("--checkpoint-file", str(file), "--prompt-only")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "[Context Checkpoint: t1-openai-98p" in done.stdout
-    assert "a.py" in done.stdout
-
-
 def test_nothing_recorded_reaches_the_terminal_raw(
     resume: Resume, project: Path, example: dict[str, Any]
 ) -> None:
@@ -378,9 +296,3 @@ def test_a_recording_is_resumed_through_a_state_made_of_it(
     assert "Resuming workflow: " in done.stderr
     assert "COMPLETED WORK (DO NOT REPEAT)" in done.stdout
     assert len(list(Path(".leftoff/resume").glob("workflow_*.json"))) == 1
-
-
-def test_a_file_that_is_no_recording_has_no_state(resume: Resume) -> None:
-    done = resume("plan.md")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "No resume state found for workflow plan.md" in done.stderr

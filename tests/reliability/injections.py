@@ -14,12 +14,10 @@ Recordings of Claude Code, Codex, OpenAI's chat and aider's markdown are made.
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -29,7 +27,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-
+from tests.reliability import harness
 from tests.strategies.conversations import Call, Step
 from tests.strategies.writers import WRITERS
 
@@ -311,25 +309,21 @@ def checked(seed: int, name: str, folder: Path) -> list[str]:
     return wrong
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--cases", type=int, default=1500)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    began = time.monotonic()
-    wrong: Counter[str] = Counter()
-    cases: Counter[str] = Counter()
+def cases(number: int, first: int) -> harness.Found:
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(args.seed, args.seed + args.cases):
+        for seed in range(first, first + number):
             name = list(MAKERS)[seed % len(MAKERS)]
-            cases[name] += 1
-            wrong.update(
-                re.sub(r"zq\d+x\d+z", "MARK", w) for w in checked(seed, name, Path(folder))
-            )
-    print(f"{dict(cases)}: {sum(wrong.values())} wrong, {time.monotonic() - began:.0f} s")
-    for line, times in wrong.most_common(40):
-        print(f"  WRONG {line} ×{times}")
-    return 1 if wrong else 0
+            counts[name] += 1
+            found = checked(seed, name, Path(folder))
+            wrong += [re.sub(r"zq\d+x\d+z", "MARK", w) for w in found]
+    return counts, wrong
+
+
+def main() -> int:
+    args = harness.options(__doc__, cases=1500, seed=1)
+    return harness.tried("injections", lambda: cases(args.cases, args.seed), show=40)
 
 
 if __name__ == "__main__":
