@@ -38,6 +38,7 @@ Run: TypeAlias = Callable[..., subprocess.CompletedProcess[bytes]]
 FOLDER = Path(__file__).parent / "cases"
 ROOT = Path(__file__).parents[2]
 AGES = re.compile(
+    r"\d{8}T\d{12}Z|"
     r"\b\d+ (?:s|min|h|d|days?|weeks?) ago\b|\b20(?:2[6-9]|3\d)-\d\d-\d\d[T ]\d\d:\d\d\S*"
 )
 """What is printed of the time of the run."""
@@ -72,7 +73,7 @@ def content(value: Any) -> bytes:
         case {"bytes": text}:
             return str(text).encode("latin-1")
         case {"copy": path}:
-            data = (ROOT / path).read_bytes()
+            data = (ROOT / str(path)).read_bytes()
             for old, new in value.get("replace", {}).items():
                 data = data.replace(old.encode(), new.encode())
             return data
@@ -124,8 +125,8 @@ def ran(run: Run, home: Path, command: str, given: bytes, made: bool) -> list[st
     after = files(home) if made else before
     for name in sorted({*before, *after}):
         if before.get(name) != (data := after.get(name)):
-            words = None if data is None else "\n".join(shown(data, home))
-            held = json.dumps(words, ensure_ascii=False) if len(words or "") < LONG else ""
+            kept = None if data is None else "\n".join(shown(data, home))
+            held = json.dumps(kept, ensure_ascii=False) if len(kept or "") < LONG else ""
             lines.append(f"> {AGES.sub('…', name)} {held}".rstrip())
     return lines
 

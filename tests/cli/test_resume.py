@@ -6,7 +6,6 @@ import io
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -124,17 +123,6 @@ def test_the_message_goes_to_stdout_and_notices_to_stderr(
     assert quiet.stderr == ""
 
 
-def test_a_workflow_is_named_by_id_beginning_or_file(
-    resume: Resume, saved: str, project: Path
-) -> None:
-    told = {
-        resume(name, "--prompt-only").stdout
-        for name in (saved, saved[:20], "plan.md", "./plan.md", str(project / "plan.md"))
-    }
-    assert len(told) == 1
-    assert saved in told.pop()
-
-
 def test_of_several_states_of_a_file_the_newest_counts(
     resume: Resume, project: Path, example: dict[str, Any]
 ) -> None:
@@ -162,57 +150,6 @@ def test_of_several_states_of_a_file_the_newest_counts(
         "workflow_x_0",
     ]
     assert listed[2] == "    Phase: investigating | Tools: 2"
-
-
-def test_what_changed_too_much_is_refused_unless_forced(
-    resume: Resume, saved: str, project: Path
-) -> None:
-    (project / "plan.md").write_text("Something else altogether, and short.\n")
-    done = resume("plan.md")
-    assert (done.returncode, done.stdout) == (1, "")
-    lines = done.stderr.splitlines()
-    assert lines[0] == "Error: Workflow cannot be resumed due to compatibility issues:"
-    assert lines[1] == "  • Workflow content has changed significantly since last execution"
-    assert "    plan.md changed in 20 of 20 lines" in lines
-    assert lines[-1] == "Use --force to attempt resume anyway"
-    forced = resume("plan.md", "--force")
-    assert forced.returncode == 0
-    assert "CHANGED SINCE:" in forced.stdout
-
-
-def test_a_small_change_is_told_and_resumed(resume: Resume, saved: str, project: Path) -> None:
-    (project / "moved.md").write_text(PLAN.replace("number 7\n", "number seven\n"))
-    done = resume(saved, "--workflow", "moved.md")
-    assert done.returncode == 0
-    assert "  moved.md changed in 1 of 20 lines" in done.stderr.splitlines()
-
-
-ECHO = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read()); sys.exit(7)"
-
-
-def test_a_command_gets_the_message_and_gives_its_exit_code(resume: Resume, saved: str) -> None:
-    message = resume(saved, "--prompt-only").stdout
-    done = resume(saved, "--prompt-only", "--exec", f'"{sys.executable}" -c "{ECHO}"')
-    assert (done.returncode, done.stdout) == (7, message)
-
-
-def test_no_shell_looks_at_the_command(resume: Resume, saved: str, project: Path) -> None:
-    show = "import sys; print(sys.argv[1:])"
-    done = resume(
-        saved,
-        "--prompt-only",
-        "--exec",
-        f'"{sys.executable}" -c "{show}" $HOME ; touch x | cat',
-    )
-    assert done.stdout == "['$HOME', ';', 'touch', 'x', '|', 'cat']\n"
-    assert not (project / "x").exists()
-
-
-@pytest.mark.parametrize("command", ["no-such-program-here", "'unclosed", "''", " "])
-def test_a_command_that_cannot_be_run_is_said(resume: Resume, saved: str, command: str) -> None:
-    done = resume(saved, "--exec", command)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--exec" in done.stderr
 
 
 def test_a_damaged_state_falls_back_and_says_so(
