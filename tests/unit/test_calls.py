@@ -4,7 +4,7 @@
 
     # title                      begins a case; the title says what the calls below it show
     + {"name": "text"}           files that are written into the folder $TMP, null where one is removed
-    module.function [arguments]  a call; with keywords: `module.function [...] {"name": value}`
+    module.function [arguments]  a call; `show [value, attribute]` shows a value; with keywords: `module.function [...] {"name": value}`
     function [...] | name name   of a result only the fields of these names are looked at
     > result                     what it gives, without what is a default; nothing for None
                                  ` & {"name": "text"}` behind it are files that the call changed
@@ -12,7 +12,8 @@
 
 Values are JSON. `{"$": "module.Class", ...}` is a value of a class of ours, `{"$tuple": [...]}`,
 `{"$set": [...]}`, `{"$bytes": "..."}` and `{"$dict": [[key, value]]}` are what JSON has no form for,
-`{"$lines": [...]}` are lines of JSON, `{"$name": "..."}` is a function, `{"$of": 1}` what the first call
+`{"$lines": [...]}` are lines of JSON, `{"$session": [...]}` a recording of Claude Code,
+`{"$view": [...]}` and `{"$summary": [...]}` what is made of one (`session` says what stands in it), `{"$name": "..."}` is a function, `{"$of": 1}` what the first call
 of the case gave, or with `"at"` what is found in it by these attributes and keys. In results tuples are
 lists, and `{"$type": "..."}` is what only later calls of the case look into. `{"$path": "..."}` is a
 `Path`, $ROOT this checkout, and `{"$copy": "..."}` what a file of the checkout holds. `LEFTOFF_UPDATE_CASES=1 python -m pytest tests/unit/test_calls.py` writes
@@ -36,6 +37,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+
+from leftoff.analysis.session_pass import Pass
+from leftoff.extraction.collector import Collector
+from leftoff.session_view import SessionView
 
 FOLDER = Path(__file__).parent / "calls"
 ROOT = Path(__file__).parents[2]
@@ -70,6 +75,8 @@ def cases(path: Path) -> list[Case]:
 
 def function(name: str) -> Callable[..., Any]:
     """What a dotted name below `leftoff` stands for; of a property its function."""
+    if name == "show":
+        return lambda value, *at: reduce(step, at, value)
     words = name.split(".")
     for end in range(len(words), 0, -1):
         try:
@@ -109,11 +116,66 @@ def decode(value: Any, earlier: list[Any]) -> Any:
             return (ROOT / path).read_bytes()
         case {"$name": name}:
             return getattr(builtins, name, None) or function(name)
+        case {"$session": items}:
+            return session(items)
+        case {"$view": items}:
+            reading = Collector("test", "claude_code")
+            reading.feed(session(items))
+            reading.close()
+            return SessionView(reading.sessions[-1][""])
+        case {"$summary": items}:
+            whole = Pass("test", "claude_code")
+            whole.feed(session(items))
+            return whole.summary()
         case {"$lines": lines}:
             return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
         case {"$of": number}:
             return reduce(step, value.get("at", ()), earlier[number - 1])
     return {k: inner(v) for k, v in value.items()}
+
+
+def session(items: list[Any]) -> bytes:
+    """A recording of Claude Code.
+
+    Args:
+        items: "> words" of the person, "< words" of the agent, calls as ["$ command", output] or
+            [tool, arguments, output], with True at the end where they failed, None as the output of
+            one that has none; {"cwd": ...} and {"version": ...} for all that follows; other lines
+            as they are.
+    """
+    lines: list[dict[str, Any]] = []
+    about = {"sessionId": "s", "cwd": "/p", "timestamp": "2026-01-02T10:00:00Z"}
+
+    def add(role: str, content: Any, **more: Any) -> None:
+        n = len(lines)
+        key = {"uuid": f"u{n}", "parentUuid": f"u{n - 1}" if n else None, "type": role}
+        lines.append(
+            about | key | {"message": {"role": role, "content": content, "id": f"m{n}"}} | more
+        )
+
+    for item in items:
+        match item:
+            case str():
+                words = item[2:]
+                person = item.startswith("> ")
+                add("user", words) if person else add(
+                    "assistant", [{"type": "text", "text": words}]
+                )
+            case list():
+                bash = item[0].startswith("$ ")
+                name, given, *rest = (
+                    ["Bash", {"command": item[0][2:]}, *item[1:]] if bash else item
+                )
+                use = {"type": "tool_use", "id": f"t{len(lines)}", "name": name, "input": given}
+                back = {"type": "tool_result", "tool_use_id": use["id"], "content": rest[0]}
+                add("assistant", [use])
+                if rest[0] is not None:
+                    add("user", [back | {"is_error": rest[1:2] == [True]}], **dict(*rest[2:]))
+            case {"cwd": _} | {"version": _} if len(item) == 1:
+                about |= item
+            case _:
+                lines.append(item)
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 def step(value: Any, to: str | int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.formats.injected import block_end, typed_spans
+from leftoff.formats.injected import typed_spans
 
 BLOCK = (
     "[Context Checkpoint: t-a-90p-x]\nIteration: 3\nProgress Summary:\n- a\n\nContinue task: "
@@ -62,9 +62,3 @@ def typed(text: str) -> list[str]:
 )  # fmt: skip
 def test_only_the_prompt_was_typed(text: str, expected: list[str]) -> None:
     assert typed(text) == expected
-
-
-def test_where_a_block_ends() -> None:
-    assert block_end(BLOCK + "x") == len(BLOCK)
-    assert block_end("x" + BLOCK) == 0
-    assert block_end("x" + BLOCK, 1) == len(BLOCK) + 1
