@@ -7,7 +7,8 @@
     + name: "text"             a file of the home, as JSON: a text, [records] as lines of JSON,
                                {"copy": "path of the checkout"} (with "replace": {"a": "b"}),
                                {"bytes": "..."}, null for one that is removed;
-                               `+ name @1790000000: ...` says when it was changed
+                               `+ name @1790000000: ...` says when it was changed,
+                               `+ name @x: ...` that it is a program
     $ NAME=x leftoff list -n1  a command, as a POSIX shell splits it; ~ is the home, ^ the checkout
     < "text"                   what it reads on stdin, as a file above
     | line                     stdout; `...` alone stands for any lines, … in a line for any words
@@ -93,7 +94,9 @@ def put(home: Path, line: str) -> None:
         path.mkdir(exist_ok=True)
     else:
         path.write_bytes(content(given))
-    if at:
+    if at == "x":
+        path.chmod(0o755)
+    elif at:
         os.utime(path, (int(at), int(at)))
 
 
@@ -117,6 +120,7 @@ def ran(run: Run, home: Path, command: str, given: bytes, made: bool) -> list[st
     for mark, place in places:
         words = [place + w[1:] if w[:2] in {mark, mark + "/"} else w for w in words]
         environ = {k: place + v[1:] if v[:1] == mark else v for k, v in environ.items()}
+        environ = {k: v.replace("$PATH", os.environ["PATH"]) for k, v in environ.items()}
     before = files(home)
     done = run(*words[at + 1 :], stdin=given, **environ)
     lines = [f"| {line}".rstrip() for line in shown(done.stdout, home)]
