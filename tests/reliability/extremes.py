@@ -24,7 +24,6 @@ it is long.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import gzip
 import importlib
@@ -42,6 +41,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -50,6 +50,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from tests.regressions import test_memory_by_structure as structures
+from tests.reliability import harness
 
 MB = 1 << 20
 MOST_RSS = 256
@@ -843,36 +844,21 @@ def repeated_literals(*, full: bool) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    kinds = ("memory", "growth", "patterns", "json", "strings", "literals")
-    parser.add_argument("kinds", nargs="*", choices=[*kinds, []], default=[])
-    parser.add_argument("--megabytes", type=int, default=1024, help="of the longest recording")
-    parser.add_argument("--limit", type=int, default=400, help="MB of address space")
-    parser.add_argument("--size", type=int, default=80_000, help="characters, for growth")
-    parser.add_argument("--full", action="store_true")
-    args = parser.parse_args()
-    failed: list[str] = []
-    for kind in args.kinds or kinds:
-        print(f"\n{kind}\n")
-        began = time.monotonic()
-        if kind == "memory":
-            failed += memory(args.megabytes, args.limit)
-        elif kind == "growth":
-            failed += growth(args.size)
-            failed += in_formats(args.size // 4)
-        elif kind == "patterns":
-            failed += patterns()
-        elif kind == "json":
-            failed += nasty()
-        elif kind == "literals":
-            failed += repeated_literals(full=args.full)
-        else:
-            failed += strings(args.full)
-        print(f"({time.monotonic() - began:.0f} s)")
-    print(f"\n{len(failed)} failures")
-    for words in failed:
-        print(f"  {words}")
-    return 1 if failed else 0
+    parts: dict[str, Callable[[], list[str]]] = {
+        "memory": lambda: memory(args.megabytes, args.limit),
+        "growth": lambda: growth(args.size) + in_formats(args.size // 4),
+        "patterns": patterns,
+        "json": nasty,
+        "strings": lambda: strings(args.full),
+        "literals": lambda: repeated_literals(full=args.full),
+    }
+    args = harness.options(
+        __doc__, f"kinds*:{'|'.join(parts)}", megabytes=1024, limit=400, size=80_000, full=False
+    )
+    return max(
+        harness.tried(kind, lambda kind=kind: (Counter(), parts[kind]()))  # type: ignore[misc]
+        for kind in args.kinds or parts
+    )
 
 
 if __name__ == "__main__":
