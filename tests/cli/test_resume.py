@@ -99,30 +99,6 @@ def test_a_session_is_saved_from_standard_input(
     assert values[0]["chat_history"]
 
 
-def test_the_message_goes_to_stdout_and_notices_to_stderr(
-    resume: Resume, project: Path, example: dict[str, Any]
-) -> None:
-    keep(project, example)
-    done = resume(EXAMPLE)
-    assert done.returncode == 0
-    assert done.stdout.startswith(
-        "WORKFLOW RESUME CONTEXT - CONTINUE FROM WHERE YOU LEFT OFF\n"
-    )
-    for line in (
-        f"Resuming workflow: {EXAMPLE}",
-        "Previous session duration: 05:23",
-        "Tools completed: 2",
-        "Conversation messages: 5",
-        "Warnings:",
-        "  ⚠ The workflow's file ./project-analysis.prompt.md is missing",
-    ):
-        assert line in done.stderr.splitlines()
-    assert "not saved by leftoff: no checksum" in done.stderr
-    quiet = resume(EXAMPLE, "--prompt-only")
-    assert quiet.stdout == done.stdout
-    assert quiet.stderr == ""
-
-
 def test_of_several_states_of_a_file_the_newest_counts(
     resume: Resume, project: Path, example: dict[str, Any]
 ) -> None:
@@ -168,21 +144,6 @@ def test_a_damaged_state_falls_back_and_says_so(
     assert (done.returncode, done.stdout) == (2, "")
     assert "damaged" in done.stderr
     assert len(list(file.parent.glob(f"{saved}*"))) == 2
-
-
-def test_nothing_recorded_reaches_the_terminal_raw(
-    resume: Resume, project: Path, example: dict[str, Any]
-) -> None:
-    example["workflow_metadata"]["file_path"] = "a\x1b[2J.md"
-    example["context_evolution"]["current_context"]["note"] = (
-        "\x1b]0;title\x07 ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    )
-    keep(project, example)
-    for args in (("--list",), (EXAMPLE,)):
-        done = resume(*args)
-        assert done.returncode == 0
-        assert "\x1b" not in done.stdout + done.stderr
-        assert "ghp_a1B2" not in done.stdout + done.stderr
 
 
 def test_the_state_is_for_its_owner_only(resume: Resume, saved: str, project: Path) -> None:

@@ -29,6 +29,7 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import chdir
 from enum import Enum
 from functools import reduce
 from pathlib import Path
@@ -74,13 +75,13 @@ def cases(path: Path) -> list[Case]:
 
 
 def function(name: str) -> Callable[..., Any]:
-    """What a dotted name below `leftoff` stands for; of a property its function."""
+    """What a dotted name below `leftoff`, or one of `tests`, stands for; of a property its function."""
     if name == "show":
         return lambda value, *at: reduce(step, at, value)
-    words = name.split(".")
+    words = name.split(".") if name.startswith("tests.") else ["leftoff", *name.split(".")]
     for end in range(len(words), 0, -1):
         try:
-            module = importlib.import_module(".".join(("leftoff", *words[:end])))
+            module = importlib.import_module(".".join(words[:end]))
         except ModuleNotFoundError:
             continue
         found: Any = reduce(getattr, words[end:], module)
@@ -265,7 +266,12 @@ def _fields(value: Any) -> dict[str, Any] | None:
 
 
 def outcomes(calls: Iterable[tuple[str, str]], folder: Path) -> Iterator[str]:
-    """What calls give or raise one after the other, as it stands in the file."""
+    """What calls give or raise one after the other in a folder, as it stands in the file."""
+    with chdir(folder):
+        yield from _outcomes(calls, folder)
+
+
+def _outcomes(calls: Iterable[tuple[str, str]], folder: Path) -> Iterator[str]:
     earlier: list[Any] = []
     for name, given in calls:
         text = given.replace("$TMP", str(folder)).replace("$ROOT", str(ROOT))
