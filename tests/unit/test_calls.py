@@ -301,7 +301,7 @@ def _outcomes(calls: Iterable[tuple[str, str]], folder: Path) -> Iterator[str]:
                 )
             except TypeError:
                 shown = None
-            if names or result is not None and shown is None:
+            if shown and names or result is not None and shown is None:
                 shown = only(shown, names.split()) or {"$type": type(result).__name__}
             found = "> " + json.dumps(shown, ensure_ascii=False)
         if made := changed(before, files(folder)):

@@ -89,38 +89,6 @@ def made() -> Recording:
     return recording
 
 
-# -- tools -----------------------------------------------------------------------------------
-
-PATCH = (
-    "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b.py\n+x\n*** End Patch"
-)
-TOOLS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
-    ("MultiEdit", {"file_path": "a.py", "edits": []}, {"a.py": "modified"}),
-    ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": "x"}, {"a.ipynb": "modified"}),
-    ("str_replace_editor", {"command": "create", "path": "a.py"}, {"a.py": "created"}),
-    ("str_replace_editor", {"command": "view", "path": "a.py"}, {"a.py": "read"}),
-    ("str_replace_editor", {"command": "insert", "path": "a.py"}, {"a.py": "modified"}),
-    ("apply_patch", {"input": PATCH}, {"a.py": "modified", "b.py": "created"}),
-    ("mcp__fs__write_file", {"path": "a.py", "content": "x"}, {"a.py": "created"}),
-    ("mcp__fs__edit_file", {"path": "a.py"}, {"a.py": "modified"}),
-    (
-        "mcp__fs__move_file",
-        {"source": "a", "destination": "b"},
-        {"a": "deleted", "b": "created"},
-    ),
-    ("delete_file", {"target_file": "a.py"}, {"a.py": "deleted"}),
-    ("Grep", {"pattern": "x", "path": "a.py"}, {}),
-]
-
-
-@pytest.mark.parametrize(("name", "arguments", "expected"), TOOLS)
-def test_every_edit_tool_is_understood(
-    made: Recording, name: str, arguments: dict[str, Any], expected: dict[str, str]
-) -> None:
-    made.call(name, "ok", **arguments)
-    assert made.net() == expected
-
-
 # -- abandoned branches ----------------------------------------------------------------------
 
 ACTS: list[tuple[str, str, str]] = [
@@ -179,27 +147,6 @@ def test_a_file_changed_on_both_branches_is_not_marked() -> None:
 
 
 # -- what programs may have done to files that nothing names ------------------------------------
-
-
-def _unseen(recording: Recording) -> list[tuple[str, str, int]]:
-    return [(e.tool, e.action, e.count) for e in recording.summary().unknown_effects]
-
-
-def test_programs_that_may_have_changed_files_are_counted_by_call(made: Recording) -> None:
-    made.run("go generate ./... && go build ./...")
-    made.run("go generate ./...")
-    made.run("black src tests")
-    made.run("ls && cat a.py && rm b.py")
-    assert _unseen(made) == [("go", "unknown", 2), ("black", "unknown", 1)]
-    assert made.net() == {"a.py": "read", "b.py": "deleted"}
-
-
-def test_the_last_twenty_calls_are_named(made: Recording) -> None:
-    for _ in range(25):
-        made.run("make all")
-    (effect,) = made.summary().unknown_effects
-    assert (effect.tool, effect.count, len(effect.refs)) == ("make", 25, 20)
-    assert effect.refs[-1].message == 2 * 25 - 1
 
 
 def test_every_form_says_it_in_one_line(made: Recording) -> None:
