@@ -12,7 +12,7 @@
 
 Values are JSON. `{"$": "module.Class", ...}` is a value of a class of ours, `{"$tuple": [...]}`,
 `{"$set": [...]}`, `{"$bytes": "..."}` and `{"$dict": [[key, value]]}` are what JSON has no form for,
-`{"$lines": [...]}` are lines of JSON, `{"$session": [...]}` a recording of Claude Code,
+`{"$repeat": [text, times, rest]}` is a long text, `{"$lines": [...]}` are lines of JSON, `{"$session": [...]}` a recording of Claude Code,
 `{"$view": [...]}` and `{"$summary": [...]}` what is made of one (`session` says what stands in it), `{"$name": "..."}` is a function, `{"$of": 1}` what the first call
 of the case gave, or with `"at"` what is found in it by these attributes and keys. In results tuples are
 lists, and `{"$type": "..."}` is what only later calls of the case look into. `{"$path": "..."}` is a
@@ -111,6 +111,8 @@ def decode(value: Any, earlier: list[Any]) -> Any:
             return text.encode("latin-1")
         case {"$dict": pairs}:
             return {inner(k): inner(v) for k, v in pairs}
+        case {"$repeat": [text, times, rest]}:
+            return text * times + rest
         case {"$path": path}:
             return Path(path)
         case {"$copy": path}:
