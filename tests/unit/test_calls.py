@@ -4,19 +4,28 @@
 
     # title                      begins a case; the title says what the calls below it show
     + {"name": "text"}           files that are written into the folder $TMP, null where one is removed
-    module.function [arguments]  a call; `show [value, attribute]` shows a value; with keywords: `module.function [...] {"name": value}`
+    module.function [arguments]  a call; with keywords: `module.function [...] {"name": value}`;
+                                 `show [value, attribute]` shows a value
     function [...] | name name   of a result only the fields of these names are looked at
     > result                     what it gives, without what is a default; nothing for None
                                  ` & {"name": "text"}` behind it are files that the call changed
     ! Error: message             or what it raises
 
-Values are JSON. `{"$": "module.Class", ...}` is a value of a class of ours, `{"$tuple": [...]}`,
-`{"$set": [...]}`, `{"$bytes": "..."}` and `{"$dict": [[key, value]]}` are what JSON has no form for,
-`{"$repeat": [text, times, rest]}` is a long text, `{"$lines": [...]}` are lines of JSON, `{"$session": [...]}` a recording of Claude Code,
-`{"$view": [...]}` and `{"$summary": [...]}` what is made of one (`session` says what stands in it), `{"$name": "..."}` is a function, `{"$of": 1}` what the first call
-of the case gave, or with `"at"` what is found in it by these attributes and keys. In results tuples are
-lists, and `{"$type": "..."}` is what only later calls of the case look into. `{"$path": "..."}` is a
-`Path`, $ROOT this checkout, and `{"$copy": "..."}` what a file of the checkout holds. `LEFTOFF_UPDATE_CASES=1 python -m pytest tests/unit/test_calls.py` writes
+Values are JSON. What JSON has no form for, or no short one:
+
+    {"$": "module.Class", ...}                      a value of a class of ours
+    {"$tuple": [...]}, {"$set": [...]}, {"$dict": [[key, value]]}, {"$bytes": "..."}
+    {"$repeat": [text, times, rest]}                a long text
+    {"$path": "..."}, {"$copy": "..."}              a `Path`; what a file of the checkout holds
+    {"$name": "..."}                                a function
+    {"$lines": [...]}                               lines of JSON
+    {"$session": [...]}                             a recording of Claude Code; see `session`
+    {"$view": [...]}, {"$summary": [...]}           what is made of one
+    {"$of": 1}, {"$of": 1, "at": [...]}             what the first call of the case gave, or what is
+                                                    found in it by these attributes and keys
+
+In results tuples are lists, and `{"$type": "..."}` is what only later calls of the case look into.
+$ROOT is this checkout. `LEFTOFF_UPDATE_CASES=1 python -m pytest -n 0 tests/unit/test_calls.py` writes
 what is given now: look at the difference before you commit it.
 """
 
