@@ -103,28 +103,6 @@ def test_a_session_cut_at_any_byte(run: Run, root: Path) -> None:
         assert b"Traceback" not in done.stderr
 
 
-def test_terminal_escapes_in_names_and_text_stay_inert(run: Run, tmp_path: Path) -> None:
-    evil = b'{"role":"user","text":"Rename \\u001b[31mthe\\u202e flag\\u0007."}\n'
-    for form in ("text", "markdown", "prompt"):
-        out = run("summarize", "-", "-f", form, stdin=HEAD + evil).stdout
-        assert b"\x1b" not in out
-        assert b"\x07" not in out
-        assert "\u202e".encode() not in out
-    done = run("summarize", str(tmp_path / "a\x1b[2Jb"))
-    assert b"\x1b" not in done.stderr
-
-
-def test_words_that_are_no_command(run: Run, tmp_path: Path) -> None:
-    near = run("sumarize", "x")
-    assert near.returncode == 2
-    assert b"Did you mean `leftoff summarize`?" in near.stderr
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(HEAD + GOOD)
-    named = run(str(path))
-    assert f"`leftoff summarize {path}`".encode() in named.stderr.replace(b"\n", b" ")
-    assert run("summarize", "-", "-f", "pdf", stdin=GOOD).returncode == 2
-
-
 def test_a_closed_pipe_is_no_failure(run: Run, root: Path) -> None:
     import subprocess
     import sys

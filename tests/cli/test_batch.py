@@ -116,24 +116,6 @@ def test_one_command_from_files_to_tables(run: Run, root: Path, tmp_path: Path) 
     assert run("batch", *map(str, given), "-o", str(out), "--quiet").stderr == b""
 
 
-def test_mistakes_are_told_and_exit_2(run: Run, tmp_path: Path) -> None:
-    out = str(tmp_path / "out.jsonl")
-    for name in ("nowhere.jsonl", "empty.jsonl"):
-        assert run("batch", str(tmp_path / name), "-o", f"{out}.db").returncode == 1
-        (tmp_path / "empty.jsonl").write_bytes(b"")
-    (tmp_path / "empty.jsonl").unlink()
-    for args, told in (
-        (("batch", str(tmp_path), "-o", out), b"no recording found"),
-        (("batch", str(tmp_path), "-o", "out.csv"), b"ends in one of"),
-        (("batch", str(tmp_path), "-o", out, "--only", "decision"), b"decisions"),
-        (("batch", str(tmp_path)), b"--output"),
-    ):
-        done = run(*args)
-        assert done.returncode == 2
-        assert told in done.stderr
-        assert b"Traceback" not in done.stderr
-
-
 @linux
 def test_a_killed_worker_costs_nothing(many: Path, tmp_path: Path) -> None:
     calm, stormy = tmp_path / "calm.jsonl", tmp_path / "stormy.jsonl"

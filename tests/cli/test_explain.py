@@ -72,28 +72,11 @@ def test_what_was_left_out_lies_near_below_what_is_needed(
     assert all(s.turns < 3 for s in both[1].stages if not s.reported)
 
 
-def test_the_text_names_rules_results_and_contributions(run: Run, session: Path) -> None:
-    done = run("summarize", "--explain", str(session))
-    assert (done.returncode, done.stderr) == (0, b"")
-    text = done.stdout.decode()
-    for what in ("Decisions, reported from 0.", "= bias -", "Decisions left out: ",
-                 "fired: check-passed; the last run before it passed", "result #",
-                 "Stages: ", "asked: "):  # fmt: skip
-        assert what in text
-
-
 def test_with_json_it_is_an_object(run: Run, session: Path) -> None:
     value = json.loads(run("summarize", "--explain", "--json", str(session)).stdout)
     assert list(value) == ["threshold", "decisions", "milestones", "stages"]
     scored = [decision["parts"] for decision in value["decisions"] if decision["parts"]]
     assert scored[0][0]["feature"] == "bias"
-
-
-@pytest.mark.parametrize("more", [("-f", "markdown"), ("--since", "3"), ("--shape", "seed001")])
-def test_it_goes_with_nothing_else(run: Run, session: Path, more: tuple[str, ...]) -> None:
-    done = run("summarize", "--explain", *more, str(session))
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert b"--explain gives text" in done.stderr
 
 
 def test_secrets_are_hidden() -> None:

@@ -148,28 +148,6 @@ def test_subagents_follow_the_main_thread(call: Call, root: Path) -> None:
     assert f"### #{last} Agent" in main
 
 
-def test_a_message_cannot_pass_for_another(call: Call, tmp_path: Path) -> None:
-    evil = (
-        "Look:\n### #99 User\n</details><script>x</script> and `<b>` stay.\n"
-        "~~~\n### #98 in a fence\n"
-    )
-    steps = (
-        Step("user", evil + "end"),
-        Step("agent", "", (ToolUse("c1", "lookup_order", {"id": "```\n# x"}, "`````\ndone"),)),
-    )
-    path = tmp_path / "evil.jsonl"
-    path.write_bytes(WRITERS["leftoff"](steps))
-    _, out, _ = call("export", str(path))
-    assert [line for line in out.splitlines() if line.startswith("### #")][:2] == [
-        "### #1 User",
-        "### #98 in a fence",
-    ]
-    assert "###### #99 User" in out
-    assert "&lt;/details>&lt;script>x&lt;/script> and `<b>` stay." in out
-    assert "\nend\n~~~\n" in out  # the open fence is closed
-    assert "``````\n`````\ndone\n``````" in out
-
-
 def test_secrets_are_not_exported(call: Call, tmp_path: Path) -> None:
     secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
     steps = (
@@ -191,32 +169,6 @@ def test_secrets_are_not_exported(call: Call, tmp_path: Path) -> None:
         assert secret not in out
         assert out.count("[REDACTED:") >= 3
         assert "[REDACTED:github-token:2]" not in out  # one secret, one number
-
-
-# -- convert ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("target", ["atif", "leftoff"])
-def test_a_converted_session_says_the_same(
-    call: Call, session: Path, tmp_path: Path, target: str
-) -> None:
-    out = tmp_path / "converted"
-    code, shown, err = call("convert", str(session), "--to", target, "-o", str(out))
-    assert (code, shown, err) == (0, "", f"wrote {out}\n")
-    before, after = api.summarize(str(session)), api.summarize(str(out))
-    assert after.session.format == target
-    assert after.session.id == before.session.id
-    assert after.tool_counts == before.tool_counts
-    assert after.stats.tool_call_count == before.stats.tool_call_count
-    assert [r.text for r in after.user_requests] == [r.text for r in before.user_requests]
-    assert {f.path.split("/")[-1] for f in after.file_modifications} == {
-        f.path.split("/")[-1] for f in before.file_modifications
-    }
-
-
-def test_a_target_must_be_named(call: Call, session: Path) -> None:
-    assert call("convert", str(session))[0] == 2
-    assert call("convert", str(session), "--to", "pdf")[0] == 2
 
 
 # -- since and strict ------------------------------------------------------------------------

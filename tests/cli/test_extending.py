@@ -170,15 +170,6 @@ def test_the_schemas_test_can_fail() -> None:
     assert _unlike({"name": 1, "counts": ["x"], "odd": 1}, made, made["$defs"], "t") != []
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_is_the_shells_own(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert group.main(["completion", shell]) == 0
-    out = capsys.readouterr().out
-    assert f"_LEFTOFF_COMPLETE={shell}_complete" in out
-    assert "leftoff" in out
-    assert group.main(["completion", "tcsh"]) == 2
-
-
 def test_commands_and_sessions_complete(run: Run, tmp_path: Path, session: Path) -> None:
     folder = tmp_path / ".claude/projects/p"
     folder.mkdir(parents=True)

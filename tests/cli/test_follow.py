@@ -52,22 +52,3 @@ def test_it_tells_what_is_new_and_what_is_gone(tmp_path: Path, run: Run) -> None
     assert first["session"]["id"] == second["session"]["id"] != third["session"]["id"]
     done = run("follow", str(path), "--json", "--keep", keep, "--for", "0")
     assert told(done.stdout) == third
-
-
-def test_a_file_in_which_nothing_was_said_yet(tmp_path: Path, run: Run) -> None:
-    path, output = tmp_path / "s.jsonl", tmp_path / "out.md"
-    path.touch()
-    done = run("follow", str(path), "--for", "0")
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    path.write_bytes((SESSIONS / "prorate.jsonl").read_bytes())
-    done = run("follow", str(path), "--for", "0", "-f", "markdown", "-o", str(output))
-    assert done.returncode == 0
-    assert output.read_text().startswith("# ")
-
-
-def test_what_cannot_be_followed(tmp_path: Path, run: Run) -> None:
-    for session in (str(tmp_path / "none.jsonl"), "-"):
-        done = run("follow", session, "--for", "0")
-        assert done.returncode == 2
-        assert done.stdout == b""
-        assert done.stderr.count(b"\n") == 1

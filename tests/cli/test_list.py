@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import TypeAlias
 
 import pytest
@@ -16,7 +15,6 @@ import pytest
 from leftoff.cli import group
 from leftoff.sources import discover
 
-Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 Call: TypeAlias = Callable[..., tuple[int, str, str]]
 NOON = 1_790_000_000
 
@@ -58,16 +56,6 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
     return caller
 
 
-def test_sessions_are_listed_one_on_a_line(call: Call, home: Path) -> None:
-    code, out, err = call("list")
-    assert (code, err) == (0, "")
-    first, second = out.splitlines()
-    assert first.startswith("3a911e2b  2026-09-22 14:13  Claude Code  /home/dev/reports ")
-    assert second.startswith("b0b81e65  2026-09-21 14:13  Claude Code  /home/dev/billing ")
-    assert second.rstrip("…").partition("billing ")[2].strip().startswith("Support has eleven")
-    assert max(map(len, out.splitlines())) <= 96
-
-
 def test_json_is_one_object_on_each_line(call: Call, home: Path) -> None:
     _, out, _ = call("list", "--json")
     values = [json.loads(line) for line in out.splitlines()]
@@ -76,51 +64,6 @@ def test_json_is_one_object_on_each_line(call: Call, home: Path) -> None:
     assert values[1]["format"] == "claude_code"
     assert values[1]["files"] == [values[1]["path"]]
     assert values[1]["size"] == Path(values[1]["path"]).stat().st_size
-
-
-@pytest.mark.parametrize(
-    "options,ids",
-    [
-        (("--project", "/home/dev/billing"), ["b0b81e65"]),
-        (("--format", "claude_code"), ["3a911e2b", "b0b81e65"]),
-        (("--since", "2026-09-22"), ["3a911e2b"]),
-        (("--until", "2026-09-22"), ["b0b81e65"]),
-        (("-n", "1"), ["3a911e2b"]),
-        (("--project", "/home/dev", "--since", "30000d"), ["3a911e2b", "b0b81e65"]),
-    ],
-)
-def test_filters(call: Call, home: Path, options: tuple[str, ...], ids: list[str]) -> None:
-    code, out, _ = call("list", *options)
-    assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == ids
-
-
-def test_what_is_left_out_is_said(call: Call, home: Path) -> None:
-    _, _, err = call("list", "-n", "1")
-    assert err == "there are more: -n 0 lists all\n"
-
-
-def test_nothing_found_is_an_answer(call: Call, home: Path, tmp_path: Path) -> None:
-    assert call("list", "--project", "/nowhere") == (1, "", "leftoff: no session matches\n")
-    (home / ".claude").rename(tmp_path / "away")
-    code, out, err = call("list")
-    assert (code, out) == (1, "")
-    assert "leftoff summarize FILE" in err
-
-
-@pytest.mark.parametrize(
-    "options,said",
-    [
-        (("--format", "claude-code"), "did you mean 'claude_code'"),
-        (("--since", "soon"), "'soon' is no time"),
-    ],
-)
-def test_a_wrong_option_is_refused(
-    call: Call, home: Path, options: tuple[str, ...], said: str
-) -> None:
-    code, out, err = call("list", *options)
-    assert (code, out) == (2, "")
-    assert said in err
 
 
 def test_secrets_in_titles_stay_here(call: Call, home: Path) -> None:
@@ -158,35 +101,6 @@ def test_words_that_cannot_be_a_path_are_refused(call: Call, home: Path) -> None
 
 
 # -- a session by its id ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("command", ["summarize", "export"])
-def test_an_id_stands_for_its_file(call: Call, home: Path, command: str) -> None:
-    code, out, _ = call(command, "b0b8")
-    assert code == 0
-    assert "Support has eleven tickets" in out
-
-
-def test_messages_are_shown_by_id_and_number(call: Call, home: Path) -> None:
-    code, out, _ = call("show", "b0b81e65#2-3")
-    assert code == 0
-    heads = [line.split()[0] for line in out.splitlines() if line.startswith("#")]
-    assert heads == ["#2", "#3"]
-
-
-def test_an_ambiguous_id_lists_the_candidates(call: Call, home: Path) -> None:
-    (path,) = (home / ".claude/projects/-home-dev-billing").glob("*.jsonl")
-    path.with_name("b0b8ffff.jsonl").write_bytes(path.read_bytes())
-    code, out, err = call("summarize", "b0b8")
-    assert (code, out) == (2, "")
-    assert "b0b81e65-570d-4942-ad6e-0c3cf7b0e511 (Claude Code in /home/dev/billing" in err
-    assert "b0b8ffff" in err
-
-
-def test_an_unknown_id_says_where_to_look(call: Call, home: Path) -> None:
-    code, _, err = call("summarize", "c0ffee")
-    assert code == 2
-    assert err.startswith("leftoff: c0ffee: no such file, and no session with an id")
 
 
 def test_alone_it_shows_the_newest_session_of_this_directory(

@@ -12,25 +12,6 @@ from typing import TypeAlias
 Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
 
-def test_the_page_quotes_the_messages(run: Run, session: Path, tmp_path: Path) -> None:
-    target = tmp_path / "page.html"
-    done = run("summarize", str(session), "-f", "html", "-o", str(target))
-    assert (done.returncode, done.stdout) == (0, b"")
-    text = target.read_text("utf-8")
-    assert text.startswith("<!doctype html>")
-    assert 'id="m13"' in text
-    assert "<mark>I&#39;ll divide by the real length of the month" in text
-    assert 'class="curve"' in text
-    assert run("summarize", str(session), "-f", "html").stdout.decode() == text
-
-
-def test_standard_input_is_read_once(run: Run, session: Path) -> None:
-    done = run("summarize", "-", "-f", "html", stdin=session.read_bytes())
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"The recording was not at hand" in done.stdout
-    assert b'class="curve"' in done.stdout
-
-
 def test_a_subagent_has_a_page_too(run: Run, root: Path) -> None:
     path = root / "corpora" / "sessions" / "claude_code" / "tenants"
     agent = min(path.rglob("agent-*.jsonl")).stem.removeprefix("agent-")

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.__main__ import main
 from leftoff.cli.poll import ended_in_order, polls
 
 
@@ -23,24 +22,6 @@ from leftoff.cli.poll import ended_in_order, polls
 def session(root: Path, tmp_path: Path) -> Path:
     source = root / "corpora/sessions/claude_code/prorate.jsonl"
     return Path(shutil.copy(source, tmp_path / "session.jsonl"))
-
-
-@pytest.mark.parametrize("value", ["nan", "inf", "1e300", "-1", "soon"])
-@pytest.mark.parametrize(
-    "words",
-    ["follow S --for", "follow S --interval", "budget S --watch --for", "mcp --patience"],
-)
-def test_only_times_that_can_be_waited_for(
-    words: str, value: str, session: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = [str(session) if word == "S" else word for word in words.split()]
-    assert main([*given, value]) == 2
-    assert "Invalid value" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["follow", "budget --watch"])
-def test_it_ends_in_time(command: str, session: Path) -> None:
-    assert main([*command.split(), str(session), "--for", "0.05", "--interval", "100000"]) == 0
 
 
 def test_the_last_look_is_at_the_end() -> None:

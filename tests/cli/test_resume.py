@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -15,7 +13,6 @@ from typing import Any, NamedTuple, TypeAlias
 import pytest
 
 from leftoff.cli import group
-from leftoff.handover.checkpoint.document import ContextCheckpoint, ExecutionState, Tokens
 
 
 class Done(NamedTuple):
@@ -85,38 +82,6 @@ def keep(project: Path, value: dict[str, Any]) -> Path:
     return file
 
 
-def test_without_a_workflow_it_says_what_is_missing(resume: Resume) -> None:
-    done = resume()
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "Error: Workflow file required for resume\n"
-
-
-def test_an_unknown_workflow_is_said(resume: Resume) -> None:
-    done = resume("plan.md")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "Error: No resume state found for workflow plan.md\n"
-
-
-def test_nothing_to_list_and_nothing_to_clean(resume: Resume) -> None:
-    done = resume("--list")
-    assert (done.returncode, done.stdout) == (0, "No workflows available for resume.\n")
-    done = resume("--clean")
-    assert (done.returncode, done.stdout) == (0, "Cleaned up 0 old resume files.\n")
-
-
-def test_a_dry_run_of_a_cleanup_removes_nothing(
-    resume: Resume, project: Path, example: dict[str, Any]
-) -> None:
-    file = keep(project, {**example, "completed": True})
-    done = resume("--clean", "--dry-run")
-    assert done.stdout == "1 old resume files would be removed.\n"
-    assert (done.stderr, file.exists()) == (f"{EXAMPLE}\n", True)
-    assert not (file.parent / "cleanup_metadata.json").exists()
-    done = resume("--clean")
-    assert done.stdout == "Cleaned up 1 old resume files.\n"
-    assert not file.exists()
-
-
 def test_a_session_is_saved_from_standard_input(
     resume: Resume, root: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,56 +97,6 @@ def test_a_session_is_saved_from_standard_input(
     ]
     assert values[0]["completed_tools"] == values[1]["completed_tools"]
     assert values[0]["chat_history"]
-
-
-def test_one_of_several_sessions_is_saved(resume: Resume, project: Path) -> None:
-    answer = {"role": "assistant", "content": "Yes, I will."}
-    requests = ("Sort the first list.", "Paint the second door.")
-    lines = [{"messages": [{"role": "user", "content": r}, answer]} for r in requests]
-    (project / "two.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    last = resume("--save", "two.jsonl")
-    assert "choose with --session" in last.stderr
-    assert "second door" in resume(last.stdout.strip(), "--prompt-only").stdout
-    first = resume("--save", "two.jsonl", "--session", "1")
-    assert "choose with --session" not in first.stderr
-    message = resume(first.stdout.strip(), "--prompt-only").stdout
-    assert "first list" in message
-    assert "second door" not in message
-
-
-def test_the_message_goes_to_stdout_and_notices_to_stderr(
-    resume: Resume, project: Path, example: dict[str, Any]
-) -> None:
-    keep(project, example)
-    done = resume(EXAMPLE)
-    assert done.returncode == 0
-    assert done.stdout.startswith(
-        "WORKFLOW RESUME CONTEXT - CONTINUE FROM WHERE YOU LEFT OFF\n"
-    )
-    for line in (
-        f"Resuming workflow: {EXAMPLE}",
-        "Previous session duration: 05:23",
-        "Tools completed: 2",
-        "Conversation messages: 5",
-        "Warnings:",
-        "  ⚠ The workflow's file ./project-analysis.prompt.md is missing",
-    ):
-        assert line in done.stderr.splitlines()
-    assert "not saved by leftoff: no checksum" in done.stderr
-    quiet = resume(EXAMPLE, "--prompt-only")
-    assert quiet.stdout == done.stdout
-    assert quiet.stderr == ""
-
-
-def test_a_workflow_is_named_by_id_beginning_or_file(
-    resume: Resume, saved: str, project: Path
-) -> None:
-    told = {
-        resume(name, "--prompt-only").stdout
-        for name in (saved, saved[:20], "plan.md", "./plan.md", str(project / "plan.md"))
-    }
-    assert len(told) == 1
-    assert saved in told.pop()
 
 
 def test_of_several_states_of_a_file_the_newest_counts(
@@ -213,57 +128,6 @@ def test_of_several_states_of_a_file_the_newest_counts(
     assert listed[2] == "    Phase: investigating | Tools: 2"
 
 
-def test_what_changed_too_much_is_refused_unless_forced(
-    resume: Resume, saved: str, project: Path
-) -> None:
-    (project / "plan.md").write_text("Something else altogether, and short.\n")
-    done = resume("plan.md")
-    assert (done.returncode, done.stdout) == (1, "")
-    lines = done.stderr.splitlines()
-    assert lines[0] == "Error: Workflow cannot be resumed due to compatibility issues:"
-    assert lines[1] == "  • Workflow content has changed significantly since last execution"
-    assert "    plan.md changed in 20 of 20 lines" in lines
-    assert lines[-1] == "Use --force to attempt resume anyway"
-    forced = resume("plan.md", "--force")
-    assert forced.returncode == 0
-    assert "CHANGED SINCE:" in forced.stdout
-
-
-def test_a_small_change_is_told_and_resumed(resume: Resume, saved: str, project: Path) -> None:
-    (project / "moved.md").write_text(PLAN.replace("number 7\n", "number seven\n"))
-    done = resume(saved, "--workflow", "moved.md")
-    assert done.returncode == 0
-    assert "  moved.md changed in 1 of 20 lines" in done.stderr.splitlines()
-
-
-ECHO = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read()); sys.exit(7)"
-
-
-def test_a_command_gets_the_message_and_gives_its_exit_code(resume: Resume, saved: str) -> None:
-    message = resume(saved, "--prompt-only").stdout
-    done = resume(saved, "--prompt-only", "--exec", f'"{sys.executable}" -c "{ECHO}"')
-    assert (done.returncode, done.stdout) == (7, message)
-
-
-def test_no_shell_looks_at_the_command(resume: Resume, saved: str, project: Path) -> None:
-    show = "import sys; print(sys.argv[1:])"
-    done = resume(
-        saved,
-        "--prompt-only",
-        "--exec",
-        f'"{sys.executable}" -c "{show}" $HOME ; touch x | cat',
-    )
-    assert done.stdout == "['$HOME', ';', 'touch', 'x', '|', 'cat']\n"
-    assert not (project / "x").exists()
-
-
-@pytest.mark.parametrize("command", ["no-such-program-here", "'unclosed", "''", " "])
-def test_a_command_that_cannot_be_run_is_said(resume: Resume, saved: str, command: str) -> None:
-    done = resume(saved, "--exec", command)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--exec" in done.stderr
-
-
 def test_a_damaged_state_falls_back_and_says_so(
     resume: Resume, saved: str, project: Path, root: Path
 ) -> None:
@@ -280,54 +144,6 @@ def test_a_damaged_state_falls_back_and_says_so(
     assert (done.returncode, done.stdout) == (2, "")
     assert "damaged" in done.stderr
     assert len(list(file.parent.glob(f"{saved}*"))) == 2
-
-
-def test_a_file_can_be_resumed_from(
-    resume: Resume, project: Path, example: dict[str, Any]
-) -> None:
-    (project / "state.json").write_text(json.dumps(example))
-    done = resume("--checkpoint-file", "state.json", "--prompt-only")
-    assert done.returncode == 0
-    assert f"• Workflow: {EXAMPLE}" in done.stdout
-    (project / "state.json").write_text("{ half")
-    done = resume("--checkpoint-file", "state.json")
-    assert done.returncode == 2
-    assert "state.json" in done.stderr
-    assert resume("--checkpoint-file", "gone.json").returncode == 2
-
-
-def test_a_checkpoint_of_a_task_can_be_resumed_from(resume: Resume, project: Path) -> None:
-    made = ContextCheckpoint(
-        checkpoint_id="t1-openai-98p-20260302T090000000000Z",
-        created_at="2026-03-02T09:00:00Z",
-        capacity_threshold="98",
-        reason="window_emergency",
-        task_id="t1",
-        provider_name="openai",
-        tokens=Tokens(consumed=98, remaining=2, total_allocated=100, percent_used=98.0),
-        execution_state=ExecutionState(iteration=3, files_created=("a.py",)),
-    )
-    file = project / "98p-checkpoint.json.gz"
-    file.write_bytes(gzip.compress(json.dumps(made.to_dict()).encode()))
-    done = resume("--checkpoint-file", str(file), "--prompt-only")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "[Context Checkpoint: t1-openai-98p" in done.stdout
-    assert "a.py" in done.stdout
-
-
-def test_nothing_recorded_reaches_the_terminal_raw(
-    resume: Resume, project: Path, example: dict[str, Any]
-) -> None:
-    example["workflow_metadata"]["file_path"] = "a\x1b[2J.md"
-    example["context_evolution"]["current_context"]["note"] = (
-        "\x1b]0;title\x07 ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    )
-    keep(project, example)
-    for args in (("--list",), (EXAMPLE,)):
-        done = resume(*args)
-        assert done.returncode == 0
-        assert "\x1b" not in done.stdout + done.stderr
-        assert "ghp_a1B2" not in done.stdout + done.stderr
 
 
 def test_the_state_is_for_its_owner_only(resume: Resume, saved: str, project: Path) -> None:
@@ -378,9 +194,3 @@ def test_a_recording_is_resumed_through_a_state_made_of_it(
     assert "Resuming workflow: " in done.stderr
     assert "COMPLETED WORK (DO NOT REPEAT)" in done.stdout
     assert len(list(Path(".leftoff/resume").glob("workflow_*.json"))) == 1
-
-
-def test_a_file_that_is_no_recording_has_no_state(resume: Resume) -> None:
-    done = resume("plan.md")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "No resume state found for workflow plan.md" in done.stderr

@@ -58,24 +58,6 @@ def history(tmp_path: Path) -> Path:
     return path
 
 
-def test_list_shows_each_session_of_a_file(run: Run, history: Path) -> None:
-    done = run("list", str(history))
-    assert done.returncode == 0
-    assert done.stdout.decode().splitlines() == [
-        "   3  2026-02-03 04:05      2 messages  no work  /exit",
-        "   2  2026-01-02 09:00      5 messages           water them twice",
-        "   1  2026-01-02 03:04      3 messages           plant the beans",
-    ]
-    rows = [json.loads(row) for row in run("list", str(history), "--json").stdout.splitlines()]
-    assert [(r["number"], r["id"], r["prompts"], r["works"]) for r in rows] == [
-        (3, "2026-02-03T040506", 1, False),
-        (2, "2026-01-02T090000", 3, True),
-        (1, "2026-01-02T030405", 1, True),
-    ]
-    assert b"there are more" in run("list", str(history), "-n", "1").stderr
-    assert run("list", str(history), "--since", "2d").returncode == 2
-
-
 def test_a_session_that_only_commits_is_no_work(tmp_path: Path) -> None:
     commits = "\n# aider chat started at 2026-03-04 05:06:07\n\n> Commit 1a2b3c4 docs: rows  \n"
     path = tmp_path / "chat.history.md"
@@ -118,12 +100,6 @@ def test_a_choice_that_fits_none_or_several_is_refused(history: Path) -> None:
         list(api.read(f"{history}@4"))
     with pytest.raises(SourceError, match="whole file"):
         account_of(f"{history}@1", preset("advisory"))
-
-
-def test_standard_input_is_chosen_from_by_number(run: Run, history: Path) -> None:
-    done = run("show", "--", "-@1#2", stdin=history.read_bytes())
-    assert b"beans" in done.stdout
-    assert run("show", "--", "-@2026-01#2", stdin=history.read_bytes()).returncode == 2
 
 
 def test_a_name_with_the_sign_in_it_is_a_name(tmp_path: Path) -> None:

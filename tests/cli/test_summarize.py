@@ -102,14 +102,6 @@ def test_a_session_may_be_named_by_its_directory(run: Run, root: Path) -> None:
     assert len(value["session"]["sources"]) == 3
 
 
-def test_output_goes_to_a_file_when_told(run: Run, session: Path, tmp_path: Path) -> None:
-    target = tmp_path / "out.md"
-    done = run("summarize", str(session), "-f", "markdown", "-o", str(target))
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.decode() == f"wrote {target}\n"
-    assert target.read_text().startswith("# ")
-
-
 def test_a_prompt_keeps_its_budget(run: Run, session: Path) -> None:
     from leftoff.tokens import max_tokens
 
@@ -135,46 +127,6 @@ def test_verify_finds_every_reference(run: Run, session: Path, tmp_path: Path) -
     assert b"changed since the summary was made" in changed.stderr
 
 
-def test_show_prints_messages_by_number(run: Run, session: Path) -> None:
-    done = run("show", f"{session}#2-3")
-    assert done.returncode == 0
-    heads = [line for line in done.stdout.decode().splitlines() if line.startswith("#")]
-    assert [head.split()[0] for head in heads] == ["#2", "#3"]
-    assert run("show", f"{session}#999").returncode == 2
-    assert run("show", f"{session}#5-2").returncode == 2
-
-
-def test_show_prints_the_result_of_a_call(run: Run, session: Path) -> None:
-    """A check and a commit are cited by their call; their words stand in its result."""
-    shown = run("show", f"{session}#45").stdout.decode()
-    heads = [line.split()[0] for line in shown.splitlines() if line.startswith("#")]
-    assert heads == ["#45", "#46"]
-    assert "7 passed" in shown
-    assert "30ff9e5" in shown
-
-
-def test_a_prompt_names_the_session_as_show_takes_it(
-    run: Run, session: Path, tmp_path: Path
-) -> None:
-    """The start of its id, which leftoff finds only where a client keeps its recordings."""
-
-    def named(place: Path) -> str:
-        prompt = run("summarize", str(place), "-f", "prompt").stdout.decode()
-        return prompt.partition("leftoff show ")[2].split("#n")[0]
-
-    home = tmp_path / ".claude" / "projects" / "-p" / f"{session_id(session)}.jsonl"
-    other = tmp_path / "my sessions" / "one.jsonl"
-    for copy in (home, other):
-        copy.parent.mkdir(parents=True)
-        copy.write_bytes(session.read_bytes())
-    assert named(home) == session_id(session)[:8]
-    assert named(other) == f"'{other}'"
-
-
-def session_id(session: Path) -> str:
-    return str(json.loads(session.read_bytes().splitlines()[0])["sessionId"])
-
-
 def test_secrets_never_leave(run: Run, session: Path, tmp_path: Path) -> None:
     secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
     copy = tmp_path / "leaky.jsonl"
@@ -187,25 +139,6 @@ def test_secrets_never_leave(run: Run, session: Path, tmp_path: Path) -> None:
         assert done.returncode == 0
     assert b"[REDACTED:" in run("summarize", str(copy), "--json").stdout
     assert secret.encode() not in run("show", str(copy)).stdout
-
-
-def test_a_file_of_several_sessions(run: Run, tmp_path: Path) -> None:
-    rows = [
-        {"messages": [
-            {"role": "user", "content": f"Please change booking number {n}."},
-            {"role": "assistant", "content": "Done."}]}
-        for n in range(3)
-    ]  # fmt: skip
-    path = tmp_path / "runs.json"
-    path.write_text(json.dumps(rows))
-    last = run("summarize", str(path))
-    assert b"booking number 2" in last.stdout
-    assert b"3 sessions in" in last.stderr
-    first = run("summarize", str(path), "--session", "1")
-    assert b"booking number 0" in first.stdout
-    assert first.stderr == b""
-    assert run("summarize", str(path), "--session", "9").returncode == 2
-    assert run("summarize", str(path), "--session", "nobody").returncode == 2
 
 
 def test_one_subagent_alone(run: Run, root: Path) -> None:

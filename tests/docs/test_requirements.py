@@ -27,7 +27,7 @@ def lines(root: Path) -> list[re.Match[str]]:
 def test_every_test_that_is_named_exists(lines: list[re.Match[str]], root: Path) -> None:
     for line in lines:
         path, name = root / "tests" / f"{line['file']}.py", f"def {line['name'] or 'test_'}"
-        if path.parent.name == "calls":  # a case, by its title
+        if path.parent.name in {"calls", "cases"}:  # a case, by its title
             path, name = path.with_suffix(".cases"), f"\n# {line['name'].replace('_', ' ')}"
         assert path.is_file(), line[0]
         assert name in "\n" + path.read_text("utf-8"), line[0]

@@ -14,7 +14,6 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import random
@@ -28,6 +27,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
+
+from tests.reliability import harness
 
 from leftoff import codec
 from leftoff.handover.resume_log.document import ResumeLog
@@ -209,17 +210,9 @@ def tried(times: int, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--times", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
+    args = harness.options(__doc__, times=300, seed=1)
     logging.disable()
-    counts, found = tried(args.times, args.seed)
-    told = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
-    print(f"clocks: {told}, {len(found)} wrong")
-    for line in found[:20]:
-        print(f"  WRONG {line}")
-    return 1 if found else 0
+    return harness.tried("clocks", lambda: tried(args.times, args.seed))
 
 
 if __name__ == "__main__":

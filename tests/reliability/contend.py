@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shutil
@@ -24,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
@@ -33,7 +32,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 from tests.reliability import harness, tracing
-from tests.reliability.harness import Children, Unable, read_only, report
+from tests.reliability.harness import Children, Unable, read_only
 from tests.reliability.writers import MEMORY, memory_rows, whole
 
 import leftoff
@@ -302,24 +301,18 @@ def locks() -> tuple[Counter[str], list[str]]:
     return counts, wrong
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("what", choices=["history", "updates", "indexers", "locks"])
-    parser.add_argument("--store", choices=["files", "sqlite"], default="files")
-    parser.add_argument("--writers", type=int, default=16)
-    parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--rounds", type=int, default=25)
-    given = parser.parse_args(args)
-    began = time.monotonic()
-    if given.what == "history":
-        counts, wrong = history(given.store, given.writers, given.seconds)
-    elif given.what == "updates":
-        counts, wrong = updates(given.writers, given.rounds)
-    elif given.what == "indexers":
-        counts, wrong = indexers(given.writers, given.rounds)
-    else:
-        counts, wrong = locks()
-    return report(given.what, began, counts, wrong)
+def main() -> int:
+    args = harness.options(
+        __doc__, "what:history|updates|indexers|locks", store=("files", "sqlite"),
+        writers=16, seconds=20.0, rounds=25,
+    )  # fmt: skip
+    parts: dict[str, Callable[[], harness.Found]] = {
+        "history": lambda: history(args.store, args.writers, args.seconds),
+        "updates": lambda: updates(args.writers, args.rounds),
+        "indexers": lambda: indexers(args.writers, args.rounds),
+        "locks": locks,
+    }
+    return harness.tried(args.what, parts[args.what])
 
 
 if __name__ == "__main__":

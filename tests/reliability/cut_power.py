@@ -17,7 +17,6 @@ noticed: it must fail. Needs root and loop devices; exits 77 where they are miss
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import sys
@@ -29,7 +28,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.reliability import harness
-from tests.reliability.harness import Acknowledged, Children, Unable, mounted, report, run
+from tests.reliability.harness import Acknowledged, Children, Unable, mounted, run
 
 from leftoff.errors import LeftoffError
 from leftoff.stores.atomic import write_atomic
@@ -146,23 +145,16 @@ def cuts(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--cuts", type=int, default=250, help="of each mode")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--mode", choices=list(MODES), action="append")
-    parser.add_argument("--careless", action="store_true", help="must fail")
-    args = parser.parse_args()
+    args = harness.options(__doc__, cuts=250, seed=1, mode=("", *MODES), careless=False)
     put = careless if args.careless else write_atomic
-    bad = 0
-    for mode in args.mode or MODES:
-        began = time.monotonic()
-        try:
-            counts, found = cuts(mode, args.cuts, args.seed, put, harness.tell)
-        except Unable as error:
-            print(f"skipped: {error}")
-            return 77
-        bad += report(mode, began, counts, found)
-    return 1 if bad else 0
+    try:
+        return max(
+            harness.tried(mode, partial(cuts, mode, args.cuts, args.seed, put, harness.tell))
+            for mode in ([args.mode] if args.mode else MODES)
+        )
+    except Unable as error:
+        print(f"skipped: {error}")
+        return 77
 
 
 if __name__ == "__main__":

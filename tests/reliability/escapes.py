@@ -14,7 +14,6 @@ does a mode wider than 0600 or 0700.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -27,12 +26,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.reliability import harness
 from tests.reliability.commands import (
     CHANGES,
     COMMANDS,
@@ -515,11 +516,9 @@ UNTRACED = ("modes", "inputs")  # they trace each command themselves, or nothing
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS_OF, "commands"], default=[])
-    parser.add_argument("--rounds", type=int)
-    parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = harness.options(
+        __doc__, f"parts*:{'|'.join((*PARTS_OF, 'commands'))}", rounds=int, inside=Path
+    )
     if args.inside and args.parts == ["commands"]:
         scene = Scene.known(args.inside)
         for command in COMMANDS:
@@ -527,32 +526,29 @@ def main() -> int:
         return 0
     if args.inside:
         counts, wrong = PARTS_OF[args.parts[0]](args.inside, args.rounds)
-        result: dict[str, Any] = {
-            "counts": counts,
-            "wrong": [w.encode("utf-8", "replace").decode() for w in wrong],
-        }
-        (args.inside / "result.json").write_text(json.dumps(result))
+        written = [w.encode("utf-8", "replace").decode() for w in wrong]
+        (args.inside / "result.json").write_text(
+            json.dumps({"counts": counts, "wrong": written})
+        )
         return 0
     if shutil.which("strace") is None:
-        parser.error("strace is not installed")
-    failed = 0
-    for part in args.parts or PARTS_OF:
-        began = time.monotonic()
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder) / "root"
-            root.mkdir()
-            (root.parent / "away" / ".locks").mkdir(parents=True)
-            rounds = args.rounds or ROUNDS.get(part, 1)
-            run = PARTS_OF[part] if part in UNTRACED else None
-            told, wrong = run(root, rounds) if run else traced(part, rounds, root)
-        failed += len(wrong)
-        print(
-            f"{part}: {len(wrong)} wrong, {time.monotonic() - began:.0f} s, {dict(sorted(told.items()))}",
-            flush=True,
+        sys.exit("strace is not installed")
+    return max(
+        harness.tried(part, partial(one, part, args.rounds or ROUNDS.get(part, 1)), show=30)
+        for part in args.parts or PARTS_OF
+    )
+
+
+def one(part: str, rounds: int) -> harness.Found:
+    """A part in a scratch folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "root"
+        root.mkdir()
+        (root.parent / "away" / ".locks").mkdir(parents=True)
+        counts, wrong = (
+            PARTS_OF[part](root, rounds) if part in UNTRACED else traced(part, rounds, root)
         )
-        for line, times in Counter(wrong).most_common(30):
-            print(f"  WRONG {line!r:.400} ×{times}", flush=True)
-    return 1 if failed else 0
+        return Counter(counts), [f"{line!r:.400}" for line in wrong]
 
 
 if __name__ == "__main__":

@@ -24,11 +24,11 @@ it is long.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import gzip
 import importlib
 import io
+import json
 import math
 import os
 import pkgutil
@@ -41,6 +41,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -49,7 +50,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from tests.regressions import test_memory_by_structure as structures
-from tests.reliability.nasty_json import NASTY
+from tests.reliability import harness
 
 MB = 1 << 20
 MOST_RSS = 256
@@ -664,8 +665,20 @@ def patterns() -> list[str]:
 # -- nasty JSON ------------------------------------------------------------------------------
 
 
-def nasty() -> list[str]:
+def nasty_documents() -> dict[str, bytes]:
+    """`nasty.json`: documents about which parsers disagree, by what is odd about them. Each is a
+    text whose characters are its bytes, or pieces of which [text, n] is one that repeats."""
+    read: dict[str, Any] = json.loads(Path(__file__).with_name("nasty.json").read_text("utf-8"))
+    found = {"many keys": b"{" + b",".join(b'"k%d": %d' % (i, i) for i in range(5000)) + b"}"}
+    for name, pieces in read.items():
+        repeated = (
+            piece if isinstance(piece, str) else piece[0] * piece[1] for piece in pieces
+        )
+        found[name] = "".join(repeated).encode("latin-1")
+    return found
 
+
+def nasty() -> list[str]:
     from tests.strategies.recordings import examples
 
     from leftoff import Pass
@@ -675,7 +688,8 @@ def nasty() -> list[str]:
     table = Table("document", "as", "wrong")
     trials = refused = 0
     lines_of = {n: d for n, d in examples().items() if formats.get(n).shape == "lines"}
-    for name, document in NASTY.items():
+    documents = nasty_documents()
+    for name, document in documents.items():
         for told in (None, *formats.names()):
             trials += 1
             try:
@@ -701,7 +715,7 @@ def nasty() -> list[str]:
                 )
             except Exception as error:  # noqa: BLE001
                 table.row(name, f"a line of {told}", repr(error)[:200], wrong="not answered")
-    print(f"{len(NASTY)} documents, {trials} trials: {refused} refused as whole recordings")
+    print(f"{len(documents)} documents, {trials} trials: {refused} refused as whole recordings")
     return table.failed
 
 
@@ -839,36 +853,21 @@ def repeated_literals(*, full: bool) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    kinds = ("memory", "growth", "patterns", "json", "strings", "literals")
-    parser.add_argument("kinds", nargs="*", choices=[*kinds, []], default=[])
-    parser.add_argument("--megabytes", type=int, default=1024, help="of the longest recording")
-    parser.add_argument("--limit", type=int, default=400, help="MB of address space")
-    parser.add_argument("--size", type=int, default=80_000, help="characters, for growth")
-    parser.add_argument("--full", action="store_true")
-    args = parser.parse_args()
-    failed: list[str] = []
-    for kind in args.kinds or kinds:
-        print(f"\n{kind}\n")
-        began = time.monotonic()
-        if kind == "memory":
-            failed += memory(args.megabytes, args.limit)
-        elif kind == "growth":
-            failed += growth(args.size)
-            failed += in_formats(args.size // 4)
-        elif kind == "patterns":
-            failed += patterns()
-        elif kind == "json":
-            failed += nasty()
-        elif kind == "literals":
-            failed += repeated_literals(full=args.full)
-        else:
-            failed += strings(args.full)
-        print(f"({time.monotonic() - began:.0f} s)")
-    print(f"\n{len(failed)} failures")
-    for words in failed:
-        print(f"  {words}")
-    return 1 if failed else 0
+    parts: dict[str, Callable[[], list[str]]] = {
+        "memory": lambda: memory(args.megabytes, args.limit),
+        "growth": lambda: growth(args.size) + in_formats(args.size // 4),
+        "patterns": patterns,
+        "json": nasty,
+        "strings": lambda: strings(args.full),
+        "literals": lambda: repeated_literals(full=args.full),
+    }
+    args = harness.options(
+        __doc__, f"kinds*:{'|'.join(parts)}", megabytes=1024, limit=400, size=80_000, full=False
+    )
+    return max(
+        harness.tried(kind, lambda kind=kind: (Counter(), parts[kind]()))  # type: ignore[misc]
+        for kind in args.kinds or parts
+    )
 
 
 if __name__ == "__main__":

@@ -13,17 +13,15 @@ A row of an SQLite store is tried, too.
 
 from __future__ import annotations
 
-import argparse
 import sqlite3
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from tests.reliability.harness import report
+from tests.reliability import harness
 
 import leftoff
 from leftoff import codec
@@ -239,12 +237,8 @@ def flipped(every: int) -> tuple[Counter[str], list[str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--every", type=int, default=1, help="only each so-many-th bit")
-    args = parser.parse_args()
-    began = time.monotonic()
-    counts, wrong = flipped(args.every)
-    return report(f"flips and cuts: {counts.total()} trials", began, counts, wrong)
+    args = harness.options(__doc__, every=1)
+    return harness.tried("flips and cuts", lambda: flipped(args.every))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,6 @@ small part.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -48,12 +47,14 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.reliability.harness import report
+from tests.reliability import harness
+from tests.reliability.harness import forked
 from tests.reliability.tracing import failures, kills, traced
 
 from leftoff import api
@@ -308,20 +309,6 @@ def follow(path: Path, state: Path, seed: int, told: Path) -> None:
         time.sleep(chance.uniform(0, 0.01))
 
 
-def forked(work: Callable[[], None]) -> int:
-    """A child that does the work and ends."""
-    child = os.fork()
-    if child:
-        return child
-    try:
-        work()
-        os._exit(0)
-    except BaseException as error:  # noqa: BLE001 - a traceback of the child's own
-        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
-    finally:
-        os._exit(1)
-
-
 # -- what must hold ----------------------------------------------------------------------------
 
 
@@ -486,47 +473,34 @@ def calls_run(every: int) -> tuple[Counter[str], list[str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--lines", type=int, default=200_000, help="records in all")
-    parser.add_argument("--seconds", type=float, help="for so long, instead")
-    parser.add_argument("--each", type=int, default=20_000, help="records of one trial")
-    parser.add_argument("--kinds", help="rotations; all by default")
-    parser.add_argument("--format", choices=sorted(RECORDERS), help="both by default")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--calls", action="store_true", help="at each system call instead")
-    parser.add_argument("--every", type=int, default=1, help="only each so-many-th call")
-    args = parser.parse_args()
-    began, seed = time.monotonic(), args.seed
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    args = harness.options(
+        __doc__, lines=200_000, seconds=float, each=20_000, kinds="", format=("", *RECORDERS),
+        seed=1, calls=False, every=1,
+    )  # fmt: skip
+    if args.calls:
+        return harness.tried("follow", lambda: calls_run(args.every))
+    began, left = time.monotonic(), args.lines
     kinds = args.kinds.split(",") if args.kinds else [*GOES_ON, *BEGINS_ANEW]
 
-    def more() -> bool:
-        if args.seconds is not None:
-            return time.monotonic() - began < float(args.seconds)
-        return counts["records"] < int(args.lines)
+    def seeds() -> Iterator[int]:
+        for seed in count(args.seed):
+            over = time.monotonic() - began >= args.seconds if args.seconds else left <= 0
+            if over:
+                return
+            yield seed
 
-    if args.calls:
-        counts, wrong = calls_run(args.every)
-        args.seconds = 0
-        for line in wrong:
-            print(f"  WRONG {line}", flush=True)
-    while more():
+    def one(seed: int) -> harness.Found:
+        nonlocal left
         recorder = args.format or ("aider" if seed % 3 == 0 else "claude_code")
         # A third of the trials only rotate, so that many parts are told as one.
         mine = kinds
         if not args.kinds:
             mine = [list(GOES_ON), kinds, ["symlink"] if seed % 6 < 3 else kinds][seed // 2 % 3]
         found, odd = trial(recorder, mine, args.each, seed)
-        counts += found
-        counts["trials"] += 1
-        wrong += odd
-        for line in odd:
-            print(f"  WRONG {line}", flush=True)
-        if counts["trials"] % 10 == 0:
-            print(f"{counts['records']} records, {len(wrong)} wrong", flush=True)
-        seed += 1
-    return report("follow", began, counts, wrong)
+        left -= found["records"]
+        return found, odd
+
+    return harness.tried("follow", lambda: harness.each(one, seeds()))
 
 
 if __name__ == "__main__":

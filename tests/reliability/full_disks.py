@@ -18,21 +18,19 @@ cannot be had is skipped and said.
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.reliability import writers
-from tests.reliability.harness import Unable, mounted, read_only, report, run
+from tests.reliability import harness, writers
+from tests.reliability.harness import Unable, mounted, read_only, run
 from tests.reliability.kill_commands import Tried
 from tests.reliability.tracing import Trial
 from tests.reliability.writers import WRITERS, Command, Work, Writer
@@ -216,20 +214,10 @@ def inner(only: str, but: str) -> dict[str, dict[str, str]]:
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--only", default="", help="writers whose name has this in it")
-    parser.add_argument("--but", default="\1", help="no writers whose name has this in it")
-    parser.add_argument("--steps", type=int, default=6, help="pages and files that are free")
-    parser.add_argument("--inner", action="store_true", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.inner:
-        sys.stdout.buffer.write(codec.dumps(inner(args.only, args.but)))
-        return 0
-    began = time.monotonic()
+def tried_all(only: str, but: str, steps: int) -> harness.Found:
     results: Counter[str] = Counter()
     wrong: list[str] = []
-    for writer in chosen(args.only, args.but):
+    for writer in chosen(only, but):
         with tempfile.TemporaryDirectory() as name:
             place, said = Path(name) / "disk", Path(name) / "said"
             said.mkdir()
@@ -238,7 +226,7 @@ def main() -> int:
                     (place / "said").symlink_to(said)  # what is said is not to fill the disk
                     disk = Disk(writer, place)
                     disk.limits()
-                    disk.mounts(args.steps)
+                    disk.mounts(steps)
             except Unable as error:
                 print(f"skipped, no mounts: {error}")
                 shutil.rmtree(place, ignore_errors=True)
@@ -246,15 +234,25 @@ def main() -> int:
                 disk.limits()
         results += disk.results
         wrong += disk.wrong
-        print(f"{writer.name}: {disk.results.total()} trials", flush=True)
+        harness.tell(f"{writer.name}: {disk.results.total()} trials")
     with tempfile.TemporaryDirectory() as name:
         try:
-            count, more = short(args.only, args.but, Path(name))
+            count, more = short(only, but, Path(name))
             results["short: the same"] += count - len(more)
             wrong += more
         except Unable as error:
             print(f"skipped, short writes: {error}")
-    return report(f"full disks: {results.total()} trials", began, results, wrong, 60)
+    return results, wrong
+
+
+def main() -> int:
+    args = harness.options(__doc__, only="", but="\1", steps=6, inner=False)
+    if args.inner:
+        sys.stdout.buffer.write(codec.dumps(inner(args.only, args.but)))
+        return 0
+    return harness.tried(
+        "full disks", lambda: tried_all(args.only, args.but, args.steps), show=60
+    )
 
 
 if __name__ == "__main__":

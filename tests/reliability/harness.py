@@ -3,13 +3,15 @@ mark which save they are of, the log of what was acknowledged, mounts, and the r
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -73,6 +75,20 @@ class Children:
         told = [p.read_text() for p in sorted(Path(self._folder.name).iterdir())]
         self._folder.cleanup()
         return told or [f"a process ended with {code}" for code in codes if code]
+
+
+def forked(work: Callable[[], object]) -> int:
+    """A child that does the work and ends: its number."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        work()
+        os._exit(0)
+    except BaseException as error:  # noqa: BLE001 - a traceback of the child's own
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(1)
 
 
 # -- marked documents ------------------------------------------------------------------------
@@ -209,6 +225,60 @@ def read_only(folder: Path) -> Iterator[None]:
 # -- the report ------------------------------------------------------------------------------
 
 
+def options(doc: str | None, *positional: str, **given: Any) -> argparse.Namespace:
+    """The command line of a program, whose page is its module's docstring.
+
+    Args:
+        positional: `name`, `name:one|other` for a choice, `name*` and `name+` for several.
+        given: options by their defaults: a flag for False, a choice of a tuple (its first is the
+            default), any number of words for a list, none for a type.
+    """
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for word in positional:
+        name, _, choices = word.partition(":")
+        many = {"nargs": name[-1], "default": []} if name[-1] in "*+" else {}
+        allowed = {"choices": [*choices.split("|"), *([[]] if many else [])]} if choices else {}
+        parser.add_argument(name.rstrip("*+"), **many, **allowed)  # type: ignore[arg-type]
+    for name, default in given.items():
+        how: dict[str, Any] = {"default": default, "type": type(default)}
+        if default is False:
+            how = {"action": "store_true"}
+        elif isinstance(default, tuple):
+            how = {"choices": default, "default": default[0]}
+        elif isinstance(default, list):
+            how = {"nargs": "*", "action": "extend", "default": []}
+        elif isinstance(default, type):
+            how = {"type": default}
+        parser.add_argument(f"--{name}", **how)
+    return parser.parse_args()
+
+
+Found = tuple[Counter[str], Sequence[str]]
+"""What a run counted, and what was wrong."""
+
+
+def tried(what: str, work: Callable[[], Found], show: int = 20) -> int:
+    """Runs and reports."""
+    began = time.monotonic()
+    return report(what, began, *work(), show)
+
+
+def each(work: Callable[[Any], Found], items: Iterable[Any]) -> Found:
+    """Work on one item after the other; what was wrong is said at once."""
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    for item in items:
+        found, odd = work(item)
+        counts += found
+        counts["trials"] += 1
+        wrong += odd
+        for line in odd:
+            tell(f"  WRONG {line}")
+    return counts, wrong
+
+
 def report(
     what: str, began: float, counts: Counter[str], wrong: Sequence[str], show: int = 20
 ) -> int:
@@ -216,8 +286,8 @@ def report(
     print(f"{what}: {time.monotonic() - began:.0f} s, {len(wrong)} wrong")
     for name, count in sorted(counts.items()):
         print(f"  {count} {name}")
-    for line in wrong[:show]:
-        print(f"  WRONG {line}")
+    for line, times in Counter(wrong).most_common(show):
+        print(f"  WRONG {line}" + (f" ×{times}" if times > 1 else ""))
     return 1 if wrong else 0
 
 

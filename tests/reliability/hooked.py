@@ -16,7 +16,6 @@ Exits 1 if one is not so. Not part of the test suite.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import re
@@ -25,10 +24,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
-from tests.reliability.follow import BEGINS_ANEW, ClaudeCode, Writer, forked
-from tests.reliability.harness import report
+from tests.reliability import harness
+from tests.reliability.follow import BEGINS_ANEW, ClaudeCode, Writer
+from tests.reliability.harness import forked
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
@@ -111,22 +112,9 @@ def trial(records: int, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--records", type=int, default=3000)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    began = time.monotonic()
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
-    for seed in range(args.seed, args.seed + args.trials):
-        found, odd = trial(args.records, seed)
-        counts += found
-        counts["trials"] += 1
-        wrong += odd
-        for line in odd:
-            print(f"  WRONG {line}", flush=True)
-    return report("hooked", began, counts, wrong)
+    args = harness.options(__doc__, trials=20, records=3000, seed=1)
+    seeds = range(args.seed, args.seed + args.trials)
+    return harness.tried("hooked", lambda: harness.each(partial(trial, args.records), seeds))
 
 
 if __name__ == "__main__":

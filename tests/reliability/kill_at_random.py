@@ -18,7 +18,6 @@ start leaves no temporary file.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import shutil
@@ -331,18 +330,15 @@ def killed(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--kills", type=int, default=300, help="rounds; all are killed in each")
-    parser.add_argument("--store", choices=["files", "packed", "sqlite"])
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    began = time.monotonic()
+    args = harness.options(__doc__, kills=300, store=("", "files", "packed", "sqlite"), seed=1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "work"
         folder.mkdir()
         scene = Saves(folder, args.store) if args.store else Place(folder / "place")
-        counts, found = killed(scene, args.kills, args.seed, harness.tell)
-    return harness.report(f"random kills, {args.store or 'commands'}", began, counts, found)
+        return harness.tried(
+            f"random kills, {args.store or 'commands'}",
+            lambda: killed(scene, args.kills, args.seed, harness.tell),
+        )
 
 
 if __name__ == "__main__":

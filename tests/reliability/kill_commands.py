@@ -18,7 +18,6 @@ tests/contracts/test_faults.py runs a small part.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -26,8 +25,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.reliability import tracing, writers
-from tests.reliability.harness import report, tell
+from tests.reliability import harness, tracing, writers
 from tests.reliability.tracing import Trial
 from tests.reliability.writers import Writer
 
@@ -166,19 +164,18 @@ def tried(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("what", choices=["kills", "faults"])
-    parser.add_argument("--only", default="", help="writers whose name has this in it")
-    parser.add_argument("--but", default="\0", help="no writers whose name has this in it")
-    parser.add_argument("--all", action="store_true", help="kills at reading calls, too")
-    parser.add_argument("--every", type=int, default=1, help="only each so-many-th trial")
-    parser.add_argument("--show", type=int, default=20, help="so many failures")
-    args = parser.parse_args()
-    began = time.monotonic()
-    counts, wrong = tried(
-        "all" if args.all else args.what, args.only, args.but, args.every, tell
+    args = harness.options(
+        __doc__, "what:kills|faults", only="", but="\1", all=False, every=1, show=20
     )
-    return report(args.what, began, counts, wrong, args.show) or not counts
+    what = "all" if args.all else args.what
+    counts: Counter[str] = Counter()
+
+    def work() -> harness.Found:
+        nonlocal counts
+        counts, wrong = tried(what, args.only, args.but, args.every, harness.tell)
+        return counts, wrong
+
+    return harness.tried(args.what, work, args.show) or not counts
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ file; searched for are pieces of the secrets, plain and as base64, hexadecimal a
 
 from __future__ import annotations
 
-import argparse
 import base64
 import gzip
 import json
@@ -21,7 +20,6 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -32,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy.redaction.documents import Plant, pieces, session
 from benchmarks.accuracy.redaction.planted import STRUCTURED
+from tests.reliability import harness
 from tests.reliability.commands import (
     CHANGES,
     COMMANDS,
@@ -219,36 +218,32 @@ def _first(plants: Iterable[Plant]) -> str:
     return next(p.planted.line for p in plants if p.place == "settings")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--secrets", type=int, default=112)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--plain", action="store_true")
-    args = parser.parse_args()
-    if not args.plain and shutil.which("strace") is None:
-        parser.error("strace is not installed; --plain does without")
-    chance = random.Random(args.seed)
-    began = time.monotonic()
-    planted = searched = crashes = commands = 0
-    found: Counter[str] = Counter()
-    while planted < args.secrets:
+def planted(least: int, seed: int, *, traced: bool) -> harness.Found:
+    """Sessions until so many secrets were planted."""
+    chance = random.Random(seed)
+    counts: Counter[str] = Counter()
+    found: list[str] = []
+    while counts["secrets"] < least:
         with tempfile.TemporaryDirectory() as folder:
-            count = min(28, args.secrets - planted)
-            search, leaks, ran = checked(
-                Path(folder) / "scene", chance, count, traced=not args.plain
-            )
-        planted += len(search.plants)
-        searched += search.searched
-        commands += len(ran)
-        crashes += sum("Traceback" in one.err for one in ran if "crashing" not in one.name)
-        found.update(
-            f"{k.command} -> {k.where}: {k.kind} in {k.place} ({k.how})" for k in leaks
+            count = min(28, least - counts["secrets"])
+            search, leaks, ran = checked(Path(folder) / "scene", chance, count, traced=traced)
+        counts["secrets"] += len(search.plants)
+        counts["bytes searched"] += search.searched
+        counts["commands"] += len(ran)
+        counts["tracebacks"] += sum(
+            "Traceback" in one.err for one in ran if "crashing" not in one.name
         )
-    print(f"{planted} secrets, {commands} commands, {searched:,} bytes searched, {crashes} tracebacks, "
-          f"{sum(found.values())} leaks, {time.monotonic() - began:.0f} s")  # fmt: skip
-    for what, times in found.most_common(40):
-        print(f"  LEAK {what} ×{times}")
-    return 1 if found else 0
+        found += [f"{k.command} -> {k.where}: {k.kind} in {k.place} ({k.how})" for k in leaks]
+    return counts, found
+
+
+def main() -> int:
+    args = harness.options(__doc__, secrets=112, seed=1, plain=False)
+    if not args.plain and shutil.which("strace") is None:
+        sys.exit("strace is not installed; --plain does without")
+    return harness.tried(
+        "leaks", lambda: planted(args.secrets, args.seed, traced=not args.plain), show=40
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ not accounted for, and on a summary without a message. Not part of the test suit
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import sys
@@ -17,6 +16,8 @@ import time
 import traceback
 from collections import Counter
 from pathlib import Path
+
+from tests.reliability.harness import options
 
 from leftoff import FormatError, Pass
 from leftoff.sources.open import open_lines
@@ -62,16 +63,11 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--times", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--most", type=float, default=1.0, help="MiB; larger files are cut")
-    args = parser.parse_args()
+    args = options(__doc__, "folder", times=200, seed=1, most=1.0)
     began = time.monotonic()
     results: Counter[str] = Counter()
     failures: Counter[str] = Counter()
-    for path in sorted(p for p in args.folder.rglob("*") if p.is_file()):
+    for path in sorted(p for p in Path(args.folder).rglob("*") if p.is_file()):
         if (
             path.suffix in {".tsv", ".md"}
             and "history" not in path.name

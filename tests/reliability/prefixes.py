@@ -16,11 +16,12 @@ import json
 import random
 import sys
 import tempfile
-import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from tests.reliability.harness import report
+from tests.reliability import harness
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
@@ -84,46 +85,36 @@ def grown(
     return counts, wrong
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--cuts", type=int, default=12)
-    parser.add_argument("--most", type=float, default=4, help="MiB of the largest to read")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--without", action="append", default=[], help="part of a name")
-    args = parser.parse_args()
-    began = time.monotonic()
-    chance = random.Random(args.seed)
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
-    for place in sorted(p for p in args.folder.rglob("*") if p.is_file()):
+def recordings(args: argparse.Namespace) -> Iterator[tuple[Path, bytes]]:
+    """What can be read of the files below a folder."""
+    for place in sorted(p for p in Path(args.folder).rglob("*") if p.is_file()):
         if place.name.endswith((".metadata.json", ".groundtruth.json")):
             continue
         if any(name in str(place) for name in args.without):
             continue
-        try:
+        with suppress(FormatError, SourceError):
             with open_lines(str(place)) as lines:
                 data = b"".join(lines)
-            if len(data) > args.most * (1 << 20):
-                counts["larger, left out"] += 1
-                continue
-            api.summarize(str(place))
-        except (FormatError, SourceError):
-            counts["no recording, left out"] += 1
-            continue
+            if len(data) <= args.most * (1 << 20):
+                api.summarize(str(place))
+                yield place, data
+
+
+def main() -> int:
+    args = harness.options(__doc__, "folder", cuts=12, most=4.0, seed=1, without=[])
+    chance = random.Random(args.seed)
+
+    def one(recording: tuple[Path, bytes]) -> harness.Found:
+        place, data = recording
         cuts = sorted(chance.randrange(len(data)) for _ in range(args.cuts))
         with tempfile.TemporaryDirectory(prefix="prefixes-") as folder:
             name = place.name.removesuffix(".gz").removesuffix(".zst")
             found, odd = grown(data, name, cuts, Path(folder))
-        counts += found
-        counts["recordings"] += 1
-        counts["recordings told from a saved state"] += (
-            found["prefixes told from a saved state"] > 0
-        )
-        wrong += odd
-        for line in odd:
-            print(f"  WRONG {place.parent.name}: {line}", flush=True)
-    return report("prefixes", began, counts, wrong)
+        saved = found["prefixes told from a saved state"] > 0
+        found["recordings told from a saved state"] += saved
+        return found, [f"{place.parent.name}: {line}" for line in odd]
+
+    return harness.tried("prefixes", lambda: harness.each(one, recordings(args)))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ first; or if a folder holds something that belongs to no recording.
 
 from __future__ import annotations
 
-import argparse
 import errno
 import os
 import random
@@ -39,9 +38,9 @@ from tests.reliability.follow import (
     ClaudeCode,
     Writer,
     differs,
-    forked,
     wrong_with,
 )
+from tests.reliability.harness import forked, options
 
 from leftoff.errors import LeftoffError
 from leftoff.incremental.follow import PARTS, Follower
@@ -168,10 +167,7 @@ def checked(home: Path, path: Path, states: list[Path]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
+    args = options(__doc__, minutes=60.0, seed=1)
     with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as folder:
         soak = Soak(Path(folder), args.minutes, args.seed)
         try:

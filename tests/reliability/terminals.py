@@ -13,14 +13,12 @@ without the pieces does not give; JSON may name them by number.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import random
 import re
 import sys
 import tempfile
-import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,6 +27,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.reliability import harness
 from tests.reliability.commands import COMMANDS, WRITTEN_IN, Command, Ran, Scene
 from tests.strategies.conversations import Call, Step
 from tests.strategies.writers import WRITERS
@@ -187,30 +186,27 @@ def checked(
     return runs, wrong
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--cases", type=int, default=600, help="Pieces that are put somewhere.")
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    chance = random.Random(args.seed)
-    began = time.monotonic()
-    cases = [*PIECES]
-    while len(cases) < args.cases:
-        cases.append("".join(chance.choice(PIECES) for _ in range(chance.randint(2, 4))))
-    chance.shuffle(cases)
-    runs, wrong = 0, Counter[str]()
+def cases(number: int, seed: int) -> harness.Found:
+    """So many pieces, forty in a session."""
+    chance = random.Random(seed)
+    made = [*PIECES]
+    while len(made) < number:
+        made.append("".join(chance.choice(PIECES) for _ in range(chance.randint(2, 4))))
+    chance.shuffle(made)
+    counts = Counter({"cases": len(made)})
+    wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         known = allowed(Path(folder))
-        for start in range(0, len(cases), 40):
-            done, found = checked(Path(folder) / f"s{start}", cases[start : start + 40], known)
-            runs += done
-            wrong.update(found)
-    print(
-        f"{len(cases)} cases, {runs} runs, {sum(wrong.values())} wrong, {time.monotonic() - began:.0f} s"
-    )
-    for line, times in wrong.most_common(60):
-        print(f"  WRONG {line!r:.300} ×{times}")
-    return 1 if wrong else 0
+        for start in range(0, len(made), 40):
+            runs, found = checked(Path(folder) / f"s{start}", made[start : start + 40], known)
+            counts["runs"] += runs
+            wrong += [f"{line!r:.300}" for line in found]
+    return counts, wrong
+
+
+def main() -> int:
+    args = harness.options(__doc__, cases=600, seed=1)
+    return harness.tried("terminals", lambda: cases(args.cases, args.seed), show=60)
 
 
 if __name__ == "__main__":

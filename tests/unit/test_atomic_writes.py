@@ -86,17 +86,6 @@ def test_a_file_that_is_written_in_place_is_its_owners_only(tmp_path: Path) -> N
     assert not (tmp_path / "nothing").exists()
 
 
-@pytest.mark.parametrize("wanted", [0o600, 0o644, 0o400])
-def test_a_file_has_the_mode_that_it_was_given(tmp_path: Path, wanted: int) -> None:
-    before = os.umask(0o022)
-    try:
-        write_atomic(tmp_path / "new" / "file", b"x", mode=wanted)
-    finally:
-        os.umask(before)
-    assert mode(tmp_path / "new" / "file") == wanted
-    assert (tmp_path / "new" / "file").read_bytes() == b"x"
-
-
 def test_a_copy_is_not_for_others_even_if_the_file_is(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x")

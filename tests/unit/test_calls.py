@@ -4,18 +4,28 @@
 
     # title                      begins a case; the title says what the calls below it show
     + {"name": "text"}           files that are written into the folder $TMP, null where one is removed
-    module.function [arguments]  a call; with keywords: `module.function [...] {"name": value}`
+    module.function [arguments]  a call; with keywords: `module.function [...] {"name": value}`;
+                                 `show [value, attribute]` shows a value
     function [...] | name name   of a result only the fields of these names are looked at
     > result                     what it gives, without what is a default; nothing for None
                                  ` & {"name": "text"}` behind it are files that the call changed
     ! Error: message             or what it raises
 
-Values are JSON. `{"$": "module.Class", ...}` is a value of a class of ours, `{"$tuple": [...]}`,
-`{"$set": [...]}`, `{"$bytes": "..."}` and `{"$dict": [[key, value]]}` are what JSON has no form for,
-`{"$lines": [...]}` are lines of JSON, `{"$name": "..."}` is a function, `{"$of": 1}` what the first call
-of the case gave, or with `"at"` what is found in it by these attributes and keys. In results tuples are
-lists, and `{"$type": "..."}` is what only later calls of the case look into. `{"$path": "..."}` is a
-`Path`, $ROOT this checkout, and `{"$copy": "..."}` what a file of the checkout holds. `LEFTOFF_UPDATE_CASES=1 python -m pytest tests/unit/test_calls.py` writes
+Values are JSON. What JSON has no form for, or no short one:
+
+    {"$": "module.Class", ...}                      a value of a class of ours
+    {"$tuple": [...]}, {"$set": [...]}, {"$dict": [[key, value]]}, {"$bytes": "..."}
+    {"$repeat": [text, times, rest]}                a long text
+    {"$path": "..."}, {"$copy": "..."}              a `Path`; what a file of the checkout holds
+    {"$name": "..."}                                a function
+    {"$lines": [...]}                               lines of JSON
+    {"$session": [...]}                             a recording of Claude Code; see `session`
+    {"$view": [...]}, {"$summary": [...]}           what is made of one
+    {"$of": 1}, {"$of": 1, "at": [...]}             what the first call of the case gave, or what is
+                                                    found in it by these attributes and keys
+
+In results tuples are lists, and `{"$type": "..."}` is what only later calls of the case look into.
+$ROOT is this checkout. `LEFTOFF_UPDATE_CASES=1 python -m pytest -n 0 tests/unit/test_calls.py` writes
 what is given now: look at the difference before you commit it.
 """
 
@@ -28,6 +38,7 @@ import importlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import chdir
 from enum import Enum
 from functools import reduce
 from pathlib import Path
@@ -36,6 +47,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+
+from leftoff.analysis.session_pass import Pass
+from leftoff.extraction.collector import Collector
+from leftoff.session_view import SessionView
 
 FOLDER = Path(__file__).parent / "calls"
 ROOT = Path(__file__).parents[2]
@@ -69,11 +84,13 @@ def cases(path: Path) -> list[Case]:
 
 
 def function(name: str) -> Callable[..., Any]:
-    """What a dotted name below `leftoff` stands for; of a property its function."""
-    words = name.split(".")
+    """What a dotted name below `leftoff`, or one of `tests`, stands for; of a property its function."""
+    if name == "show":
+        return lambda value, *at: reduce(step, at, value)
+    words = name.split(".") if name.startswith("tests.") else ["leftoff", *name.split(".")]
     for end in range(len(words), 0, -1):
         try:
-            module = importlib.import_module(".".join(("leftoff", *words[:end])))
+            module = importlib.import_module(".".join(words[:end]))
         except ModuleNotFoundError:
             continue
         found: Any = reduce(getattr, words[end:], module)
@@ -103,17 +120,74 @@ def decode(value: Any, earlier: list[Any]) -> Any:
             return text.encode("latin-1")
         case {"$dict": pairs}:
             return {inner(k): inner(v) for k, v in pairs}
+        case {"$repeat": [text, times, rest]}:
+            return text * times + rest
         case {"$path": path}:
             return Path(path)
         case {"$copy": path}:
             return (ROOT / path).read_bytes()
         case {"$name": name}:
             return getattr(builtins, name, None) or function(name)
+        case {"$session": items}:
+            return session(items)
+        case {"$view": items}:
+            reading = Collector("test", "claude_code")
+            reading.feed(session(items))
+            reading.close()
+            return SessionView(reading.sessions[-1][""])
+        case {"$summary": items}:
+            whole = Pass("test", "claude_code")
+            whole.feed(session(items))
+            return whole.summary()
         case {"$lines": lines}:
             return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
         case {"$of": number}:
             return reduce(step, value.get("at", ()), earlier[number - 1])
     return {k: inner(v) for k, v in value.items()}
+
+
+def session(items: list[Any]) -> bytes:
+    """A recording of Claude Code.
+
+    Args:
+        items: "> words" of the person, "< words" of the agent, calls as ["$ command", output] or
+            [tool, arguments, output], with True at the end where they failed, None as the output of
+            one that has none; {"cwd": ...} and {"version": ...} for all that follows; other lines
+            as they are.
+    """
+    lines: list[dict[str, Any]] = []
+    about = {"sessionId": "s", "cwd": "/p", "timestamp": "2026-01-02T10:00:00Z"}
+
+    def add(role: str, content: Any, **more: Any) -> None:
+        n = len(lines)
+        key = {"uuid": f"u{n}", "parentUuid": f"u{n - 1}" if n else None, "type": role}
+        lines.append(
+            about | key | {"message": {"role": role, "content": content, "id": f"m{n}"}} | more
+        )
+
+    for item in items:
+        match item:
+            case str():
+                words = item[2:]
+                person = item.startswith("> ")
+                add("user", words) if person else add(
+                    "assistant", [{"type": "text", "text": words}]
+                )
+            case list():
+                bash = item[0].startswith("$ ")
+                name, given, *rest = (
+                    ["Bash", {"command": item[0][2:]}, *item[1:]] if bash else item
+                )
+                use = {"type": "tool_use", "id": f"t{len(lines)}", "name": name, "input": given}
+                back = {"type": "tool_result", "tool_use_id": use["id"], "content": rest[0]}
+                add("assistant", [use])
+                if rest[0] is not None:
+                    add("user", [back | {"is_error": rest[1:2] == [True]}], **dict(*rest[2:]))
+            case {"cwd": _} | {"version": _} if len(item) == 1:
+                about |= item
+            case _:
+                lines.append(item)
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 def step(value: Any, to: str | int) -> Any:
@@ -203,7 +277,12 @@ def _fields(value: Any) -> dict[str, Any] | None:
 
 
 def outcomes(calls: Iterable[tuple[str, str]], folder: Path) -> Iterator[str]:
-    """What calls give or raise one after the other, as it stands in the file."""
+    """What calls give or raise one after the other in a folder, as it stands in the file."""
+    with chdir(folder):
+        yield from _outcomes(calls, folder)
+
+
+def _outcomes(calls: Iterable[tuple[str, str]], folder: Path) -> Iterator[str]:
     earlier: list[Any] = []
     for name, given in calls:
         text = given.replace("$TMP", str(folder)).replace("$ROOT", str(ROOT))
@@ -233,7 +312,7 @@ def outcomes(calls: Iterable[tuple[str, str]], folder: Path) -> Iterator[str]:
                 )
             except TypeError:
                 shown = None
-            if names or result is not None and shown is None:
+            if shown and names or result is not None and shown is None:
                 shown = only(shown, names.split()) or {"$type": type(result).__name__}
             found = "> " + json.dumps(shown, ensure_ascii=False)
         if made := changed(before, files(folder)):

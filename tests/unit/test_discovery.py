@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -45,10 +44,6 @@ def claude(session: str, cwd: str = "/home/ada/ledger") -> bytes:
     return data.replace(b"5e551011-0000-4000-8000-000000000000", session.encode()).replace(
         b"/home/ada/ledger", cwd.encode()
     )
-
-
-def listed(environ: Mapping[str, str]) -> dict[str, discover.SessionInfo]:
-    return {found.client: found for found in list_sessions(environ)}
 
 
 # -- the places ------------------------------------------------------------------------------
@@ -124,48 +119,6 @@ def test_a_folder_under_two_names_counts_once(tmp_path: Path) -> None:
     assert len(session_files({"HOME": str(tmp_path)})) == 1
 
 
-def test_an_editors_tasks_are_listed(tmp_path: Path) -> None:
-    items = [
-        {"ts": 1_772_442_000_000, "type": "say", "say": "task", "text": "Fix the header."},
-        {"ts": 1_772_442_001_000, "type": "say", "say": "text", "text": "I will look at it."},
-    ]
-    below = "Code/User/globalStorage/{}/tasks/1772442000000/ui_messages.json"
-    for name in ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline"):
-        put(tmp_path / ".config" / below.format(name), json.dumps(items))
-    found = listed({"HOME": str(tmp_path)})
-    assert set(found) == {"Cline", "Roo Code"}
-    assert found["Cline"].title == "Fix the header."
-    moved = {"HOME": str(tmp_path / "none"), "XDG_CONFIG_HOME": str(tmp_path / ".config")}
-    assert set(listed(moved)) == {"Cline", "Roo Code"}
-
-
-def test_cursors_transcripts_are_listed_by_folder(tmp_path: Path) -> None:
-    line = {"role": "user", "message": {"content": [{"type": "text", "text": "Name it."}]}}
-    folder = tmp_path / f".cursor/projects/home-ada-ledger/agent-transcripts/{ID}"
-    put(folder / f"{ID}.jsonl", json.dumps(line) + "\n")
-    put(folder / "subagents" / f"{NEXT}.jsonl", json.dumps(line) + "\n")
-    environ = {"HOME": str(tmp_path)}
-    (found,) = list_sessions(environ)
-    assert (found.id, found.client) == (ID, "Cursor")
-    assert find_session("latest", environ, "/home/ada/ledger") == found.path
-
-
-def test_opencodes_pieces_are_one_session(tmp_path: Path) -> None:
-    storage = tmp_path / "data/opencode/storage"
-    whole = json.loads(WRITERS["opencode"](TALK))
-    put(storage / "session/p1/ses_0001.json", json.dumps(whole["info"]))
-    for message in whole["messages"]:
-        info = message["info"]
-        put(storage / f"message/ses_0001/{info['id']}.json", json.dumps(info))
-        for number, part in enumerate(message["parts"]):
-            put(storage / f"part/{info['id']}/prt_{number:04}.json", json.dumps(part))
-    environ = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
-    (found,) = list_sessions(environ)
-    assert (found.id, found.title) == ("ses_0001", "Sort the invoices by date.")
-    with sources.open_lines(find_session("ses_0001", environ, "/")) as lines:
-        assert json.loads(b"".join(lines)) == whole
-
-
 def test_kiros_conversations_are_sessions(tmp_path: Path) -> None:
     database = tmp_path / ".local/share/kiro-cli/data.sqlite3"
     database.parent.mkdir(parents=True)
@@ -211,17 +164,6 @@ def test_subagents_and_empty_files_are_no_sessions(tmp_path: Path, root: Path) -
     put(project / "0.jsonl", b"")
     found = {one.id[:8] for one in list_sessions({"HOME": str(tmp_path)})}
     assert found == {"3a911e2b", "e16a61df"}
-
-
-def test_a_session_that_another_one_started_is_listed_on_request(tmp_path: Path) -> None:
-    start = {"type": "session_start", "id": ID, "cwd": "/w", "callingSessionId": NEXT}
-    said = {"type": "message", "id": "1", "message": {"role": "user", "content": "Look."}}
-    lines = json.dumps(start) + "\n" + json.dumps(said) + "\n"
-    put(tmp_path / f".factory/sessions/p/{ID}.jsonl", lines)
-    environ = {"HOME": str(tmp_path)}
-    assert list(list_sessions(environ)) == []
-    (found,) = list_sessions(environ, subagents=True)
-    assert found.parent_id == NEXT
 
 
 def test_one_session_in_two_files_is_listed_once(tmp_path: Path) -> None:
@@ -294,14 +236,6 @@ def test_filters_by_project_time_and_format(tmp_path: Path) -> None:
 
 
 # -- naming ----------------------------------------------------------------------------------
-
-
-def test_a_path_names_itself(tmp_path: Path) -> None:
-    file = put(tmp_path / "latest.jsonl", b"")
-    environ = {"HOME": str(tmp_path)}
-    assert find_session("-", environ, "/") == "-"
-    assert find_session(str(file), environ, "/") == str(file)
-    assert find_session("no/such/file", environ, "/") == "no/such/file"
 
 
 def test_an_ambiguous_beginning_lists_the_candidates(tmp_path: Path) -> None:

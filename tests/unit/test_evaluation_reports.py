@@ -16,7 +16,7 @@ from leftoff.evaluation.file_runs import FileRun
 from leftoff.evaluation.label_runs import LabelRun, measure, regressions
 from leftoff.evaluation.matching import Counts
 from leftoff.evaluation.metrics import SessionScore, score
-from leftoff.evaluation.pages import mistakes, page
+from leftoff.evaluation.pages import page
 from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.report import Run, as_text, from_json, to_json
 from leftoff.evaluation.resume_runs import ResumeRun
@@ -129,13 +129,6 @@ def seen() -> tuple[LabelledSession, Predictions]:
     )
     said = Predictions(decisions=(Prediction(2, "Nothing <script>", "other", 0.9),))
     return LabelledSession(marked, "x", messages), said
-
-
-def test_misses_and_false_alarms_are_listed_worst_first() -> None:
-    session, said = seen()
-    misses, alarms = mistakes([session], [said])["key decisions"]
-    assert [(m.place, m.weight) for m in misses] == [(1, 3.0)]
-    assert [(m.place, m.weight) for m in alarms] == [(2, 0.9)]
 
 
 def test_the_page_is_one_file_escaped_and_redacted() -> None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 import leftoff
 from leftoff import Message, Pass, Text, ToolCall, ToolResult
 from leftoff.api import (
     create_context_summary,
 )
 from leftoff.formats import native
-from leftoff.formats.vocabulary import kind_of
 from leftoff.model import SessionFacts, Usage
 
 # -- seed 001's functions ---------------------------------------------------------------------
@@ -57,23 +54,3 @@ def test_our_own_lines_come_back_as_they_were() -> None:
     assert [(m.key, m.parent, m.response, m.model) for m in seen] == [
         (m.key, m.parent, m.response, m.model) for m in messages
     ]
-
-
-# -- the vocabulary ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("Bash", "shell"),
-        ("exec_command", "shell"),
-        ("mcp__fs__write_file", "create"),
-        ("mcp__issues__list_teams", "other"),
-        ("apply_patch", "patch"),
-        ("TodoWrite", "plan"),
-        ("no_such_tool", "other"),
-        ("", "other"),
-    ],
-)
-def test_tools_have_kinds(name: str, kind: str) -> None:
-    assert kind_of(name) == kind

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from leftoff import codec
-from leftoff.extraction.collector import Collector
 from leftoff.formats.openai_logs import CONFIRMING_REQUESTS, REQUESTS
 from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, Record
@@ -15,25 +14,8 @@ SYSTEM = {"role": "system", "content": "You fix bugs."}
 TASK = {"role": "user", "content": "The total is wrong."}
 
 
-def _call(identity: str, command: str) -> dict[str, Any]:
-    arguments = json.dumps({"command": command})
-    function = {"name": "bash", "arguments": arguments}
-    return {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": identity, "type": "function", "function": function}],
-    }
-
-
-def _result(identity: str, text: str) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": identity, "content": text, "tool_calls": None}
-
-
 def _said(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
-
-
-# -- rows ----------------------------------------------------------------------------------
 
 
 # -- request logs --------------------------------------------------------------------------
@@ -83,9 +65,6 @@ def _run(lines: list[bytes], *, paused: bool) -> list[Message]:
     return [r for r in found if isinstance(r, Message)]
 
 
-FIRST, BACK = _call("c1", "ls"), _result("c1", "a.py")
-
-
 def test_a_talk_without_tools_is_given_out_in_the_end_and_on_the_way() -> None:
     entries: list[dict[str, Any]] = []
     talk: list[dict[str, Any]] = []
@@ -102,16 +81,3 @@ def test_a_talk_without_tools_is_given_out_in_the_end_and_on_the_way() -> None:
         cursor.line, cursor.raw = number + 1, json.dumps(entry).encode()
         given += len(list(reader.read(cursor.raw, cursor)))
     assert given > 2, "memory must not grow with the log"
-
-
-def test_a_log_in_the_pass_with_damaged_lines() -> None:
-    glued = json.dumps(_request()) + json.dumps(_response(FIRST, 1)) + "\n"
-    rest = [_request(FIRST, BACK), _response(_said("Done."), 2), {"type": "other"}]
-    data = (glued + "{broken\n" + "".join(json.dumps(e) + "\n" for e in rest)).encode()
-    fold = Collector(format="openai_requests")
-    fold.feed(data[:300])
-    fold = Collector.load(fold.save())
-    fold.feed(data[fold.offset :])
-    fold.close()
-    assert len(fold.sessions[0][""].thread) == 5
-    assert fold.lines.unknown == 2

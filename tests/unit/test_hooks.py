@@ -14,12 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff import codec
-from leftoff.errors import StateError
 from leftoff.handover import briefing
 from leftoff.hooks import answer, install, queue, worker
 from leftoff.hooks.clients import EVENTS, command_for, settings_of
-from leftoff.incremental import accounts
-from leftoff.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "corpora" / "sessions"
@@ -151,15 +148,6 @@ def test_a_block_that_is_not_ours_is_told_to_nobody(client: Client) -> None:
         assert client.ask("SessionStart", "s2", source="startup") == {}
 
 
-@pytest.mark.parametrize("name", ["claude_code/prorate", "claude_code/outbox", "codex/sift"])
-def test_the_last_call_is_that_of_the_account(name: str) -> None:
-    path = str(SESSIONS / f"{name}.jsonl")
-    found = answer.last_call(path)
-    account = accounts.account_of(path, Settings().watched()).account
-    assert found is not None
-    assert found.used == account.curve[-1].tokens
-
-
 def test_a_transcript_that_was_compacted_last_has_no_call(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     usage = b'{"type":"assistant","message":{"usage":{"input_tokens":5}}}\n'
@@ -253,25 +241,6 @@ def test_the_program_says_nothing_and_ends_with_0(data: bytes, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_hook_imports_no_engine(tmp_path: Path) -> None:
-    ours = (
-        "import sys; from leftoff.hooks import answer as h;"
-        "h.start_worker = lambda *a: None;"
-        f"print(h.answer({codec.dumps(_stop(tmp_path))!r}, {{}}));"
-        "print([m for m in sys.modules if m.split('.')[0] in ('click', 'spacy', 're2') or "
-        "m.startswith(('leftoff.extraction', 'leftoff.formats.reader', 'leftoff.summary'))])"
-    )
-    command = [sys.executable, "-c", ours]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
-    assert done.stdout.splitlines() == ["b''", "[]"]
-
-
-def _stop(project: Path) -> dict[str, str]:
-    path = str(SESSIONS / "claude_code/prorate.jsonl")
-    told = {"session_id": "s1", "cwd": str(project), "transcript_path": path}
-    return {**told, "hook_event_name": "Stop"}
-
-
 def test_input_that_never_ends_is_given_up(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "leftoff", "hook"],
@@ -345,26 +314,6 @@ def test_what_others_changed_meanwhile_stays(tmp_path: Path) -> None:
     }
     assert install.installed(path) == {}
     assert [p.name for p in tmp_path.iterdir()] == ["settings.json"]
-
-
-def test_a_change_that_is_not_shown_is_not_made(tmp_path: Path) -> None:
-    path = tmp_path / "settings.json"
-    path.write_text("{}")
-    change = install.install(path, "leftoff hook", EVENTS)
-    path.write_text('{"model": "opus"}')
-    with pytest.raises(StateError, match="changed meanwhile"):
-        change.make()
-    assert path.read_text() == '{"model": "opus"}'
-
-
-@pytest.mark.parametrize(
-    "text", ["[1]", "// mine\n{}", '{"hooks": []}', '{"hooks": {"Stop": 1}}']
-)
-def test_settings_of_another_shape_are_left_alone(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "settings.json"
-    path.write_text(text)
-    with pytest.raises(StateError, match="nothing was changed"):
-        install.install(path, "leftoff hook", EVENTS)
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from leftoff import codec
-from leftoff.hooks import answer, forerunners, queue, worker
+from leftoff.hooks import answer, queue, worker
 from leftoff.hooks.arrival import is_in_transcript
 from leftoff.hooks.status import event_rows
 from leftoff.incremental.cursor import Cursor
@@ -165,20 +165,6 @@ def test_what_an_earlier_session_left_open_stands_in_the_block_of_the_last(
     _, _, part = block.partition("Left open by earlier sessions:\n")
     assert "session a1 #" in part
     assert len(block.encode()) <= 8_000
-
-
-def test_the_branch_is_read_from_a_repository_a_worktree_and_nowhere(tmp_path: Path) -> None:
-    assert forerunners.branch_of(tmp_path) == ""
-    (tmp_path / "main/.git/worktrees/w").mkdir(parents=True)
-    (tmp_path / "main/.git/HEAD").write_text("ref: refs/heads/fix/a b\n")
-    (tmp_path / "main/.git/worktrees/w/HEAD").write_text("ref: refs/heads/w\n")
-    (tmp_path / "w").mkdir()
-    (tmp_path / "w/.git").write_text("gitdir: ../main/.git/worktrees/w\n")
-    (tmp_path / "main/src").mkdir()
-    assert forerunners.branch_of(tmp_path / "main/src") == "fix/a b"
-    assert forerunners.branch_of(tmp_path / "w") == "w"
-    (tmp_path / "main/.git/HEAD").write_text("0123456789abcdef\n")  # detached
-    assert forerunners.branch_of(tmp_path / "main") == ""
 
 
 def test_the_first_session_after_installing_gets_what_was_recorded_before(

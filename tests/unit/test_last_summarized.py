@@ -48,19 +48,6 @@ def test_two_that_ask_at_once_do_not_lose_each_other(tmp_path: Path) -> None:
     assert all(exchange_position(path, one) is not None for one in made)
 
 
-def test_a_damaged_memory_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "asked.json"
-    path.write_text("{")
-    with pytest.raises(StateError, match="damaged"):
-        exchange_position(path, summary("a"))
-
-
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StateError, match="file"):
-        exchange_position(tmp_path / "file" / "asked.json", summary("a"))
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("planted", ["pipe", "link"])
 def test_what_is_no_file_of_ours_is_refused(planted: str, tmp_path: Path) -> None:

@@ -14,14 +14,12 @@ import pytest
 
 from leftoff.batch import work
 from leftoff.errors import SourceError, StateError, UsageError
-from leftoff.handover.ledger import standing
 from leftoff.memory.blame import blame
-from leftoff.memory.fixes import fixes, normalized_error
+from leftoff.memory.fixes import fixes
 from leftoff.memory.index import forget, statistics, update
 from leftoff.memory.ledger import ledger, never_taken_up
-from leftoff.memory.lookup import memory_path
 from leftoff.memory.memory import Memory
-from leftoff.memory.search import Filters, Hit, edits, entries
+from leftoff.memory.search import Filters, edits, entries
 from leftoff.stores.atomic import Directory
 
 PROJECT = "/home/dev/shop"
@@ -454,18 +452,6 @@ def test_fix_shows_what_was_edited_between_the_failure_and_the_clean_run(
         fixes(index, " \n")
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("/home/a/x.py:12: error 5", "/srv/b/x.py:99: error 7"),
-        ("at 0x7ffe12 in main", "at 0x55aa00 in main"),
-        ("commit 1a2b3c4d failed", "commit deadbeef failed"),
-    ],
-)
-def test_errors_are_compared_without_what_differs_from_run_to_run(one: str, other: str) -> None:
-    assert normalized_error(one) == normalized_error(other)
-
-
 def test_the_ledger_says_how_often_and_only_what_holds(recorder: Recorder, index: Path) -> None:
     for text in (
         "Never use Docker on this machine, it is not installed.",
@@ -478,25 +464,6 @@ def test_the_ledger_says_how_often_and_only_what_holds(recorder: Recorder, index
     assert not only.ended
     assert only.last.session.startswith("00000002")
     assert ledger(index, Filters(project="/home/dev/other")) == []
-
-
-def test_the_ledger_lists_neither_bare_approvals_nor_long_tasks() -> None:
-    def said(kind: str, text: str, recording: str = "one.jsonl") -> Hit:
-        return Hit(kind, "person", text, "", "", 1, "s", recording, "", "", "", "", "")
-
-    long = "No, the export of the voucher table still fails: " + "row is broken, " * 30
-    statements = [
-        said("decision", "Shall I fix the reader of vouchers the same way? → yes"),
-        said("decision", "Which table for the vouchers? → one with the amount"),
-        said("correction", long),
-        said("correction", long, "two.jsonl"),
-        said("constraint", "Never round the prices of parcels."),
-        said("decision", "Can we move the vouchers to their own page?"),
-    ]
-    assert [s.last.text for s in standing(statements)] == [
-        statements[4].text,  # what is required comes first
-        statements[1].text,
-    ]
 
 
 def test_what_a_later_session_took_up_is_not_open(recorder: Recorder, index: Path) -> None:
@@ -516,14 +483,3 @@ def test_what_a_later_session_took_up_is_not_open(recorder: Recorder, index: Pat
     after = {hit.text for hit in never_taken_up(index, Filters(project=PROJECT))}
     assert len(before) == 2
     assert list(after) == [t for t in before if "Limit" in t]
-
-
-@pytest.mark.parametrize(
-    ("environ", "path"),
-    [
-        ({"LEFTOFF_MEMORY": "/data/m.db"}, "/data/m.db"),
-        ({"XDG_STATE_HOME": "/var/state"}, "/var/state/leftoff/memory.sqlite3"),
-    ],
-)
-def test_where_the_index_is(environ: dict[str, str], path: str) -> None:
-    assert str(memory_path(environ)) == path

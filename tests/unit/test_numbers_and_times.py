@@ -18,7 +18,6 @@ from leftoff import UsageError, api
 from leftoff.analysis.summary_json import from_json, numbered, to_json
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.model import Message, Ref, parse_time
-from leftoff.sources.session_choice import as_choice
 
 
 @pytest.fixture
@@ -100,27 +99,11 @@ def two(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_the_library_counts_sessions_as_the_command_line_does(number: int, two: Path) -> None:
-    """`--session 1` was the first, `session=1` the second."""
-    by_option = cli("summarize", two, "--json", "--session", str(number))["session"]["id"]
-    assert api.summarize(two, session=number).session.id == by_option
-    assert api.summarize(f"{two}@{number}").session.id == by_option
-    assert as_choice(str(number)) == number
-    assert api.summarize(two, session=number - 3).session.id == by_option
-
-
 def test_a_session_and_a_message_of_one_file_are_chosen_together(two: Path) -> None:
     for number, words in ((1, "They stand in row two."), (2, "Done at noon.")):
         command = [sys.executable, "-m", "leftoff", "show", f"{two}@{number}#2"]
         shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         assert words in shown
-
-
-@pytest.mark.parametrize("number", [0, 3, -3])
-def test_there_is_no_session_zero(number: int, two: Path) -> None:
-    with pytest.raises(UsageError, match="holds 2 sessions"):
-        api.summarize(two, session=number)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from leftoff.analysis.summary_json import safe_summary
 from leftoff.model import Ref
 from leftoff.rendering.html.report import report_row
 from leftoff.rendering.html.session import page
-from leftoff.rendering.overview import last_checks, overview
+from leftoff.rendering.overview import overview
 from leftoff.rendering.render_summary import render
 from leftoff.rendering.screen import text_width, wrap
 from leftoff.summary import (
@@ -25,9 +25,7 @@ from leftoff.summary import (
     FileModification,
     GitEvent,
     KeyDecision,
-    Milestone,
     NextStep,
-    ProgressInfo,
     SessionInfo,
     Stats,
     TurnState,
@@ -87,34 +85,6 @@ def test_every_form_shows_the_same_decisions_in_one_order() -> None:
     heads = [line[3:].partition(":")[0] for line in render(found, "markdown").splitlines()
              if line.startswith("## ")]  # fmt: skip
     assert heads[: len(titles)] == titles
-
-
-def test_a_check_is_named_by_its_own_command_and_ended_by_a_later_run_of_it() -> None:
-    """A script's tool shows in the output of the failed run, and in none of the passed one."""
-    failed = Check(
-        "build", "tsc", "rm old.ts && ls src || true; npm run build", "failed", at(4)
-    )
-    passed = Check("build", "npm", "npm run build && npm test 2>&1 | tail", "passed", at(9))
-    shown = render(summary(checks=(failed,)))
-    assert "✗ npm run build failed" in shown
-    shown = render(summary(checks=(failed, passed)))
-    assert "✓ npm run build passed" in shown
-    assert "failed" not in shown
-    # Of another folder, and of another tool: the failure holds.
-    there = replace(failed, command="cd web && npm run build")
-    other = replace(passed, command="cd api && npm run build")
-    tests = [Check("test", tool, "npm test", "failed", at(5)) for tool in ("jest", "vitest")]
-    assert len(last_checks([there, other, *tests])) == 4
-
-
-def test_a_sentence_that_states_two_results_is_one_line() -> None:
-    results = [("committed", "verified"), ("tests_pass", "contradicted")]
-    found = summary(progress=ProgressInfo(
-        milestones=tuple(Milestone("In one commit; all pass.", *r, at(5)) for r in results)
-    ))  # fmt: skip
-    shown = render(found, everything=True)
-    assert shown.count("In one commit") == 1
-    assert "✗ In one commit; all pass.  verified, contradicted #6" in shown
 
 
 def test_no_percentage_on_the_screen(root: Path) -> None:
@@ -184,18 +154,3 @@ def test_no_line_is_wider_than_the_screen(text: str, width: int) -> None:
     assert max(map(text_width, shown.splitlines())) <= min(200, max(40, width))
     coloured = render(found, width=width, colour=True, everything=True)
     assert re.sub("\x1b\\[[0-9]*m", "", coloured) == shown
-
-
-def test_an_edit_without_a_result_changed_a_file_and_a_moved_one_is_not_created() -> None:
-    files = (
-        FileModification("a.py", "modified", 1, ("Edit",), "likely", last_message=3),
-        FileModification("b.py", "modified", 1, ("Edit",), last_message=2),
-        FileModification("d.py", "created", 1, ("mv",), renamed_from="c.py", last_message=1),
-    )
-    part = next(
-        p
-        for p in overview(safe_summary(summary(file_modifications=files))).parts
-        if p.key == "files"
-    )
-    assert part.title == "Files: 1 moved, 1 modified, 1 changed"
-    assert [item.note for item in part.items] == ["changed, likely", "", ""]

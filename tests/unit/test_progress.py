@@ -72,21 +72,7 @@ def judged(*steps: Step) -> ProgressInfo:
     return progress(story(*steps))
 
 
-def kinds(found: ProgressInfo) -> list[tuple[str, str]]:
-    return [(m.kind, m.evidence) for m in found.milestones]
-
-
 PASSED = "=== 12 passed in 0.30s ==="
-
-
-# -- milestones and their evidence -------------------------------------------------------------
-
-
-def test_a_claim_is_verified_by_what_the_runner_printed() -> None:
-    found = judged(
-        user("Add a field."), edits("a.py"), runs("pytest", PASSED), says("All tests pass.")
-    )
-    assert ("tests_pass", "verified") in kinds(found)
 
 
 # -- stages ------------------------------------------------------------------------------------
@@ -109,23 +95,3 @@ def test_reading_editing_checking_and_delivering_follow_each_other() -> None:
     assert stages(found) == ["planning", "implementation", "testing", "deployment"]
     assert found.current_stage == "deployment"
     assert found.completed_stages == ("planning", "implementation", "testing")
-
-
-# -- places and declared stages ------------------------------------------------------------------
-
-
-def test_a_system_message_declares_the_stage_and_a_list_of_stages_does_not() -> None:
-    import leftoff
-
-    def of(words: str) -> str:
-        return leftoff.create_context_summary(
-            [
-                {"role": "system", "content": words},
-                {"role": "user", "content": "Go on."},
-                {"role": "assistant", "content": "I read on."},
-            ]
-        ).progress.declared_stage
-
-    assert of("Current stage: implementation") == "implementation"
-    assert of("Stage: planning\nStage: testing\nStage: review") == ""
-    assert of("You are on stage: left") == ""

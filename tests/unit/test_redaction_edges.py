@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from typing import NamedTuple
 
 import pytest
 from msgspec import Struct
@@ -13,23 +12,10 @@ from leftoff.errors import UsageError
 from leftoff.redaction.redactor import BLOCK, MAX_NESTING, Redactor, Span, safe_quote_end
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
-OTHER = "ghp_" + "zY8wV6uT4sR2qP0nM8lK6jH4gF2dC0bA8zY6"
-PASSWORD = "Xk3v9QpL2mZr8TbY"  # 16 characters, the shortest that is looked for elsewhere
 JWT = ".".join(
     base64.urlsafe_b64encode(part.encode()).rstrip(b"=").decode()
     for part in ('{"alg":"HS256","typ":"JWT"}', '{"sub":"' + "0123456789abcdef" * 150 + '"}')
 ) + "." + "qL8vXz3Rt6Yw1Ns5" * 2  # fmt: skip
-
-
-def test_one_secret_has_one_number_encoded_or_not() -> None:
-    coded = base64.b64encode(TOKEN.encode()).decode()
-    assert Redactor().text(f"{TOKEN} {coded}") == "[REDACTED:github-token:1] " * 1 + (
-        "[REDACTED:github-token:1]"
-    )
-    both = base64.b64encode(f"{TOKEN} {OTHER}".encode()).decode()
-    assert Redactor().text(f"{TOKEN} {both}") == (
-        "[REDACTED:github-token:1] [REDACTED:github-token:2]"
-    )
 
 
 @pytest.mark.parametrize("end", ["", " after", "\nafter", "\n"])
@@ -44,24 +30,6 @@ def test_a_secret_longer_than_the_overlap_crosses_a_border(before: int, end: str
 def test_a_secret_at_the_head_of_a_block_is_found(before: int) -> None:
     text = "x" * before + "\n" + TOKEN + "\n" + "y\n" * BLOCK
     assert Redactor().text(text) == text.replace(TOKEN, "[REDACTED:github-token:1]")
-
-
-def test_a_disguised_secret_at_the_very_beginning() -> None:
-    assert Redactor().text("g\u200bhp_" + TOKEN[4:]) == "[REDACTED:github-token:1]"
-    assert Redactor().text("g\u200bhp_" + TOKEN[4:] + " x") == "[REDACTED:github-token:1] x"
-
-
-def test_a_secret_of_sixteen_characters_is_known_again() -> None:
-    given = [f"password: {PASSWORD}", PASSWORD[:-1], PASSWORD]
-    told, short, bare = Redactor().value(given)
-    assert told == "password: [REDACTED:password:1]"
-    assert bare == "[REDACTED:password:1]"
-    assert short == PASSWORD[:-1]
-
-
-def test_a_shorter_one_is_not_looked_for_elsewhere() -> None:
-    given = [f"password: {PASSWORD[:-1]}", f"x {PASSWORD[:-1]}"]
-    assert Redactor().value(given) == ["password: [REDACTED:password:1]", given[1]]
 
 
 class Box(Struct):
@@ -104,53 +72,6 @@ def test_a_string_as_long_as_a_block_is_looked_at() -> None:
     assert Redactor().value([text])[0].endswith(" [REDACTED:github-token:1]")
 
 
-def test_keys_that_become_the_same_are_numbered() -> None:
-    coded = base64.b64encode(TOKEN.encode()).decode()
-    hexed = TOKEN.encode().hex()
-    found = Redactor().value({TOKEN: 1, coded: 2, hexed: 3})
-    assert list(found.values()) == [1, 2, 3]
-    assert list(found)[:2] == ["[REDACTED:github-token:1]", "[REDACTED:github-token:1] (2)"]
-    assert list(found)[2] == "[REDACTED:github-token:1] (3)"
-
-
-def test_a_named_tuple_stays_one() -> None:
-    class Pair(NamedTuple):
-        left: str
-        right: tuple[str, int]
-
-    assert Redactor().value(Pair(TOKEN, (TOKEN, 1))) == Pair(
-        "[REDACTED:github-token:1]", ("[REDACTED:github-token:1]", 1)
-    )
-
-
-@pytest.mark.parametrize(
-    "words,last",
-    [
-        (["--password", "hunter2-hunter2"], "[REDACTED:password:1]"),
-        (["--password", 1, "hunter2-hunter2"], "hunter2-hunter2"),
-        (["password", "hunter2-hunter2"], "hunter2-hunter2"),
-        (["--name", "hunter2-hunter2"], "hunter2-hunter2"),
-    ],
-)
-def test_the_word_before_a_value_gives_it_away(words: list[object], last: str) -> None:
-    assert Redactor().value(words)[-1] == last
-
-
-@pytest.mark.parametrize(
-    "document,value",
-    [
-        ({"name": "password", "value": "hunter2-hunter2"}, "[REDACTED:password:1]"),
-        ({"name": "colour", "value": "hunter2-hunter2"}, "hunter2-hunter2"),
-        ({"name": "password", "value": 1, "text": "hunter2-hunter2"}, "hunter2-hunter2"),
-        ({"name": 1, "password": "hunter2-hunter2"}, "[REDACTED:password:1]"),
-        ({"x" * 80 + "password": "hunter2-hunter2"}, "hunter2-hunter2"),
-        ({"x" * 71 + "_password": "hunter2-hunter2"}, "[REDACTED:password:1]"),
-    ],
-)
-def test_the_name_of_an_entry_gives_it_away(document: dict[str, object], value: str) -> None:
-    assert list(Redactor().value(document).values())[-1] == value
-
-
 @pytest.mark.parametrize(
     "text,found",
     [
@@ -166,19 +87,6 @@ def test_the_name_of_an_entry_gives_it_away(document: dict[str, object], value: 
 def test_what_is_left_of_a_placeholder_is_no_secret(text: str, found: str) -> None:
     redactor = Redactor(extra=[lambda text: [Span(0, len(text), "mine")]])
     assert redactor.text(text) == found
-
-
-def test_files_that_are_secret_go_whole_once() -> None:
-    redactor = Redactor()
-    assert redactor.file(".env", " \n") == " \n"
-    assert redactor.file("notes.txt", "x y") == "x y"
-    assert redactor.file(".env", "[REDACTED:file:7]\n") == "[REDACTED:file:7]\n"
-    assert redactor.counts == {}
-    assert redactor.file(".env", "A=[REDACTED:password:4]") == "[REDACTED:file:5]"
-    assert redactor.file(".env", "B=1") == "[REDACTED:file:6]"
-    assert redactor.file(".env", "B=1") == "[REDACTED:file:6]"
-    assert redactor.counts == {"file": 3}
-    assert redactor.total == 3
 
 
 @pytest.mark.parametrize(
@@ -214,37 +122,9 @@ def test_a_span_beyond_the_text_is_the_redactors_mistake(span: Span) -> None:
         Redactor(extra=[lambda _: [span]]).text("abcde")
 
 
-def test_a_quotation_shows_nothing_alone_that_would_be_hidden_in_its_place() -> None:
-    text = f"the password: {PASSWORD} and more"
-    start = text.index(PASSWORD)
-    assert safe_quote_end(text, start, len(text)) == start
-    assert safe_quote_end(text, 0, len(text)) == len(text)
-    assert safe_quote_end(text, start + len(PASSWORD), len(text)) == len(text)
-    cut = f"take {TOKEN} now"
-    half = cut.index(TOKEN) + 10
-    assert safe_quote_end(cut, 0, half) == cut.index(TOKEN)
-    assert safe_quote_end(cut, half, len(cut)) == half
-    assert safe_quote_end(cut, 0, len(cut)) == len(cut)
-    assert safe_quote_end("nothing here", 2, 7) == 7
-
-
 def test_a_quotation_is_looked_at_in_its_surroundings() -> None:
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bqQ\n" * 40
     far = "x\n" * 4000 + key
     inside = len(far) - 30
     assert safe_quote_end(far, inside, len(far)) == inside
     assert safe_quote_end("y\n" * 4000, 100, 200) == 200
-
-
-@pytest.mark.parametrize(
-    "text,found",
-    [
-        ("postgres://harbor7:harbor7@h/db", "postgres://harbor7:harbor7@h/db"),
-        (
-            "postgres://harbor7:k9Xw2mQz@h/db",
-            "postgres://harbor7:[REDACTED:url-password:1]@h/db",
-        ),
-    ],
-)
-def test_the_users_own_name_is_no_password(text: str, found: str) -> None:
-    assert Redactor().text(text) == found

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.errors import UnknownName, UsageError
+from leftoff.errors import UsageError
 from leftoff.registry import Registry
-
-
-def test_built_in_names_are_known_without_importing() -> None:
-    registry: Registry[object] = Registry("thing", {"lazy": "no.such.module:THING"})
-    assert registry.names() == ["lazy"]
-    assert "lazy" in registry
-    with pytest.raises(ModuleNotFoundError):
-        registry.get("lazy")
 
 
 def test_a_decorated_thing_answers_to_its_name() -> None:
@@ -30,11 +22,3 @@ def test_a_clash_names_both_owners() -> None:
 
     with pytest.raises(UsageError, match=r"'taken'.*leftoff.*test_registry"):
         registry.register("taken")(Other)
-
-
-def test_an_unknown_name_suggests_the_nearest() -> None:
-    registry: Registry[object] = Registry("gadget", {"codex": "leftoff.model:Ref"})
-    with pytest.raises(UnknownName, match="did you mean 'codex'"):
-        registry.get("codecs")
-    with pytest.raises(UnknownName, match="known: codex"):
-        registry.get("zzz")

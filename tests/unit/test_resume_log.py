@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import leftoff
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.handover.resume_log.document import OwnSection, ResumeLog
 from leftoff.tokens import max_tokens
@@ -31,19 +28,6 @@ def test_the_budget_is_used_where_there_is_more_to_say() -> None:
 
 
 # -- recorded sessions -------------------------------------------------------------------------
-
-
-def test_a_recorded_session(root: Path) -> None:
-    path = root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
-    log = ResumeLog.from_summary(leftoff.summarize(path))
-    assert log.mission_summary.startswith("State: the agent ended its turn")
-    assert "\nAsked first: Support has eleven tickets" in log.mission_summary
-    assert "\nSaid: You didn't run them." in log.mission_summary
-    assert any("tests pass verified" in done for done in log.accomplishments)
-    assert any("running totals" in d["decision"] for d in log.decisions)
-    assert "billing/old_rounding.py" in log.metadata["files_modified"]
-    assert log.metadata["file_notes"]["billing/old_rounding.py"].startswith("deleted")
-    assert log.critical_context["important_ids"]["branch"] == "main"
 
 
 def test_a_secret_does_not_reach_the_page_and_moves_no_budget() -> None:

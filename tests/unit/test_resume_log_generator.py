@@ -15,7 +15,7 @@ import pytest
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
 from leftoff.handover.resume_log.document import ResumeLog
-from leftoff.live.resume_logs.generator import BUILT_IN, ResumeLogGenerator
+from leftoff.live.resume_logs.generator import ResumeLogGenerator
 
 STATE = {"mission_summary": "Sort the invoices.", "next_steps": ["Ask finance."]}
 
@@ -174,15 +174,6 @@ def test_the_built_in_triggers(
     generator: ResumeLogGenerator, trigger: str, share: float, expected: bool
 ) -> None:
     assert generator.should_generate(at(share), trigger) is expected
-
-
-def test_triggers_that_settings_turn_off(tmp_path: Path) -> None:
-    some = ResumeLogGenerator({"triggers": ["manual_pause"]}, project=tmp_path)
-    assert not some.should_generate(at(1.0), "max_tokens")
-    by_hand = ResumeLogGenerator({"auto_generate": False}, project=tmp_path)
-    assert [t for t in BUILT_IN if by_hand.should_generate(at(1.0), t)] == ["manual_pause"]
-    off = ResumeLogGenerator({"enabled": False}, project=tmp_path)
-    assert not any(off.should_generate(at(1.0), t) for t in BUILT_IN)
 
 
 class ErrorCount:

@@ -85,9 +85,3 @@ def test_cleaning_loses_no_letter_of_a_key(separator: str) -> None:
             given = f"Use {key[:middle]}{separator}{key[middle:]} for the upload."
             if separator != "\x9b":  # what follows may be its parameters
                 assert key in clean(given), (middle, clean(given))
-
-
-def test_line_breaks_between_words_stay() -> None:
-    assert clean("one\rtwo\x0bthree\u2028four 50%\r60%\r\nend") == (
-        "one\ntwo\nthree\nfour 50%\n60%\nend"
-    )

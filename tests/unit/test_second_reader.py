@@ -24,9 +24,6 @@ from leftoff.cli.group import main
 from leftoff.handover.facts import handover_of
 from leftoff.handover.second_reader import (
     MAX_TOKENS,
-    InvalidAnswer,
-    Question,
-    parse_answer,
     questions,
 )
 from leftoff.integrations import reader_clients
@@ -265,13 +262,6 @@ def test_secrets_are_not_in_the_question(tmp_path: Path) -> None:
     assert asked
     assert secret not in asked[0]
     assert "[REDACTED:" in asked[0]
-
-
-def test_a_fenced_answer_is_read() -> None:
-    question = Question("", (), 0)
-    assert parse_answer('```json\n{"open": []}\n```', question) == parse_answer("{}", question)
-    with pytest.raises(InvalidAnswer):
-        parse_answer('Here: ```json\n{"open": []}\n```', question)
 
 
 def test_the_contract_of_a_reader() -> None:

@@ -101,8 +101,3 @@ def test_no_shell_reads_the_arguments() -> None:
     code = "import sys; print(sys.argv[1])"
     done = subprocesses.run([sys.executable, "-c", code, "$(id); `id` | x"], b"", limit=20)
     assert done.stdout == b"$(id); `id` | x\n"
-
-
-def test_a_program_that_is_not_there_is_an_os_error() -> None:
-    with pytest.raises(FileNotFoundError):
-        subprocesses.run(["no-such-program-here"], b"", limit=1)

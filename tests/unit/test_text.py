@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 
 from leftoff.text import clean, in_code, sentence_at, sentences
-from leftoff.text.truncation import one_line, truncate, whole
+from leftoff.text.truncation import one_line, truncate
 
 Linear: TypeAlias = Callable[[Callable[[int], Callable[[], object]], int], None]
 
@@ -74,18 +74,3 @@ def test_hostile_text_takes_time_linear_in_its_length(
         return lambda: work(hostile)
 
     assert_linear(prepare, 120_000)
-
-
-@pytest.mark.parametrize(
-    ("text", "limit", "expected"),
-    [
-        ("short", 10, "short"),
-        ("the key is AKIAIOSFODNN7EXAMPLE", 20, "the key is"),
-        ("the key is AKIAIOSFODNN7EXAMPLE and", 31, "the key is AKIAIOSFODNN7EXAMPLE"),
-        ("AKIAIOSFODNN7EXAMPLE", 10, ""),
-        ("設定を変えました。次に進みます", 5, "設定を変え"),
-        ("値はAKIAIOSFODNN7EXAMPLE", 9, "値は"),
-    ],
-)
-def test_raw_text_is_cut_where_no_key_is_halved(text: str, limit: int, expected: str) -> None:
-    assert whole(text, limit) == expected

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from leftoff.budget.thresholds import (
     Crossing,
-    instructions,
     preset,
 )
 
@@ -25,11 +24,6 @@ def test_the_presets_stand_where_the_designs_put_them() -> None:
 
 
 # -- words -----------------------------------------------------------------------------------
-
-
-def test_the_instructions_are_those_of_the_design(root: Path) -> None:
-    golden = (root / "tests" / "golden" / "advisory_instructions.md").read_text("utf-8")
-    assert instructions(ADVISORY, 200_000) == golden
 
 
 def test_the_lines_of_the_handoff_are_those_of_the_design(root: Path) -> None:

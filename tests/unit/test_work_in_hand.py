@@ -8,7 +8,6 @@ from typing import Any
 
 import leftoff
 from leftoff.handover.briefing import briefing
-from leftoff.handover.facts import handover_of
 from leftoff.summary import ContextSummary
 
 Line = dict[str, Any]
@@ -78,35 +77,6 @@ WORK = (
     "The day is missing. I'll add it.",
     edit("src/day.py"),
 )  # fmt: skip
-
-
-def test_steps_are_the_words_and_grouped_calls_of_the_turn_in_work() -> None:
-    steps = summary_of(*WORK).working_set.steps
-    assert [(s.kind, s.text, s.status, s.count) for s in steps] == [
-        ("said", "I'll sort the header in `head.py`, because the rows follow it.", "", 1),
-        ("looked", "src/rows.py, src/head.py", "ok", 2),
-        ("edited", "src/head.py ×2", "ok", 2),
-        ("ran", "pytest -q", "failed", 1),
-        ("said", "The day is missing. I'll add it.", "", 1),
-        ("edited", "src/day.py", "ok", 1),
-    ]
-    assert "test_date" in steps[3].line
-
-
-def test_the_words_before_the_request_are_the_report_without_its_code() -> None:
-    report = [fact.text for fact in handover_of(summary_of(*WORK)).report]
-    assert report == [
-        "I sorted the rows by date in `rows.py`.",
-        "The header is still unsorted.",
-    ]
-
-
-def test_the_block_shows_the_steps_after_the_last_words_the_latest_first() -> None:
-    block = briefing(summary_of(*WORK))
-    words, steps = block.index("The agent's last words:"), block.index("What the agent did")
-    assert words < steps < block.index("- edited src/day.py #")
-    assert block.index("- edited src/day.py #") < block.index("→ looked at src/rows.py")
-    assert "- `pytest -q`: failed #" in block
 
 
 def test_a_prompt_into_a_running_turn_does_not_end_its_steps() -> None:

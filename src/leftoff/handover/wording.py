@@ -97,7 +97,10 @@ def unnamed_changes(effects: Iterable[UnknownEffect], limit: int = 5) -> str:
         counts = edits if known else others
         tool = brief(effect.tool, 40)
         counts[tool] = counts.get(tool, 0) + effect.count
-    found = {"edits of files that are not recorded": edits, "may have changed these or others": others}
+    found = {
+        "edits of files that are not recorded": edits,
+        "may have changed these or others": others,
+    }
     return "; ".join(f"{head}: {_ranked(n, limit)}" for head, n in found.items() if n)
 
 

@@ -1,0 +1,206 @@
+"""Commands as people run them, as data: what each prints and how it ends.
+
+`cases/PART.cases` holds the cases of one part; the lines above the first begin each of them:
+
+    # title                    begins a case, in a home of its own, which is the current folder
+    cd name                    makes a folder and goes there
+    + name: "text"             a file of the home, as JSON: a text, [records] as lines of JSON,
+                               {"copy": "path of the checkout"} (with "replace": {"a": "b"}),
+                               {"bytes": "..."}, null for one that is removed;
+                               `+ name @1790000000: ...` says when it was changed,
+                               `+ name @x: ...` that it is a program
+    $ NAME=x leftoff list -n1  a command, as a POSIX shell splits it; ~ is the home, ^ the checkout
+    < "text"                   what it reads on stdin, as a file above
+    | line                     stdout; `...` alone stands for any lines, … in a line for any words
+    ! line                     stderr
+    = 2                        the exit code, where it is not 0
+    > name "text"              a file that it made, changed or removed (null); of a long one the name.
+                               All of them stand there, or none
+
+`LEFTOFF_UPDATE_CASES=1 python -m pytest -n 0 tests/cli/test_cases.py` writes what is printed now, where a
+case differs: look at the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import pytest
+
+Run: TypeAlias = Callable[..., subprocess.CompletedProcess[bytes]]
+
+FOLDER = Path(__file__).parent / "cases"
+ROOT = Path(__file__).parents[2]
+AGES = re.compile(
+    r"\d{8}T\d{12}Z|"
+    r"\b\d+ (?:s|min|h|d|days?|weeks?) ago\b|\b20(?:2[6-9]|3\d)-\d\d-\d\d[T ]\d\d:\d\d\S*"
+)
+"""What is printed of the time of the run."""
+LONG = 600
+"""Characters of a file that are shown. Chosen by hand; not measured."""
+
+
+class Case(NamedTuple):
+    """A title, the lines that each case of its file begins with, and its own."""
+
+    part: str
+    title: str
+    begin: list[str]
+    lines: list[str]
+
+
+def cases(path: Path) -> Iterator[Case]:
+    """The cases of a file."""
+    head, *rest = re.split(r"(?m)^# ", path.read_text("utf-8"))
+    for text in rest:
+        title, *lines = text.rstrip("\n").split("\n")
+        yield Case(path.stem, title, head.split("\n"), lines)
+
+
+def content(value: Any) -> bytes:
+    """What a file of a case holds."""
+    match value:
+        case str():
+            return value.encode("utf-8", "surrogatepass")
+        case list():
+            return b"".join(json.dumps(record).encode() + b"\n" for record in value)
+        case {"bytes": text}:
+            return str(text).encode("latin-1")
+        case {"copy": path}:
+            data = (ROOT / str(path)).read_bytes()
+            for old, new in value.get("replace", {}).items():
+                data = data.replace(old.encode(), new.encode())
+            return data
+    raise TypeError(f"not a file: {value!r}")
+
+
+def put(home: Path, line: str) -> None:
+    """Writes the file of a line that begins with `+ `, or removes it."""
+    name, _, value = line[2:].partition(": ")
+    name, _, at = name.partition(" @")
+    path, given = home / name, json.loads(value.replace("$HOME", str(home)))
+    if given is None:
+        path.unlink()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if name.endswith("/"):
+        path.mkdir(exist_ok=True)
+    else:
+        path.write_bytes(content(given))
+    if at == "x":
+        path.chmod(0o755)
+    elif at:
+        os.utime(path, (int(at), int(at)))
+
+
+def shown(data: bytes, home: Path) -> list[str]:
+    """The lines of a stream or file, without what differs from run to run."""
+    text = data.decode("utf-8", "backslashreplace").replace(str(home), "~")
+    return AGES.sub("…", text.replace(str(ROOT), "^")).rstrip("\n").split("\n") if data else []
+
+
+def files(home: Path) -> dict[str, bytes]:
+    found = (p for p in home.rglob("*") if p.is_file() and ".lock" not in p.name)
+    return {str(p.relative_to(home)): p.read_bytes() for p in sorted(found)}
+
+
+def ran(run: Run, home: Path, command: str, given: bytes, made: bool) -> list[str]:
+    """What a command gives, as it stands below it in a case."""
+    words = shlex.split(command.removeprefix("$ "))
+    at = words.index("leftoff")
+    environ = dict(word.split("=", 1) for word in words[:at])
+    places = (("~", str(home)), ("^", str(ROOT)))
+    for mark, place in places:
+        words = [place + w[1:] if w[:2] in {mark, mark + "/"} else w for w in words]
+        environ = {k: place + v[1:] if v[:1] == mark else v for k, v in environ.items()}
+        environ = {k: v.replace("$PATH", os.environ["PATH"]) for k, v in environ.items()}
+    before = files(home)
+    done = run(*words[at + 1 :], stdin=given, **environ)
+    lines = [f"| {line}".rstrip() for line in shown(done.stdout, home)]
+    lines += [f"! {line}".rstrip() for line in shown(done.stderr, home)]
+    lines += [f"= {done.returncode}"] if done.returncode else []
+    after = files(home) if made else before
+    for name in sorted({*before, *after}):
+        if before.get(name) != (data := after.get(name)):
+            kept = None if data is None else "\n".join(shown(data, home))
+            held = json.dumps(kept, ensure_ascii=False) if len(kept or "") < LONG else ""
+            lines.append(f"> {AGES.sub('…', name)} {held}".rstrip())
+    return lines
+
+
+def fits(line: str, expected: str) -> bool:
+    """Whether a line is as expected."""
+    return (
+        line == expected
+        or "…" in expected
+        and bool(re.fullmatch(".*".join(map(re.escape, expected.split("…"))), line))
+    )
+
+
+def same(lines: list[str], expected: list[str]) -> bool:
+    """Whether lines are as expected, where `| ...` and `! ...` stand for any lines of theirs."""
+    if not expected:
+        return not lines
+    head, *rest = expected
+    if head[2:] == "...":
+        end = 0
+        while end < len(lines) and lines[end][:1] == head[:1]:
+            end += 1
+        return any(same(lines[n:], rest) for n in range(end + 1))
+    return bool(lines) and fits(lines[0], head) and same(lines[1:], rest)
+
+
+EVERY = [case for path in sorted(FOLDER.glob("*.cases")) for case in cases(path)]
+
+
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: f"{case.part}: {case.title}")
+def test_case(case: Case, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (
+        "XDG_STATE_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    written: list[str] = []
+    steps = re.split(r"(?m)^(?=(?:[+$]|cd) )", "\n".join((*case.begin, *case.lines)))
+    for step in filter(str.strip, steps):
+        command, *expected = step.rstrip("\n").split("\n")
+        if command.startswith("cd "):
+            (tmp_path / command[3:]).mkdir(parents=True, exist_ok=True)
+            monkeypatch.chdir(tmp_path / command[3:])
+            written.append(command)
+            continue
+        if command.startswith("+"):
+            put(tmp_path, command)
+            written.append(command)
+            continue
+        given = b""
+        if expected and expected[0].startswith("< "):
+            given = content(json.loads(expected[0][2:]))
+            command += "\n" + expected.pop(0)
+        made = any(line.startswith("> ") for line in expected)
+        lines = ran(run, tmp_path, command.split("\n")[0], given, made)
+        if not same(lines, expected):
+            if not os.environ.get("LEFTOFF_UPDATE_CASES"):
+                assert lines == expected, command
+            expected = lines
+        written += [command, *expected]
+    case.lines[:] = written[sum(map(bool, case.begin)) :]
+    if os.environ.get("LEFTOFF_UPDATE_CASES"):
+        mine = ["\n".join(case.begin[:-1]), *()] if any(case.begin) else []
+        mine += [
+            "\n".join((f"# {one.title}", *one.lines, ""))
+            for one in EVERY
+            if one.part == case.part
+        ]
+        (FOLDER / f"{case.part}.cases").write_text("\n".join(mine), "utf-8")
