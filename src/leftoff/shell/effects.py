@@ -36,13 +36,16 @@ _MAX_CONTENTS = 400
 """Written files whose content is tracked; beyond it the oldest half is dropped. Chosen by hand;
 not measured."""
 
-_POWERSHELL = re.compile(
-    r"(?:\A\s*|[|;{]\s*)(?:Get|Set|Remove|New|Copy|Move|Select|Out|Add|Test|Write|ForEach|Where"
-    r"|Invoke|Start|Rename|Measure|ConvertTo)-[A-Z][a-z]|\A.{0,200}\$env:"
+_CMDLET = (
+    r"(?:Get|Set|Remove|New|Copy|Move|Select|Out|Add|Test|Write|ForEach|Where|Invoke|Start|Rename"
+    r"|Measure|ConvertTo)-[A-Z][a-z]"
 )
-"""A cmdlet where a command begins, or a variable that only PowerShell has."""
-_POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$e")
-"""A cheap first check: every match of `_POWERSHELL` contains a match of this."""
+_POWERSHELL = re.compile(rf"(?:\A\s*|[|;] ){_CMDLET}")
+_POWERSHELL_NAMES = re.compile(rf"{_CMDLET}|\A[^\0]{{0,200}}\$env:")
+_POWERSHELL_MARKS = re.compile(r"\$env:|\$PSVersionTable|-ErrorAction|\$_\.|-LiteralPath")
+"""What stands in PowerShell alone; with a cmdlet anywhere it shows the language."""
+_POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]")
+"""A cheap first check: all of these contain a match of this."""
 
 _SHELL_SYNTAX_ERROR = re.compile(
     r"(?m)^(?:/\S*/)?(?:ba|da|z|k)?sh: (?:-c: )?(?:line )?\d+: "
@@ -118,9 +121,14 @@ def _parse_script(command: str, home: str | None) -> Script:
 
 def _is_powershell(command: str) -> bool:
     head = command[:4000]
-    if _POWERSHELL_SIGN.search(head) is None or _POWERSHELL.search(head) is None:
+    if _POWERSHELL_SIGN.search(head) is None or head.lstrip()[:10].lower().startswith(
+        ("powershell", "pwsh")
+    ):
         return False
-    return not head.lstrip()[:10].lower().startswith(("powershell", "pwsh"))
+    if _POWERSHELL.search(head) is not None:
+        return True
+    marked = _POWERSHELL_MARKS.search(head) is not None and "powershell" not in head.lower()
+    return marked and _POWERSHELL_NAMES.search(head) is not None
 
 
 def _editor_command(command: str) -> str | None:

@@ -10,7 +10,7 @@ from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation
 from leftoff.shell.embedded.python import python_effects
-from leftoff.shell.embedded.steps import MAX_SCRIPT, ScriptSteps
+from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
 from leftoff.shell.state import Status, Walk
@@ -88,28 +88,45 @@ def _python_module(walk: Walk, words: list[str]) -> Status:
     return None
 
 
-_SCRIPT_READS = re.compile(
-    r"""\b(?:readFile(?:Sync)?|createReadStream|readTextFileSync|file_get_contents|(?:File|IO)\.read(?:lines)?)\s*\(?\s*"""
-    r"""(["'])([^"'$#\n]+)\1"""
+_SCRIPT_NAME = re.compile(r"""\b(\w+)\s*=\s*(["'`])([^"'`$#\n]+)\2(?!\s*[+.])""")
+_SCRIPT_CALL = re.compile(
+    r"\b(?P<verb>(?:read|write|append|unlink|rm)(?:File)?(?:Sync)?|file_(?:get|put)_contents"
+    r"""|File\.(?:read|write))\s*\(\s*(?:(["'`])(?P<path>[^"'`$#\n]+)\2|(?P<name>\w+))\s*(?=[,)])"""
 )
+_SCRIPT_COMMENT = re.compile(r"/\*[\s\S]*?\*/|(?<![:'\"])//[^\n]*")
+_SCRIPT_VERBS = {
+    "append": "append",
+    "unlink": "delete",
+    "rm": "delete_tree",
+    "file_get": "read",
+}
 _SCRIPT_CHANGES = re.compile(
     r"(?<!stdout\.)(?<!stderr\.)\b(?:write|append|unlink|rename|copy|cp|mv|rm|truncate|symlink|remove"
     r"|touch|mkdir_p|exec|spawn|system|file_put|delete|createWrite)\w*\s*[$('\"]"
     r"|\b(?:File\.)?f?open\b(?![^;\n]*['\"](?:<|r['\"]))"
 )
-"""What a script of another language does beyond reading and printing. Calls are not followed:
-in 434 real recordings they decided one change."""
+"""What a script of another language does beyond reading and printing."""
 
 
 def apply_script(walk: Walk, tool: str, code: str) -> Status:
-    """JavaScript, Ruby, PHP or Perl: files that are read by a literal name, and whether any may
-    have changed."""
-    if walk.expected_status is not False:
-        for found in _SCRIPT_READS.finditer(code[:MAX_SCRIPT]):
-            ops.read(walk, found[2], tool)
-    if len(code) > MAX_SCRIPT or UNKNOWN in code or _SCRIPT_CHANGES.search(code):
+    """JavaScript, Ruby, PHP or Perl: the calls that read or write a file of a literal name;
+    others may have changed any file."""
+    if len(code) > MAX_SCRIPT or UNKNOWN in code:
         walk.effects.unknown(tool)
-    return None
+        return None
+    code = _SCRIPT_COMMENT.sub("", code)
+    names: dict[str, str] = {}
+    for name, _, text in _SCRIPT_NAME.findall(code):
+        names[name] = text if names.get(name, text) == text else UNKNOWN
+    steps: list[tuple[str, str, str]] = []
+    for found in _SCRIPT_CALL.finditer(code):
+        path = found["path"] or names.get(found["name"], UNKNOWN)
+        verb = next((v for k, v in _SCRIPT_VERBS.items() if found["verb"].startswith(k)), "")
+        verb = verb or ("read" if "read" in found["verb"] else "write")
+        if path != UNKNOWN or verb != "read":
+            steps.append((verb, path, ""))
+    partial = _SCRIPT_CHANGES.search(_SCRIPT_CALL.sub("", code)) is not None
+    return apply_steps(walk, tool, ScriptSteps(tuple(steps[:MAX_STEPS]), partial))
 
 
 def _run_script(walk: Walk, args: Invocation) -> Status:
