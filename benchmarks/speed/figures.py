@@ -129,7 +129,9 @@ def growth(run: dict[str, Any]) -> str:
 
 def start(run: dict[str, Any]) -> str:
     told, turn, hooks = (run[n]["told"] for n in ("start", "turn", "hooks"))
-    ms = {name: f"{one['cpu_ms']:.0f} ms" for name, one in (told | hooks).items() if name != "mb"}
+    ms = {
+        name: f"{one['cpu_ms']:.0f} ms" for name, one in (told | hooks).items() if name != "mb"
+    }
     return (
         f"`python -c pass` takes {ms['python -c pass']}, `--help` {ms['--help']}, a summary of two "
         f"lines {ms['summarize, two lines']}, a hook {ms['Stop']} (`Stop`) or {ms['SessionStart']} "
