@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,13 +47,6 @@ class Table:
         self.turned = self.cells.T.tocsr()
         self.width = len(self.names)
 
-    def scaled(self, factors: Vector) -> Table:
-        """The same rows with each column multiplied."""
-        other = copy(self)
-        other.cells = (self.cells @ sparse.diags(factors)).tocsr()
-        other.turned = other.cells.T.tocsr()
-        return other
-
     def times(self, weights: Vector) -> Vector:
         """Sum of weights for each row."""
         return self.cells @ weights
@@ -85,18 +77,11 @@ def logistic(
         loss = float((mass * (np.logaddexp(0, z) - truth * z)).sum() + penalty / 2 * (w @ w))
         return loss, np.append(table.back(off) + penalty * w, off.sum())
 
-    share = min(max(float(np.mean(truth)), 1e-3), 1 - 1e-3)
+    share = min(max(float(truth.mean()), 1e-3), 1 - 1e-3)
     start = np.zeros(table.width + 1)
     start[-1] = np.log(share / (1 - share))
     wb = minimise(value, start)
     return wb[:-1], float(wb[-1])
-
-
-def evidence(table: Table, truth: Vector, mass: Vector) -> Vector:
-    """How much more often each column stands in the rows that are true, as the logarithm of the
-    ratio of its shares (naive Bayes, each column counted once more)."""
-    good, bad = table.back(mass * truth) + 1, table.back(mass * (1 - truth)) + 1
-    return np.log(good / good.sum()) - np.log(bad / bad.sum())
 
 
 def softmax(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from benchmarks.accuracy.decisions.fit import Table, evidence, line, logistic, softmax
+from benchmarks.accuracy.decisions.fit import Table, line, logistic, softmax
 from benchmarks.accuracy.decisions.labelled import Session
 from msgspec import Struct
 
@@ -33,16 +33,7 @@ GATE_RECALL = 0.955
 LOOK = 5000
 """The gate's weight of the words of `ALWAYS`: more than any others of a sentence take away."""
 
-PENALTY, GATE_PENALTY, KIND_PENALTY = 18.0, 8.0, 40.0
-BAYES_PENALTY = 25.0
-"""Of the second sentence model, whose columns are scaled by what each says alone; the weights
-are the mean of both."""
-
-DOUBT = 0.05
-"""Share of labels taken to be wrong. Both chosen on `double` and half of the repositories of
-`more`, in five groups of repositories: the best F1 was 0.428 and 0.374 without them, 0.444 and
-0.389 with both; on the other half of `more`, 0.354 and 0.350."""
-
+PENALTY, GATE_PENALTY, KIND_PENALTY = 18.0, 8.0, 30.0
 FOLDS = 4
 """Inner folds, of whole repositories, for the gate's threshold and the calibration."""
 
@@ -163,14 +154,11 @@ def fit_sentences(sessions: Sequence[Session], rows: Rows) -> tuple[dict[str, in
                 truth.append(float(label >= 0))
                 mass.append(s.weight)
                 homes.append(s.repository)
-    table, known, masses = Table(features, 3, homes), np.array(truth), np.array(mass)
-    factors = evidence(table, known, masses)
-    known = DOUBT + (1 - 2 * DOUBT) * known
-    plain, first = logistic(table, known, PENALTY, masses)
-    bayes, second = logistic(table.scaled(factors), known, BAYES_PENALTY, masses)
-    stored = np.rint((plain + bayes * factors) / 2 * SCALE).astype(int)
+    table = Table(features, 3, homes)
+    weights, bias = logistic(table, np.array(truth), PENALTY, np.array(mass))
+    stored = np.rint(weights * SCALE).astype(int)
     kept = {n: int(w) for n, w in zip(table.names, stored, strict=True) if abs(w) >= 12}
-    return kept, round((first + second) / 2 * SCALE)
+    return kept, round(bias * SCALE)
 
 
 def fit_kinds(

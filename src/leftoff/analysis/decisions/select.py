@@ -20,7 +20,6 @@ from leftoff.extraction.decision_model import (
     MODEL,
     PATTERNS,
     SCALE,
-    VERBS,
     Model,
     Scorer,
     any_log_odds,
@@ -235,11 +234,8 @@ def _prompt_words(typed: str) -> tuple[str, ...]:
 
 
 def kind_features(candidate: Candidate, message: Sequence[str]) -> list[str]:
-    """Features for the type of a decision: its words, the first class of verbs, its place, and
-    the message's words."""
-    verbs = [VERBS[word] for word in candidate.words if word in VERBS]
-    first = verbs[0] if verbs else "none"
-    return [*candidate.features, f"vf:{first}", *{f"v:{v}": 0 for v in verbs}, *message]
+    """Features for the type of a decision: its words, its place, and the message's words."""
+    return sorted({f"w:{w}" for w in candidate.words}) + candidate.others + list(message)
 
 
 def _decision(
