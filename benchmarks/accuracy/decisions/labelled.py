@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -96,35 +95,30 @@ def load(
             if (label.repository == HELD_OUT) == held_out
             and (disputes is None or label.file in disputes)
         ]
-        until = {p.name: json.loads(p.read_text("utf-8")).get("until")
-                 for p in (labels / kind).glob("*.json")}  # fmt: skip
         for folder in transcripts:
             paths = find_recordings(str(folder), (label.file for label in given))
-            for label in given:
-                if label.file in paths:
-                    last = until.get(label.file + ".json")
-                    found.append(_session(label, paths[label.file], kind, last, disputes))
+            found += [
+                _session(label, paths[label.file], kind, disputes)
+                for label in given
+                if label.file in paths
+            ]
             given = [label for label in given if label.file not in paths]
     return found
 
 
-def _session(
-    given: Labels, transcript: str, kind: str, until: int | None, disputes: Disputes | None
-) -> Session:
+def _session(given: Labels, transcript: str, kind: str, disputes: Disputes | None) -> Session:
     reading = open_pass(transcript, extractors=("everything",))
     view = SessionView(reading.sessions[-1][""])
     labelled = LabelledSession(given, transcript, list(read(transcript)))
     at: dict[int, list[int]] = {}
     agent: list[int] = []
-    unread: set[int] = set()
     for m in labelled.messages:
         place = place_of(m)
         at.setdefault(place, []).append(m.index)
         if m.origin == "agent" and m.text.strip():
             agent.append(m.index)
-            if until is not None and place > until:
-                unread.add(m.index)
-    said = [one for one in view.sentences("unfiltered") if one.ref.message not in unread]
+    last = max((m.index for m in labelled.messages), default=-1)
+    said = [one for one in view.sentences("unfiltered") if one.ref.message <= last]
     marked = settled(labelled.labels, (disputes or {}).get(given.file, ()), labelled.texts)
     doubtful: dict[int, list[tuple[int, Counter[str]]]] = {}
     for near in marked.near_misses:
@@ -147,7 +141,7 @@ def _session(
         [_stated(s, wanted.get(s.ref.message, ())) for s in said],
         [label.type for label in decisions],
         places,
-        [m for m in agent if m not in unread],
+        agent,
         repeats - set(places),
         repeats,
         [s for s in said if _stated(s, doubtful.get(s.ref.message, ())) == 0],
