@@ -30,10 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # `HYPOTHESIS_PROFILE=search` looks for new examples instead.
 settings.register_profile("repeat", derandomize=True, deadline=None, database=None)
 settings.register_profile(
-    "search",
-    deadline=None,
-    max_examples=2_000,
-    suppress_health_check=[HealthCheck.too_slow],
+    "search", deadline=None, max_examples=2_000, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 

@@ -73,10 +73,7 @@ def table(corpus: Path) -> str:
         row = rows.setdefault(name, Row())
         row.files += 1
         look(row, reading)
-    lines = [
-        COLUMNS,
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    lines = [COLUMNS, "|---|---|---|---|---|---|---|---|---|---|"]
     for name, row in sorted(rows.items()):
         total = row.files + row.refused
         read = f"{row.files} of {total}" if row.refused else f"{total}"

@@ -95,9 +95,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def figures_of(
-    options: argparse.Namespace,
-    rounds: dict[bool, list[ReviewRound]],
-    lost: list[ReviewRound],
+    options: argparse.Namespace, rounds: dict[bool, list[ReviewRound]], lost: list[ReviewRound]
 ) -> dict[str, Any]:
     live, gone = ResumeAttempts.of(rounds[True]), ResumeAttempts.of(lost)
     sent = PromptSizes.of(rounds[True])

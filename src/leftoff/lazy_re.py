@@ -43,10 +43,26 @@ from re import (
 from typing import Any, AnyStr, Final, NamedTuple, cast
 
 __all__ = [
-    "ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "Match", "Pattern", "automaton", "compile",
-    "compiled", "error", "escape", "findall", "finder", "finditer", "fullmatch", "match",
-    "search", "split", "sub",
-]  # fmt: skip
+    "ASCII",
+    "DOTALL",
+    "IGNORECASE",
+    "MULTILINE",
+    "Match",
+    "Pattern",
+    "automaton",
+    "compile",
+    "compiled",
+    "error",
+    "escape",
+    "findall",
+    "finder",
+    "finditer",
+    "fullmatch",
+    "match",
+    "search",
+    "split",
+    "sub",
+]
 
 
 class Lazy:
@@ -54,9 +70,21 @@ class Lazy:
     here when it is first asked for: from then on a call costs what it costs there."""
 
     __slots__ = (
-        "_compiled", "_given", "findall", "finditer", "flags", "fullmatch", "groupindex",
-        "groups", "match", "pattern", "search", "split", "sub", "subn",
-    )  # fmt: skip
+        "_compiled",
+        "_given",
+        "findall",
+        "finditer",
+        "flags",
+        "fullmatch",
+        "groupindex",
+        "groups",
+        "match",
+        "pattern",
+        "search",
+        "split",
+        "sub",
+        "subn",
+    )
 
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self._given = (pattern, flags)

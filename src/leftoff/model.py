@@ -329,9 +329,18 @@ class Uncertain(Struct, frozen=True, gc=False):
 
 
 Record: TypeAlias = (
-    Message | SessionFacts | Compaction | Changes | Presence | Link | TokenCount | NewSession
-    | Turn | Unknown | Uncertain
-)  # fmt: skip
+    Message
+    | SessionFacts
+    | Compaction
+    | Changes
+    | Presence
+    | Link
+    | TokenCount
+    | NewSession
+    | Turn
+    | Unknown
+    | Uncertain
+)
 
 
 class Ref(Struct, frozen=True, gc=False):

@@ -322,9 +322,11 @@ def features(piece: str) -> list[tuple[str, int]]:
     spaced = size > 1 and piece[0] == " "
     run = size - spaced
     return [
-        ("runs", 1), ("run_signs", min(run, 8) - 1), ("spaced_runs", spaced),
+        ("runs", 1),
+        ("run_signs", min(run, 8) - 1),
+        ("spaced_runs", spaced),
         ("repeated_signs", max(0, run - 8)),
-    ]  # fmt: skip
+    ]
 
 
 def _features_of_word(piece: str) -> list[tuple[str, int]]:

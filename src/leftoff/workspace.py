@@ -22,9 +22,13 @@ from leftoff.handover.resume_state.document import RecordedFile, ResumeState, Wo
 from leftoff.shell.paths import absolute, relative
 
 __all__ = [
-    "FileStatus", "Workspace", "git_diff", "inspect_workspace", "read_workflow",
+    "FileStatus",
+    "Workspace",
+    "git_diff",
+    "inspect_workspace",
+    "read_workflow",
     "recorded_files",
-]  # fmt: skip
+]
 
 GIT_TIMEOUT = 3.0
 """Time limit of one git command. Chosen by hand; not measured."""
@@ -45,25 +49,40 @@ _SAFE_OPTIONS = (
     "--no-pager",
     "--no-optional-locks",
     "--literal-pathspecs",
-    "-c", "core.fsmonitor=false",
-    "-c", "core.hooksPath=/dev/null",
-    "-c", "core.attributesFile=/dev/null",
-    "-c", "core.quotePath=false",
-    "-c", "diff.external=",
-    "-c", "log.showSignature=false",
-    "-c", "protocol.allow=never",
-    "-c", "submodule.recurse=false",
-)  # fmt: skip
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.attributesFile=/dev/null",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "diff.external=",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "submodule.recurse=false",
+)
 _ENVIRONMENT = {
-    "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_PAGER": "cat", "LC_ALL": "C",
-}  # fmt: skip
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_PAGER": "cat",
+    "LC_ALL": "C",
+}
 
 
 def inspect_workspace(
-    state: ResumeState, *, root: str | os.PathLike[str] | None = None,
-    workflow: str | os.PathLike[str] | None = None, tools: Iterable[str] | None = None,
-    model: str = "", window: int | None = None,
-) -> Workspace:  # fmt: skip
+    state: ResumeState,
+    *,
+    root: str | os.PathLike[str] | None = None,
+    workflow: str | os.PathLike[str] | None = None,
+    tools: Iterable[str] | None = None,
+    model: str = "",
+    window: int | None = None,
+) -> Workspace:
     """The workspace in which a saved state would be resumed.
 
     Args:
@@ -230,9 +249,12 @@ def _repository(
 
 
 def git_diff(
-    root: str | os.PathLike[str], paths: Sequence[str] = (), *, limit: int = 100_000,
+    root: str | os.PathLike[str],
+    paths: Sequence[str] = (),
+    *,
+    limit: int = 100_000,
     seconds: float = GIT_TIMEOUT,
-) -> str | None:  # fmt: skip
+) -> str | None:
     """What differs in the files that git knows from the last commit, staged or not.
 
     Args:
@@ -251,8 +273,16 @@ def git_diff(
     off: dict[str, str] = {}
     for name in filters:
         off |= {f"{name}.clean": "", f"{name}.process": "", f"{name}.required": "false"}
-    asked = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all",
-             "HEAD", "--", *paths]  # fmt: skip
+    asked = [
+        "diff",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--ignore-submodules=all",
+        "HEAD",
+        "--",
+        *paths,
+    ]
     data = _git(place, asked, limit, seconds, off)
     if data is None:
         return None
@@ -274,9 +304,12 @@ def _environment(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _git(
-    root: Path, arguments: Sequence[str], limit: int, seconds: float = GIT_TIMEOUT,
+    root: Path,
+    arguments: Sequence[str],
+    limit: int,
+    seconds: float = GIT_TIMEOUT,
     settings: Mapping[str, str] | None = None,
-) -> bytes | None:  # fmt: skip
+) -> bytes | None:
     """Up to `limit` + 1 bytes of what git says; None if it fails, is absent or takes longer.
 
     Args:
@@ -289,9 +322,12 @@ def _git(
         environment["GIT_CONFIG_COUNT"] = str(number + 1)
     try:
         process = subprocess.Popen(  # noqa: S603 - no shell, and the program is fixed
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, env=environment,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
     except (OSError, ValueError):
         return None
     late = threading.Event()

@@ -76,20 +76,8 @@ def _claude_lines() -> list[dict[str, object]]:
                 }
             ],
         ),
-        (
-            "user",
-            [
-                {
-                    "type": "tool_result",
-                    "tool_use_id": "toolu_02",
-                    "content": "12 passed",
-                }
-            ],
-        ),
-        (
-            "assistant",
-            [{"type": "text", "text": "All tests pass. Next, document it."}],
-        ),
+        ("user", [{"type": "tool_result", "tool_use_id": "toolu_02", "content": "12 passed"}]),
+        ("assistant", [{"type": "text", "text": "All tests pass. Next, document it."}]),
     ]
     lines: list[dict[str, object]] = []
     for number, (role, content) in enumerate(spoken):

@@ -32,10 +32,7 @@ print(json.dumps(sorted(new)), file=sys.stderr)
 def brought_in(code: str, *args: str, data: bytes = b"") -> set[str]:
     """The modules that `code` imports beyond what the interpreter starts with."""
     done = subprocess.run(
-        [sys.executable, "-c", WATCH, code, *args],
-        input=data,
-        capture_output=True,
-        check=False,
+        [sys.executable, "-c", WATCH, code, *args], input=data, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr.decode()
     return set(json.loads(done.stderr.splitlines()[-1]))

@@ -77,8 +77,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
 
 
 @pytest.mark.parametrize(
-    "words",
-    [(), ("-n", "2"), ("--json",), ("--project", "."), ("--project", "/x")],
+    "words", [(), ("-n", "2"), ("--json",), ("--project", "."), ("--project", "/x")]
 )
 def test_a_list_is_the_same_and_opens_nothing_that_it_knows(
     home: Home, words: tuple[str, ...]

@@ -10,11 +10,7 @@ from msgspec.structs import replace
 
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.checkpoint.document import from_summary
-from leftoff.handover.checkpoint.from_summary import (
-    blockers,
-    collect_facts,
-    summary_text,
-)
+from leftoff.handover.checkpoint.from_summary import blockers, collect_facts, summary_text
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.packing import BudgetTooSmall

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from leftoff.handover.compatibility import (
-    text_similarity,
-)
+from leftoff.handover.compatibility import text_similarity
 
 # -- similarity ------------------------------------------------------------------------------
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leftoff.extraction.decision_model import (
-    VERBS,
-    place_features,
-)
+from leftoff.extraction.decision_model import VERBS, place_features
 
 
 @pytest.mark.parametrize(

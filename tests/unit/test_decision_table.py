@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from leftoff.handover.decision_table import (
-    Candidate,
-    Situation,
-    TaskProgress,
-)
+from leftoff.handover.decision_table import Candidate, Situation, TaskProgress
 
 FREE, FULL = Candidate("b", 1000), Candidate("c", 1000, 895)
 

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 import leftoff
 from leftoff.analysis.decisions import person
-from leftoff.extraction.decision_model import (
-    MODEL,
-    Model,
-    shipped_scorer,
-    word_features,
-    words,
-)
+from leftoff.extraction.decision_model import MODEL, Model, shipped_scorer, word_features, words
 from leftoff.extraction.decisions import candidates
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.sentences import MAX_SENTENCE

@@ -11,9 +11,7 @@ from leftoff import api
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import Capacity, ContextCheckpoint, from_summary
-from leftoff.handover.checkpoint.file_names import (
-    dump_paths,
-)
+from leftoff.handover.checkpoint.file_names import dump_paths
 from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.roles import role
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders

@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leftoff.errors import UsageError
-from leftoff.stores.envelope import (
-    KEY,
-    redactor_for,
-    sanitize,
-)
+from leftoff.stores.envelope import KEY, redactor_for, sanitize
 
 
 def test_only_plain_values_without_secrets_are_kept() -> None:

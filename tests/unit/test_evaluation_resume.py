@@ -27,10 +27,7 @@ from leftoff.evaluation.resume_runs import (
 )
 from leftoff.evaluation.resume_truth import truth
 from leftoff.handover import stated_facts, text_match
-from leftoff.handover.stated_facts import (
-    stated_and_outdated,
-    text_items,
-)
+from leftoff.handover.stated_facts import stated_and_outdated, text_items
 from leftoff.live import compactions
 from leftoff.live.compactions import Cut, cuts
 from leftoff.model import Message, Text
@@ -198,8 +195,7 @@ def test_a_file_of_a_worktree_is_the_projects_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "branch"),
-    [("git status", "other"), ("cd /elsewhere && git status", "")],
+    ("command", "branch"), [("git status", "other"), ("cd /elsewhere && git status", "")]
 )
 def test_the_branch_is_that_of_the_sessions_own_checkout(
     tmp_path: Path, command: str, branch: str

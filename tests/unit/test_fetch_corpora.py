@@ -188,10 +188,7 @@ def test_only_what_is_named_is_fetched(
 
 
 def test_no_command_is_run_in_place_of_a_url(
-    fetch: Fetch,
-    repository: tuple[Path, str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    fetch: Fetch, repository: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Git can be told to run a command for a URL; we never let it."""
     settings = tmp_path / "gitconfig"

@@ -13,15 +13,8 @@ from leftoff.errors import NotPlainName
 from leftoff.handover.checkpoint.document import path_component
 from leftoff.handover.checkpoint.file_names import slugify, validate_name
 from leftoff.settings import user_folder
-from leftoff.sources.discover import (
-    latest_session,
-)
-from leftoff.stores.naming import (
-    LOCATIONS,
-    check_id,
-    file_stem,
-    parse_file_name,
-)
+from leftoff.sources.discover import latest_session
+from leftoff.stores.naming import LOCATIONS, check_id, file_stem, parse_file_name
 
 LETTERS = st.text(
     st.one_of(

@@ -8,10 +8,7 @@ import pytest
 
 from leftoff.formats.aider import FORMAT, _answers
 from leftoff.formats.reader import Cursor
-from leftoff.model import (
-    Message,
-    Record,
-)
+from leftoff.model import Message, Record
 
 HEADER = "# aider chat started at 2026-01-02 03:04:05"
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import leftoff
 from leftoff import Message, Pass, Text, ToolCall, ToolResult
-from leftoff.api import (
-    create_context_summary,
-)
+from leftoff.api import create_context_summary
 from leftoff.formats import native
 from leftoff.model import SessionFacts, Usage
 

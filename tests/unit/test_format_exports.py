@@ -9,9 +9,7 @@ import pytest
 
 from leftoff import FormatError, Pass, codec
 from leftoff.formats.reader import Cursor, formats
-from leftoff.model import (
-    Record,
-)
+from leftoff.model import Record
 
 OPENCODE_HEAD = """# Sort the list
 

@@ -7,12 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from leftoff.formats.reader import Cursor, Sample, detect
-from leftoff.model import (
-    Message,
-    ToolCall,
-    ToolResult,
-    Usage,
-)
+from leftoff.model import Message, ToolCall, ToolResult, Usage
 
 SESSIONS = Path(__file__).resolve().parents[2] / "corpora" / "sessions"
 

@@ -13,13 +13,7 @@ import pytest
 from leftoff.formats import inspect as inspect_format
 from leftoff.formats.inspect import FORMAT
 from leftoff.formats.reader import Cursor
-from leftoff.model import (
-    Message,
-    NewSession,
-    Record,
-    SessionFacts,
-    Unknown,
-)
+from leftoff.model import Message, NewSession, Record, SessionFacts, Unknown
 
 Read = Callable[[str, Any], list[Record]]
 

@@ -34,10 +34,7 @@ manifest = import_module("benchmarks.recording.manifest")
 LAYOUTS = gold.LAYOUTS
 
 GOLD = ROOT / "corpora" / "gold"
-READ_AS = {
-    "openai_chat": "chat",
-    "anthropic_messages": "chat_lines",
-}
+READ_AS = {"openai_chat": "chat", "anthropic_messages": "chat_lines"}
 """Plain message lists are read by formats of another name."""
 DONE = ("bug_fixed", "feature_done", "task_done")
 

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from leftoff.evaluation.handover_scores import (
-    LabelledStatements,
-    Share,
-    score,
-)
+from leftoff.evaluation.handover_scores import LabelledStatements, Share, score
 from leftoff.evaluation.resume_forms import _fitting, with_recorded
 from leftoff.evaluation.resume_truth import truth
 from leftoff.live.compactions import Cut

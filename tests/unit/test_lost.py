@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 
 from leftoff import codec
-from leftoff.handover.lost import (
-    Point,
-    Share,
-    audits_as_dict,
-    audits_table,
-    total_shares,
-)
+from leftoff.handover.lost import Point, Share, audits_as_dict, audits_table, total_shares
 from leftoff.live.compactions import audit_compactions
 
 

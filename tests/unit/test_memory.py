@@ -103,10 +103,7 @@ def read_all(index: Path, recorder: Recorder) -> Any:
 def test_search_finds_what_was_decided_and_says_where(recorder: Recorder, index: Path) -> None:
     recorder.session(
         ("person", "The cart loses its items after a reload. Please find out why."),
-        (
-            "agent",
-            "I decided against localStorage because two tabs race, so SQLite it is.",
-        ),
+        ("agent", "I decided against localStorage because two tabs race, so SQLite it is."),
     )
     recorder.session(("person", "Translate the checkout page to Polish"), ("agent", "Done."))
     read_all(index, recorder)
@@ -176,11 +173,7 @@ def test_a_query_for_a_file_gives_what_was_seen_of_it_and_not_that_it_was_read(
     read_all(index, recorder)
     first, *others = Memory(index).search(f"./{path.removeprefix(PROJECT)}")
     assert first.kind == "seen"
-    assert first.text.splitlines()[1:] == [
-        "def sum_of_items",
-        "def tax_rate",
-        "apply_voucher",
-    ]
+    assert first.text.splitlines()[1:] == ["def sum_of_items", "def tax_rate", "apply_voucher"]
     assert not [h for h in others if h.text.startswith(path)]
 
 
@@ -356,10 +349,7 @@ def test_blame_names_the_edit_the_request_and_the_decision(
         ("person", "Write a cart with a total"),
         (
             "Write",
-            {
-                "file_path": str(file),
-                "content": "def total(items):\n    return sum(items)\n",
-            },
+            {"file_path": str(file), "content": "def total(items):\n    return sum(items)\n"},
             "ok",
         ),
         project=str(shop),

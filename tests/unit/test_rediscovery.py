@@ -10,11 +10,7 @@ import pytest
 from leftoff import codec
 from leftoff.cli.audit import audit
 from leftoff.handover.facts import Handover
-from leftoff.handover.rediscovery import (
-    CALLS,
-    Rework,
-    rework,
-)
+from leftoff.handover.rediscovery import CALLS, Rework, rework
 from leftoff.handover.rework_table import rework_as_dict, rework_table
 from leftoff.live.compactions import rework_after_compactions
 from leftoff.model import Message, Text, ToolCall, ToolResult, Typed

@@ -25,10 +25,7 @@ from leftoff.handover.resume_state.document import (
     execution_context,
     schema,
 )
-from leftoff.handover.resume_state.from_summary import (
-    KEYS,
-    from_summary,
-)
+from leftoff.handover.resume_state.from_summary import KEYS, from_summary
 from leftoff.handover.resume_state.limits import Bounds, optimize_for_storage
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.model import Ref

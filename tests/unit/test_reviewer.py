@@ -190,8 +190,7 @@ def test_an_expired_conversation_is_asked_once_more_in_full(bench: Bench) -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "kind"),
-    [("Prompt is too long", "full"), ("API Error: 529 Overloaded", "other")],
+    ("words", "kind"), [("Prompt is too long", "full"), ("API Error: 529 Overloaded", "other")]
 )
 def test_any_failure_to_resume_falls_back(bench: Bench, words: str, kind: str) -> None:
     reviewer = bench.reviewer()

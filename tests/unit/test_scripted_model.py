@@ -53,10 +53,7 @@ def test_turns_are_played_in_order_and_requests_recorded() -> None:
     assert [block["type"] for block in blocks] == ["text", "tool_use"]
     assert [
         e["delta"]["stop_reason"] for e in first + second if e["type"] == "message_delta"
-    ] == [
-        "tool_use",
-        "end_turn",
-    ]
+    ] == ["tool_use", "end_turn"]
     assert [request.route for request in model.requests] == ["main", "main"]
     assert model.left == 0
 

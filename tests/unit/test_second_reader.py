@@ -22,10 +22,7 @@ from leftoff.batch.jobs import BatchOptions, InputFile, Job, ReaderOptions, spli
 from leftoff.batch.work import run_job
 from leftoff.cli.group import main
 from leftoff.handover.facts import handover_of
-from leftoff.handover.second_reader import (
-    MAX_TOKENS,
-    questions,
-)
+from leftoff.handover.second_reader import MAX_TOKENS, questions
 from leftoff.integrations import reader_clients
 from leftoff.second_reading import second_reading
 from leftoff.summary import ContextSummary
@@ -330,9 +327,7 @@ def test_a_slow_reader_is_stopped_at_the_time_limit(recording: str) -> None:
     assert judged.second_reader is UNSET
 
 
-def test_a_reader_without_a_time_limit_of_its_own_is_asked_nothing_more(
-    recording: str,
-) -> None:
+def test_a_reader_without_a_time_limit_of_its_own_is_asked_nothing_more(recording: str) -> None:
     seconds = iter(range(0, 10_000, 250))
     asked: list[str] = []
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from leftoff.shell import analyze, resolve
 from leftoff.shell.ast import MAX_FIELDS, UNKNOWN
 from leftoff.shell.effects import FileState, Outcome
-from leftoff.shell.quoting import (
-    expand_braces,
-    mark_unquoted,
-)
+from leftoff.shell.quoting import expand_braces, mark_unquoted
 
 
 def created(command: str) -> list[str]:

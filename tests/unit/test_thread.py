@@ -9,12 +9,7 @@ UUID = "0d7c2a52-9f5e-4f0a-8a0f-{:012x}"
 
 
 def message(
-    index: int,
-    origin: str = "agent",
-    *,
-    key: str = "",
-    parent: str = "",
-    response: str = "",
+    index: int, origin: str = "agent", *, key: str = "", parent: str = "", response: str = ""
 ) -> Message:
     role: Role = "user" if origin == "prompt" else "assistant" if origin == "agent" else "tool"
     return Message(index, role, (), origin=origin, key=key, parent=parent, response=response)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from leftoff.budget.thresholds import (
-    Crossing,
-    preset,
-)
+from leftoff.budget.thresholds import Crossing, preset
 
 ADVISORY = preset("advisory")
 HANDOFF = preset("handoff")

@@ -54,11 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finished = evaluate_labels(
         labels,
         options.transcripts,
-        others={
-            **RULES,
-            LINEAR: trained,
-            **({} if options.plain else further()),
-        },
+        others={**RULES, LINEAR: trained, **({} if options.plain else further())},
         resamples=options.resamples,
         swaps=options.swaps,
     )

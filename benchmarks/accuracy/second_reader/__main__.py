@@ -43,13 +43,7 @@ from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.report import bounds
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.extraction.decision_model import Model
-from leftoff.handover.second_reader import (
-    CANDIDATE,
-    Line,
-    Question,
-    parse_answer,
-    questions,
-)
+from leftoff.handover.second_reader import CANDIDATE, Line, Question, parse_answer, questions
 from leftoff.live.compactions import place_of
 from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor

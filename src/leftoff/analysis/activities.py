@@ -23,21 +23,48 @@ EDITING = frozenset({"edit", "edit_doc", "edit_test"})
 """Activities that change the work itself, scratch files left out."""
 
 _KINDS = {
-    "read": "look", "list": "look", "search": "search", "fetch": "fetch", "poll": "wait",
-    "plan": "plan", "ask": "ask", "subagent": "delegate", "skill": "skill", "think": "plan",
-    "browser": "run", "finish": "pull_request",
-}  # fmt: skip
+    "read": "look",
+    "list": "look",
+    "search": "search",
+    "fetch": "fetch",
+    "poll": "wait",
+    "plan": "plan",
+    "ask": "ask",
+    "subagent": "delegate",
+    "skill": "skill",
+    "think": "plan",
+    "browser": "run",
+    "finish": "pull_request",
+}
 _EDITS = frozenset({"edit", "create", "patch", "notebook", "delete", "move"})
 
 _GIT = {
-    "commit": "commit", "add": "commit", "tag": "deploy", "push": "push", "diff":
-    "inspect_change", "show": "inspect_change", "log": "inspect_change", "blame":
-    "inspect_change", "status": "inspect_change", "range-diff": "inspect_change", "merge":
-    "sync", "rebase": "sync", "pull": "sync", "fetch": "sync", "checkout": "sync", "switch":
-    "sync", "branch": "sync", "stash": "sync", "reset": "sync", "restore": "sync",
-    "cherry-pick": "sync", "worktree": "sync", "merge-base": "inspect_change", "rev-parse":
-    "look", "rev-list": "look",
-}  # fmt: skip
+    "commit": "commit",
+    "add": "commit",
+    "tag": "deploy",
+    "push": "push",
+    "diff": "inspect_change",
+    "show": "inspect_change",
+    "log": "inspect_change",
+    "blame": "inspect_change",
+    "status": "inspect_change",
+    "range-diff": "inspect_change",
+    "merge": "sync",
+    "rebase": "sync",
+    "pull": "sync",
+    "fetch": "sync",
+    "checkout": "sync",
+    "switch": "sync",
+    "branch": "sync",
+    "stash": "sync",
+    "reset": "sync",
+    "restore": "sync",
+    "cherry-pick": "sync",
+    "worktree": "sync",
+    "merge-base": "inspect_change",
+    "rev-parse": "look",
+    "rev-list": "look",
+}
 _LOOKERS = frozenset(
     "cat head tail sed nl less more bat awk cut sort uniq wc ls tree stat file pwd jq yq od xxd"
     " view open scroll_down scroll_up goto which type realpath readlink du strings".split()

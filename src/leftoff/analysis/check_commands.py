@@ -95,18 +95,32 @@ _SKIPPED_SCRIPT = re.compile(
     re.IGNORECASE,
 )
 _SCRIPT_KINDS = (
-    (re.compile(r"(?:fmt|format|prettier).*(?:check|verify|ci)|check.*(?:fmt|format|prettier)"),
-     "format"),
-    (re.compile(r"type-?s?check|check-?types|check:ts|^tsc|:tsc|:types?$|^types?$|mypy|pyright"),
-     "typecheck"),
+    (
+        re.compile(
+            r"(?:fmt|format|prettier).*(?:check|verify|ci)|check.*(?:fmt|format|prettier)"
+        ),
+        "format",
+    ),
+    (
+        re.compile(
+            r"type-?s?check|check-?types|check:ts|^tsc|:tsc|:types?$|^types?$|mypy|pyright"
+        ),
+        "typecheck",
+    ),
     (re.compile(r"lint|clippy|^vet$|ruff|shellcheck|static-?check"), "lint"),
-    (re.compile(r"(?<![a-z])(?:unit|py|run)?(?:tests?|specs?)(?![a-z])|e2e|vitest|jest"
-                r"|cypress|playwright|coverage"),
-     "test"),
-    (re.compile(r"(?<![a-z])(?:re)?(?:build|compile|bundle)|^dist$|^package$|^assemble"),
-     "build"),
+    (
+        re.compile(
+            r"(?<![a-z])(?:unit|py|run)?(?:tests?|specs?)(?![a-z])|e2e|vitest|jest"
+            r"|cypress|playwright|coverage"
+        ),
+        "test",
+    ),
+    (
+        re.compile(r"(?<![a-z])(?:re)?(?:build|compile|bundle)|^dist$|^package$|^assemble"),
+        "build",
+    ),
     (re.compile(r"check|verify|validate|^ci|:ci|precommit|preflight|^qa$|^gate"), "other"),
-)  # fmt: skip
+)
 _TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)/")
 _GOALS = (
     (re.compile(r"test|^check$|verify"), "test"),

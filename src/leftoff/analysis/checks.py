@@ -44,8 +44,10 @@ _COMPILES = ("build", "typecheck")
 """A build whose one tool is a type checker: the compiler of the same name."""
 
 _NO_OUTCOME = {
-    "timeout": "(timed out)", "interrupted": "(interrupted)", "running": "(still running)"
-}  # fmt: skip
+    "timeout": "(timed out)",
+    "interrupted": "(interrupted)",
+    "running": "(still running)",
+}
 
 
 def checks(view: SessionView) -> tuple[Check, ...]:

@@ -38,9 +38,22 @@ KINDS: dict[str, frozenset[str]] = {
 _MILESTONES = {kind: milestone for milestone, kinds in KINDS.items() for kind in kinds}
 
 _HARMLESS = frozenset(
-    {"look", "search", "inspect_change", "fetch", "read_pull_request", "plan", "ask", "wait",
-     "commit", "push", "issue", "pull_request", "tidy"}
-)  # fmt: skip
+    {
+        "look",
+        "search",
+        "inspect_change",
+        "fetch",
+        "read_pull_request",
+        "plan",
+        "ask",
+        "wait",
+        "commit",
+        "push",
+        "issue",
+        "pull_request",
+        "tidy",
+    }
+)
 """Activities after which a failed check would fail again."""
 
 _CHECKING = frozenset({"test", "build", "lint"})

@@ -80,8 +80,9 @@ class _Judge:
         self.view = view
         self.ran: dict[tuple[int, int], list[Ran]] = {}
         for ran in view.all(Ran):
-            if ran.language != "python" and ("git" in ran.command or "gh " in ran.command
-                                             or "glab" in ran.command):  # fmt: skip
+            if ran.language != "python" and (
+                "git" in ran.command or "gh " in ran.command or "glab" in ran.command
+            ):
                 self.ran.setdefault((ran.ref.message, ran.part), []).append(ran)
         self.shown: dict[tuple[int, int], list[Shown]] = {}
         for shown in view.all(Shown):
@@ -139,8 +140,10 @@ class _Judge:
                 break
             steps = [s for ran in self.ran[earlier] for s in git_steps(ran.command)]
             kinds = {line.kind for line in self.shown.get(earlier, ())}
-            if any(_LINE_OF.get(s.verb, "git_commit") not in kinds and s.verb in _MAKING
-                   for s in steps):  # fmt: skip
+            if any(
+                _LINE_OF.get(s.verb, "git_commit") not in kinds and s.verb in _MAKING
+                for s in steps
+            ):
                 return steps
         return []
 
@@ -432,8 +435,10 @@ def _tag_name(step: GitStep) -> str:
     """The tag that `git tag` makes, "" where it lists or deletes."""
     if step.has("-l", "--list", "-d", "--delete", "-v", "--verify"):
         return ""
-    if any(w is None or w.startswith(("--sort", "--contains", "--points", "--merged", "-n"))
-           for w in step.words):  # fmt: skip
+    if any(
+        w is None or w.startswith(("--sort", "--contains", "--points", "--merged", "-n"))
+        for w in step.words
+    ):
         return ""
     names = [
         word

@@ -247,9 +247,11 @@ def _between(
         return "changes to " + ", ".join(shown) + (f" and {more} more" if more else "")
     for ran in reversed(_inside(every, start, end)):
         place = (ran.ref.message, ran.part)
-        if start < place < end and view.succeeded(*place) and not _LOOKS.issuperset(
-            of_command(ran.command, ran.language)
-        ):  # fmt: skip
+        if (
+            start < place < end
+            and view.succeeded(*place)
+            and not _LOOKS.issuperset(of_command(ran.command, ran.language))
+        ):
             return whole(ran.command.strip().partition("\n")[0], 120)
     return ""
 
@@ -387,9 +389,16 @@ def _quoted(view: SessionView, asked: Asked, words: str, start: int, status: str
 
 
 _LATER = (
-    "later", "at some point", "afterwards", "another time", "next time", "future", "separate",
-    "follow", "our next ",
-)  # fmt: skip
+    "later",
+    "at some point",
+    "afterwards",
+    "another time",
+    "next time",
+    "future",
+    "separate",
+    "follow",
+    "our next ",
+)
 """One of these stands in whatever `_PERSON_DEFERS` matches."""
 
 _PERSON_DEFERS = re.compile(

@@ -71,7 +71,7 @@ _PATTERNS: dict[str, str] = {
         r"|[a-d]\b|[1-9]\b)"
     ),
     QUESTION: r"\?\s*$",
-}  # fmt: skip
+}
 
 
 @cache

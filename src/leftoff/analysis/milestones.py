@@ -29,12 +29,7 @@ _ABOUT = {
 COMPLETIONS = ("bug_fixed", "feature_done", "task_done")
 """Kinds that end a request; a message has at most one of them."""
 
-_GIT = {
-    "commit": "committed",
-    "push": "pushed",
-    "merge": "merged",
-    "pull_request": "pr_opened",
-}
+_GIT = {"commit": "committed", "push": "pushed", "merge": "merged", "pull_request": "pr_opened"}
 _BY_OUTPUT = ("released", "deployed")
 """Kinds beside those of `_GIT` that a tool's output proves, so that no claim is needed."""
 

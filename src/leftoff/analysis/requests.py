@@ -104,9 +104,15 @@ def _rules(view: SessionView, item: Asked, kind: str, status: str) -> list[UserR
             continue  # the prompt itself is the rule
         ref = view.ref(item.ref)
         place = type(ref)(
-            ref.source, ref.line, ref.item, ref.message, ref.part,
-            base + start, base + end, slice_hash(words),
-        )  # fmt: skip
+            ref.source,
+            ref.line,
+            ref.item,
+            ref.message,
+            ref.part,
+            base + start,
+            base + end,
+            slice_hash(words),
+        )
         found.append(UserRequest(words, "constraint", status, place))
     return found
 

@@ -145,9 +145,13 @@ class TaskTokenBudget(Struct, frozen=True):
         """
         given: JsonObject = {f"{n}_threshold": share for n, share in (shares or {}).items()}
         return cls(
-            task_id, provider, created_at, total_allocated,
-            tokens_remaining=total_allocated, **given,
-        )  # fmt: skip
+            task_id,
+            provider,
+            created_at,
+            total_allocated,
+            tokens_remaining=total_allocated,
+            **given,
+        )
 
     @property
     def shares(self) -> dict[str, float]:

@@ -60,14 +60,19 @@ _COMMANDS = {
 # The sections of the help, with their commands, the most used first.
 _SECTIONS = {
     "A session": ("summarize", "show", "export", "follow", "budget", "verify", "audit"),
-    "Many sessions": (
-        "list", "browse", "search", "blame", "fix", "ledger", "report", "batch",
-    ),
+    "Many sessions": ("list", "browse", "search", "blame", "fix", "ledger", "report", "batch"),
     "Hand over": ("log", "checkpoint", "resume", "hook", "mcp", "ask"),
     "Other": (
-        "convert", "redact", "eval", "memory", "config", "plugins", "schema", "completion",
+        "convert",
+        "redact",
+        "eval",
+        "memory",
+        "config",
+        "plugins",
+        "schema",
+        "completion",
     ),
-}  # fmt: skip
+}
 
 
 class Commands(click.Group):

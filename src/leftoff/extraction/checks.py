@@ -122,8 +122,10 @@ _STARTED = re.compile(
 )
 _UNFINISHED = re.compile(r"<status>(?:running|pending)</status>")
 _STILL_RUNNING = (
-    "Script running with cell ID", "Command running in background", "Monitor started (task "
-)  # fmt: skip
+    "Script running with cell ID",
+    "Command running in background",
+    "Monitor started (task ",
+)
 _RUNNING = "Process running with session ID"
 _JOB_IN_SCRIPT = re.compile(r"(?:session_id|cell_id)[\"']?\s*:\s*[\"']?(\w+)")
 _JSON_OUTPUT = re.compile(r'"output"\s*:\s*"((?:[^"\\]|\\.)*)')
@@ -135,8 +137,15 @@ _BANNER = re.compile(r"(?m)^> (?:\S+ )?([\w:.-]+)(?: /[^\n]*)?\n> ([^\n]+)\n?|^\
 
 _LOG = re.compile(r"[Oo]utput is being written to: (\S+)")
 _TASK_KEYS = (
-    "task_id", "bash_id", "shell_id", "session_id", "cell_id", "sessionId", "shellId", "id"
-)  # fmt: skip
+    "task_id",
+    "bash_id",
+    "shell_id",
+    "session_id",
+    "cell_id",
+    "sessionId",
+    "shellId",
+    "id",
+)
 _COUNT = re.compile(r"(\d+) ([a-z]+)")
 _FAILED = frozenset({"failed", "error", "errors", "failing", "timed"})
 _PASSED = frozenset({"passed", "xpassed", "passing"})

@@ -303,12 +303,7 @@ class Collector(LineReader):
         return CALL | _CALL_FLAGS.get(kind, 0)
 
     def _record_result(
-        self,
-        session: SessionState,
-        m: Message,
-        number: int,
-        result: ToolResult,
-        call: Pending,
+        self, session: SessionState, m: Message, number: int, result: ToolResult, call: Pending
     ) -> list[Hit]:
         """Records the result of a call; returns the hits of the output rules in it."""
         text = result.text

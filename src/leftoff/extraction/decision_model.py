@@ -453,9 +453,15 @@ def place_features(
         start: where it starts in the message's text, and `size`, how long that text is.
     """
     last = text[-1:]
-    at = "only" if size <= len(text) + 2 else "first" if start <= 2 else "last" if (
-        start + len(text) + 2 >= size
-    ) else "mid"  # fmt: skip
+    at = (
+        "only"
+        if size <= len(text) + 2
+        else "first"
+        if start <= 2
+        else "last"
+        if (start + len(text) + 2 >= size)
+        else "mid"
+    )
     return [
         f"l:{block}",
         f"l:end{last if last in '.:?!)*' else 'x'}",

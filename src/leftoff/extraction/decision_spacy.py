@@ -59,19 +59,45 @@ _AM = {"LOWER": {"IN": ["am", "are", "'m", "’m", "'re", "’re"]}}
 _CHOOSE = {
     "LOWER": {
         "IN": [
-            "use", "keep", "add", "drop", "skip", "replace", "remove", "switch", "store",
-            "split", "move", "leave", "avoid", "reuse", "treat", "default",
+            "use",
+            "keep",
+            "add",
+            "drop",
+            "skip",
+            "replace",
+            "remove",
+            "switch",
+            "store",
+            "split",
+            "move",
+            "leave",
+            "avoid",
+            "reuse",
+            "treat",
+            "default",
         ]
     }
-}  # fmt: skip
+}
 _CHOOSING = {
     "LOWER": {
         "IN": [
-            "using", "keeping", "adding", "dropping", "skipping", "replacing", "removing",
-            "switching", "storing", "splitting", "moving", "leaving", "reusing", "going",
+            "using",
+            "keeping",
+            "adding",
+            "dropping",
+            "skipping",
+            "replacing",
+            "removing",
+            "switching",
+            "storing",
+            "splitting",
+            "moving",
+            "leaving",
+            "reusing",
+            "going",
         ]
     }
-}  # fmt: skip
+}
 
 PATTERNS: dict[str, list[list[dict[str, Any]]]] = {
     "approach": [
@@ -91,7 +117,7 @@ PATTERNS: dict[str, list[list[dict[str, Any]]]] = {
         [_WE, _WILL, {"OP": "?"}, {"LOWER": "fix"}],
     ],
     "architecture": [
-        [{"LOWER": {"IN": ["architecture", "design"]}}, {"LOWER": {"IN": ["is", ":"]}}],
+        [{"LOWER": {"IN": ["architecture", "design"]}}, {"LOWER": {"IN": ["is", ":"]}}]
     ],
 }
 """Token patterns by type of decision, written from the labelling guideline alone."""

@@ -353,7 +353,25 @@ class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
 
 
 Evidence: TypeAlias = (
-    Called | Touched | Ran | Returned | Applied | Said | Shown | Asked | Failed | Planned
-    | Spent | Counted | Compacted | Wrote | Noted | Stood | Turned | Edited
-    | Checked | WroteLines | Saw
-)  # fmt: skip
+    Called
+    | Touched
+    | Ran
+    | Returned
+    | Applied
+    | Said
+    | Shown
+    | Asked
+    | Failed
+    | Planned
+    | Spent
+    | Counted
+    | Compacted
+    | Wrote
+    | Noted
+    | Stood
+    | Turned
+    | Edited
+    | Checked
+    | WroteLines
+    | Saw
+)

@@ -133,10 +133,13 @@ def _items(value: Any) -> tuple[tuple[str, str, str], ...]:
             found.append(("", entry, "pending"))
         elif isinstance(entry, dict):
             words = next(
-                (entry[k] for k in ("content", "step", "title", "text", "description")
-                 if isinstance(entry.get(k), str)),
+                (
+                    entry[k]
+                    for k in ("content", "step", "title", "text", "description")
+                    if isinstance(entry.get(k), str)
+                ),
                 "",
-            )  # fmt: skip
+            )
             status = str(entry.get("status", "pending")).replace("-", "_")
             if words:
                 found.append(("", words, _STATUS.get(status, "pending")))

@@ -169,9 +169,21 @@ class SessionState:
     """
 
     __slots__ = (
-        "_before", "_newest", "_wanting", "agent", "answered", "evidence", "extractors",
-        "first_words", "header", "last_at", "last_words", "occupancy", "pending", "thread",
-    )  # fmt: skip
+        "_before",
+        "_newest",
+        "_wanting",
+        "agent",
+        "answered",
+        "evidence",
+        "extractors",
+        "first_words",
+        "header",
+        "last_at",
+        "last_words",
+        "occupancy",
+        "pending",
+        "thread",
+    )
 
     def __init__(self, agent: str, names: tuple[str, ...]) -> None:
         self.agent = agent

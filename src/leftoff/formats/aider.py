@@ -43,10 +43,13 @@ _VERSION = re.compile(r"Aider v(\S+)")
 _MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
 _FOLDER = re.compile(r"Git working dir: (.+)")
 _NOT_APPLIED = (
-    "SEARCH/REPLACE block failed to match", "SEARCH/REPLACE blocks failed to match",
-    "did not conform to the edit format", "did not conform to the expected edit format",
-    "Malformed edit block", "Can't edit",
-)  # fmt: skip
+    "SEARCH/REPLACE block failed to match",
+    "SEARCH/REPLACE blocks failed to match",
+    "did not conform to the edit format",
+    "did not conform to the expected edit format",
+    "Malformed edit block",
+    "Can't edit",
+)
 _OWN_PROMPTS = (
     "# Fix any errors below",
     "# Question:",

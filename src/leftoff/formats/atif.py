@@ -130,9 +130,13 @@ class AtifReader(Struct):
         parts += calls
         origin = text_of(extra.get("origin"))
         yield self._message(
-            step, "assistant", tuple(parts), cursor, origin if origin in ORIGINS else "",
+            step,
+            "assistant",
+            tuple(parts),
+            cursor,
+            origin if origin in ORIGINS else "",
             response=text_of(extra.get("response")) or f"r{self.turns}",
-        )  # fmt: skip
+        )
         results = _results(step, calls, extra)
         if results:
             role: rec.Role = "tool" if type(results[0]) is rec.ToolResult else "user"
@@ -165,13 +169,25 @@ class AtifReader(Struct):
         return text[: found.start()].rstrip(), [self._call("", found[1], arguments)]
 
     def _message(
-        self, step: Step, role: rec.Role, parts: tuple[rec.Part, ...], cursor: Cursor,
-        origin: str = "", typed: tuple[rec.Typed, ...] = (), response: str = "",
-    ) -> rec.Message:  # fmt: skip
+        self,
+        step: Step,
+        role: rec.Role,
+        parts: tuple[rec.Part, ...],
+        cursor: Cursor,
+        origin: str = "",
+        typed: tuple[rec.Typed, ...] = (),
+        response: str = "",
+    ) -> rec.Message:
         return cursor.message(
-            role, parts, origin, typed, response=response, time=text_of(step.timestamp),
-            model=text_of(step.model_name) or self.model, usage=_usage(step.metrics),
-        )  # fmt: skip
+            role,
+            parts,
+            origin,
+            typed,
+            response=response,
+            time=text_of(step.timestamp),
+            model=text_of(step.model_name) or self.model,
+            usage=_usage(step.metrics),
+        )
 
 
 def _task(text: str) -> tuple[int, int] | None:
@@ -235,9 +251,12 @@ def _usage(metrics: object) -> rec.Usage | None:
 
 
 def write(
-    messages: Iterable[rec.Message], facts: rec.SessionFacts, *, agent: str = "unknown",
+    messages: Iterable[rec.Message],
+    facts: rec.SessionFacts,
+    *,
+    agent: str = "unknown",
     version: str = VERSION,
-) -> bytes:  # fmt: skip
+) -> bytes:
     """A session as an ATIF trajectory, read by every ATIF consumer.
 
     Results stand in the step of the call that they answer, as the format requires. What ATIF
@@ -299,9 +318,17 @@ def write(
 
 
 _ORDER = (
-    "step_id", "timestamp", "source", "model_name", "message", "reasoning_content",
-    "tool_calls", "observation", "metrics", "extra",
-)  # fmt: skip
+    "step_id",
+    "timestamp",
+    "source",
+    "model_name",
+    "message",
+    "reasoning_content",
+    "tool_calls",
+    "observation",
+    "metrics",
+    "extra",
+)
 
 
 def _step(message: rec.Message) -> dict[str, Any] | None:

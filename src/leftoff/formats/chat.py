@@ -84,16 +84,26 @@ class ChatReader(Struct):
         return (self._build(m, sender, parts, cursor, "tool" if results else "", typed),)
 
     def _build(
-        self, m: ChatMessage, role: rec.Role, parts: tuple[rec.Part, ...], cursor: Cursor,
-        origin: str = "", typed: tuple[rec.Typed, ...] = (),
-    ) -> rec.Message:  # fmt: skip
+        self,
+        m: ChatMessage,
+        role: rec.Role,
+        parts: tuple[rec.Part, ...],
+        cursor: Cursor,
+        origin: str = "",
+        typed: tuple[rec.Typed, ...] = (),
+    ) -> rec.Message:
         self.turn += role == "assistant"
         return cursor.message(
-            role, parts, origin, typed, key="" if role == "assistant" else text_of(m.id),
+            role,
+            parts,
+            origin,
+            typed,
+            key="" if role == "assistant" else text_of(m.id),
             response=text_of(m.id) or f"r{self.turn}",
-            time=text_of(m.timestamp or m.created_at), model=text_of(m.model) or self.model,
+            time=text_of(m.timestamp or m.created_at),
+            model=text_of(m.model) or self.model,
             usage=_usage(m.usage),
-        )  # fmt: skip
+        )
 
     def _assistant_parts(self, m: ChatMessage) -> tuple[rec.Part, ...]:
         parts: list[rec.Part] = []
@@ -212,8 +222,11 @@ def _text(content: object) -> str:
 
 
 _TOKENS = (
-    "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",
-)  # fmt: skip
+    "input_tokens",
+    "output_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+)
 
 
 def _usage(value: object) -> rec.Usage | None:

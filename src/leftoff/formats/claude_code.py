@@ -131,19 +131,31 @@ class ClaudeReader(Struct):
             synthetic = bool(line.isApiErrorMessage) or body.model == "<synthetic>"
             tokens = body.usage
             return cursor.message(
-                "assistant", _parts(body.content), "meta" if synthetic else "agent",
-                key=line.uuid or "", parent=line.parentUuid or "",
-                response=body.id or line.requestId or "", time=line.timestamp or "",
-                agent=agent, model="" if synthetic else body.model or "", cwd=line.cwd or "",
+                "assistant",
+                _parts(body.content),
+                "meta" if synthetic else "agent",
+                key=line.uuid or "",
+                parent=line.parentUuid or "",
+                response=body.id or line.requestId or "",
+                time=line.timestamp or "",
+                agent=agent,
+                model="" if synthetic else body.model or "",
+                cwd=line.cwd or "",
                 usage=None if tokens is None or synthetic else _usage(tokens),
                 stop=_STOPS.get(text_of(body.stop_reason), ""),
-            )  # fmt: skip
+            )
         parts, typed, origin = self._user_parts(line, body)
         return cursor.message(
-            "user", parts, "injected" if agent and origin == "prompt" else origin,
-            () if agent else typed, key=line.uuid or "", parent=line.parentUuid or "",
-            time=line.timestamp or "", agent=agent, cwd=line.cwd or "",
-        )  # fmt: skip
+            "user",
+            parts,
+            "injected" if agent and origin == "prompt" else origin,
+            () if agent else typed,
+            key=line.uuid or "",
+            parent=line.parentUuid or "",
+            time=line.timestamp or "",
+            agent=agent,
+            cwd=line.cwd or "",
+        )
 
     def _user_parts(
         self, line: Line, body: Body

@@ -42,18 +42,27 @@ _TYPED_KINDS = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff
 _RESULT_HEADER = re.compile(r"^\[(\w+)\b[^\n]{0,4000}?\] Result:[ \t]*\n?", re.MULTILINE)
 _APPROVAL_SUFFIX = "REQ_APP"
 _USER_TAGS = {
-    "task": "prompt", "feedback": "prompt", "user_message": "prompt", "answer": "answer",
-}  # fmt: skip
+    "task": "prompt",
+    "feedback": "prompt",
+    "user_message": "prompt",
+    "answer": "answer",
+}
 """Tags around text that the person typed, and the `via` of the span."""
 _OPENING_TAG = re.compile(r"<([a-z][a-z_]*)>")
 _EXIT_CODE = re.compile(r"exit(?:ed with)? code:? (-?\d{1,9})", re.IGNORECASE)
 _RESULT_NAMES = {
-    "readFile": "read_file", "editedExistingFile": "replace_in_file",
-    "newFileCreated": "write_to_file", "appliedDiff": "apply_diff",
-    "searchFiles": "search_files", "listFilesTopLevel": "list_files",
-    "listFilesRecursive": "list_files", "listCodeDefinitionNames": "list_code_definition_names",
-    "fileDeleted": "apply_patch", "webFetch": "web_fetch", "webSearch": "web_search",
-}  # fmt: skip
+    "readFile": "read_file",
+    "editedExistingFile": "replace_in_file",
+    "newFileCreated": "write_to_file",
+    "appliedDiff": "apply_diff",
+    "searchFiles": "search_files",
+    "listFilesTopLevel": "list_files",
+    "listFilesRecursive": "list_files",
+    "listCodeDefinitionNames": "list_code_definition_names",
+    "fileDeleted": "apply_patch",
+    "webFetch": "web_fetch",
+    "webSearch": "web_search",
+}
 """Names of tools on the panel and in the request that brings their results."""
 
 
@@ -308,13 +317,24 @@ class ClineReader(Struct):
         return tool_call(identity, name, given)
 
     def _message(
-        self, role: rec.Role, parts: tuple[rec.Part, ...], item: Item, cursor: Cursor,
-        typed: tuple[rec.Typed, ...] = (), origin: str = "",
-    ) -> rec.Message:  # fmt: skip
+        self,
+        role: rec.Role,
+        parts: tuple[rec.Part, ...],
+        item: Item,
+        cursor: Cursor,
+        typed: tuple[rec.Typed, ...] = (),
+        origin: str = "",
+    ) -> rec.Message:
         return cursor.message(
-            role, parts, origin, typed, response=f"r{self.turns}", time=time_of_ms(item.ts),
-            model=self.model, usage=self.usage,
-        )  # fmt: skip
+            role,
+            parts,
+            origin,
+            typed,
+            response=f"r{self.turns}",
+            time=time_of_ms(item.ts),
+            model=self.model,
+            usage=self.usage,
+        )
 
 
 def _same_tool(shown: str, named: str) -> bool:
@@ -322,8 +342,15 @@ def _same_tool(shown: str, named: str) -> bool:
         return named == "execute_command"
     known = _RESULT_NAMES.get(shown)
     if shown in {"editedExistingFile", "newFileCreated"}:
-        return named in {"replace_in_file", "write_to_file", "apply_diff", "insert_content",
-                         "search_and_replace", "apply_patch", "edit_file"}  # fmt: skip
+        return named in {
+            "replace_in_file",
+            "write_to_file",
+            "apply_diff",
+            "insert_content",
+            "search_and_replace",
+            "apply_patch",
+            "edit_file",
+        }
     return (
         named in {shown, known}
         or known is None

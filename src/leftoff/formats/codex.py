@@ -91,9 +91,13 @@ IGNORED_LINES = frozenset(
     {"world_state", "inter_agent_communication_metadata", "token_usage_record"}
 )
 _TURNS = {
-    "task_started": "started", "turn_started": "started", "task_complete": "ended",
-    "turn_complete": "ended", "turn_aborted": "interrupted", "error": "failed",
-}  # fmt: skip
+    "task_started": "started",
+    "turn_started": "started",
+    "task_complete": "ended",
+    "turn_complete": "ended",
+    "turn_aborted": "interrupted",
+    "error": "failed",
+}
 """Events that say what became of the agent's turn, as `Turn.state`."""
 _PHASES = {"final_answer": "end", "commentary": "more"}
 """Phases of the agent's words, as `Message.stop`."""
@@ -102,8 +106,11 @@ _RUNNING = "Process running with session ID"
 _NEVER_RAN = ("unsupported call", "unsupported custom tool call", "failed to parse")
 """Calls that the client refused before anything ran."""
 _FAILED = (
-    "apply_patch verification failed", "error", "exec_command failed", "write_stdin failed",
-)  # fmt: skip
+    "apply_patch verification failed",
+    "error",
+    "exec_command failed",
+    "write_stdin failed",
+)
 _REJECTED = re.compile(
     r"user rejected|rejected by user|patch rejected|Rejected\(|(?:command|patch) was rejected"
 )
@@ -182,12 +189,16 @@ class CodexReader(Struct):
         self.cwd = text_of(payload.cwd) or self.cwd
         return (
             SessionFacts(
-                id=identity, cwd=text_of(payload.cwd), branch=text_of(git.get("branch")),
+                id=identity,
+                cwd=text_of(payload.cwd),
+                branch=text_of(git.get("branch")),
                 commit=text_of(git.get("commit_hash")),
-                agent_version=text_of(payload.cli_version), parent_id=parent,
-                forked_from=text_of(payload.forked_from_id), started=text_of(payload.timestamp),
+                agent_version=text_of(payload.cli_version),
+                parent_id=parent,
+                forked_from=text_of(payload.forked_from_id),
+                started=text_of(payload.timestamp),
             ),
-        )  # fmt: skip
+        )
 
     def _context(self, payload: Payload) -> Iterable[Record]:
         self.model = text_of(payload.model) or self.model
@@ -322,14 +333,27 @@ class CodexReader(Struct):
         return self._message("tool", (result,), time, cursor)
 
     def _message(
-        self, role: Role, parts: tuple[Part, ...], time: str, cursor: Cursor, origin: str = "",
-        typed: tuple[Typed, ...] = (), stop: str = "",
-    ) -> Message:  # fmt: skip
+        self,
+        role: Role,
+        parts: tuple[Part, ...],
+        time: str,
+        cursor: Cursor,
+        origin: str = "",
+        typed: tuple[Typed, ...] = (),
+        stop: str = "",
+    ) -> Message:
         response = f"response-{self.turn}"
         return cursor.message(
-            role, parts, origin, typed, response=response, time=time, model=self.model,
-            cwd=self.cwd, stop=stop,
-        )  # fmt: skip
+            role,
+            parts,
+            origin,
+            typed,
+            response=response,
+            time=time,
+            model=self.model,
+            cwd=self.cwd,
+            stop=stop,
+        )
 
 
 def _typed(part: int, text: str) -> tuple[tuple[Typed, ...], bool]:

@@ -18,13 +18,15 @@ from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import KINDS, tool_call
 
 EVENTS = KINDS["codex_exec_events"]
-_STATUS = {
-    "completed": "ok", "failed": "error", "declined": "denied", "in_progress": "running",
-}  # fmt: skip
+_STATUS = {"completed": "ok", "failed": "error", "declined": "denied", "in_progress": "running"}
 _ACTIONS = {"add": "created", "update": "modified", "delete": "deleted"}
 _TOKENS = (
-    "input_tokens", "output_tokens", "cached_input_tokens", "", "reasoning_output_tokens",
-)  # fmt: skip
+    "input_tokens",
+    "output_tokens",
+    "cached_input_tokens",
+    "",
+    "reasoning_output_tokens",
+)
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 
 

@@ -75,9 +75,13 @@ class CopilotChatReader(Struct):
         via = "answer" if request.confirmation else "prompt"
         typed = typed_spans(0, text, via)
         yield cursor.message(
-            "user", (rec.Text(text),), "", typed, key=text_of(request.requestId),
+            "user",
+            (rec.Text(text),),
+            "",
+            typed,
+            key=text_of(request.requestId),
             time=time_of_ms(request.timestamp),
-        )  # fmt: skip
+        )
         yield from self._response(request, result, metadata, cursor)
         model = text_of(request.modelId)
         failure = text_of(dict_of(result.get("errorDetails")).get("message"))

@@ -71,12 +71,27 @@ class Line(ChainLine, gc=False):
 
 NO_MESSAGE = KINDS["copilot_cli_no_message"]
 _NO_MESSAGE_PREFIXES = (
-    "session.", "hook.", "permission.", "subagent.", "user_input.", "elicitation.", "sampling.",
-    "mcp.", "external_tool.", "command.", "commands.", "exit_plan_mode.", "auto_mode_switch.",
-)  # fmt: skip
+    "session.",
+    "hook.",
+    "permission.",
+    "subagent.",
+    "user_input.",
+    "elicitation.",
+    "sampling.",
+    "mcp.",
+    "external_tool.",
+    "command.",
+    "commands.",
+    "exit_plan_mode.",
+    "auto_mode_switch.",
+)
 _TOKENS = (
-    "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens",
-)  # fmt: skip
+    "inputTokens",
+    "outputTokens",
+    "cacheReadTokens",
+    "cacheWriteTokens",
+    "reasoningTokens",
+)
 _EXIT_CODE = re.compile(r"<[^<>\n]{0,80}(?:completed|exited) with exit code (-?\d{1,9})>\s*$")
 _RUNNING = re.compile(r"<[^<>\n]{0,80}still running[^<>\n]{0,200}>\s*$")
 _ANSWER_PREFIXES = ("User responded: ", "User selected: ")
@@ -189,16 +204,30 @@ class CopilotReader(Struct):
         return self._message(line, data, cursor, "tool", parts, typed=typed)
 
     def _message(
-        self, line: Line, data: Data, cursor: Cursor, role: rec.Role,
-        parts: tuple[rec.Part, ...], origin: str = "", typed: tuple[rec.Typed, ...] = (),
-    ) -> rec.Message:  # fmt: skip
+        self,
+        line: Line,
+        data: Data,
+        cursor: Cursor,
+        role: rec.Role,
+        parts: tuple[rec.Part, ...],
+        origin: str = "",
+        typed: tuple[rec.Typed, ...] = (),
+    ) -> rec.Message:
         agent = line.agentId or text_of(data.parentToolCallId)
         own = text_of(data.apiCallId) or text_of(data.messageId)
         return cursor.message(
-            role, parts, origin, typed, response=own or None, key=line.id or "",
-            parent=line.parentId or "", time=line.timestamp or "", agent=agent,
-            model=text_of(data.model) or self.model, cwd=self.cwd,
-        )  # fmt: skip
+            role,
+            parts,
+            origin,
+            typed,
+            response=own or None,
+            key=line.id or "",
+            parent=line.parentId or "",
+            time=line.timestamp or "",
+            agent=agent,
+            model=text_of(data.model) or self.model,
+            cwd=self.cwd,
+        )
 
     # -- the session -----------------------------------------------------------------------
 

@@ -60,16 +60,24 @@ class DroidReader(Struct):
             title = named if named and named != _DEFAULT_TITLE else text_of(line.title)
             return (
                 SessionFacts(
-                    id=line.id or "", cwd=self.cwd, title=title, parent_id=parent,
+                    id=line.id or "",
+                    cwd=self.cwd,
+                    title=title,
+                    parent_id=parent,
                     started=line.timestamp or "",
                 ),
-            )  # fmt: skip
+            )
         if kind == "compaction_state":
             shown = (Text(text_of(line.summaryText)),)
             message = cursor.message(
-                "user", shown, "compaction", key=line.id or "", parent=line.parentId or "",
-                time=line.timestamp or "", cwd=self.cwd,
-            )  # fmt: skip
+                "user",
+                shown,
+                "compaction",
+                key=line.id or "",
+                parent=line.parentId or "",
+                time=line.timestamp or "",
+                cwd=self.cwd,
+            )
             after = count_of(line.summaryTokens)
             return (cursor.compaction(recorded_after=after), message)
         link = line.link()
@@ -81,10 +89,13 @@ class DroidReader(Struct):
             yield Unknown(f"message/{body.role}")
             return
         claude_line = records.Line(
-            type=body.role, uuid=line.id, parentUuid=line.parentId, timestamp=line.timestamp,
+            type=body.role,
+            uuid=line.id,
+            parentUuid=line.parentId,
+            timestamp=line.timestamp,
             cwd=self.cwd,
             message=records.Body(id=line.id, role=body.role, content=body.content),
-        )  # fmt: skip
+        )
         for found in self.claude.read(claude_line, cursor):
             if not isinstance(found, Message):
                 continue

@@ -122,10 +122,16 @@ class GeminiReader(Struct):
         else:
             return rec.Unknown(f"message/{kind}")
         return cursor.message(
-            role, parts, origin, typed, key=text_of(item.id), response=None,
-            time=text_of(item.timestamp), model=text_of(item.model),
+            role,
+            parts,
+            origin,
+            typed,
+            key=text_of(item.id),
+            response=None,
+            time=text_of(item.timestamp),
+            model=text_of(item.model),
             usage=usage_of(item.tokens, _TOKENS),
-        )  # fmt: skip
+        )
 
     def _user_parts(self, item: Item) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
         open_calls = {identity for _, identity in self.parts.open}
@@ -261,9 +267,12 @@ class GeminiLinesReader(Struct):
             _drop_oldest(self.parents, _MAX_REWIND)
             _drop_oldest(self.given, _MAX_REPEATABLE)
         yield msgspec.structs.replace(
-            found, parts=parts, typed=() if repeated else found.typed, parent=parent,
+            found,
+            parts=parts,
+            typed=() if repeated else found.typed,
+            parent=parent,
             response=identity if found.role == "assistant" else "",
-        )  # fmt: skip
+        )
 
     def _compressed(self, messages: Any, cursor: Cursor) -> Iterable[rec.Record]:
         """The conversation was replaced; only the summary of the removed part is new."""
@@ -275,9 +284,13 @@ class GeminiLinesReader(Struct):
                 continue
             yield cursor.compaction()
             yield cursor.message(
-                "user", content.parts, "compaction", key=identity, parent=self.last,
+                "user",
+                content.parts,
+                "compaction",
+                key=identity,
+                parent=self.last,
                 time=text_of(message.get("timestamp")),
-            )  # fmt: skip
+            )
             self.parents[identity], self.last = self.last, identity
 
 

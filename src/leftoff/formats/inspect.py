@@ -209,10 +209,15 @@ class InspectReader(Struct):
                     del calls[: place + 1]
                     break
         return cursor.message(
-            "assistant", tuple(parts), "injected" if is_input else "agent", key=identity,
-            response=f"r{self.turns}", time=reply.time,
-            model=text_of(item.model) or reply.model or self.model, usage=reply.usage,
-        )  # fmt: skip
+            "assistant",
+            tuple(parts),
+            "injected" if is_input else "agent",
+            key=identity,
+            response=f"r{self.turns}",
+            time=reply.time,
+            model=text_of(item.model) or reply.model or self.model,
+            usage=reply.usage,
+        )
 
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes | None:
@@ -254,10 +259,13 @@ def _calls(events: Raw | None) -> tuple[list[Call], dict[str, str]]:
             if reply is not None:
                 calls.append(
                     Call(
-                        text_of(reply.id), content_text(reply.content),
-                        text_of(event.output.model), time, _usage(event.output.usage),
+                        text_of(reply.id),
+                        content_text(reply.content),
+                        text_of(event.output.model),
+                        time,
+                        _usage(event.output.usage),
                     )
-                )  # fmt: skip
+                )
     return calls, tools
 
 

@@ -87,9 +87,13 @@ class KiroReader(Struct):
                 parts.append(rec.Text(prompt))
         if parts:
             yield cursor.message(
-                "user", tuple(parts), "tool" if results else "", typed,
-                time=text_of(user.get("timestamp")), cwd=self.cwd,
-            )  # fmt: skip
+                "user",
+                tuple(parts),
+                "tool" if results else "",
+                typed,
+                time=text_of(user.get("timestamp")),
+                cwd=self.cwd,
+            )
 
     def _assistant(self, assistant: Any, cursor: Cursor) -> Iterable[rec.Record]:
         for kind, value in dict_of(assistant).items():
@@ -112,9 +116,12 @@ class KiroReader(Struct):
                 arguments = use.get("args") if "args" in use else use.get("orig_args")
                 parts.append(tool_call(call, name, arguments))
             yield cursor.message(
-                "assistant", tuple(parts), response=known_id(given.get("message_id")) or None,
-                model=self.model, cwd=self.cwd,
-            )  # fmt: skip
+                "assistant",
+                tuple(parts),
+                response=known_id(given.get("message_id")) or None,
+                model=self.model,
+                cwd=self.cwd,
+            )
 
     def _result(self, result: dict[str, Any], *, cancelled: bool) -> rec.ToolResult:
         call = known_id(result.get("tool_use_id"))

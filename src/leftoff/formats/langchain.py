@@ -128,11 +128,15 @@ def _message(role: str, data: Data) -> ChatMessage:
     if isinstance(content, list):
         content = [_block(b) for b in content]
     return ChatMessage(
-        role=role, content=content, tool_calls=given,
+        role=role,
+        content=content,
+        tool_calls=given,
         function_call=None if given else extra.get("function_call"),
-        tool_call_id=data.tool_call_id, reasoning_content=extra.get("reasoning_content"),
-        id=data.id, model=text_of(metadata.get("model_name")) or text_of(metadata.get("model")),
-    )  # fmt: skip
+        tool_call_id=data.tool_call_id,
+        reasoning_content=extra.get("reasoning_content"),
+        id=data.id,
+        model=text_of(metadata.get("model_name")) or text_of(metadata.get("model")),
+    )
 
 
 def _block(block: object) -> Any:
@@ -167,8 +171,11 @@ def _usage(data: Data) -> Usage | None:
     read, written = count_of(into.get("cache_read")), count_of(into.get("cache_creation"))
     return Usage(
         max(0, count_of(given.get("input_tokens")) - read - written),
-        count_of(given.get("output_tokens")), read, written, count_of(out.get("reasoning")),
-    )  # fmt: skip
+        count_of(given.get("output_tokens")),
+        read,
+        written,
+        count_of(out.get("reasoning")),
+    )
 
 
 def _is_message(value: object) -> bool:

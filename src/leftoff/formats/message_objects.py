@@ -8,14 +8,19 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 _BLOCKS = {
-    "TextBlock": "text", "ThinkingBlock": "thinking", "ToolUseBlock": "tool_use",
-    "ToolResultBlock": "tool_result", "ServerToolUseBlock": "server_tool_use",
+    "TextBlock": "text",
+    "ThinkingBlock": "thinking",
+    "ToolUseBlock": "tool_use",
+    "ToolResultBlock": "tool_result",
+    "ServerToolUseBlock": "server_tool_use",
     "ServerToolResultBlock": "tool_result",
-}  # fmt: skip
+}
 _MESSAGES = {
-    "UserMessage": "user", "AssistantMessage": "assistant", "SystemMessage": "system",
+    "UserMessage": "user",
+    "AssistantMessage": "assistant",
+    "SystemMessage": "system",
     "ResultMessage": "result",
-}  # fmt: skip
+}
 _IN_MESSAGE = {"content": "content", "model": "model", "message_id": "id", "usage": "usage"}
 """Fields of a data class that a recorded line has inside `message`."""
 

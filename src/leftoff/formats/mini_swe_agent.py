@@ -40,8 +40,10 @@ _TASK = re.compile(r"<pr_description>\s*(?:Consider the following PR description
 _TASK_PLACEHOLDER = re.compile(r"\{\{\s*task\s*\}\}")
 _TASK_PREFIX = "Please solve this issue: "
 _FORMAT_ERROR = (
-    "Please always provide EXACTLY ONE", "Format error", "Your output was malformed",
-)  # fmt: skip
+    "Please always provide EXACTLY ONE",
+    "Format error",
+    "Your output was malformed",
+)
 
 
 class MiniSweAgentReader(Struct):

@@ -69,10 +69,13 @@ class NativeReader(Struct):
             self.cwd = line.cwd or ""
             return (
                 rec.SessionFacts(
-                    id=line.id or "", cwd=self.cwd, branch=line.branch or "",
-                    title=line.title or "", window=line.window,
+                    id=line.id or "",
+                    cwd=self.cwd,
+                    branch=line.branch or "",
+                    title=line.title or "",
+                    window=line.window,
                 ),
-            )  # fmt: skip
+            )
         if line.role not in ROLES:
             return (rec.Unknown(line.role),)
         parts = [p for p in map(self._part, line.parts or ()) if p is not None]
@@ -158,8 +161,10 @@ def _part_json(part: rec.Part) -> dict[str, Any]:
         return {"call": {"id": part.id, "name": part.name, "input": part.input}}
     if isinstance(part, rec.ToolResult):
         value: dict[str, Any] = {
-            "call_id": part.call_id, "text": part.text, "status": part.status,
-        }  # fmt: skip
+            "call_id": part.call_id,
+            "text": part.text,
+            "status": part.status,
+        }
         if part.exit_code is not None:
             value["exit_code"] = part.exit_code
         return {"result": value}

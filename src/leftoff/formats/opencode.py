@@ -89,9 +89,7 @@ _READ_ONLY = frozenset(
     {"read", "list", "search", "fetch", "poll", "plan", "ask", "think", "skill", "memory"}
 )
 _STATUS = {"completed": "ok", "error": "error", "running": "running", "pending": "running"}
-_ACTION = {
-    "add": "created", "added": "created", "delete": "deleted", "deleted": "deleted",
-}  # fmt: skip
+_ACTION = {"add": "created", "added": "created", "delete": "deleted", "deleted": "deleted"}
 
 
 class OpencodeReader(Struct):
@@ -167,12 +165,18 @@ class OpencodeReader(Struct):
         elif info.role == "assistant" and info.summary is True:
             origin = "compaction"  # the model's summary of the conversation so far
         yield cursor.message(
-            "user" if info.role == "user" else "assistant", tuple(parts), origin, typed,
-            key=known_id(info.id), parent=known_id(info.parentID),
+            "user" if info.role == "user" else "assistant",
+            tuple(parts),
+            origin,
+            typed,
+            key=known_id(info.id),
+            parent=known_id(info.parentID),
             response=known_id(info.id) or None,
-            time=time_of_ms(dict_of(info.time).get("created")), model=text_of(info.modelID),
-            cwd=text_of(dict_of(info.path).get("cwd")) or self.cwd, usage=_usage(info.tokens),
-        )  # fmt: skip
+            time=time_of_ms(dict_of(info.time).get("created")),
+            model=text_of(info.modelID),
+            cwd=text_of(dict_of(info.path).get("cwd")) or self.cwd,
+            usage=_usage(info.tokens),
+        )
         yield from changes
 
     def _tool(

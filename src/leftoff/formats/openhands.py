@@ -270,9 +270,14 @@ class OpenHandsReader(Struct):
         return self._reply(event, parts, cursor)
 
     def _message(
-        self, event: Event, role: rec.Role, shown: rec.Part | tuple[rec.Part, ...],
-        cursor: Cursor, typed: tuple[rec.Typed, ...] = (), origin: str = "",
-    ) -> rec.Message:  # fmt: skip
+        self,
+        event: Event,
+        role: rec.Role,
+        shown: rec.Part | tuple[rec.Part, ...],
+        cursor: Cursor,
+        typed: tuple[rec.Typed, ...] = (),
+        origin: str = "",
+    ) -> rec.Message:
         parts = shown if isinstance(shown, tuple) else (shown,)
         time = text_of(event.timestamp)
         return cursor.message(role, parts, origin, typed, time=time, cwd=self.cwd)
@@ -283,10 +288,14 @@ class OpenHandsReader(Struct):
         self.response = text_of(facts.get("id")) or text_of(event.llm_response_id)
         self.response = self.response or f"r{self.turns}"
         return cursor.message(
-            "assistant", tuple(parts), response=self.response, time=text_of(event.timestamp),
-            model=text_of(facts.get("model")) or self.model, cwd=self.cwd,
+            "assistant",
+            tuple(parts),
+            response=self.response,
+            time=text_of(event.timestamp),
+            model=text_of(facts.get("model")) or self.model,
+            cwd=self.cwd,
             usage=usage_of(facts.get("usage")) or self._accumulated(event.llm_metrics),
-        )  # fmt: skip
+        )
 
     def _accumulated(self, metrics: object) -> rec.Usage | None:
         """The growth of the accumulated tokens, for replies whose response is not recorded."""
@@ -326,9 +335,14 @@ class OpenHandsReader(Struct):
         return (self._message(event, "tool", result, cursor),)
 
     def _result(
-        self, call: str, kind: str, text: str, event: Event, extras: dict[str, Any],
+        self,
+        call: str,
+        kind: str,
+        text: str,
+        event: Event,
+        extras: dict[str, Any],
         facts: dict[str, Any],
-    ) -> rec.ToolResult:  # fmt: skip
+    ) -> rec.ToolResult:
         code = _exit_code(facts.get("exit_code"), extras.get("exit_code"), event.exit_code)
         status = "ok"
         if kind == "user_rejected":

@@ -82,10 +82,13 @@ class PiReader(Struct):
             version = line.version if isinstance(line.version, int) else 1
             return (
                 rec.SessionFacts(
-                    id=line.id or "", cwd=self.cwd, agent_version=f"session v{version}",
-                    forked_from=text_of(line.parentSession), started=line.timestamp or "",
+                    id=line.id or "",
+                    cwd=self.cwd,
+                    agent_version=f"session v{version}",
+                    forked_from=text_of(line.parentSession),
+                    started=line.timestamp or "",
                 ),
-            )  # fmt: skip
+            )
         if kind == "compaction":
             compaction = cursor.compaction(recorded=count_of(line.tokensBefore))
             parts = (rec.Text(text_of(line.summary)),)
@@ -137,16 +140,30 @@ class PiReader(Struct):
         return tool_call(call, "bash", {"command": text_of(body.command)}), result
 
     def _message(
-        self, line: Line, cursor: Cursor, role: rec.Role, parts: tuple[rec.Part, ...],
-        origin: str = "", typed: tuple[rec.Typed, ...] = (), body: Body | None = None,
-    ) -> rec.Message:  # fmt: skip
+        self,
+        line: Line,
+        cursor: Cursor,
+        role: rec.Role,
+        parts: tuple[rec.Part, ...],
+        origin: str = "",
+        typed: tuple[rec.Typed, ...] = (),
+        body: Body | None = None,
+    ) -> rec.Message:
         body = body or Body()
         return cursor.message(
-            role, parts, origin, typed, response=text_of(body.responseId) or line.id or None,
-            key=line.id or "", parent=line.parentId or "", time=line.timestamp or "",
-            model=self.model, cwd=self.cwd, usage=usage_by(body.usage, _USAGE),
+            role,
+            parts,
+            origin,
+            typed,
+            response=text_of(body.responseId) or line.id or None,
+            key=line.id or "",
+            parent=line.parentId or "",
+            time=line.timestamp or "",
+            model=self.model,
+            cwd=self.cwd,
+            usage=usage_by(body.usage, _USAGE),
             stop=_STOPS.get(text_of(body.stopReason), ""),
-        )  # fmt: skip
+        )
 
 
 def _blocks(content: object) -> tuple[rec.Part, ...]:

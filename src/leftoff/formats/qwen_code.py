@@ -41,9 +41,12 @@ class Line(Struct, gc=False):
 _TYPED_SUBTYPES = frozenset({"", "mid_turn_user_message", "user_text_elements"})
 """Subtypes of user records whose text a person typed; the recorder wrote all others."""
 _TOKENS = (
-    "promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount",
-    "thoughtsTokenCount", "toolUsePromptTokenCount",
-)  # fmt: skip
+    "promptTokenCount",
+    "candidatesTokenCount",
+    "cachedContentTokenCount",
+    "thoughtsTokenCount",
+    "toolUsePromptTokenCount",
+)
 
 
 class QwenReader(Struct):
@@ -85,16 +88,22 @@ class QwenReader(Struct):
         branch, version = text_of(line.gitBranch), text_of(line.version)
         window = count_of(line.contextWindowSize)
         updated = (
-            session or self.session, cwd or self.cwd, branch or self.branch,
-            version or self.version, window or self.window,
-        )  # fmt: skip
+            session or self.session,
+            cwd or self.cwd,
+            branch or self.branch,
+            version or self.version,
+            window or self.window,
+        )
         if updated != (self.session, self.cwd, self.branch, self.version, self.window):
             self.session, self.cwd, self.branch, self.version, self.window = updated
             yield rec.SessionFacts(
-                id=self.session, cwd=self.cwd, branch=self.branch, agent_version=self.version,
+                id=self.session,
+                cwd=self.cwd,
+                branch=self.branch,
+                agent_version=self.version,
                 forked_from=text_of(dict_of(line.forkedFrom).get("sessionId")),
                 window=self.window or None,
-            )  # fmt: skip
+            )
 
     def _message(self, line: Line, cursor: Cursor) -> rec.Message:
         agent = text_of(line.agentId) or ("sidechain" if line.isSidechain is True else "")
@@ -115,11 +124,19 @@ class QwenReader(Struct):
         else:
             typed = content.typed
         return cursor.message(
-            role, parts, "", typed, key=line.uuid or "", parent=line.parentUuid or "",
-            response=line.uuid or None, time=line.timestamp or "", agent=agent,
-            model=text_of(line.model), cwd=text_of(line.cwd),
+            role,
+            parts,
+            "",
+            typed,
+            key=line.uuid or "",
+            parent=line.parentUuid or "",
+            response=line.uuid or None,
+            time=line.timestamp or "",
+            agent=agent,
+            model=text_of(line.model),
+            cwd=text_of(line.cwd),
             usage=usage_of(line.usageMetadata, _TOKENS),
-        )  # fmt: skip
+        )
 
 
 def _with_status(parts: tuple[rec.Part, ...], facts: object) -> tuple[rec.Part, ...]:

@@ -77,11 +77,22 @@ class Cursor(Struct):
             yield found[0] if found else None
 
     def message(
-        self, role: Role, parts: tuple[Part, ...], origin: str = "",
-        typed: tuple[Typed, ...] = (), *, key: str = "", parent: str = "",
-        response: str | None = "", time: str = "", agent: str = "", model: str = "",
-        cwd: str = "", usage: Usage | None = None, stop: str = "",
-    ) -> Message:  # fmt: skip
+        self,
+        role: Role,
+        parts: tuple[Part, ...],
+        origin: str = "",
+        typed: tuple[Typed, ...] = (),
+        *,
+        key: str = "",
+        parent: str = "",
+        response: str | None = "",
+        time: str = "",
+        agent: str = "",
+        model: str = "",
+        cwd: str = "",
+        usage: Usage | None = None,
+        stop: str = "",
+    ) -> Message:
         """The next message, at this place; arguments as the fields of `Message`.
 
         Without an `origin` the agent's messages are of the agent, results of a tool, and all
@@ -101,9 +112,24 @@ class Cursor(Struct):
             if not origin:
                 origin = "tool" if role == "tool" else "prompt" if typed else "injected"
         return Message(
-            index, role, parts, self.line or None, self.item, origin, typed,
-            key, parent, response, time, agent, model, cwd, usage, self.raw, stop,
-        )  # fmt: skip
+            index,
+            role,
+            parts,
+            self.line or None,
+            self.item,
+            origin,
+            typed,
+            key,
+            parent,
+            response,
+            time,
+            agent,
+            model,
+            cwd,
+            usage,
+            self.raw,
+            stop,
+        )
 
     def compaction(
         self, trigger: str = "", recorded: int = 0, recorded_after: int = 0

@@ -44,9 +44,12 @@ class Item(Struct, gc=False):
 
 _ITEM = LineDecoder(Item)
 _ROLES: dict[str, rec.Role] = {
-    "user": "user", "assistant": "assistant", "system": "system", "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "system",
     "tool": "tool",
-}  # fmt: skip
+}
 
 
 class SemanticKernelReader(Struct):

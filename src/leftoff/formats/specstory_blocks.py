@@ -32,11 +32,16 @@ _THINK = re.compile(r"<think>(?:<details><summary>.*?</summary>)?")
 _OLD_TOOL = re.compile(r"Tool use: \*\*([^*\n]+)\*\*(.*)$")
 _OLD_DETAILS = re.compile(r"\s*<summary>(.*?)</summary>\s*$")
 _STEP_NAMES = (
-    ("Searched codebase", "codebase_search"), ("Searched web", "web_search"),
-    ("Searched files", "file_search"), ("Grep", "grep"), ("Listed ", "list_dir"),
-    ("Read lints", "read_lints"), ("Read file", "read_file"), ("Edit file", "edit_file"),
+    ("Searched codebase", "codebase_search"),
+    ("Searched web", "web_search"),
+    ("Searched files", "file_search"),
+    ("Grep", "grep"),
+    ("Listed ", "list_dir"),
+    ("Read lints", "read_lints"),
+    ("Read file", "read_file"),
+    ("Edit file", "edit_file"),
     ("MCP tool call", "mcp_tool_call"),
-)  # fmt: skip
+)
 """How the summaries of older steps begin, and the name of the tool that they are given."""
 _READ_STEP = re.compile(r"Read file: (\S.*)$")
 _ERROR_STEP = re.compile(
@@ -251,9 +256,14 @@ class Turn:
         return end + 1
 
     def _call(
-        self, name: str, kind: str, given: dict[str, Any], output: str | None, *,
+        self,
+        name: str,
+        kind: str,
+        given: dict[str, Any],
+        output: str | None,
+        *,
         failed: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.calls += 1
         identity = f"call-{self.calls}"
         self.parts.append(ToolCall(identity, name, kind, given))

@@ -36,25 +36,36 @@ _STATE = re.compile(
     r"\s*bash-\$\s*$"
 )
 _TASKS = (
-    ("ISSUE:\n", "\nINSTRUCTIONS:"), ("<pr_description>", "</pr_description>"),
-    ("<issue>", "</issue>"), ("The description is:\n", "\nINSTRUCTIONS:"),
-)  # fmt: skip
+    ("ISSUE:\n", "\nINSTRUCTIONS:"),
+    ("<pr_description>", "</pr_description>"),
+    ("<issue>", "</issue>"),
+    ("The description is:\n", "\nINSTRUCTIONS:"),
+)
 """The text before and after the task in the templates of the first message."""
 _EDIT_COMMAND = re.compile(r"edit(?:\s+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL)
 _NO_OUTPUT = "Your command ran successfully and did not produce any output"
 _TIMED_OUT = ("EXECUTION TIMED OUT", "cancelled because it took more than", "TIMED OUT")
 _EDITED = ("File updated", "Text replaced", "has been edited", "File created successfully")
 _FAILED = (
-    "Your proposed edit has introduced", "Usage: ", "Error: ", "No file open", "usage: ",
-    "/root/commands/", "No replacement was performed",
-)  # fmt: skip
+    "Your proposed edit has introduced",
+    "Usage: ",
+    "Error: ",
+    "No file open",
+    "usage: ",
+    "/root/commands/",
+    "No replacement was performed",
+)
 _EXIT_ACTION = re.compile(r"exit_\w+$|exit$")
 
 _COMMAND_ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "open": ("path", "line_number"), "create": ("filename",), "goto": ("line_number",),
-    "find_file": ("file_name", "dir"), "search_file": ("search_term", "file"),
-    "search_dir": ("search_term", "dir"), "get_symbols": ("path",),
-}  # fmt: skip
+    "open": ("path", "line_number"),
+    "create": ("filename",),
+    "goto": ("line_number",),
+    "find_file": ("file_name", "dir"),
+    "search_file": ("search_term", "file"),
+    "search_dir": ("search_term", "dir"),
+    "get_symbols": ("path",),
+}
 """Editor commands and the arguments that stand on their line, in order."""
 
 _IN_OPEN_FILE = frozenset({"edit", "goto", "insert", "scroll_down", "scroll_up", "search_file"})
@@ -147,10 +158,13 @@ class SweAgentReader(Struct):
         elif action.strip() and not ended:
             parts.append(self._command(action))
         return cursor.message(
-            "assistant", tuple(parts), "meta" if ended else "agent",
-            response="" if ended else f"r{self.turns}", model="" if ended else self.model,
+            "assistant",
+            tuple(parts),
+            "meta" if ended else "agent",
+            response="" if ended else f"r{self.turns}",
+            model="" if ended else self.model,
             cwd=self.cwd,
-        )  # fmt: skip
+        )
 
     def _call(self, call: rec.ToolCall) -> rec.ToolCall:
         given = call.input

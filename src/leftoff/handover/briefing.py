@@ -94,9 +94,15 @@ def briefing(
     shown, first = beside(gate.value(handover_of(summary)), recorded, known)
     head = _head(summary, where, place, shown, gate)
     return _packed(
-        shown, head, whole, before=first, after=earlier_parts(earlier), measure=size,
-        what="the hook's block", unit="bytes",
-    )  # fmt: skip
+        shown,
+        head,
+        whole,
+        before=first,
+        after=earlier_parts(earlier),
+        measure=size,
+        what="the hook's block",
+        unit="bytes",
+    )
 
 
 def render_prompt(

@@ -210,12 +210,7 @@ def handoff_log_line(task_id: str, before: str, after: str, checkpoint_id: str) 
     """The log's line for a handoff."""
     return fill_placeholders(
         TEMPLATES.handoff,
-        {
-            "task_id": task_id,
-            "provider1": before,
-            "provider2": after,
-            "id": checkpoint_id,
-        },
+        {"task_id": task_id, "provider1": before, "provider2": after, "id": checkpoint_id},
     )
 
 

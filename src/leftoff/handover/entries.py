@@ -92,10 +92,7 @@ class SessionEntries(Struct, frozen=True):
 
 
 def session_entries(
-    key: str,
-    summary: Mapping[str, Any],
-    recordings: Mapping[str, SessionState],
-    gate: Redactor,
+    key: str, summary: Mapping[str, Any], recordings: Mapping[str, SessionState], gate: Redactor
 ) -> SessionEntries:
     """What a session leaves to the memory.
 

@@ -16,14 +16,7 @@ from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import Line, Part, line_of
-from leftoff.handover.wording import (
-    brief,
-    condensed,
-    inline,
-    inline_code,
-    inline_prose,
-    plural,
-)
+from leftoff.handover.wording import brief, condensed, inline, inline_code, inline_prose, plural
 from leftoff.summary import FileModification
 
 LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
@@ -382,16 +375,32 @@ def _shares() -> Mapping[str, Part]:
     """The parts by title, to look up their shares of a budget."""
     fact, other, file = Fact("x"), Fact("y"), FileModification("x", "modified", 1, ())
     one = Handover(
-        state=State(question="?"), goal=fact, task=(fact,), last_message=fact, said=(fact,),
-        constraints=(fact,), last_words=fact, steps=(fact,), report=(fact,),
-        running=(fact,), queued=(fact,), to_dos=(fact,),
+        state=State(question="?"),
+        goal=fact,
+        task=(fact,),
+        last_message=fact,
+        said=(fact,),
+        constraints=(fact,),
+        last_words=fact,
+        steps=(fact,),
+        report=(fact,),
+        running=(fact,),
+        queued=(fact,),
+        to_dos=(fact,),
         open_items=(other,),
-        checks=(fact,), files=(file,), read=("x",), lessons=(fact,), failures=(fact,),
-        decisions=(fact,), on_the_way=(other, Fact("z", weight=0.0)),
-        git=(fact,), findings=(fact,),
-        sentences=(fact,), names=("x",),
+        checks=(fact,),
+        files=(file,),
+        read=("x",),
+        lessons=(fact,),
+        failures=(fact,),
+        decisions=(fact,),
+        on_the_way=(other, Fact("z", weight=0.0)),
+        git=(fact,),
+        findings=(fact,),
+        sentences=(fact,),
+        names=("x",),
         commands=(fact,),
-    )  # fmt: skip
+    )
     state = Part(STATE, (), 0.1, 0.2, -1)
     return {part.title: part for part in (state, *parts(one, stored=True))}
 

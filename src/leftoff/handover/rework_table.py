@@ -9,12 +9,7 @@ from leftoff.handover.rediscovery import Rediscovery, Rework
 from leftoff.handover.wording import brief, number, plural
 from leftoff.redaction.redactor import Redactor
 
-_VERBS = {
-    "read": "read",
-    "search": "searched",
-    "command": "ran",
-    "question": "asked",
-}
+_VERBS = {"read": "read", "search": "searched", "command": "ran", "question": "asked"}
 
 
 def rework_as_dict(path: str, found: Sequence[Rework], compactions: int) -> dict[str, object]:
@@ -71,10 +66,7 @@ def rework_table(found: Sequence[Rework], *, listed: int = 0) -> str:
                 lines += _again_lines(a, gate)
             lines += _more(len(one.again) - listed, "")
         if one.dropped:
-            lines += [
-                "",
-                f"Not in the summary of compaction {one.number} and used after it:",
-            ]
+            lines += ["", f"Not in the summary of compaction {one.number} and used after it:"]
         for kind in ("message", "file", "command"):
             missing = [d for d in one.dropped if d.kind == kind]
             verb = "names what is in" if kind == "message" else "used in"

@@ -23,13 +23,7 @@ from leftoff.errors import LeftoffError
 from leftoff.handover.wording import brief
 from leftoff.model import Ref
 from leftoff.registry import Registry
-from leftoff.summary import (
-    DECISION_TYPES,
-    ContextSummary,
-    KeyDecision,
-    NextStep,
-    ReaderReport,
-)
+from leftoff.summary import DECISION_TYPES, ContextSummary, KeyDecision, NextStep, ReaderReport
 from leftoff.text.markdown import sentences
 from leftoff.tokens import max_tokens
 

@@ -35,9 +35,14 @@ class SessionAccount(Struct, frozen=True):
 
 
 def account_of(
-    path: str, preset: Preset, *, format: str | None = None, session: int = -1,
-    windows: Sequence[ModelRow] = (), prices: Sequence[PriceRow] = (),
-) -> SessionAccount:  # fmt: skip
+    path: str,
+    preset: Preset,
+    *,
+    format: str | None = None,
+    session: int = -1,
+    windows: Sequence[ModelRow] = (),
+    prices: Sequence[PriceRow] = (),
+) -> SessionAccount:
     """The account of the session recorded at `path`, with its subagents' files.
 
     Args:
@@ -65,24 +70,36 @@ def _children(beside: Sequence[tuple[str, str]]) -> dict[str, SessionState]:
 
 
 def _accounted(
-    reading: Pass, path: str, beside: dict[str, SessionState], preset: Preset, session: int,
-    windows: Sequence[ModelRow], prices: Sequence[PriceRow],
-) -> SessionAccount:  # fmt: skip
+    reading: Pass,
+    path: str,
+    beside: dict[str, SessionState],
+    preset: Preset,
+    session: int,
+    windows: Sequence[ModelRow],
+    prices: Sequence[PriceRow],
+) -> SessionAccount:
     # A subagent's own file takes precedence over the copies in the main one.
     _, main = view_of({**reading.sessions[session], **beside}, {})
     name = reading.format.name if reading.format else ""
     header = main.state.header
     return SessionAccount(
-        id=main.state.agent or header.id, format=name, path=path, models=tuple(header.models),
+        id=main.state.agent or header.id,
+        format=name,
+        path=path,
+        models=tuple(header.models),
         preset=preset.name,
         account=account(main, main.children, preset, name, windows=windows, prices=prices),
-    )  # fmt: skip
+    )
 
 
 def account_of_reading(
-    gathered: SessionReading, preset: Preset, *, agent: str = "",
-    windows: Sequence[ModelRow] = (), prices: Sequence[PriceRow] = (),
-) -> Account:  # fmt: skip
+    gathered: SessionReading,
+    preset: Preset,
+    *,
+    agent: str = "",
+    windows: Sequence[ModelRow] = (),
+    prices: Sequence[PriceRow] = (),
+) -> Account:
     """The account of recordings that were read for a summary, or of one subagent in them.
 
     Args:
@@ -104,9 +121,14 @@ class AccountFollower:
         SourceError: standard input cannot be followed."""
 
     def __init__(
-        self, path: str, preset: Preset, *, format: str | None = None,
-        windows: Sequence[ModelRow] = (), prices: Sequence[PriceRow] = (),
-    ) -> None:  # fmt: skip
+        self,
+        path: str,
+        preset: Preset,
+        *,
+        format: str | None = None,
+        windows: Sequence[ModelRow] = (),
+        prices: Sequence[PriceRow] = (),
+    ) -> None:
         self._session = GrowingSession(path, format)
         self._preset, self._windows, self._prices = preset, windows, prices
 

@@ -43,9 +43,13 @@ class ReadResult(Struct, Generic[L], frozen=True):
 
 
 def read_with_listener(
-    path: str | PathLike[str], make_listener: Callable[[], L], *, format: str | None = None,
-    session: Choice = None, reader: AnyReader | None = None,
-) -> ReadResult[L]:  # fmt: skip
+    path: str | PathLike[str],
+    make_listener: Callable[[], L],
+    *,
+    format: str | None = None,
+    session: Choice = None,
+    reader: AnyReader | None = None,
+) -> ReadResult[L]:
     """Reads a recording once.
 
     Args:

@@ -272,12 +272,18 @@ class SavedPass:
                 (self.folder / HEAD).unlink(missing_ok=True)
             end = self._append(start, len(frame).to_bytes(8, "big") + frame)
         head = _Head(
-            leftoff=__version__, rules=rules_digest(), mark=mark, head=redacted_head,
-            agents=[r.agent for r in recordings], counts=[len(r.thread) for r in recordings],
-            found=end, sums=_sum(known.sums if known else b"", frame), earlier=earlier,
+            leftoff=__version__,
+            rules=rules_digest(),
+            mark=mark,
+            head=redacted_head,
+            agents=[r.agent for r in recordings],
+            counts=[len(r.thread) for r in recordings],
+            found=end,
+            sums=_sum(known.sums if known else b"", frame),
+            earlier=earlier,
             placeholders=gate.last_number,
             redacted=bool(gate.total) or (known is not None and known.redacted),
-        )  # fmt: skip
+        )
         with _name_folder_in_errors(self.folder):
             data = codec.pack_state(head)
             write_atomic(self.folder / HEAD, _sum(b"", data) + data)

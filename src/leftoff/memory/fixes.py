@@ -70,12 +70,7 @@ def last_failure(index: Path, filters: Filters) -> Hit | None:
 
 
 def fixes(
-    index: Path,
-    error: str,
-    filters: Filters = ALL,
-    *,
-    limit: int = 5,
-    but: Hit | None = None,
+    index: Path, error: str, filters: Filters = ALL, *, limit: int = 5, but: Hit | None = None
 ) -> list[Fix]:
     """Earlier failures like `error`, those that were mended first.
 

@@ -33,14 +33,7 @@ from leftoff.batch.run import ProgressListener, Report, Run
 from leftoff.errors import SourceError, StateError
 from leftoff.handover.entries import SessionEntries
 from leftoff.handover.recall import terms_of
-from leftoff.memory.blocks import (
-    Stored,
-    StoredEdit,
-    entry_number,
-    is_full,
-    packed,
-    unpacked,
-)
+from leftoff.memory.blocks import Stored, StoredEdit, entry_number, is_full, packed, unpacked
 from leftoff.memory.headers import HEADERS
 from leftoff.memory.lookup import NAME
 from leftoff.stores.atomic import create_and_open
@@ -155,9 +148,7 @@ class MemoryIndex(Index):
             self._db.commit()
 
     def _empty(self) -> None:
-        names = (
-            "sessions", "session_files", "entries", "blocks", "edits", "renames", "terms"
-        )  # fmt: skip
+        names = ("sessions", "session_files", "entries", "blocks", "edits", "renames", "terms")
         self._db.executescript("".join(f"DROP TABLE IF EXISTS {name};" for name in names))
         self._db.execute("DELETE FROM jobs")
 
@@ -197,9 +188,17 @@ class MemoryIndex(Index):
 
     def _session(self, row: SessionRow) -> int:
         values = (
-            row.id, row.path, row.project or _project_of(row.path), row.branch, row.title,
-            row.format, row.started, row.ended, row.failure, row.reason,
-        )  # fmt: skip
+            row.id,
+            row.path,
+            row.project or _project_of(row.path),
+            row.branch,
+            row.title,
+            row.format,
+            row.started,
+            row.ended,
+            row.failure,
+            row.reason,
+        )
         self._db.execute(
             "INSERT INTO sessions (session, path, project, branch, title, format, started,"
             " ended, failure, reason, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

@@ -19,6 +19,17 @@ from leftoff.redaction.redactor import (
 )
 
 __all__ = [
-    "BLOCK", "MAX_NESTING", "RULES", "Finder", "Redactor", "Rule", "Span", "expand_macros",
-    "is_secret_path", "redact", "redactors", "rules_digest", "safe_quote_end",
-]  # fmt: skip
+    "BLOCK",
+    "MAX_NESTING",
+    "RULES",
+    "Finder",
+    "Redactor",
+    "Rule",
+    "Span",
+    "expand_macros",
+    "is_secret_path",
+    "redact",
+    "redactors",
+    "rules_digest",
+    "safe_quote_end",
+]

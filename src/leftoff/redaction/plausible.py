@@ -346,8 +346,17 @@ def _luhn(value: str, match: re.Match[str] | None) -> bool:
 
 
 CHECKS: Final[dict[str, Callable[[str, re.Match[str] | None], bool]]] = {
-    "mixed": _mixed, "mixed-letters": _mixed_letters, "credential": _credential,
-    "drawn": _drawn, "vendor-uuid": _vendor_uuid, "vendor-key": _vendor_key,
-    "password": _password, "url": _url, "basic": _basic, "cookie": _cookie, "email": _email,
-    "phone": _phone, "luhn": _luhn,
-}  # fmt: skip
+    "mixed": _mixed,
+    "mixed-letters": _mixed_letters,
+    "credential": _credential,
+    "drawn": _drawn,
+    "vendor-uuid": _vendor_uuid,
+    "vendor-key": _vendor_key,
+    "password": _password,
+    "url": _url,
+    "basic": _basic,
+    "cookie": _cookie,
+    "email": _email,
+    "phone": _phone,
+    "luhn": _luhn,
+}

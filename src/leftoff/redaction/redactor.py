@@ -75,10 +75,24 @@ from leftoff.registry import Registry
 from leftoff.text.sanitize import clean, cleaned_view, has_unsafe
 
 __all__ = [
-    "BLOCK", "MAX_NESTING", "RULES", "Finder", "QuoteEnds", "Redactor", "Rule", "SafeText",
-    "SafeValues", "Span", "expand_macros", "is_quiet", "is_secret_path", "redact", "redactors",
-    "rules_digest", "safe_quote_end",
-]  # fmt: skip
+    "BLOCK",
+    "MAX_NESTING",
+    "RULES",
+    "Finder",
+    "QuoteEnds",
+    "Redactor",
+    "Rule",
+    "SafeText",
+    "SafeValues",
+    "Span",
+    "expand_macros",
+    "is_quiet",
+    "is_secret_path",
+    "redact",
+    "redactors",
+    "rules_digest",
+    "safe_quote_end",
+]
 
 MAX_NESTING: Final = 200
 """Containers nested deeper than this are replaced whole."""

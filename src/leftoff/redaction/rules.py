@@ -63,13 +63,17 @@ def _load() -> tuple[tuple[Rule, ...], dict[str, list[str]]]:
     data = table(__file__, "rules.toml")
     rules = tuple(
         Rule(
-            kind=entry["kind"], gate=expand_macros(entry["gate"]),
-            pattern=entry.get("pattern", ""), back=entry.get("back", 0),
-            check=entry.get("check", ""), matcher=entry.get("matcher", ""),
-            personal=entry.get("set") == "personal", rank=rank,
+            kind=entry["kind"],
+            gate=expand_macros(entry["gate"]),
+            pattern=entry.get("pattern", ""),
+            back=entry.get("back", 0),
+            check=entry.get("check", ""),
+            matcher=entry.get("matcher", ""),
+            personal=entry.get("set") == "personal",
+            rank=rank,
         )
         for rank, entry in enumerate(data["rule"])
-    )  # fmt: skip
+    )
     return rules, data["paths"]
 
 

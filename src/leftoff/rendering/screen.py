@@ -270,9 +270,13 @@ def _add_milestones(out: _Screen, summary: SafeSummary) -> None:
     for milestone in summary.progress.milestones:  # one sentence may state several
         found.setdefault((flat(milestone.text), milestone.ref), []).append(milestone.evidence)
     items = tuple(
-        Item(text, ref, min(((*outcomes,).index(e), outcomes[e]) for e in several)[1],
-             ", ".join(dict.fromkeys(several)))
+        Item(
+            text,
+            ref,
+            min(((*outcomes,).index(e), outcomes[e]) for e in several)[1],
+            ", ".join(dict.fromkeys(several)),
+        )
         for (text, ref), several in found.items()
-    )  # fmt: skip
+    )
     if items:
         out.add_part(Part("milestones", "Results that were stated", items, ()))

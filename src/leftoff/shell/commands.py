@@ -260,10 +260,30 @@ _QUIET_GIT = frozenset(
     " for-each-ref symbolic-ref ls-remote".split()
 )
 _MAX_QUIET_OPERANDS = {
-    "head": 0, "tail": 0, "wc": 0, "sort": 0, "uniq": 0, "tr": 9, "cut": 0, "cat": 0,
-    "grep": 1, "egrep": 1, "fgrep": 1, "column": 0, "tac": 0, "nl": 0, "jq": 1, "echo": 99,
-    "printf": 99, "ls": 99, "pwd": 9, "true": 9, "seq": 9, "basename": 9, "dirname": 9,
-}  # fmt: skip
+    "head": 0,
+    "tail": 0,
+    "wc": 0,
+    "sort": 0,
+    "uniq": 0,
+    "tr": 9,
+    "cut": 0,
+    "cat": 0,
+    "grep": 1,
+    "egrep": 1,
+    "fgrep": 1,
+    "column": 0,
+    "tac": 0,
+    "nl": 0,
+    "jq": 1,
+    "echo": 99,
+    "printf": 99,
+    "ls": 99,
+    "pwd": 9,
+    "true": 9,
+    "seq": 9,
+    "basename": 9,
+    "dirname": 9,
+}
 """Programs with at most so many words besides options are quiet in a pipe."""
 
 

@@ -28,9 +28,18 @@ from leftoff.shell.programs.dispatch import execute
 from leftoff.shell.state import Walk
 
 __all__ = [
-    "FileEffect", "FileState", "Observation", "Outcome", "Script", "analyze", "clear_caches",
-    "command_facts", "observe", "program_of", "resolve",
-]  # fmt: skip
+    "FileEffect",
+    "FileState",
+    "Observation",
+    "Outcome",
+    "Script",
+    "analyze",
+    "clear_caches",
+    "command_facts",
+    "observe",
+    "program_of",
+    "resolve",
+]
 
 _MAX_CONTENTS = 400
 """Written files whose content is tracked; beyond it the oldest half is dropped. Chosen by hand;
@@ -163,11 +172,17 @@ def resolve(
         return []
     success = outcome.succeeded()
     walk = Walk(
-        state=known, cwd=script.cwd if script.cwd is not None else ".", home=script.home,
-        output=outcome.output, execute=execute, subshell=interpreter.subshell,
-        interrupted=outcome.interrupted, slow=program_rules().slow,
-        reliable=program_rules().reliable, wide=wide,
-    )  # fmt: skip
+        state=known,
+        cwd=script.cwd if script.cwd is not None else ".",
+        home=script.home,
+        output=outcome.output,
+        execute=execute,
+        subshell=interpreter.subshell,
+        interrupted=outcome.interrupted,
+        slow=program_rules().slow,
+        reliable=program_rules().reliable,
+        wide=wide,
+    )
     if isinstance(script.body, Opaque):
         walk.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
         return walk.effects.net_effects()

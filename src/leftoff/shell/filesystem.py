@@ -102,8 +102,14 @@ class FileState:
         complete_under: Directories below which nothing exists but what is given."""
 
     __slots__ = (
-        "_ancestors", "_changed", "_complete", "_kinds", "contents", "editor_file", "stashes",
-    )  # fmt: skip
+        "_ancestors",
+        "_changed",
+        "_complete",
+        "_kinds",
+        "contents",
+        "editor_file",
+        "stashes",
+    )
 
     def __init__(
         self,
@@ -364,10 +370,18 @@ class Effects:
             self.state.put(path)
 
     def write(
-        self, path: str, tool: str, uncertainty: int = 0, *, guess: Action = "created",
-        existed: bool = False, named: bool = True, renamed_from: str | None = None,
-        content: str | None = None, restored: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        path: str,
+        tool: str,
+        uncertainty: int = 0,
+        *,
+        guess: Action = "created",
+        existed: bool = False,
+        named: bool = True,
+        renamed_from: str | None = None,
+        content: str | None = None,
+        restored: bool = False,
+    ) -> None:
         """Record that a file was written. `existed`: the command works only on an existing
         file.
 
@@ -397,9 +411,14 @@ class Effects:
             self.state.mark_unknown(path)
 
     def delete(
-        self, path: str, tool: str, uncertainty: int = 0, *, existed: bool = False,
+        self,
+        path: str,
+        tool: str,
+        uncertainty: int = 0,
+        *,
+        existed: bool = False,
         named: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Record that a file was deleted. `existed`: the command fails without it."""
         kind = self.state.kind(path)
         if kind == "absent" and not existed:
@@ -415,9 +434,14 @@ class Effects:
             self.state.mark_unknown(path)
 
     def unknown(
-        self, tool: str, path: str | None = None, *, action: Action = "unknown",
-        certainty: Certainty = "unknown", pattern: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        tool: str,
+        path: str | None = None,
+        *,
+        action: Action = "unknown",
+        certainty: Certainty = "unknown",
+        pattern: bool = False,
+    ) -> None:
         """Record that a program changed, or may have changed, files whose paths are not
         known."""
         self._unknowns.setdefault((path, action, tool, pattern), certainty)
@@ -491,9 +515,14 @@ class Effects:
         else:
             return None
         return FileEffect(
-            path, action, _CERTAINTIES[uncertainty], change.tool, renamed, change.named,
+            path,
+            action,
+            _CERTAINTIES[uncertainty],
+            change.tool,
+            renamed,
+            change.named,
             restored=change.restored and action != "read",
-        )  # fmt: skip
+        )
 
 
 def _is_scratch(path: str) -> bool:

@@ -536,8 +536,17 @@ def _assigned(node: ast.Statement) -> list[str]:
 
 
 _RUNNERS: dict[type, Callable[[Walk, Any, Status], Status]] = {
-    ast.Sequence: _sequence, ast.Logical: _logical, ast.Negated: _negated,
-    ast.Pipeline: _pipeline, ast.Group: _group, ast.Background: _background, ast.Loop: _loop,
-    ast.While: _while, ast.If: _if, ast.Case: _case, ast.Function: _function,
-    ast.Opaque: _opaque, ast.Command: _command,
-}  # fmt: skip
+    ast.Sequence: _sequence,
+    ast.Logical: _logical,
+    ast.Negated: _negated,
+    ast.Pipeline: _pipeline,
+    ast.Group: _group,
+    ast.Background: _background,
+    ast.Loop: _loop,
+    ast.While: _while,
+    ast.If: _if,
+    ast.Case: _case,
+    ast.Function: _function,
+    ast.Opaque: _opaque,
+    ast.Command: _command,
+}

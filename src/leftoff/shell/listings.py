@@ -175,8 +175,11 @@ def _ls(
 
 
 _LONG_STATUS: dict[str, Fact] = {
-    "modified:": "changed", "new file:": "added", "deleted:": "removed", "renamed:": "added",
-}  # fmt: skip
+    "modified:": "changed",
+    "new file:": "added",
+    "deleted:": "removed",
+    "renamed:": "added",
+}
 
 
 def _git(words: list[str], cwd: str | None, lines: list[str]) -> list[Observation]:
@@ -224,9 +227,11 @@ def _git(words: list[str], cwd: str | None, lines: list[str]) -> list[Observatio
                     add(path, letters[letter])
         elif name != "log":
             facts: dict[str, Fact] = {
-                "created": "added", "deleted": "removed", "changed": "changed",
+                "created": "added",
+                "deleted": "removed",
+                "changed": "changed",
                 "renamed": "added",
-            }  # fmt: skip
+            }
             for what, path, old in summary_lines(lines):
                 add(path, facts[what])
                 if old:

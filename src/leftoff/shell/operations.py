@@ -96,9 +96,14 @@ def write_blocked(walk: Walk, field: str) -> Status:
 
 
 def write(
-    walk: Walk, field: str, tool: str | None = None, *, guess_append: bool = False,
-    existed: bool = False, named: bool = True,
-) -> bool:  # fmt: skip
+    walk: Walk,
+    field: str,
+    tool: str | None = None,
+    *,
+    guess_append: bool = False,
+    existed: bool = False,
+    named: bool = True,
+) -> bool:
     """Write a file; False where that must fail.
 
     `guess_append`: where nothing is known of the file, it more likely existed before.
@@ -116,9 +121,13 @@ def write(
         return False
     _forget_content(walk, path)
     walk.effects.write(
-        path, tool, walk.uncertainty, guess="modified" if guess_append else "created",
-        existed=existed, named=named,
-    )  # fmt: skip
+        path,
+        tool,
+        walk.uncertainty,
+        guess="modified" if guess_append else "created",
+        existed=existed,
+        named=named,
+    )
     return True
 
 
@@ -138,9 +147,13 @@ def modify(walk: Walk, field: str, tool: str | None = None, *, named: bool = Tru
         return None
     _forget_content(walk, path)
     walk.effects.write(
-        path, tool, walk.uncertainty, guess="modified", existed=walk.presumed_success(),
+        path,
+        tool,
+        walk.uncertainty,
+        guess="modified",
+        existed=walk.presumed_success(),
         named=named,
-    )  # fmt: skip
+    )
     return True if kind == "file" else None
 
 
@@ -286,9 +299,13 @@ def _transfer_tree(walk: Walk, old: str, new: str, move: bool) -> Status:
         else:
             walk.effects.read(below, walk.tool, walk.uncertainty, named=False)
         walk.effects.write(
-            there, walk.tool, walk.uncertainty, named=False,
-            renamed_from=below if move else None, content=content,
-        )  # fmt: skip
+            there,
+            walk.tool,
+            walk.uncertainty,
+            named=False,
+            renamed_from=below if move else None,
+            content=content,
+        )
     for folder in folders:
         walk.state.put_directory(new + folder[len(old) :])
     if not complete:

@@ -560,17 +560,25 @@ class _Compiler:
 
 
 _HANDLERS: dict[str, Callable[[_Compiler, Any], ast.Statement]] = {
-    "command": _Compiler.command, "redirected_statement": _Compiler.redirected,
+    "command": _Compiler.command,
+    "redirected_statement": _Compiler.redirected,
     "variable_assignment": _Compiler.assignments,
     "variable_assignments": _Compiler.assignments,
-    "declaration_command": _Compiler.declaration, "unset_command": _Compiler.unset,
-    "list": _Compiler.logical, "pipeline": _Compiler.pipeline,
-    "negated_command": _Compiler.negated, "subshell": _Compiler.subshell,
-    "compound_statement": _Compiler.compound, "for_statement": _Compiler.for_loop,
-    "c_style_for_statement": _Compiler.for_loop, "while_statement": _Compiler.while_loop,
-    "if_statement": _Compiler.if_statement, "case_statement": _Compiler.case,
-    "function_definition": _Compiler.function, "test_command": _Compiler.test,
+    "declaration_command": _Compiler.declaration,
+    "unset_command": _Compiler.unset,
+    "list": _Compiler.logical,
+    "pipeline": _Compiler.pipeline,
+    "negated_command": _Compiler.negated,
+    "subshell": _Compiler.subshell,
+    "compound_statement": _Compiler.compound,
+    "for_statement": _Compiler.for_loop,
+    "c_style_for_statement": _Compiler.for_loop,
+    "while_statement": _Compiler.while_loop,
+    "if_statement": _Compiler.if_statement,
+    "case_statement": _Compiler.case,
+    "function_definition": _Compiler.function,
+    "test_command": _Compiler.test,
     "ERROR": _Compiler.error_node,
     # A redirection alone, as in ``$(< file)``.
     "file_redirect": lambda self, node: ast.Command((), (), (self.redirect(node),)),
-}  # fmt: skip
+}

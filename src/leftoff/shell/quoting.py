@@ -22,17 +22,28 @@ _BRACE_OPEN = "\ue004"
 _BRACE_COMMA = "\ue005"
 _BRACE_CLOSE = "\ue006"
 _MARKED = {
-    "*": STAR, "?": QUESTION, "[": BRACKET, "{": _BRACE_OPEN, ",": _BRACE_COMMA,
+    "*": STAR,
+    "?": QUESTION,
+    "[": BRACKET,
+    "{": _BRACE_OPEN,
+    ",": _BRACE_COMMA,
     "}": _BRACE_CLOSE,
-}  # fmt: skip
+}
 _UNQUOTED = re.compile(r"\\(.|\Z)|[*?\[{,}]", re.DOTALL)
 _QUOTED = re.compile(r"""\\([$`"\\\n])""")
 _ANSI_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_OR_PATTERN = frozenset("\\*?[{},")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _ANSI = {
-    "n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "0": "\0", "e": "\x1b",
-}  # fmt: skip
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "0": "\0",
+    "e": "\x1b",
+}
 _MAX_BRACE_PARTS = 1_000
 
 

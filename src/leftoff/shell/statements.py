@@ -35,21 +35,45 @@ SCRIPT_READERS = frozenset(
 )
 """First four letters of programs whose long arguments and bodies are scripts to be read."""
 COMMON_REDIRECTS = {
-    "2>&1": Redirect(">&", 2, "1"), "2>/dev/null": Redirect(">", 2, "/dev/null"),
-    "2> /dev/null": Redirect(">", 2, "/dev/null"), ">/dev/null": Redirect(">", -1, "/dev/null"),
+    "2>&1": Redirect(">&", 2, "1"),
+    "2>/dev/null": Redirect(">", 2, "/dev/null"),
+    "2> /dev/null": Redirect(">", 2, "/dev/null"),
+    ">/dev/null": Redirect(">", -1, "/dev/null"),
     "> /dev/null": Redirect(">", -1, "/dev/null"),
-    "&>/dev/null": Redirect("&>", -1, "/dev/null"), ">&2": Redirect(">&", -1, "2"),
-}  # fmt: skip
+    "&>/dev/null": Redirect("&>", -1, "/dev/null"),
+    ">&2": Redirect(">&", -1, "2"),
+}
 """The most frequent redirections, parsed in advance."""
 
 _PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)*\Z", re.ASCII)
 RESERVED = frozenset(
     (
-        "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case",
-        "esac", "in", "function", "select", "time", "coproc", "declare", "typeset", "export",
-        "readonly", "local", "unset", "unsetenv",
+        "if",
+        "then",
+        "else",
+        "elif",
+        "fi",
+        "for",
+        "while",
+        "until",
+        "do",
+        "done",
+        "case",
+        "esac",
+        "in",
+        "function",
+        "select",
+        "time",
+        "coproc",
+        "declare",
+        "typeset",
+        "export",
+        "readonly",
+        "local",
+        "unset",
+        "unsetenv",
     )
-)  # fmt: skip
+)
 
 
 @functools.cache

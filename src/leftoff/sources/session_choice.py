@@ -74,9 +74,14 @@ def contained_session(states: States, number: int) -> ContainedSession:
     words = [request.text for request in asked if request.via != "answer"]
     title = main.header.title or (words[0] if words else "")
     return ContainedSession(
-        number, main.header.id, main.header.started, len(main.thread),
-        len({request.ref.message for request in asked}), title, has_work(states),
-    )  # fmt: skip
+        number,
+        main.header.id,
+        main.header.started,
+        len(main.thread),
+        len({request.ref.message for request in asked}),
+        title,
+        has_work(states),
+    )
 
 
 def has_work(states: States) -> bool:

@@ -20,9 +20,15 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "KINDS", "Entry", "PrunableStore", "Store", "StoreOpener", "StoredDocument", "open_store",
+    "KINDS",
+    "Entry",
+    "PrunableStore",
+    "Store",
+    "StoreOpener",
+    "StoredDocument",
+    "open_store",
     "stores",
-]  # fmt: skip
+]
 
 
 def __getattr__(name: str) -> object:

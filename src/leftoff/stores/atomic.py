@@ -181,18 +181,26 @@ class Directory:
             if self.stat(name).st_mode & 0o077:  # other users may read it, but not the copy
                 raise PermissionError
             os.link(
-                self._name(name), self._name(to), src_dir_fd=self._dir_fd,
-                dst_dir_fd=self._dir_fd, follow_symlinks=False,
-            )  # fmt: skip
+                self._name(name),
+                self._name(to),
+                src_dir_fd=self._dir_fd,
+                dst_dir_fd=self._dir_fd,
+                follow_symlinks=False,
+            )
         except (OSError, NotImplementedError):  # a file system without links
             with self.stage(to, data) as staged:
                 staged.commit()
 
     @contextmanager
     def stage(
-        self, name: str, data: bytes, mtime_ns: int | None = None, *, mode: int = 0o600,
+        self,
+        name: str,
+        data: bytes,
+        mtime_ns: int | None = None,
+        *,
+        mode: int = 0o600,
         durable: bool = True,
-    ) -> Iterator[TemporaryFile]:  # fmt: skip
+    ) -> Iterator[TemporaryFile]:
         """A temporary file that holds `data` and replaces `name` when it is committed. Without
         a commit it is removed when the block ends.
 

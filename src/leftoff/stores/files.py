@@ -92,11 +92,15 @@ class FileStore:
         patience: the former name of `timeout`."""
 
     def __init__(
-        self, root: str | os.PathLike[str], *,
+        self,
+        root: str | os.PathLike[str],
+        *,
         places: Mapping[str, str | os.PathLike[str]] | None = None,
-        compress: Mapping[str, int] | None = None, gate: RedactorFactory = redactor_for,
-        timeout: float = LOCK_TIMEOUT, patience: float | None = None,
-    ) -> None:  # fmt: skip
+        compress: Mapping[str, int] | None = None,
+        gate: RedactorFactory = redactor_for,
+        timeout: float = LOCK_TIMEOUT,
+        patience: float | None = None,
+    ) -> None:
         self.root = Path(root)
         self._places = {kind: Path(path) for kind, path in (places or {}).items()}
         self._compress = dict(compress or {})
@@ -299,9 +303,14 @@ class FileStore:
         return gzip.compress(data, mtime=0)
 
     def _write(
-        self, folder: Directory, kind: str, stem: str, data: bytes, text: str,
+        self,
+        folder: Directory,
+        kind: str,
+        stem: str,
+        data: bytes,
+        text: str,
         before: FoundDocument | None,
-    ) -> str:  # fmt: skip
+    ) -> str:
         packed = self._compressed(kind, data)
         name = stem + (JSON if packed is data else GZIPPED)
         with ExitStack() as stack:

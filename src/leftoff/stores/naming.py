@@ -16,8 +16,12 @@ MAX_ID: Final = 200
 temporary file need the rest."""
 
 JSON, GZIPPED, BACKUP, DAMAGED, MARKDOWN = (
-    ".json", ".json.gz", ".json.bak", ".json.damaged", ".md",
-)  # fmt: skip
+    ".json",
+    ".json.gz",
+    ".json.bak",
+    ".json.damaged",
+    ".md",
+)
 
 
 class KindLocation(Struct, frozen=True):

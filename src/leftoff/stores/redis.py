@@ -39,9 +39,14 @@ class RedisStore(SealedStore):
         UsageError: the package redis is not installed, or the URL is none."""
 
     def __init__(
-        self, url: str, *, prefix: str = "leftoff", gate: RedactorFactory = redactor_for,
-        timeout: float = LOCK_TIMEOUT, patience: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        url: str,
+        *,
+        prefix: str = "leftoff",
+        gate: RedactorFactory = redactor_for,
+        timeout: float = LOCK_TIMEOUT,
+        patience: float | None = None,
+    ) -> None:
         try:
             import redis
         except ImportError as error:

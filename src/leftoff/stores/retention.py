@@ -49,9 +49,14 @@ class Pruned(Struct, frozen=True):
 
 
 def prune(
-    store: Store, kind: str, retention: Retention, *, now: float, dry_run: bool = False,
+    store: Store,
+    kind: str,
+    retention: Retention,
+    *,
+    now: float,
+    dry_run: bool = False,
     spare: str = "",
-) -> Pruned:  # fmt: skip
+) -> Pruned:
     """Removes the documents of a kind that a retention rule allows to remove. A document that
     is saved or pinned meanwhile stays, as does one that is damaged or too new.
 

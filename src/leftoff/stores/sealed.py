@@ -120,11 +120,15 @@ class SealedStore:
         location_of(kind)
         entries = [
             Entry(
-                name, self._where(kind, name), row.saved, row.size, row.pinned,
+                name,
+                self._where(kind, name),
+                row.saved,
+                row.size,
+                row.pinned,
                 _readable(kind, row),
             )
             for name, row in self._rows(kind)
-        ]  # fmt: skip
+        ]
         return sorted(entries, key=lambda e: (-e.saved, e.id))
 
     def delete(self, kind: str, id: str) -> bool:

@@ -51,9 +51,13 @@ class SqliteStore(SealedStore):
         patience: the former name of `timeout`."""
 
     def __init__(
-        self, path: str | os.PathLike[str], *, gate: RedactorFactory = redactor_for,
-        timeout: float = LOCK_TIMEOUT, patience: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        path: str | os.PathLike[str],
+        *,
+        gate: RedactorFactory = redactor_for,
+        timeout: float = LOCK_TIMEOUT,
+        patience: float | None = None,
+    ) -> None:
         super().__init__(gate)
         self.path = Path(path)
         self._timeout = timeout if patience is None else patience

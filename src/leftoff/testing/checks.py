@@ -33,14 +33,29 @@ from leftoff.registry import Registry
 WHERE = "<input>"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _NOT_RECORDINGS = (
-    b"", b"\n\n\n", b"\x00" * 64, bytes(range(256)), b"Dear diary,\nnothing happened.\n",
-    b"{}", b"[]", b"[[[[", b'{"a": {"b": [1, null, "\\ud800"]}}\n' * 3,
+    b"",
+    b"\n\n\n",
+    b"\x00" * 64,
+    bytes(range(256)),
+    b"Dear diary,\nnothing happened.\n",
+    b"{}",
+    b"[]",
+    b"[[[[",
+    b'{"a": {"b": [1, null, "\\ud800"]}}\n' * 3,
     b'{"type": 7, "message": [], "role": {}, "content": 1}\n' * 3,
     b'[{"role": null, "content": {}}]',
-)  # fmt: skip
+)
 _ODD_TEXTS = (
-    "", " ", "\x00", "a" * 100_000, "\u202eabc", "é" * 50, "\n" * 500, "{[(<" * 99, "🙂👩‍👩‍👧",
-)  # fmt: skip
+    "",
+    " ",
+    "\x00",
+    "a" * 100_000,
+    "\u202eabc",
+    "é" * 50,
+    "\n" * 500,
+    "{[(<" * 99,
+    "🙂👩‍👩‍👧",
+)
 
 
 # -- formats ---------------------------------------------------------------------------------
@@ -163,9 +178,16 @@ def _damaged_copies(example: bytes) -> Iterator[bytes]:
         yield b"".join(lines[: number + 1] + lines[number:])
     yield b"".join(reversed(lines))
     for old, new in (
-        (b'"', b""), (b": ", b":"), (b"{", b"["), (b"null", b"7"), (b"true", b'"true"'),
-        (b'": "', b'": ["'), (b'":"', b'":{"'), (b"e", b"\xff"), (b"a", b"\x00"),
-    ):  # fmt: skip
+        (b'"', b""),
+        (b": ", b":"),
+        (b"{", b"["),
+        (b"null", b"7"),
+        (b"true", b'"true"'),
+        (b'": "', b'": ["'),
+        (b'":"', b'":{"'),
+        (b"e", b"\xff"),
+        (b"a", b"\x00"),
+    ):
         yield example.replace(old, new, 3)
         yield example.replace(old, new)
 

@@ -15,14 +15,46 @@ from leftoff.stores.retention import Retention, pin, prune
 Tamper: TypeAlias = Callable[[str, str, Callable[[bytes], bytes]], None]
 
 _GOOD_IDS: Final = (
-    "a", "2026-01-31-007", "b0b81e65-570d-4942-ad6e-0c3cf7b0e511", "with space", "a.json",
-    "münchen-東京-🙂", "a.json.gz", "100%25", "x" * 200, "it's [a] {b} #1 &=+~!", "-rf",
-)  # fmt: skip
+    "a",
+    "2026-01-31-007",
+    "b0b81e65-570d-4942-ad6e-0c3cf7b0e511",
+    "with space",
+    "a.json",
+    "münchen-東京-🙂",
+    "a.json.gz",
+    "100%25",
+    "x" * 200,
+    "it's [a] {b} #1 &=+~!",
+    "-rf",
+)
 _BAD_IDS: Final = (
-    "", ".", "..", ".hidden", "../a", "a/b", "/etc/passwd", "a\\b", "a\0b", "a\nb", "a\x1bb",
-    "a\x85b", "x" * 201, "é" * 101, "CON", "nul.txt", "COM1", "lpt9.x", "con .x", "a.", "a ",
-    "a:b", "what?", "a|b", "\ud800", "AKIAIOSFODNN7EXAMPLE",
-)  # fmt: skip
+    "",
+    ".",
+    "..",
+    ".hidden",
+    "../a",
+    "a/b",
+    "/etc/passwd",
+    "a\\b",
+    "a\0b",
+    "a\nb",
+    "a\x1bb",
+    "a\x85b",
+    "x" * 201,
+    "é" * 101,
+    "CON",
+    "nul.txt",
+    "COM1",
+    "lpt9.x",
+    "con .x",
+    "a.",
+    "a ",
+    "a:b",
+    "what?",
+    "a|b",
+    "\ud800",
+    "AKIAIOSFODNN7EXAMPLE",
+)
 _TWINS: Final = ("Twin", "twin", "caf\u00e9", "cafe\u0301")
 _SECRET: Final = "AKIAIOSFODNN7EXAMPLE"  # noqa: S105 - the vendor's published example
 _VALUES: Final[dict[str, Any]] = {

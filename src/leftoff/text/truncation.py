@@ -205,11 +205,7 @@ def _ending(body: str, blocks: tuple[Block, ...], marker: str) -> str:
 
 
 def truncate(
-    text: str,
-    limit: int,
-    *,
-    measure: Callable[[str], int] = len,
-    marker: str = "...",
+    text: str, limit: int, *, measure: Callable[[str], int] = len, marker: str = "..."
 ) -> str:
     """Gives text that measures at most ``limit``, marker included.
 

@@ -19,8 +19,10 @@ MAX_SYMBOLS = 8
 """Symbols of one file, the latest. Chosen by hand."""
 
 _COMMIT = re.compile(r"\bgit\b[^\n;&|]*\bcommit\b")
-_ADDS_ALL = re.compile(r"\bgit\b[^\n;&|]*(?:\badd +(?:-A|--all|-u|\.|:/)(?=[\s;&|]|$)"
-                       r"|\bcommit\b[^\n;&|\"']* (?:-[b-z]*a[b-z]*|--all)\b)")  # fmt: skip
+_ADDS_ALL = re.compile(
+    r"\bgit\b[^\n;&|]*(?:\badd +(?:-A|--all|-u|\.|:/)(?=[\s;&|]|$)"
+    r"|\bcommit\b[^\n;&|\"']* (?:-[b-z]*a[b-z]*|--all)\b)"
+)
 _ADDS = re.compile(r"\bgit\b[^\n;&|]*\b(?:add|rm|mv|commit)\b([^\n;&|]*)")
 
 

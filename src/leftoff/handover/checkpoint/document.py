@@ -251,9 +251,7 @@ def from_summary(
         provider_name=budget.provider,
         tokens=Tokens.of(budget),
         conversation=Conversation(
-            full_history=entries,
-            summary=summary_text(facts),
-            iteration_count=count,
+            full_history=entries, summary=summary_text(facts), iteration_count=count
         ),
         execution_state=ExecutionState(
             iteration=count if iteration is None else iteration,

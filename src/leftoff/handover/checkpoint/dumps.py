@@ -56,10 +56,7 @@ class ContextDumpPayload(Value, frozen=True, kw_only=True):
 
 
 def instruction(
-    checkpoint: ContextCheckpoint,
-    asks: str,
-    paths: Sequence[str],
-    role: Role | None = None,
+    checkpoint: ContextCheckpoint, asks: str, paths: Sequence[str], role: Role | None = None
 ) -> str:
     """The instruction to the agent to write a dump.
 

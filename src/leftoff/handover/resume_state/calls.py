@@ -11,9 +11,18 @@ from leftoff.shell.embedded.tool_script import tool_steps
 from leftoff.text.truncation import short
 
 _SUBJECT_PARAMETERS = (
-    "command", "cmd", "file_path", "path", "filename", "notebook_path", "pattern", "query",
-    "url", "description", "prompt",
-)  # fmt: skip
+    "command",
+    "cmd",
+    "file_path",
+    "path",
+    "filename",
+    "notebook_path",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "prompt",
+)
 """Parameters that tell what a call is about, the most telling first."""
 
 _PATCHES = ("*** Begin Patch", "--- a/", "diff --git ")

@@ -120,12 +120,16 @@ def _render(heads: Sequence[str], chosen: Sequence[tuple[int, Chosen]], after: s
 
 
 def _summary(state: ResumeState) -> str:
-    return MESSAGE_TEXTS["summary"].strip().format(
-        workflow=brief(state.workflow_id, 200),
-        phase=brief(state.current_phase, 80),
-        strategy=brief(state.current_strategy) or ADDED_TEXTS["unknown"],
-        duration=format_elapsed(state.start_time, state.last_activity),
-    )  # fmt: skip
+    return (
+        MESSAGE_TEXTS["summary"]
+        .strip()
+        .format(
+            workflow=brief(state.workflow_id, 200),
+            phase=brief(state.current_phase, 80),
+            strategy=brief(state.current_strategy) or ADDED_TEXTS["unknown"],
+            duration=format_elapsed(state.start_time, state.last_activity),
+        )
+    )
 
 
 def _work(state: ResumeState, strategy: Strategy) -> str:
@@ -135,11 +139,15 @@ def _work(state: ResumeState, strategy: Strategy) -> str:
     if lost:
         tools += ADDED_TEXTS["earlier_calls"].format(count=number(lost))
     insights = [brief(text) for text in state.context_evolution.key_insights[-MAX_INSIGHTS:]]
-    text = MESSAGE_TEXTS["work"].strip().format(
-        tools=tools or ADDED_TEXTS["none"],
-        insights="; ".join(insights) or ADDED_TEXTS["none"],
-        count=len(state.context_evolution.current_context),
-    )  # fmt: skip
+    text = (
+        MESSAGE_TEXTS["work"]
+        .strip()
+        .format(
+            tools=tools or ADDED_TEXTS["none"],
+            insights="; ".join(insights) or ADDED_TEXTS["none"],
+            count=len(state.context_evolution.current_context),
+        )
+    )
     if strategy == "context_migration":
         return text.replace(text.partition("\n")[0], ADDED_TEXTS["earlier"], 1)
     return text

@@ -14,10 +14,20 @@ from leftoff.tables import table
 
 Value = str | list[str] | None
 """What is known of an expression: a text, several, or nothing."""
-PATH_METHODS = frozenset((
-    "joinpath", "with_suffix", "with_name", "with_stem", "resolve", "absolute", "expanduser",
-    "glob", "rglob", "iterdir",
-))  # fmt: skip
+PATH_METHODS = frozenset(
+    (
+        "joinpath",
+        "with_suffix",
+        "with_name",
+        "with_stem",
+        "resolve",
+        "absolute",
+        "expanduser",
+        "glob",
+        "rglob",
+        "iterdir",
+    )
+)
 """Methods of a ``Path`` that give another one, or several; which one, is not followed."""
 
 
@@ -28,10 +38,31 @@ def _verbs(kind: str) -> dict[str, str]:
 
 _CALLS, _METHODS = _verbs("calls"), _verbs("methods")
 _PYTHON_HINTS = (
-    "open", "write", "remove", "unlink", "rename", "replace", "shutil", "subprocess", "system",
-    "read_text", "read_bytes", "touch", "rmtree", "sqlite3", "fileinput", "exec", "save",
-    "_csv", "runpy", "import_module", "__import__", "link", "_file", "ZipFile",
-)  # fmt: skip
+    "open",
+    "write",
+    "remove",
+    "unlink",
+    "rename",
+    "replace",
+    "shutil",
+    "subprocess",
+    "system",
+    "read_text",
+    "read_bytes",
+    "touch",
+    "rmtree",
+    "sqlite3",
+    "fileinput",
+    "exec",
+    "save",
+    "_csv",
+    "runpy",
+    "import_module",
+    "__import__",
+    "link",
+    "_file",
+    "ZipFile",
+)
 
 
 @functools.lru_cache(maxsize=256)

@@ -9,9 +9,22 @@ MAX_SCRIPT = 60_000
 MAX_STEPS = 200
 """Steps recorded of one script. Both limits were chosen by hand; not measured."""
 RUNNABLE = (
-    ".py", ".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php",
-    ".patch", ".diff", ".sed", ".awk",
-)  # fmt: skip
+    ".py",
+    ".sh",
+    ".bash",
+    ".zsh",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".ts",
+    ".rb",
+    ".pl",
+    ".php",
+    ".patch",
+    ".diff",
+    ".sed",
+    ".awk",
+)
 """Suffixes of files that a later command may run or apply."""
 
 

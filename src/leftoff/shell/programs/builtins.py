@@ -283,9 +283,13 @@ def _binary(tool: str, left: str, operator: str, right: str) -> Status:
     except ValueError:
         return None
     return {
-        "-eq": first == second, "-ne": first != second, "-lt": first < second,
-        "-le": first <= second, "-gt": first > second, "-ge": first >= second,
-    }.get(operator)  # fmt: skip
+        "-eq": first == second,
+        "-ne": first != second,
+        "-lt": first < second,
+        "-le": first <= second,
+        "-gt": first > second,
+        "-ge": first >= second,
+    }.get(operator)
 
 
 def _run_basename(walk: Walk, args: Invocation) -> Status:

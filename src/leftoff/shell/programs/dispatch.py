@@ -22,9 +22,7 @@ from leftoff.shell.programs.nested import run_text
 from leftoff.shell.state import Status, Walk
 from leftoff.shell.statements import RESERVED
 
-_MODULES = (
-    builtins, coreutils, git, interpreters, readers, textual, wrappers,
-)  # fmt: skip
+_MODULES = (builtins, coreutils, git, interpreters, readers, textual, wrappers)
 HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
     name.removeprefix("_run_"): handler
     for module in _MODULES
@@ -112,10 +110,13 @@ def _nothing(walk: Walk, field: str) -> Status:
 
 
 _ROLES: dict[str, Callable[[Walk, str], Status]] = {
-    "read": ops.read, "tree": ops.read_tree, "write": ops.write,
+    "read": ops.read,
+    "tree": ops.read_tree,
+    "write": ops.write,
     "append": lambda walk, field: ops.write(walk, field, guess_append=True),
-    "modify": ops.modify, "none": _nothing,
-}  # fmt: skip
+    "modify": ops.modify,
+    "none": _nothing,
+}
 
 
 def _run_by_table(walk: Walk, args: Invocation) -> Status:

@@ -392,16 +392,37 @@ def _output(walk: Walk, words: list[str]) -> Status:
 
 
 SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
-    "rm": _rm, "mv": _mv, "restore": _restore, "checkout": _checkout, "switch": _switch,
-    "merge": _merge, "pull": _merge, "rebase": _merge, "cherry-pick": _merge,
-    "revert": _merge, "am": _merge, "stash": _stash, "reset": _reset, "clean": _clean,
-    "apply": _apply, "add": _add, "clone": _unknown_changes,
-    "submodule": _unknown_changes, "worktree": _worktree, "format-patch": _unknown_changes,
-    "archive": _output, "diff": _output, "log": _output, "show": _output,
-    "bisect": _unknown_changes, "read-tree": _unknown_changes,
-    "checkout-index": _unknown_changes, "sparse-checkout": _unknown_changes,
-    "filter-branch": _unknown_changes, "lfs": _unknown_changes,
-}  # fmt: skip
+    "rm": _rm,
+    "mv": _mv,
+    "restore": _restore,
+    "checkout": _checkout,
+    "switch": _switch,
+    "merge": _merge,
+    "pull": _merge,
+    "rebase": _merge,
+    "cherry-pick": _merge,
+    "revert": _merge,
+    "am": _merge,
+    "stash": _stash,
+    "reset": _reset,
+    "clean": _clean,
+    "apply": _apply,
+    "add": _add,
+    "clone": _unknown_changes,
+    "submodule": _unknown_changes,
+    "worktree": _worktree,
+    "format-patch": _unknown_changes,
+    "archive": _output,
+    "diff": _output,
+    "log": _output,
+    "show": _output,
+    "bisect": _unknown_changes,
+    "read-tree": _unknown_changes,
+    "checkout-index": _unknown_changes,
+    "sparse-checkout": _unknown_changes,
+    "filter-branch": _unknown_changes,
+    "lfs": _unknown_changes,
+}
 
 
 def _run_git(walk: Walk, args: Invocation) -> Status:
