@@ -15,29 +15,13 @@ from leftoff.model import Issue, Ref, Shown, Usage, parse_time
 
 DECISION_TYPES = ("implementation", "architecture", "approach", "fix", "other")
 STAGES = (
-    "planning",
-    "architecture",
-    "implementation",
-    "testing",
-    "review",
-    "deployment",
+    *("planning", "architecture", "implementation", "testing", "review", "deployment"),
     "other",
 )
 MILESTONE_KINDS = (
-    "tests_pass",
-    "build_passes",
-    "lint_passes",
-    "typecheck_passes",
-    "committed",
-    "pushed",
-    "merged",
-    "pr_opened",
-    "review_passed",
-    "deployed",
-    "released",
-    "bug_fixed",
-    "feature_done",
-    "task_done",
+    *("tests_pass", "build_passes", "lint_passes", "typecheck_passes", "committed"),
+    *("pushed", "merged", "pr_opened", "review_passed", "deployed", "released"),
+    *("bug_fixed", "feature_done", "task_done"),
 )
 REQUEST_KINDS = (
     *("task", "plan", "constraint", "correction", "choice"),
@@ -451,12 +435,8 @@ class Words(Shown, frozen=True):
 
 
 class DiscardedFile(Shown, frozen=True):
-    """A file that the session wrote first and that is not there any more.
-
-    Attributes:
-        renamed_to: the path that it was moved to, "" where it was removed.
-        ref: the last call that touched it.
-    """
+    """A file that the session wrote first and then removed, or moved to `renamed_to`; `ref` is
+    the last call that touched it."""
 
     path: str
     renamed_to: str

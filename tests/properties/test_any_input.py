@@ -81,8 +81,8 @@ def test_a_broken_promise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
             check_any_input(example)
     load = Pass.load.__func__  # type: ignore[attr-defined]
 
-    def forgetful(cls: type[Pass], state: object, where: str) -> Pass:
-        found: Pass = load(cls, state, where)
+    def forgetful(cls: type[Pass], state: object, *given: object) -> Pass:
+        found: Pass = load(cls, state, *given)
         found.lines.total -= 1
         found.lines.parsed -= 1
         return found
