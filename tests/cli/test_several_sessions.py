@@ -113,8 +113,9 @@ def test_a_name_with_the_sign_in_it_is_a_name(tmp_path: Path) -> None:
 def test_formats_that_begin_sessions_say_so(root: Path) -> None:
     found = set()
     for file in (root / "src/leftoff/formats").glob("*.py"):
-        names = {n.id for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Name)}
-        if "NewSession" in names:
+        nodes = list(ast.walk(ast.parse(file.read_text())))
+        names = {n.id for n in nodes if isinstance(n, ast.Name)}
+        if "NewSession" in names | {n.attr for n in nodes if isinstance(n, ast.Attribute)}:
             found.add(f"leftoff.formats.{file.stem}")
     known = [formats.get(name) for name in formats.names()]
     assert found == {format_.reader.__module__ for format_ in known if format_.several}

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -57,15 +57,16 @@ def run(
         OSError: the program cannot be started.
     """
     began = time.monotonic()
-    process = subprocess.Popen(  # noqa: S603 - arguments are a list, and checked by who calls
-        list(command),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=None if environ is None else dict(environ),
-        start_new_session=True,
-    )
+    with _signals_deferred() as deferred:
+        process = subprocess.Popen(  # noqa: S603 - arguments are a list, checked by who calls
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=None if environ is None else dict(environ),
+            start_new_session=True,
+        )
     assert process.stdin
     assert process.stdout
     assert process.stderr
@@ -74,6 +75,8 @@ def run(
     threads = (writer, output, errors)
     stopped = ""
     try:
+        for number in deferred:
+            signal.raise_signal(number)
         for thread in threads:
             thread.start()
         stopped = _wait(process, (output, errors), began + limit, stop)
@@ -88,6 +91,24 @@ def run(
         _output_read((output, errors), _SHUTDOWN_TIMEOUT)
     seconds = time.monotonic() - began
     return Done(process.returncode, bytes(output.data), bytes(errors.data), seconds, stopped)
+
+
+@contextlib.contextmanager
+def _signals_deferred() -> Iterator[list[int]]:
+    """The numbers of the signals that arrive meanwhile. One that ended us while a program is
+    started would leave the program running: its number is known only afterwards."""
+    deferred: list[int] = []
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and callable(signal.getsignal(number)):
+                before[number] = signal.signal(number, lambda one, _: deferred.append(one))
+    try:
+        yield deferred
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Reader(threading.Thread):
