@@ -72,7 +72,8 @@ def list_command(
     if recorder:
         formats.get(recorder)  # an unknown name is said to be unknown, not to be absent
     now = time.time()
-    known = session_files(os.environ, recorder or "")
+    unread: list[OSError] = []
+    known = session_files(os.environ, recorder or "", unread)
     headers = click.get_current_context().with_resource(closing(StoredHeaders(os.environ)))
     found = list_sessions(
         os.environ,
@@ -103,6 +104,10 @@ def list_command(
             sys.stdout.flush()
     if count and limit and next(found, None) is not None:
         print("there are more: -n 0 lists all", file=sys.stderr)
+    for error in unread:
+        complain(f"{gate.text(str(error.filename))}: cannot be read ({error.strerror})")
+    if not count and unread:
+        return 2
     if not count:
         complain("no session matches" if any((project, recorder, since, until)) else NONE)
         return 1

@@ -133,17 +133,21 @@ def home_folder(environ: Mapping[str, str], *, windows: bool = os.name == "nt") 
     return Path(environ.get("USERPROFILE" if windows else "HOME") or Path.home())
 
 
-def session_files(environ: Mapping[str, str], format: str = "") -> list[SessionFile]:
+def session_files(
+    environ: Mapping[str, str], format: str = "", unread: list[OSError] | None = None
+) -> list[SessionFile]:
     """The files of all sessions in the default places, last changed first; opens none.
 
     Args:
-        format: only those of places where this format is written."""
+        format: only those of places where this format is written.
+        unread: gets the errors of folders that are there and cannot be read.
+    """
     found: dict[str, SessionFile] = {}
     for place in client_locations():
         if format and format not in place.formats:
             continue
         for folder in existing_folders(place, environ):
-            for recorded in _inside(place, str(folder)):
+            for recorded in _inside(place, str(folder), unread):
                 found.setdefault(recorded.path, recorded)
     return sorted(found.values(), key=lambda r: (-r.modified, r.path))
 
@@ -198,11 +202,13 @@ def _fits(names: list[str], levels: list[str]) -> bool:
     return all(_level(w).match(n) for w, n in zip(levels, names, strict=True))
 
 
-def _inside(place: ClientLocation, folder: str) -> Iterator[SessionFile]:
+def _inside(
+    place: ClientLocation, folder: str, unread: list[OSError] | None = None
+) -> Iterator[SessionFile]:
     pattern, skip = re.compile(place.id), re.compile(place.skip or r"(?!)")
     base = len(folder) + 1
     for files in place.files:
-        for entry in _walk(folder, files.split("/")):
+        for entry in _walk(folder, files.split("/"), unread):
             below = entry.path[base:].replace(os.sep, "/")
             if not skip.search(below):
                 yield from _entries(entry, place, pattern.search("/" + below))
@@ -231,16 +237,22 @@ def _level(pattern: str) -> re.Pattern[str]:
     return re.compile(translate(pattern))
 
 
-def _walk(folder: str, levels: list[str]) -> Iterator[os.DirEntry[str]]:
+def _walk(
+    folder: str, levels: list[str], unread: list[OSError] | None
+) -> Iterator[os.DirEntry[str]]:
     wanted = _level(levels[0])
     try:
         with os.scandir(folder) as entries:
             fitting = [e for e in entries if wanted.match(e.name)]
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        if unread is not None:
+            unread.append(error)
         return
     for entry in fitting:
         if len(levels) > 1:
-            yield from _walk(entry.path, levels[1:])
+            yield from _walk(entry.path, levels[1:], unread)
         elif entry.is_file():
             yield entry
 
