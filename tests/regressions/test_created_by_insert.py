@@ -6,6 +6,8 @@ from pathlib import Path
 
 import leftoff
 from leftoff import codec
+from leftoff.extraction.files import was_created
+from leftoff.model import ToolResult
 
 VIEWED = "Here's the result of running `cat -n` on /work/a.py:\n     1\tone\n"
 
@@ -35,3 +37,9 @@ def test_a_file_that_was_read_is_not_created_by_an_insert(tmp_path: Path) -> Non
     path.write_bytes(codec.dumps(history))
     (changed,) = leftoff.summarize(path).file_modifications
     assert changed.action == "modified"
+
+
+def test_a_fenced_result_says_that_the_file_was_there() -> None:
+    """SpecStory's fence hid "has been updated", so that the file was called created."""
+    result = ToolResult("1", "```\nThe file /work/a.json has been updated.\n```", "ok")
+    assert was_created(result, "create") is False

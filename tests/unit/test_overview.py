@@ -154,3 +154,15 @@ def test_no_line_is_wider_than_the_screen(text: str, width: int) -> None:
     assert max(map(text_width, shown.splitlines())) <= min(200, max(40, width))
     coloured = render(found, width=width, colour=True, everything=True)
     assert re.sub("\x1b\\[[0-9]*m", "", coloured) == shown
+
+
+def test_an_approval_of_several_words_is_something_asked() -> None:
+    """ "okay, let's commit and push" stood nowhere."""
+    said = ["Sort the list.", "ok", "okay let's commit and push"]
+    talk = []
+    for words in said:
+        talk += [{"role": "user", "content": words}, {"role": "assistant", "content": "Done."}]
+    shown = render(api.create_context_summary(talk), "text")
+    assert said[0] in shown
+    assert said[2] in shown
+    assert "· ok  " not in shown

@@ -201,5 +201,6 @@ def was_created(result: ToolResult, kind: str) -> bool | None:
         return stated
     if kind != "create" or result.status != "ok":
         return None
-    head = result.text[:500].partition("\n")[0]
+    # SpecStory puts outputs in fences.
+    head = result.text[:500].lstrip("`\n").partition("\n")[0]
     return True if _IS_NEW.search(head) else False if _WAS_THERE.search(head) else None

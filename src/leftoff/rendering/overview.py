@@ -32,9 +32,12 @@ from leftoff.summary import (
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line
 
-# Kinds of requests under "You asked": answers and approvals are decisions; remarks and commands
-# are listed where the agent was still at work on them, or if there is nothing else.
+# Kinds of requests under "You asked". Choices are decisions. Commands, approvals and remarks
+# of few words are listed where the agent was still at work on them, or if there is nothing
+# else: "okay, commit and push" asks for more than "ok" does.
 ASKED = frozenset({"task", "plan", "correction", "constraint", "question"})
+# Words of an approval or remark that asks for nothing by itself. Chosen by hand.
+FEW_WORDS = 3
 # Items of a part that are shown without `--all`. Chosen by hand, so that all parts together fit
 # on a screen of sixty lines.
 FIRST = {"asked": 5, "checks": 4, "git": 3, "files": 10, "open": 5, "failed": 2}
@@ -263,7 +266,13 @@ def _wholes(summary: SafeSummary) -> list[UserRequest]:
 
 def _asked(summary: SafeSummary) -> Part:
     wholes = _wholes(summary)
-    asked = [r for r in wholes if r.kind in ASKED or r.status in {"open", "interrupted"}]
+    asked = [
+        r
+        for r in wholes
+        if r.kind in ASKED
+        or r.status in {"open", "interrupted"}
+        or (r.kind in {"approval", "remark"} and len(r.text.split()) > FEW_WORDS)
+    ]
     asked = asked or wholes
     most = FIRST["asked"]
     numbers = range(len(asked))
