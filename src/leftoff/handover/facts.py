@@ -62,6 +62,9 @@ MAX_REPEATED = 240
 """Code points of a message whose words are not given again as a decision or a constraint: it
 is shown nearly whole. Chosen by hand."""
 
+PLAN_AGE = 160
+"""Messages after which the text of a plan or a ticket is not given. Chosen by hand."""
+
 _FILTER = re.compile(
     r"(?: 2>&1)?(?: \| (?:tail|head|grep)\b(?:[^|;&\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*)*$"
 )
@@ -125,6 +128,7 @@ class Handover(Struct, frozen=True):
         last_words: the agent's last words.
         steps: what the agent said and did since its turn began, in order: its words, calls
             (tool) and what was changed or looked at in a row (leftoff).
+        plan: the call that last read or wrote a plan or a ticket, then the blocks of its text.
         report: the blocks of the words with which it ended the turn before that.
         running: what was started in the background and is not seen to have ended.
         queued: what the person typed and the agent has not been given.
@@ -151,6 +155,7 @@ class Handover(Struct, frozen=True):
     constraints: tuple[Fact, ...] = ()
     last_words: Fact | None = None
     steps: tuple[Fact, ...] = ()
+    plan: tuple[Fact, ...] = ()
     report: tuple[Fact, ...] = ()
     running: tuple[Fact, ...] = ()
     queued: tuple[Fact, ...] = ()
@@ -207,15 +212,16 @@ def handover_of(summary: ContextSummary) -> Handover:
         said=tuple(
             _request(r)
             for r in sorted(typed, key=_place, reverse=True)
-            if r is not last and r is not first and r.kind != "constraint"
+            if r is not last and r is not first and not is_rule(r)
         ),
         constraints=tuple(
             _request(r)
             for r in reversed(requests)
-            if r.kind == "constraint" and r is not last and not _is_repeated(r, wholes)
+            if is_rule(r) and r is not last and not _is_repeated(r, wholes)
         ),
         last_words=Fact(words.text, "", words.message) if words.text else None,
         steps=steps,
+        plan=_plan(working, summary.stats.message_count),
         report=report,
         running=tuple(
             Fact(_inside(c.text or c.tool, folder), f"job {c.line}", c.ref.message, "tool")
@@ -272,6 +278,25 @@ def handover_of(summary: ContextSummary) -> Handover:
             for c in working.commands
             if c.kind not in {"test", "build", "lint"}
         ),
+    )
+
+
+_NORM = re.compile(
+    r"\b(?:must|should|shall|never|always|please|(?:need|ha[sv]e?)s? to|want|make sure|ensure"
+    r"|do(?: not|n['’]?t)|let['’]?s)\b",
+    re.IGNORECASE,
+)
+_COMPLAINT = re.compile(
+    r"\b(?:does|is|are|was|were|did|has|have)(?: not|n['’]t)\b|\b(?:is|are|was|were|gets?) \w+ed\b",
+    re.IGNORECASE,
+)
+
+
+def is_rule(request: UserRequest) -> bool:
+    """Whether a constraint asks for something: what only says how the code is may be settled
+    by now."""
+    return request.kind == "constraint" and (
+        _NORM.search(request.text) is not None or _COMPLAINT.search(request.text) is None
     )
 
 
@@ -479,6 +504,31 @@ def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
             yield Fact(text, step.status, at, speaker, weight, step.line)
         elif at != working.last_words.message:
             yield Fact(step.text, "", at, "agent", weight)
+
+
+def _plan(working: WorkingSet, end: int) -> tuple[Fact, ...]:
+    """The call that showed the text of a task, unless that is long ago, and its blocks: the
+    first say why, and what is not ticked off comes before what is."""
+    call = working.task
+    if not call or call.ref.message < end - PLAN_AGE:
+        return ()
+    blocks = [
+        block
+        for start, end, kind in blocks_of(call.line)[0]
+        for block in (call.line[start:end].strip(),)
+        if kind in PROSE_KINDS and _LETTER.search(block)
+    ]
+    return (
+        Fact(call.text or call.tool, "", call.ref.message, "tool", 1.0),
+        *(
+            Fact(block, "", -1, "agent", 0.9 - n / (2 * len(blocks)) + _open(block))
+            for n, block in enumerate(blocks)
+        ),
+    )
+
+
+def _open(block: str) -> float:
+    return 0.3 if "[ ]" in block else -0.3 if "[x]" in block.casefold() else 0.0
 
 
 def _report(words: Words) -> tuple[Fact, ...]:

@@ -64,6 +64,10 @@ def file_lines(
     folders = _folders([f.path for f in files[HUNKS:]], known) if grouped else {}
     commits = [fact.message for fact in handover.git if fact.note.startswith("commit")]
     ran = max((r.message for e in handover.unnamed for r in e.refs), default=-1)
+    removed = max(
+        (r.message for e in handover.unnamed if e.action == "deleted" for r in e.refs),
+        default=-1,
+    )
     placed: dict[str, list[Line]] = {}
     for place, file in enumerate(files):
         folder = folders.get(file.path, "")
@@ -80,6 +84,9 @@ def file_lines(
         if file.action == "deleted" and 0 <= file.last_message < ran:
             again = "; may exist again"
             notes, least = notes + again, least + again
+        elif file.certainty != "sure" and 0 <= file.last_message < removed:
+            since = f"; may be removed since, #{removed + 1}"
+            notes, least = notes.replace("not committed, ", "") + since, least + since
         symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
         forms = [f"{path} ({notes}): {symbols}"] if symbols else []
         forms += [f"{path} ({text})" for text in (notes, least)]

@@ -45,6 +45,7 @@ NAMES = "Names in use"
 RUNNING = "Started in the background, no end seen"
 QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
+PLAN = "Plan or ticket as last read or written, may be done since"
 LIKELY_THEN = "Likely decided, may have changed since"
 PLANS = "Planned on the way, may have changed since"
 
@@ -57,6 +58,7 @@ SHOWN = {
     "Decided": "Likely decided, no later change seen",
     "Also said": "Also said then",
     FILES: "Files changed, last edit seen at #n",
+    "The person requires": "The person required, as said then",
     "Found out": "Found then, may have changed",
     REPORT: "The agent's report before that, as said then",
 }
@@ -164,6 +166,7 @@ def parts(
         *(() if closed else left_open),
         Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
         Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.12),
+        Part(PLAN, _lines(h.plan, bullet), 0.0, 0.08, 4),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
@@ -172,7 +175,7 @@ def parts(
         Part("Decided", _lines(h.decisions, bullet, DECISION), 0.045, 0.1, 2),
         Part(LIKELY_THEN, _lines(likely, bullet, DECISION), 0.05, 0.11, 2),
         Part(PLANS, _lines(plans, bullet, DECISION), 0.025, 0.1, 2),
-        Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
+        Part("Git", _lines(h.git, bullet), 0.0, 0.02, 7),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.0, 8),
@@ -383,6 +386,7 @@ def _shares() -> Mapping[str, Part]:
         constraints=(fact,),
         last_words=fact,
         steps=(fact,),
+        plan=(fact,),
         report=(fact,),
         running=(fact,),
         queued=(fact,),
