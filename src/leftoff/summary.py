@@ -480,6 +480,7 @@ class WorkingSet(Shown, frozen=True):
         discarded: files that it wrote and removed or renamed again; absent if there are none.
         task: the call that last read or wrote a plan or a ticket, with the start of its text in
             `line`; absent if there is none.
+        links: the last addresses in its words, the latest first; absent if there are none.
     """
 
     commit: str = ""
@@ -497,6 +498,7 @@ class WorkingSet(Shown, frozen=True):
     queued: tuple[str, ...] = ()
     discarded: tuple[DiscardedFile, ...] | UnsetType = UNSET
     task: CallOutcome | UnsetType = UNSET
+    links: tuple[Words, ...] | UnsetType = UNSET
 
 
 class CompactionInfo(Shown, frozen=True):

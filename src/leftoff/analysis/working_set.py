@@ -55,6 +55,7 @@ def working_set(view: SessionView) -> WorkingSet:
         report=_report(view),
         queued=_queued(view),
         task=_task(view),
+        links=_links(view),
     )
 
 
@@ -85,6 +86,13 @@ def _task(view: SessionView) -> CallOutcome | UnsetType:
         return UNSET
     at, tool, words, text = heard.task
     return CallOutcome(tool, words, "ok", view.ref(Ref(message=at)), text)
+
+
+def _links(view: SessionView) -> tuple[Words, ...] | UnsetType:
+    heard = view.state.extractors.get("requests")
+    known = heard.links if isinstance(heard, Requests) else {}
+    found = [Words(link, at) for link, at in known.items() if at not in view.abandoned]
+    return tuple(found[::-1]) or UNSET
 
 
 def _recent(view: SessionView) -> tuple[Words, ...]:

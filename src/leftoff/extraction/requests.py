@@ -38,6 +38,11 @@ MAX_TRAIL, MAX_REMARK = 30, 240
 """What the agent said since its turn began: messages, and code points of each. Chosen by
 hand."""
 
+MAX_LINKS = 6
+"""Addresses in the agent's words that are remembered, the last. Chosen by hand."""
+
+_LINK = re.compile(r"https?://(?!localhost|127\.|0\.0)[^\s)`\"'*\\<>\]|]{4,200}")
+
 MAX_TASK = 3000
 """Code points of the text of a plan or a ticket that are remembered. Chosen by hand; not
 measured."""
@@ -124,6 +129,7 @@ class Requests(Struct):
         trail: what the agent said since, with the message.
         task: the plan or ticket that the agent last read or wrote: message, the call's name, its
             path or command, the start of the text.
+        links: the last addresses in the agent's words, with their message.
     """
 
     name: ClassVar[str] = "requests"
@@ -141,6 +147,7 @@ class Requests(Struct):
     report: tuple[int, str] = (-1, "")
     trail: list[tuple[int, str]] = field(default_factory=list)
     task: tuple[int, str, str, str] = (-1, "", "", "")
+    links: dict[str, int] = field(default_factory=dict)
 
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
@@ -152,6 +159,8 @@ class Requests(Struct):
                     if part.text and not part.text.isspace():
                         self.said, self.said_part = message.index, number
                         self.tail = part.text[-TAIL:]
+                        if "://" in part.text:
+                            self._linked(message.index, part.text)
                         self.trail.append((message.index, whole(part.text, MAX_REMARK)))
                         del self.trail[:-MAX_TRAIL]
                         called, spoke = False, True
@@ -185,6 +194,14 @@ class Requests(Struct):
         if message.origin == "injected":
             return _plan(view)
         return ()
+
+    def _linked(self, at: int, text: str) -> None:
+        for found in _LINK.finditer(text):
+            link = found[0].rstrip(".,:;!?")
+            self.links.pop(link, None)
+            self.links[link] = at
+        for link in list(self.links)[:-MAX_LINKS]:
+            del self.links[link]
 
     def _written(self, at: int, call: ToolCall) -> None:
         path, text = argument(call, "path"), argument(call, "content")

@@ -129,6 +129,7 @@ class Handover(Struct, frozen=True):
         steps: what the agent said and did since its turn began, in order: its words, calls
             (tool) and what was changed or looked at in a row (leftoff).
         plan: the call that last read or wrote a plan or a ticket, then the blocks of its text.
+        links: the last addresses that the agent gave.
         report: the blocks of the words with which it ended the turn before that.
         running: what was started in the background and is not seen to have ended.
         queued: what the person typed and the agent has not been given.
@@ -156,6 +157,7 @@ class Handover(Struct, frozen=True):
     last_words: Fact | None = None
     steps: tuple[Fact, ...] = ()
     plan: tuple[Fact, ...] = ()
+    links: tuple[Fact, ...] = ()
     report: tuple[Fact, ...] = ()
     running: tuple[Fact, ...] = ()
     queued: tuple[Fact, ...] = ()
@@ -221,6 +223,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         ),
         last_words=Fact(words.text, "", words.message) if words.text else None,
         steps=steps,
+        links=tuple(Fact(w.text, "", w.message) for w in working.links or ()),
         plan=_plan(working, summary.stats.message_count),
         report=report,
         running=tuple(
@@ -286,6 +289,7 @@ _NORM = re.compile(
     r"|do(?: not|n['’]?t)|let['’]?s)\b",
     re.IGNORECASE,
 )
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _COMPLAINT = re.compile(
     r"\b(?:does|is|are|was|were|did|has|have)(?: not|n['’]t)\b|\b(?:is|are|was|were|gets?) \w+ed\b",
     re.IGNORECASE,
@@ -293,10 +297,11 @@ _COMPLAINT = re.compile(
 
 
 def is_rule(request: UserRequest) -> bool:
-    """Whether a constraint asks for something: what only says how the code is may be settled
-    by now."""
+    """Whether the first sentence of a constraint, which is what is shown, asks for something:
+    what only says how the code is may be settled by now."""
+    first = _SENTENCE_END.split(request.text, 1)[0]
     return request.kind == "constraint" and (
-        _NORM.search(request.text) is not None or _COMPLAINT.search(request.text) is None
+        _NORM.search(first) is not None or _COMPLAINT.search(first) is None
     )
 
 
