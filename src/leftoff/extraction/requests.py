@@ -41,7 +41,9 @@ hand."""
 MAX_LINKS = 6
 """Addresses in the agent's words that are remembered, the last. Chosen by hand."""
 
-_LINK = re.compile(r"https?://(?!localhost|127\.|0\.0)[^\s)`\"'*\\<>\]|]{4,200}")
+_LINK = re.compile(
+    r"https?://(?!localhost|127\.|0\.0)[^\s)`\"'*\\<>{}\[\]|…]{4,200}(?=[\s)`\"'*\\>\]|]|$)"
+)
 
 MAX_TASK = 3000
 """Code points of the text of a plan or a ticket that are remembered. Chosen by hand; not
@@ -127,8 +129,8 @@ class Requests(Struct):
         report: the end of the words with which the turn before that one ended, with their
             message.
         trail: what the agent said since, with the message.
-        task: the plan or ticket that the agent last read or wrote: message, the call's name, its
-            path or command, the start of the text.
+        task: the plan or ticket that the agent last read or wrote: message, the call's name,
+            its path or command, the start of the text.
         links: the last addresses in the agent's words, with their message.
     """
 
@@ -198,6 +200,8 @@ class Requests(Struct):
     def _linked(self, at: int, text: str) -> None:
         for found in _LINK.finditer(text):
             link = found[0].rstrip(".,:;!?")
+            if not link[-1].isalnum() and link[-1] != "/":
+                continue  # a pattern: the rest stands for something
             self.links.pop(link, None)
             self.links[link] = at
         for link in list(self.links)[:-MAX_LINKS]:

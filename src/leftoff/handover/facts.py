@@ -291,7 +291,8 @@ _NORM = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _COMPLAINT = re.compile(
-    r"\b(?:does|is|are|was|were|did|has|have)(?: not|n['’]t)\b|\b(?:is|are|was|were|gets?) \w+ed\b",
+    r"\b(?:does|is|are|was|were|did|has|have)(?: not|n['’]t)\b"
+    r"|\b(?:is|are|was|were|gets?) \w+ed\b",
     re.IGNORECASE,
 )
 

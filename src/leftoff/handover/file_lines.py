@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.handover.facts import Handover
 from leftoff.handover.packing import Line, line_of
 from leftoff.handover.wording import brief, inline, inline_code, unnamed_changes
@@ -17,6 +18,11 @@ MAX_SYMBOL = 100
 
 HUNKS = 3
 """Files whose last change is shown. Chosen by hand."""
+
+_FRAME = re.compile(
+    r"[+-]\s*(?:(?:package|import|from|use|using|namespace)\b|#include|<\?|[\"'][\w./-]+[\"']$|\W*$)"
+)
+"""Lines that begin a file or a block and say nothing of the change."""
 
 
 def file_notes(file: FileModification) -> str:
@@ -90,8 +96,9 @@ def file_lines(
         symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
         forms = [f"{path} ({notes}): {symbols}"] if symbols else []
         forms += [f"{path} ({text})" for text in (notes, least)]
-        if file.hunk and place < HUNKS:
-            shown = " ".join(inline_code(line, 100) for line in file.hunk.splitlines()[:4])
+        telling = [line for line in file.hunk.splitlines() if not _FRAME.match(line)]
+        if telling and place < HUNKS:
+            shown = " ".join(inline_code(line, 100) for line in telling[:4])
             forms.insert(0, f"{forms[0]} {shown}")
         placed.setdefault(group or file.path, []).append(
             # Of the newest, what was done to it is shown before more files are.

@@ -85,8 +85,8 @@ REMARKS = tuple(SHOWN.get(title, title) for title in _REMARKS)
 """Titles of what the agent said in single sentences, the surest first."""
 
 LATEST = 2
-"""Of so many of the person's long messages, the latest, no word is cut as long as there is room.
-Chosen by hand."""
+"""Of so many of the person's longer messages, the latest, no word is cut as long as there is
+room. Chosen by hand."""
 
 MAX_FAILURES = 5
 """Failures that are shown. Chosen by hand."""
