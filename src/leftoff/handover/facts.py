@@ -289,6 +289,7 @@ _NORM = re.compile(
     r"|do(?: not|n['’]?t)|let['’]?s)\b",
     re.IGNORECASE,
 )
+_BOX = re.compile(r"\[[ xX]\]\s*\Z")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _COMPLAINT = re.compile(
     r"\b(?:does|is|are|was|were|did|has|have)(?: not|n['’]t)\b"
@@ -521,8 +522,8 @@ def _plan(working: WorkingSet, end: int) -> tuple[Fact, ...]:
     blocks = [
         block
         for start, end, kind in blocks_of(call.line)[0]
-        for block in (call.line[start:end].strip(),)
-        if kind in PROSE_KINDS and _LETTER.search(block)
+        for block in (_tick(call.line[:start]) + call.line[start:end].strip(),)
+        if kind in PROSE_KINDS and _LETTER.search(block) and not block.isupper()
     ]
     return (
         Fact(call.text or call.tool, "", call.ref.message, "tool", 1.0),
@@ -531,6 +532,12 @@ def _plan(working: WorkingSet, end: int) -> tuple[Fact, ...]:
             for n, block in enumerate(blocks)
         ),
     )
+
+
+def _tick(before: str) -> str:
+    """The box that stands before a block, which is no part of it."""
+    found = _BOX.search(before[-8:])
+    return f"{found[0].strip()} " if found else ""
 
 
 def _open(block: str) -> float:
