@@ -25,9 +25,11 @@ from leftoff.handover.standing import (
     Decided,
     decided,
     is_move,
+    is_rule,
     is_statement,
     objections,
     said,
+    takes_up,
 )
 from leftoff.summary import (
     Check,
@@ -71,6 +73,7 @@ _FILTER = re.compile(
 _WORD = re.compile(r"\w+")
 _PLAIN = re.compile(r"[a-z]+")
 _LETTER = re.compile(r"[^\W\d_]")
+_BOX = re.compile(r"\[[ xX]\]\s*\Z")
 
 
 class Fact(Struct, frozen=True):
@@ -284,29 +287,6 @@ def handover_of(summary: ContextSummary) -> Handover:
     )
 
 
-_NORM = re.compile(
-    r"\b(?:must|should|shall|never|always|please|(?:need|ha[sv]e?)s? to|want|make sure|ensure"
-    r"|do(?: not|n['’]?t)|let['’]?s)\b",
-    re.IGNORECASE,
-)
-_BOX = re.compile(r"\[[ xX]\]\s*\Z")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
-_COMPLAINT = re.compile(
-    r"\b(?:does|is|are|was|were|did|has|have)(?: not|n['’]t)\b"
-    r"|\b(?:is|are|was|were|gets?) \w+ed\b",
-    re.IGNORECASE,
-)
-
-
-def is_rule(request: UserRequest) -> bool:
-    """Whether the first sentence of a constraint, which is what is shown, asks for something:
-    what only says how the code is may be settled by now."""
-    first = _SENTENCE_END.split(request.text, 1)[0]
-    return request.kind == "constraint" and (
-        _NORM.search(first) is not None or _COMPLAINT.search(first) is None
-    )
-
-
 def inner_requests(requests: Sequence[UserRequest]) -> set[UserRequest]:
     """The requests that are a part of another one of the same message: rules in a task."""
     longest: dict[tuple[int, int | None], UserRequest] = {}
@@ -346,30 +326,8 @@ def _request(request: UserRequest) -> Fact:
         request.ref.message,
         "person",
         1.0 if request.status == "open" else 0.5,
-        request.question if _takes_up(request) else "",
+        request.question if takes_up(request) else "",
     )
-
-
-_REPLY = re.compile(
-    r"\W*(?:y(?:es|eah|ep|up)?|no(?:pe)?|ok(?:ay)?|sure|go|do|let['’]?s|please|options?|both"
-    r"|neither|all|none|\d+|[a-e])\b",
-    re.IGNORECASE,
-)
-
-
-def _takes_up(request: UserRequest) -> bool:
-    """Whether words answer the question before them: they choose, agree or refuse, or share a
-    word with it. A question in return is no answer."""
-    if request.kind == "choice" and not request.text.rstrip().endswith("?"):
-        return True
-    if request.text.rstrip().endswith("?"):
-        return False
-    shared = _content(request.text) & _content(request.question)
-    return request.kind == "approval" or bool(shared) or _REPLY.match(request.text) is not None
-
-
-def _content(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if len(word) > 4}
 
 
 def with_goal(handover: Handover, goal: str) -> Handover:
