@@ -458,6 +458,9 @@ class WorkingSet(Shown, frozen=True):
         steps, report: what it did since its turn began; the words that ended the turn before.
         running, queued: started in the background, no end seen; typed and not delivered.
         discarded: files that it wrote and removed or renamed again; absent if there are none.
+        task: the call that last read or wrote a plan or a ticket, with the start of its text in
+            `line`; absent if there is none.
+        links: the last addresses in its words, the latest first; absent if there are none.
     """
 
     commit: str = ""
@@ -474,6 +477,8 @@ class WorkingSet(Shown, frozen=True):
     running: tuple[CallOutcome, ...] = ()
     queued: tuple[str, ...] = ()
     discarded: tuple[DiscardedFile, ...] | UnsetType = UNSET
+    task: CallOutcome | UnsetType = UNSET
+    links: tuple[Words, ...] | UnsetType = UNSET
 
 
 class CompactionInfo(Shown, frozen=True):

@@ -8,6 +8,7 @@ from leftoff.handover.facts import Fact, Handover, handover_of
 from leftoff.handover.lines import parts, texts
 from leftoff.model import Ref
 from leftoff.summary import (
+    CallOutcome,
     ContextSummary,
     DiscardedFile,
     FileModification,
@@ -163,3 +164,46 @@ def test_a_rule_of_the_person_is_no_decision_beside_it() -> None:
     inner = UserRequest(rule, "constraint", "open", at(0))
     own = KeyDecision(rule, "other", 0.95, 0, at(0), "user")
     assert handover_of(recorded(asked, inner, key_decisions=(own,))).decisions == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Keep the importer free of pandas.", True),
+        ("The importer must not load pandas, which is slow.", True),
+        (
+            "The loader is used twice, and it does not read the settings. I don't like it.",
+            False,
+        ),
+    ],
+)
+def test_what_only_says_how_the_code_is_is_no_standing_rule(text: str, rule: bool) -> None:
+    first = UserRequest("Speed up the importer.", "task", "open", at(0))
+    last = UserRequest("Now the exporter.", "task", "open", at(8))
+    handover = handover_of(
+        recorded(first, UserRequest(text, "constraint", "open", at(4)), last)
+    )
+    assert [bool(handover.constraints), bool(handover.said)] == [rule, not rule]
+
+
+def test_the_text_of_a_ticket_is_given_with_what_is_not_done_first() -> None:
+    text = "# Imports by rows\n\nRows arrive twice.\n\n- [x] read rows\n- [ ] drop copies"
+    call = CallOutcome("Bash", "bd show imp.2", "ok", at(5), text)
+    links = (Words("https://example.org/board", 6),)
+    handover = handover_of(recorded(working_set=WorkingSet(task=call, links=links)))
+    weights = {fact.text: fact.weight for fact in handover.plan}
+    done, left = (next(w for t, w in weights.items() if end in t) for end in ("read", "drop"))
+    assert "bd show imp.2" in weights
+    assert done < left
+    prompt = render_prompt(recorded(working_set=WorkingSet(task=call, links=links)))
+    assert "- `bd show imp.2` #6" in prompt
+    assert "- https://example.org/board #7" in prompt
+
+
+def test_a_file_that_an_unknown_removal_may_have_hit_says_so() -> None:
+    file = FileModification("src/old.py", "created", 1, (), "likely", last_message=3)
+    removal = UnknownEffect("rm", "deleted", 1, (at(5),))
+    summary = recorded(file_modifications=(file,), unknown_effects=(removal,))
+    assert "src/old.py (created, likely, #4; may be removed since, #6)" in render_prompt(
+        summary
+    )

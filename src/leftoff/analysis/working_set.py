@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET, UnsetType
+
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import activities
 from leftoff.analysis.checks import checks
@@ -10,8 +12,9 @@ from leftoff.analysis.git import last_commit
 from leftoff.analysis.names import names_in_use
 from leftoff.extraction.evidence import Asked, Ran, Returned
 from leftoff.extraction.requests import Requests
+from leftoff.model import Ref
 from leftoff.session_view import SessionView
-from leftoff.summary import Command, Words, WorkingSet
+from leftoff.summary import CallOutcome, Command, Words, WorkingSet
 
 MAX_COMMANDS = 20
 """At most so many commands, those of checks first, then the latest."""
@@ -51,6 +54,8 @@ def working_set(view: SessionView) -> WorkingSet:
         recent=_recent(view),
         report=_report(view),
         queued=_queued(view),
+        task=_task(view),
+        links=_links(view),
     )
 
 
@@ -73,6 +78,21 @@ def _report(view: SessionView) -> Words:
     if not isinstance(heard, Requests) or heard.report[0] in view.abandoned:
         return Words()
     return Words(heard.report[1], heard.report[0])
+
+
+def _task(view: SessionView) -> CallOutcome | UnsetType:
+    heard = view.state.extractors.get("requests")
+    if not isinstance(heard, Requests) or heard.task[0] < 0 or heard.task[0] in view.abandoned:
+        return UNSET
+    at, tool, words, text = heard.task
+    return CallOutcome(tool, words, "ok", view.ref(Ref(message=at)), text)
+
+
+def _links(view: SessionView) -> tuple[Words, ...] | UnsetType:
+    heard = view.state.extractors.get("requests")
+    known = heard.links if isinstance(heard, Requests) else {}
+    found = [Words(link, at) for link, at in known.items() if at not in view.abandoned]
+    return tuple(found[::-1]) or UNSET
 
 
 def _recent(view: SessionView) -> tuple[Words, ...]:

@@ -10,11 +10,11 @@ from msgspec import Struct, field
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Asked, Evidence
-from leftoff.extraction.extractor import CALL, TEXT, TYPED, View
+from leftoff.extraction.extractor import CALL, RESULT, TEXT, TYPED, Pending, View
 from leftoff.extraction.rule_sets import REQUEST_RULES
 from leftoff.extraction.rules import SHORT_TEXT, Rule, lowered
 from leftoff.formats.injected import is_plan
-from leftoff.formats.vocabulary import argument
+from leftoff.formats.vocabulary import EDITS, argument
 from leftoff.model import Text, ToolCall, ToolResult, Typed
 from leftoff.text.truncation import whole
 
@@ -37,6 +37,34 @@ MAX_QUESTIONS = 16
 MAX_TRAIL, MAX_REMARK = 30, 240
 """What the agent said since its turn began: messages, and code points of each. Chosen by
 hand."""
+
+MAX_LINKS = 6
+"""Addresses in the agent's words that are remembered, the last. Chosen by hand."""
+
+_LINK = re.compile(
+    r"https?://(?!localhost|127\.|0\.0)[^\s)`\"'*\\<>{}\[\]|…]{4,200}(?=[\s)`\"'*\\>\]|]|$)"
+)
+
+MAX_TASK = 3000
+"""Code points of the text of a plan or a ticket that are remembered. Chosen by hand; not
+measured."""
+
+_TASK_FILE = re.compile(
+    r"(?:^|[/\\\s])(?:plans[/\\][\w.-]+|[\w.-]*(?:\b|_)(?:plans?|to-?do|tasks?|tickets?|roadmap"
+    r"|backlog|spec|briefs?)(?:\b|_)[\w.-]*)\.(?:mdx?|txt|rst|org|adoc)$",
+    re.IGNORECASE,
+)
+_TASK_COMMAND = re.compile(
+    r"(?:^|&& |; )(?:bd show|(?:gh|glab) issue view|jira issue view)\b"
+    r"|^(?:cat|head) [^|;&]*(?:\b|_)(?:plan|todo|tasks?|roadmap)[\w-]*\.(?:md|txt)\b",
+    re.IGNORECASE,
+)
+_START = re.compile(r"1(?:→|\t)|# |---\s|=+\s")
+_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
+_TASK_TOOL = re.compile(
+    r"(?:get|read|view|show)_?(?:issue|ticket|task)$|(?:issue|ticket|task)_?(?:get|read|view)$",
+    re.IGNORECASE,
+)
 
 
 def _by_topic() -> dict[str, tuple[Rule, ...]]:
@@ -101,10 +129,13 @@ class Requests(Struct):
         report: the end of the words with which the turn before that one ended, with their
             message.
         trail: what the agent said since, with the message.
+        task: the plan or ticket that the agent last read or wrote: message, the call's name,
+            its path or command, the start of the text.
+        links: the last addresses in the agent's words, with their message.
     """
 
     name: ClassVar[str] = "requests"
-    wants: ClassVar[int] = TYPED | TEXT | CALL
+    wants: ClassVar[int] = TYPED | TEXT | CALL | RESULT
 
     said: int = -1
     said_part: int = -1
@@ -117,6 +148,8 @@ class Requests(Struct):
     since: int = -1
     report: tuple[int, str] = (-1, "")
     trail: list[tuple[int, str]] = field(default_factory=list)
+    task: tuple[int, str, str, str] = (-1, "", "", "")
+    links: dict[str, int] = field(default_factory=dict)
 
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
@@ -128,6 +161,8 @@ class Requests(Struct):
                     if part.text and not part.text.isspace():
                         self.said, self.said_part = message.index, number
                         self.tail = part.text[-TAIL:]
+                        if "://" in part.text:
+                            self._linked(message.index, part.text)
                         self.trail.append((message.index, whole(part.text, MAX_REMARK)))
                         del self.trail[:-MAX_TRAIL]
                         called, spoke = False, True
@@ -135,6 +170,8 @@ class Requests(Struct):
                     called = True
                     if part.kind == "ask":
                         self.questions = _questions(part)
+                    elif part.kind in EDITS:
+                        self._written(message.index, part)
             self.stop = message.stop
             if self.ends and (called or spoke):
                 self.went_on[self.ends] = self.went_on.get(self.ends, 0) + 1
@@ -142,11 +179,49 @@ class Requests(Struct):
                 self.ends = ""
             elif spoke:
                 self.ends = _ending(self.tail)
+        for number, pending in view.calls.items():
+            shown = message.parts[number]
+            if (
+                type(shown) is ToolResult
+                and shown.status in {"ok", "unknown"}
+                and _shows_task(pending)
+            ):
+                text = shown.text[: 2 * MAX_TASK].strip()
+                # What begins in the middle of a document says neither what it is about nor why.
+                if pending.kind != "read" or _START.match(text):
+                    text = _NUMBER.sub("", text)
+                    self._remember(pending.message, pending.name, pending.text, text)
         if message.typed:
             return self._typed(view)
         if message.origin == "injected":
             return _plan(view)
         return ()
+
+    def _linked(self, at: int, text: str) -> None:
+        for found in _LINK.finditer(text):
+            link = found[0].rstrip(".,:;!?")
+            if not link[-1].isalnum() and link[-1] != "/":
+                continue  # a pattern: the rest stands for something
+            self.links.pop(link, None)
+            self.links[link] = at
+        for link in list(self.links)[:-MAX_LINKS]:
+            del self.links[link]
+
+    def _written(self, at: int, call: ToolCall) -> None:
+        path, text = argument(call, "path"), argument(call, "content")
+        if not isinstance(path, str):
+            return
+        if isinstance(text, str):
+            if _TASK_FILE.search(path):
+                self._remember(at, call.name, path, text[: 2 * MAX_TASK].strip())
+        elif path == self.task[2]:
+            old, new = argument(call, "old"), argument(call, "new")
+            if isinstance(old, str) and isinstance(new, str) and old and old in self.task[3]:
+                self._remember(at, call.name, path, self.task[3].replace(old, new, 1))
+
+    def _remember(self, at: int, tool: str, words: str, text: str) -> None:
+        if text and at >= 0 and text[0] not in "{[":
+            self.task = (at, tool, whole(words, 200), whole(text, MAX_TASK))
 
     def unfinished(self) -> bool:
         """Whether the agent's last words say that something is not done, or wait."""
@@ -196,6 +271,13 @@ class Requests(Struct):
                 self.stopped[self.ends] = self.stopped.get(self.ends, 0) + 1
             self.ends = ""
         return found
+
+
+def _shows_task(call: Pending) -> bool:
+    """Whether a call shows a plan or a ticket."""
+    shell = call.kind in {"shell", "powershell"}
+    rule = _TASK_FILE if call.kind == "read" else _TASK_COMMAND if shell else _TASK_TOOL
+    return rule.search(call.name if rule is _TASK_TOOL else call.text) is not None
 
 
 def _plan(view: View) -> list[Evidence]:

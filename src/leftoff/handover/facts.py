@@ -25,9 +25,11 @@ from leftoff.handover.standing import (
     Decided,
     decided,
     is_move,
+    is_rule,
     is_statement,
     objections,
     said,
+    takes_up,
 )
 from leftoff.summary import (
     Check,
@@ -62,12 +64,16 @@ MAX_REPEATED = 240
 """Code points of a message whose words are not given again as a decision or a constraint: it
 is shown nearly whole. Chosen by hand."""
 
+PLAN_AGE = 160
+"""Messages after which the text of a plan or a ticket is not given. Chosen by hand."""
+
 _FILTER = re.compile(
     r"(?: 2>&1)?(?: \| (?:tail|head|grep)\b(?:[^|;&\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*)*$"
 )
 _WORD = re.compile(r"\w+")
 _PLAIN = re.compile(r"[a-z]+")
 _LETTER = re.compile(r"[^\W\d_]")
+_BOX = re.compile(r"\[[ xX]\]\s*\Z")
 
 
 class Fact(Struct, frozen=True):
@@ -125,6 +131,8 @@ class Handover(Struct, frozen=True):
         last_words: the agent's last words.
         steps: what the agent said and did since its turn began, in order: its words, calls
             (tool) and what was changed or looked at in a row (leftoff).
+        plan: the call that last read or wrote a plan or a ticket, then the blocks of its text.
+        links: the last addresses that the agent gave.
         report: the blocks of the words with which it ended the turn before that.
         running: what was started in the background and is not seen to have ended.
         queued: what the person typed and the agent has not been given.
@@ -151,6 +159,8 @@ class Handover(Struct, frozen=True):
     constraints: tuple[Fact, ...] = ()
     last_words: Fact | None = None
     steps: tuple[Fact, ...] = ()
+    plan: tuple[Fact, ...] = ()
+    links: tuple[Fact, ...] = ()
     report: tuple[Fact, ...] = ()
     running: tuple[Fact, ...] = ()
     queued: tuple[Fact, ...] = ()
@@ -207,15 +217,17 @@ def handover_of(summary: ContextSummary) -> Handover:
         said=tuple(
             _request(r)
             for r in sorted(typed, key=_place, reverse=True)
-            if r is not last and r is not first and r.kind != "constraint"
+            if r is not last and r is not first and not is_rule(r)
         ),
         constraints=tuple(
             _request(r)
             for r in reversed(requests)
-            if r.kind == "constraint" and r is not last and not _is_repeated(r, wholes)
+            if is_rule(r) and r is not last and not _is_repeated(r, wholes)
         ),
         last_words=Fact(words.text, "", words.message) if words.text else None,
         steps=steps,
+        links=tuple(Fact(w.text, "", w.message) for w in working.links or ()),
+        plan=_plan(working, summary.stats.message_count),
         report=report,
         running=tuple(
             Fact(_inside(c.text or c.tool, folder), f"job {c.line}", c.ref.message, "tool")
@@ -314,30 +326,8 @@ def _request(request: UserRequest) -> Fact:
         request.ref.message,
         "person",
         1.0 if request.status == "open" else 0.5,
-        request.question if _takes_up(request) else "",
+        request.question if takes_up(request) else "",
     )
-
-
-_REPLY = re.compile(
-    r"\W*(?:y(?:es|eah|ep|up)?|no(?:pe)?|ok(?:ay)?|sure|go|do|let['’]?s|please|options?|both"
-    r"|neither|all|none|\d+|[a-e])\b",
-    re.IGNORECASE,
-)
-
-
-def _takes_up(request: UserRequest) -> bool:
-    """Whether words answer the question before them: they choose, agree or refuse, or share a
-    word with it. A question in return is no answer."""
-    if request.kind == "choice" and not request.text.rstrip().endswith("?"):
-        return True
-    if request.text.rstrip().endswith("?"):
-        return False
-    shared = _content(request.text) & _content(request.question)
-    return request.kind == "approval" or bool(shared) or _REPLY.match(request.text) is not None
-
-
-def _content(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if len(word) > 4}
 
 
 def with_goal(handover: Handover, goal: str) -> Handover:
@@ -479,6 +469,37 @@ def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
             yield Fact(text, step.status, at, speaker, weight, step.line)
         elif at != working.last_words.message:
             yield Fact(step.text, "", at, "agent", weight)
+
+
+def _plan(working: WorkingSet, end: int) -> tuple[Fact, ...]:
+    """The call that showed the text of a task, unless that is long ago, and its blocks: the
+    first say why, and what is not ticked off comes before what is."""
+    call = working.task
+    if not call or call.ref.message < end - PLAN_AGE:
+        return ()
+    blocks = [
+        block
+        for start, end, kind in blocks_of(call.line)[0]
+        for block in (_tick(call.line[:start]) + call.line[start:end].strip(),)
+        if kind in PROSE_KINDS and _LETTER.search(block) and not block.isupper()
+    ]
+    return (
+        Fact(call.text or call.tool, "", call.ref.message, "tool", 1.0),
+        *(
+            Fact(block, "", -1, "agent", 0.9 - n / (2 * len(blocks)) + _open(block))
+            for n, block in enumerate(blocks)
+        ),
+    )
+
+
+def _tick(before: str) -> str:
+    """The box that stands before a block, which is no part of it."""
+    found = _BOX.search(before[-8:])
+    return f"{found[0].strip()} " if found else ""
+
+
+def _open(block: str) -> float:
+    return 0.3 if "[ ]" in block else -0.3 if "[x]" in block.casefold() else 0.0
 
 
 def _report(words: Words) -> tuple[Fact, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.handover.facts import Handover
 from leftoff.handover.packing import Line, line_of
 from leftoff.handover.wording import brief, inline, inline_code, unnamed_changes
@@ -17,6 +18,11 @@ MAX_SYMBOL = 100
 
 HUNKS = 3
 """Files whose last change is shown. Chosen by hand."""
+
+_FRAME = re.compile(
+    r"[+-]\s*(?:(?:package|import|from|use|using|namespace)\b|#include|<\?|[\"'][\w./-]+[\"']$|\W*$)"
+)
+"""Lines that begin a file or a block and say nothing of the change."""
 
 
 def file_notes(file: FileModification) -> str:
@@ -64,6 +70,10 @@ def file_lines(
     folders = _folders([f.path for f in files[HUNKS:]], known) if grouped else {}
     commits = [fact.message for fact in handover.git if fact.note.startswith("commit")]
     ran = max((r.message for e in handover.unnamed for r in e.refs), default=-1)
+    removed = max(
+        (r.message for e in handover.unnamed if e.action == "deleted" for r in e.refs),
+        default=-1,
+    )
     placed: dict[str, list[Line]] = {}
     for place, file in enumerate(files):
         folder = folders.get(file.path, "")
@@ -80,15 +90,19 @@ def file_lines(
         if file.action == "deleted" and 0 <= file.last_message < ran:
             again = "; may exist again"
             notes, least = notes + again, least + again
+        elif file.certainty != "sure" and 0 <= file.last_message < removed:
+            since = f"; may be removed since, #{removed + 1}"
+            notes, least = notes.replace("not committed, ", "") + since, least + since
         symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
         forms = [f"{path} ({notes}): {symbols}"] if symbols else []
         forms += [f"{path} ({text})" for text in (notes, least)]
-        if file.hunk and place < HUNKS:
-            shown = " ".join(inline_code(line, 100) for line in file.hunk.splitlines()[:4])
+        telling = [line for line in file.hunk.splitlines() if not _FRAME.match(line)]
+        if telling and place < HUNKS:
+            shown = " ".join(inline_code(line, 100) for line in telling[:4])
             forms.insert(0, f"{forms[0]} {shown}")
         placed.setdefault(group or file.path, []).append(
             # Of the newest, what was done to it is shown before more files are.
-            replace(line_of(forms, head, 0.09, group), enough=max(0, len(forms) - 2))
+            replace(line_of(forms, head, 0.09, group), enough=0)
             if not place
             else line_of(forms, head, -place / 1000, group)
         )

@@ -45,6 +45,8 @@ NAMES = "Names in use"
 RUNNING = "Started in the background, no end seen"
 QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
+PLAN = "Plan or ticket as last read or written, may be done since"
+LINKS = "Links the agent gave"
 LIKELY_THEN = "Likely decided, may have changed since"
 PLANS = "Planned on the way, may have changed since"
 
@@ -57,6 +59,7 @@ SHOWN = {
     "Decided": "Likely decided, no later change seen",
     "Also said": "Also said then",
     FILES: "Files changed, last edit seen at #n",
+    "The person requires": "The person required, as said then",
     "Found out": "Found then, may have changed",
     REPORT: "The agent's report before that, as said then",
 }
@@ -80,6 +83,10 @@ FILLERS = frozenset(
 _REMARKS = ("Decided", LIKELY_THEN, PLANS, "Found out", "Also said")
 REMARKS = tuple(SHOWN.get(title, title) for title in _REMARKS)
 """Titles of what the agent said in single sentences, the surest first."""
+
+LATEST = 2
+"""Of so many of the person's longer messages, the latest, no word is cut as long as there is
+room. Chosen by hand."""
 
 MAX_FAILURES = 5
 """Failures that are shown. Chosen by hand."""
@@ -164,6 +171,8 @@ def parts(
         *(() if closed else left_open),
         Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
         Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.12),
+        Part(PLAN, _lines(h.plan, bullet), 0.0, 0.08, 4),
+        Part(LINKS, _lines(h.links, bullet, DECISION), 0.0, 0.015, 5),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
@@ -172,12 +181,12 @@ def parts(
         Part("Decided", _lines(h.decisions, bullet, DECISION), 0.045, 0.1, 2),
         Part(LIKELY_THEN, _lines(likely, bullet, DECISION), 0.05, 0.11, 2),
         Part(PLANS, _lines(plans, bullet, DECISION), 0.025, 0.1, 2),
-        Part("Git", _lines(h.git, bullet), 0.0, 0.04, 4),
+        Part("Git", _lines(h.git, bullet), 0.0, 0.02, 7),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
         Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
         Part("Files read", _short(h.read, bullet), 0.0, 0.0, 8),
         Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.105, 6),
-        Part(NAMES, name_lines(h.names, bullet), 0.02, 0.13, 5),
+        Part(NAMES, name_lines(h.names, bullet), 0.022, 0.135, 5),
     ]
     own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
     shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
@@ -280,13 +289,16 @@ def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
         alone = fact.more or fact.note or len(fact.text) > SHORT
         same.setdefault(str(place) if alone else fact.text.casefold(), []).append(fact)
     found: list[Line] = []
+    waiting = LATEST
     for first, *others in same.values():
         (line,) = _lines([first], bullet)
         if others:
             places = ", ".join(f"#{fact.message + 1}" for fact in (first, *others))
             text = f"{bullet}{inline_prose(first.text, SHORT)} {places}"
             line = Line((text,), line.weight, "", len(others) + 1)
-        found.append(replace(line, enough=max(0, len(line.forms) - 2)))
+        long = len(first.text) > DECISION and waiting > 0
+        waiting -= long
+        found.append(replace(line, enough=0 if long else max(0, len(line.forms) - 2)))
     return tuple(found)
 
 
@@ -383,6 +395,8 @@ def _shares() -> Mapping[str, Part]:
         constraints=(fact,),
         last_words=fact,
         steps=(fact,),
+        plan=(fact,),
+        links=(fact,),
         report=(fact,),
         running=(fact,),
         queued=(fact,),

@@ -205,3 +205,46 @@ def objections(requests: Iterable[UserRequest]) -> Objections:
             since = max((r.ref.message for r in ordered if r.ref.message < at), default=-1)
             found += [(since, said(part, at)) for part in _SENTENCE.split(request.text)]
     return Objections(tuple(found))
+
+
+_NORM = re.compile(
+    r"\b(?:must|should|shall|never|always|please|(?:need|ha[sv]e?)s? to|want|make sure|ensure"
+    r"|do(?: not|n['’]?t)|let['’]?s)\b",
+    re.IGNORECASE,
+)
+_COMPLAINT = re.compile(
+    r"\b(?:does|is|are|was|were|did|has|have)(?: not|n['’]t)\b"
+    r"|\b(?:is|are|was|were|gets?) \w+ed\b",
+    re.IGNORECASE,
+)
+
+
+def is_rule(request: UserRequest) -> bool:
+    """Whether the first sentence of a constraint, which is what is shown, asks for something:
+    what only says how the code is may be settled by now."""
+    first = _SENTENCE.split(request.text, 1)[0]
+    return request.kind == "constraint" and (
+        _NORM.search(first) is not None or _COMPLAINT.search(first) is None
+    )
+
+
+_REPLY = re.compile(
+    r"\W*(?:y(?:es|eah|ep|up)?|no(?:pe)?|ok(?:ay)?|sure|go|do|let['’]?s|please|options?|both"
+    r"|neither|all|none|\d+|[a-e])\b",
+    re.IGNORECASE,
+)
+
+
+def takes_up(request: UserRequest) -> bool:
+    """Whether words answer the question before them: they choose, agree or refuse, or share a
+    word with it. A question in return is no answer."""
+    if request.kind == "choice" and not request.text.rstrip().endswith("?"):
+        return True
+    if request.text.rstrip().endswith("?"):
+        return False
+    shared = _content(request.text) & _content(request.question)
+    return request.kind == "approval" or bool(shared) or _REPLY.match(request.text) is not None
+
+
+def _content(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.casefold()) if len(word) > 4}
