@@ -157,7 +157,7 @@ def test_no_line_is_wider_than_the_screen(text: str, width: int) -> None:
 
 
 def test_an_approval_of_several_words_is_something_asked() -> None:
-    """ "okay, let's commit and push" stood nowhere."""
+    """It stood nowhere."""
     said = ["Sort the list.", "ok", "okay let's commit and push"]
     talk = []
     for words in said:

@@ -12,7 +12,7 @@ from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, of_command
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
-from leftoff.analysis.requests import turn_state
+from leftoff.analysis.requests import turn_state, user_requests
 from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
 from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
@@ -288,14 +288,15 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     question = turn.question or (_offered(view) if turn.status == "closed" else "")
     if question:
         found.append(NextStep(question, "question", ref))
-    elif turn.status != "closed" and prompts and prompts[-1].ref.message > last:
+    elif prompts and prompts[-1].ref.message > last and _unanswered(view, turn.status):
         asked = prompts[-1]  # nothing was said to it
         found.append(_quoted(view, asked, whole(asked.text, MAX_STEP).rstrip(), 0, "next"))
     elif turn.status != "closed" and (about := _about_to(view)):
         found.append(NextStep(about, "next", _place_of(view, last) or ref))
     seen = {_key(step.text) for step in found}
-    steps = [*_put_off(view), *_said_left(view)]
+    steps = [*_put_off(view), *_said_left(view), *_tickets(view)]
     if turn.status == "closed":
+        steps += _for_the_person(view)
         steps += [
             NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))
             for said in view.sentences("step")
@@ -309,6 +310,44 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     return tuple(found)
 
 
+def _unanswered(view: SessionView, status: str) -> bool:
+    """Whether the last prompt, to which nothing was said, is not done: the agent's turn goes
+    on, or it ended with calls that changed nothing."""
+    requests = user_requests(view)
+    return status != "closed" or bool(requests) and requests[-1].status != "done"
+
+
+def _for_the_person(view: SessionView) -> list[NextStep]:
+    """What the last words propose with code to copy, where the agent did nothing itself."""
+    prompts = [a.ref.message for a in view.active(Asked)]
+    if any(call.message > max(prompts, default=-1) for call in view.active(Called)):
+        return []
+    return [
+        NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))
+        for said in view.sentences("proposal")
+        if said.ref.message == view.state.last_at
+    ]
+
+
+def _tickets(view: SessionView) -> list[NextStep]:
+    """Tickets that the agent created and that no later words call settled."""
+    said = view.sentences("ticket")
+    settled = {
+        number: s.ref.message
+        for s in view.sentences("ticket_settled")
+        for number in _TICKET.findall(s.text)
+    }
+    found: dict[str, NextStep] = {}
+    for one in said:
+        for number in _TICKET.findall(one.text)[:1]:
+            if settled.get(number, -1) < one.ref.message:
+                found.setdefault(number, NextStep(one.text, "agreed", view.ref(one.ref)))
+    return list(found.values())
+
+
+_TICKET = re.compile(r"#\d+\b|\b[A-Z]{2,}-\d+\b")
+
+
 def _offered(view: SessionView) -> str:
     """The last question in the agent's last words that asks whether to do something."""
     heard = view.state.extractors.get("requests")
@@ -318,7 +357,9 @@ def _offered(view: SessionView) -> str:
 
 _OFFERS = re.compile(
     r"(?:^|[.!?:*>]\s+)((?:(?:do you )?want me to|should i|shall i|would you like me to)\b"
-    r"[^\n?]{10,400}\?)",
+    r"[^\n?]{10,400}\?"
+    r"|if you (?:want|like|prefer),? i can (?:now )?(?:commit|push|merge|deploy|release)\b"
+    r"[^\n?.]{5,400}[?.])",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -398,6 +439,11 @@ _LATER = (
     "separate",
     "follow",
     "our next ",
+    "from here",
+    "after that",
+    "when i ",
+    " is ok",
+    "continue",
 )
 """One of these stands in whatever `_PERSON_DEFERS` matches."""
 
@@ -406,7 +452,10 @@ _PERSON_DEFERS = re.compile(
     r"\b(?:later(?! (?:more|than|on in))|at some point|afterwards|another time|next time)\b"
     r"|(?:future|separate|follow[- ]?up)"
     r" (?:exercise|enhancement|work(?! ?tree)|task|feature|plan|pr|issue|ticket|story)"
-    r"|our next (?:feature|task|step))\b",
+    r"|our next (?:feature|task|step)"
+    r"|(?:from here|after that|when i (?:begin|start)\b[^,.]{0,40}|if [^,.]{3,40} is ok)[,.]? "
+    r"(?:i['’]d like to|(?:we|i)(?:['’]ll| will| want to))"
+    r"|i['’]m going to (?:continue|keep))\b",
     re.IGNORECASE,
 )
 
@@ -416,6 +465,7 @@ def _said_left(view: SessionView) -> list[NextStep]:
     its last list of next steps, or not delivered by anything since."""
     asked = [a for a in view.active(Asked) if a.via == "prompt"]
     prompts = [a.ref.message for a in asked]
+    ends = {a.said for a in asked}  # the reports, as against words in the middle of a turn
     since = prompts[-RECENT_PROMPTS] if len(prompts) >= RECENT_PROMPTS else 0
     last = view.state.last_at
     sent = max((e.ref.message for e in git_events(view) if e.kind in _SENDS), default=-1)
@@ -433,7 +483,8 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue
         undelivered = _UNDELIVERED.search(text) is not None
         stays = undelivered and _SUPPOSED.search(text) is None
-        if said.rule == "left-undone" and at != last and not (deferred or stays):
+        counts = deferred or stays or at == last or at in ends and _NOT_YET.search(text)
+        if said.rule == "left-undone" and not counts:
             continue
         kept = deferred or stays or said.rule == "next-heading" and at == listed
         if not (kept or (at >= since and prompts) or at == last):
@@ -450,6 +501,12 @@ def _said_left(view: SessionView) -> list[NextStep]:
         found.append(NextStep(said.text, "agreed" if known else "said", view.ref(said.ref)))
     return found
 
+
+_NOT_YET = re.compile(
+    r"\byet\b|\bstill\b(?! (?:need|have) to)|\bcurrently (?:no|not|only)\b|^\W*before \w+ing\b",
+    re.IGNORECASE,
+)
+"""What is not so yet stays so after a prompt about something else."""
 
 _SENDS = frozenset({"commit", "push"})
 _LAYOUT = re.compile(r"^\W*\|.*\|\W*$|^\W*$")

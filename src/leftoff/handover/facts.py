@@ -47,26 +47,20 @@ from leftoff.summary import (
 from leftoff.text.markdown import PROSE_KINDS, blocks_of
 from leftoff.text.truncation import short
 
+# Code points; a longer first request is given block by block. Chosen by hand.
 MIN_SPLIT_LENGTH = 400
-"""Code points; a longer first request is given block by block. Chosen by hand."""
-
+# Probability that a sentence states a decision, 0 where it is not known, from which it may fill
+# room. By `leftoff eval resume`: below it are remarks like "Good, the file is there".
 LEAST_LIKELY = 0.02
-"""Probability that a sentence states a decision, 0 where it is not known, from which it may
-fill room. By `leftoff eval resume`: below it are remarks like "Good, the file is there"."""
-
+# So many files without a later commit are named with the state. Chosen by hand.
 MAX_LOOSE = 2
-"""So many files without a later commit are named with the state. Chosen by hand."""
-
+# Code points of what mended a failure. Chosen by hand.
 MAX_FIX = 140
-"""Code points of what mended a failure. Chosen by hand."""
-
+# Code points of a message whose words are not given again as a decision or a constraint: it is
+# shown nearly whole. Chosen by hand.
 MAX_REPEATED = 240
-"""Code points of a message whose words are not given again as a decision or a constraint: it
-is shown nearly whole. Chosen by hand."""
-
+# Messages after which the text of a plan or a ticket is not given. Chosen by hand.
 PLAN_AGE = 160
-"""Messages after which the text of a plan or a ticket is not given. Chosen by hand."""
-
 _FILTER = re.compile(
     r"(?: 2>&1)?(?: \| (?:tail|head|grep)\b(?:[^|;&\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*)*$"
 )
@@ -453,8 +447,8 @@ def _names(summary: ContextSummary, changed: Sequence[FileModification]) -> tupl
 
 
 _DID = {"edited": "edited", "looked": "looked at"}
+# A hundredth is worth one step. Chosen by hand; not measured.
 _STEP_WEIGHTS = {"ran": 0.05, "looked": -0.1}
-"""A hundredth is worth one step. Chosen by hand; not measured."""
 
 
 def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
