@@ -124,10 +124,12 @@ class Scratch:
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The module of the scripted model."""
+    known = set(sys.modules)  # what others imported stays theirs
     monkeypatch.syspath_prepend(str(ROOT))
     yield importlib.import_module("benchmarks.recording.scripted_model")
-    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
-        del sys.modules[name]
+    for name in set(sys.modules) - known:
+        if name.split(".")[0] == "benchmarks":
+            del sys.modules[name]
 
 
 def test_the_next_session_of_claude_code_begins_with_what_the_last_one_left(

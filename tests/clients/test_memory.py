@@ -33,10 +33,12 @@ pytest.importorskip("mcp", reason="needs leftoff[mcp]")
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The module of the scripted model."""
+    known = set(sys.modules)  # what others imported stays theirs
     monkeypatch.syspath_prepend(str(ROOT))
     yield importlib.import_module("benchmarks.recording.scripted_model")
-    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
-        del sys.modules[name]
+    for name in set(sys.modules) - known:
+        if name.split(".")[0] == "benchmarks":
+            del sys.modules[name]
 
 
 def ours(scratch: Scratch, *words: str) -> str:

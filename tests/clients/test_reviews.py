@@ -119,13 +119,15 @@ def _program(name: str) -> Path:
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A scripted model that is running."""
+    known = set(sys.modules)  # what others imported stays theirs
     monkeypatch.syspath_prepend(str(ROOT))
     made = importlib.import_module("benchmarks.recording.scripted_model")
     turns = [made.Turn(text=(f"Finding number {n}.",)) for n in range(1, ANSWERS)]
     with made.ScriptedModel(turns) as model:
         yield model
-    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
-        del sys.modules[name]
+    for name in set(sys.modules) - known:
+        if name.split(".")[0] == "benchmarks":
+            del sys.modules[name]
 
 
 @pytest.fixture(params=["claude", "codex"])

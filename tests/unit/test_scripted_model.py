@@ -19,10 +19,12 @@ TOOLS = [{"name": "Bash"}]
 
 @pytest.fixture(autouse=True)
 def _repository_on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    known = set(sys.modules)  # what others imported stays theirs
     monkeypatch.syspath_prepend(str(ROOT))
     yield
-    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
-        del sys.modules[name]
+    for name in set(sys.modules) - known:
+        if name.split(".")[0] == "benchmarks":
+            del sys.modules[name]
 
 
 def _recording(module: str) -> Any:

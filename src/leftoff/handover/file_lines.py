@@ -102,7 +102,7 @@ def file_lines(
             forms.insert(0, f"{forms[0]} {shown}")
         placed.setdefault(group or file.path, []).append(
             # Of the newest, what was done to it is shown before more files are.
-            replace(line_of(forms, head, 0.09, group), enough=0)
+            replace(line_of(forms, head, 0.09, group), enough=max(0, len(forms) - 2))
             if not place
             else line_of(forms, head, -place / 1000, group)
         )
