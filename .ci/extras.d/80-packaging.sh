@@ -87,10 +87,10 @@ say "pipx"
 
 # browse, ray, semantic-kernel and spacy have tests of their own; here they are only missed.
 environment plain "$wheel"
-for extra in batch browse gz zst redis s3 mcp parquet ray semantic-kernel spacy; do
+for extra in browse gz zst redis s3 mcp parquet ray semantic-kernel spacy; do
     "$SCRATCH/plain/bin/python" tests/packaging/extras.py "$extra" without "$SCRATCH/plain/bin/leftoff"
 done
-for extra in batch gz zst redis s3 mcp parquet; do
+for extra in gz zst redis s3 mcp parquet; do
     environment extra "$wheel[$extra]"
     "$SCRATCH/extra/bin/python" tests/packaging/extras.py "$extra" with "$SCRATCH/extra/bin/leftoff"
 done
@@ -98,9 +98,9 @@ say "extras"
 
 # -- the oldest releases, and other systems ---------------------------------------------------
 
-environment oldest --resolution lowest-direct "$wheel[batch,gz,zst,redis,s3,mcp,parquet]"
+environment oldest --resolution lowest-direct "$wheel[gz,zst,redis,s3,mcp,parquet]"
 VIRTUAL_ENV=$SCRATCH/oldest "$tools/uv" pip install --quiet pytest pytest-timeout hypothesis
-for extra in batch gz zst redis s3 mcp parquet; do
+for extra in gz zst redis s3 mcp parquet; do
     "$SCRATCH/oldest/bin/python" tests/packaging/extras.py "$extra" with "$SCRATCH/oldest/bin/leftoff"
 done
 # From the copy without src/: the wheel is what is tried.

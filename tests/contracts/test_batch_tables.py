@@ -16,6 +16,7 @@ from leftoff.batch.pool import InProcess
 from leftoff.batch.rows import TABLES
 from leftoff.batch.run import Run
 from leftoff.batch.summarize_many import summarize_all, to_dataframe
+from leftoff.cli.group import main
 from leftoff.errors import UnknownName, UsageError
 from leftoff.rendering.html.report import report_row
 from leftoff.rendering.screen import render_screen
@@ -89,13 +90,15 @@ def test_the_queries_of_the_page_answer(sessions: Path, tmp_path: Path, root: Pa
     duckdb: Any = pytest.importorskip("duckdb", reason="needs duckdb and pyarrow")
     pytest.importorskip("pyarrow", reason="needs duckdb and pyarrow")
     write(sessions, str(tmp_path / "sessions.parquet"), str(tmp_path / "sessions.jsonl.zst"))
+    team = str(tmp_path / "team.parquet")
+    assert main(["batch", str(sessions), "--what", "memory", "-o", team, "-q"]) == 0
     page = (root / "docs" / "how-to" / "ask-many-sessions.md").read_text("utf-8")
     queries = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
     assert len(queries) >= 5
     db = duckdb.connect()
     answers = {}
     for query in queries:
-        here = query.replace("'sessions.", f"'{tmp_path}/sessions.")
+        here = re.sub("'(sessions|team)[.]", rf"'{tmp_path}/\1.", query)
         answers[query.splitlines()[0]] = db.sql(here).fetchall()
     assert answers["-- tokens by project and week"]
     told = [one for one in summarize_all(sessions) if one.row.started]

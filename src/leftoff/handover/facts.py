@@ -480,7 +480,7 @@ def _plan(working: WorkingSet, end: int) -> tuple[Fact, ...]:
     return (
         Fact(call.text or call.tool, "", call.ref.message, "tool", 1.0),
         *(
-            Fact(block, "", -1, "agent", 0.9 - n / (2 * len(blocks)) + _open(block))
+            Fact(block, "", -1, "tool", 0.9 - n / (2 * len(blocks)) + _open(block))
             for n, block in enumerate(blocks)
         ),
     )
