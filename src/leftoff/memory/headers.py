@@ -89,5 +89,6 @@ class StoredHeaders:
         gate = Redactor()
         for about, found in self._fresh:
             shown = codec.to_valid_json(codec.to_builtins((about[0], found)))
-            if gate.value(shown) == shown:
+            # A path that is no text cannot be stored.
+            if shown[0] == about[0] and gate.value(shown) == shown:
                 yield (*about, codec.pack_state(found))
