@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import sys
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.util import MAGIC_NUMBER, cache_from_source
@@ -103,6 +103,16 @@ class Lazy:
 def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:  # noqa: A001 - as in `re`
     """A pattern that is compiled by its first use."""
     return cast("Pattern[AnyStr]", Lazy(pattern, flags))
+
+
+def patterns(rows: Mapping[str, str]) -> dict[str, Pattern[str]]:
+    """The patterns of a table by name. One that begins with two blanks stands on several lines,
+    each indented so; the line breaks are no part of it."""
+    folded = {
+        name: "".join(line[2:] for line in row.splitlines()) if row.startswith("  ") else row
+        for name, row in rows.items()
+    }
+    return {name: compile(row) for name, row in folded.items()}
 
 
 def automaton(

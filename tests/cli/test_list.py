@@ -163,7 +163,7 @@ def test_the_first_line_comes_before_further_sessions_are_read(
 def test_a_narrow_screen_is_not_exceeded(
     home: Path, call: Call, monkeypatch: pytest.MonkeyPatch, command: str, width: int
 ) -> None:
-    for module in ("list", "budget", "ledger"):
+    for module in ("list", "budget", "memory"):
         monkeypatch.setattr(f"leftoff.cli.{module}.columns", lambda: width)
     code, out, _ = call(*command.split())
     assert code == 0

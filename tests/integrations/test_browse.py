@@ -14,7 +14,7 @@ pytest.importorskip("textual", reason="needs textual")
 
 from leftoff.cli import group
 from leftoff.cli.browser import Browser
-from leftoff.cli.filters import chosen_sessions
+from leftoff.cli.filters import SessionFilter
 
 SECRET = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
 
@@ -36,7 +36,7 @@ def home(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_sessions_are_chosen_read_and_searched(home: Path) -> None:
-    sessions = list(chosen_sessions(None, None, None, None))
+    sessions = list(SessionFilter().sessions())
     assert len(sessions) == 2
 
     async def used() -> list[str]:

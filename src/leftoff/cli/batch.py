@@ -11,13 +11,14 @@ import click
 from msgspec.structs import replace
 
 from leftoff import codec, settings
-from leftoff.batch import outputs
-from leftoff.batch.jobs import BatchOptions, ReaderOptions
+from leftoff.batch import jobs, outputs
+from leftoff.batch.jobs import BatchOptions
 from leftoff.batch.pool import Pool
 from leftoff.batch.run import Run, index_beside, report_to_builtins
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.cli.params import (
+    ReaderOptions,
     extractor_option,
     reader_options,
     recorder_option,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from leftoff.batch.jobs import Job
     from leftoff.batch.pool import Engine
     from leftoff.batch.run import Report
-    from leftoff.second_reading import SecondReading
 
 WHAT = ("summarize", "files", "budget", "memory")
 ENGINES = ("local", "ray")
@@ -95,7 +95,7 @@ def batch(
     address: str,
     limit: float,
     index: str | None,
-    reading: SecondReading | None,
+    asked: ReaderOptions,
     fresh: bool,
     as_json: bool,
     quiet: bool,
@@ -128,12 +128,12 @@ def batch(
         found.windows if what == "budget" else (),
         found.prices,
     )
+    reading = asked.reading
     if reading is not None:
         # A session must be finished, with or without answers, before it is stopped.
-        asked = ReaderOptions(
-            reading.name, str(Path(found.home).absolute()), reading.refresh, limit / 2
-        )
-        wanted = replace(wanted, reader=asked)
+        home = str(Path(found.home).absolute())
+        reader = jobs.ReaderOptions(reading.name, home, reading.refresh, limit / 2)
+        wanted = replace(wanted, reader=reader)
     memory = index or index_beside(places[0], found.home)
     if fresh or (reading is not None and reading.refresh):
         _forget(memory)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
 from leftoff import lazy_re as re
-from leftoff.cli.memory import answer, current_index
-from leftoff.cli.output import columns
+from leftoff.cli.memory import Question, answering
 from leftoff.errors import UsageError
 from leftoff.memory.blame import blame as origins_of
 from leftoff.memory.text import blame_text, origin_values
@@ -18,9 +18,8 @@ _PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", 
 
 @click.command()
 @click.argument("file")
-@click.option("--no-update", is_flag=True, help="Do not add new recordings to the index first.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
-def blame(file: str, *, no_update: bool, as_json: bool) -> int:
+@answering
+def blame(file: str, *, asked: Question) -> int:
     """Show which session last wrote each line of FILE: the edit, what the person had asked,
     the decisions of that turn and the commit.
 
@@ -35,9 +34,8 @@ def blame(file: str, *, no_update: bool, as_json: bool) -> int:
         lines = int(place["first"]), int(place["last"] or place["first"])
         if not 1 <= lines[0] <= lines[1]:
             raise UsageError(f"{file}: lines count from 1, and the first comes first")
-    found = origins_of(current_index(no_update=no_update), path, lines)
+    found = origins_of(asked.index(), path, lines)
     if not any(origin.edit for origin in found):
         found = []
     text = path.read_text("utf-8", errors="replace").splitlines()
-    shown = blame_text(path.name, text, found, columns())
-    return answer([origin_values(o) for o in found], shown, as_json=as_json)
+    return asked.answer(found, origin_values, partial(blame_text, path.name, text))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.cli.filters import chosen_sessions, filtered
+from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
 from leftoff.cli.list import NONE
 from leftoff.errors import UsageError
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @filtered
-def browse(
-    *, project: str | None, recorder: str | None, since: str | None, until: str | None
-) -> int:
+def browse(*, chosen: SessionFilter) -> int:
     """Browse the sessions of this machine: a list, the summary of each, and its messages.
 
     Example: leftoff browse --since 2w
@@ -28,7 +26,7 @@ def browse(
     ends. Needs `pip install "leftoff[browse]"`. Exit 1: no session was found.
     """
     app = _app()
-    sessions = list(chosen_sessions(project, recorder, since, until))
+    sessions = list(chosen.sessions())
     if not sessions:
         complain(NONE)
         return 1

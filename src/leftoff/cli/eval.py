@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from functools import wraps
-from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -13,14 +11,11 @@ from msgspec.structs import replace
 
 from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import reader_options
+from leftoff.cli.params import ReaderOptions, grouped, reader_options
 from leftoff.errors import UsageError
 from leftoff.evaluation import label_runs
 from leftoff.evaluation.report import Block, Run, as_text, from_json, to_json
 from leftoff.sources.open import read_whole
-
-if TYPE_CHECKING:
-    from leftoff.second_reading import SecondReading
 
 # A labelled source repository that is not looked at while rules are built; on demand only.
 HELD_OUT = "marot__spotter"
@@ -53,41 +48,25 @@ _PRINTED = (
     click.option("--json", "as_json", is_flag=True, help="Print the run: numbers, no text."),
     click.option("-o", "--output", metavar="FILE", help="Write the run here too."),
 )
-_RESAMPLES = click.option(
-    "--resamples",
-    type=click.IntRange(min=2),
-    default=2000,
-    show_default=True,
-    help="Of the bootstrap.",
-)
 _NOTED = (
     click.option("--date", metavar="DAY", default="", help="To note in the run."),
     click.option("--machine", metavar="TEXT", default="", help="To note in the run."),
 )
-
-
-def run_options(
-    *, resamples: bool = True
-) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """Gives a command `options`, a `RunOptions`.
-
-    Args:
-        resamples: whether it computes intervals.
-    """
-
-    def decorate(command: Callable[..., int | None]) -> Callable[..., int | None]:
-        @wraps(command)
-        def run(**given: Any) -> int | None:
-            own = {
-                name: given.pop(name) for name in RunOptions.__struct_fields__ if name in given
-            }
-            return command(options=RunOptions(**own), **given)
-
-        for option in reversed((*_PRINTED, *((_RESAMPLES,) if resamples else ()), *_NOTED)):
-            run = option(run)
-        return run
-
-    return decorate
+plain_run_options = grouped("options", RunOptions, *_PRINTED, *_NOTED)
+run_options = grouped(
+    "options",
+    RunOptions,
+    *_PRINTED,
+    click.option(
+        "--resamples",
+        type=click.IntRange(min=2),
+        default=2000,
+        show_default=True,
+        help="Of the bootstrap.",
+    ),
+    *_NOTED,
+)
+_paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 
 
 def progress() -> Callable[[str], None] | None:
@@ -107,8 +86,8 @@ def evaluate() -> None:
 
 
 @evaluate.command("budget")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@run_options()
+@_paths
+@run_options
 def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """Score the ledger against what recorders wrote down.
 
@@ -125,8 +104,8 @@ def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
 
 
 @evaluate.command("files")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@run_options()
+@_paths
+@run_options
 def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """Score file tracking against what really happened.
 
@@ -142,7 +121,7 @@ def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
 
 
 @evaluate.command("resume")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@_paths
 @click.option("--labels", metavar="DIR", multiple=True, help="Labels of some of the sessions.")
 @click.option(
     "--cuts",
@@ -163,7 +142,7 @@ def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     help=f"Write what the hook's block lacks, with its words, as lines of JSON; nothing of "
     f"{HELD_OUT}.",
 )
-@run_options()
+@run_options
 def resume_command(
     paths: tuple[str, ...],
     *,
@@ -210,7 +189,7 @@ def resume_command(
 @click.option(
     "--places", metavar="MEASURE", multiple=True, help="List the places of a measure."
 )
-@run_options(resamples=False)
+@plain_run_options
 def truth_command(
     paths: tuple[str, ...],
     *,
@@ -249,7 +228,7 @@ def truth_command(
 @click.option("--only", metavar="REPOSITORY", multiple=True, help="These owner__name only.")
 @reader_options
 @click.option("--held-out", is_flag=True, help=f"Only {HELD_OUT}, which is else left out.")
-@run_options()
+@run_options
 def labels_command(
     path: str,
     *,
@@ -258,7 +237,7 @@ def labels_command(
     html: str | None,
     baselines: bool,
     only: tuple[str, ...],
-    reading: SecondReading | None,
+    asked: ReaderOptions,
     held_out: bool,
     options: RunOptions,
 ) -> int:
@@ -280,7 +259,7 @@ def labels_command(
         chosen,
         transcripts or path,
         others=RULES if baselines else {},
-        predict=judged_by(reading) if reading is not None else None,
+        predict=judged_by(reading) if (reading := asked.reading) is not None else None,
         progress=progress(),
         resamples=options.resamples,
     )

@@ -5,45 +5,65 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from leftoff.cli.params import grouped
 
 if TYPE_CHECKING:
     from leftoff.sources.discover import SessionInfo
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+project_option = click.option(
+    "--project", metavar="DIR", help="Only sessions of this directory or below it."
+)
 
-_OPTIONS = (
-    click.option(
-        "--project", metavar="DIR", help="Only sessions of this directory or below it."
-    ),
+
+def folder_of(project: str | None) -> str:
+    """The absolute path that `--project` names; "" for any."""
+    return os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
+
+
+class SessionFilter(Struct, frozen=True):
+    """The sessions that the options choose."""
+
+    project: str | None = None
+    recorder: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given, as they are typed."""
+        names = ("--project", "--format", "--since", "--until")
+        return [name for name, value in zip(names, astuple(self), strict=True) if value]
+
+    @property
+    def sessions(self) -> Callable[..., Iterator[SessionInfo]]:
+        """`discover.list_sessions` with these options: the last changed session first."""
+        from leftoff.sources.discover import list_sessions, parse_time
+
+        now = time.time()
+        return partial(
+            list_sessions,
+            os.environ,
+            project=folder_of(self.project),
+            format=self.recorder or "",
+            since=parse_time(self.since, now) if self.since else None,
+            until=parse_time(self.until, now) if self.until else None,
+        )
+
+
+filtered = grouped(
+    "chosen",
+    SessionFilter,
+    project_option,
     click.option(
         "--from", "--format", "recorder", metavar="NAME", help="Only sessions of this format."
     ),
     click.option("--since", metavar="WHEN", help="Changed since: 2d, 12h, 2w or 2026-11-01."),
     click.option("--until", metavar="WHEN", help="Changed before; same notation as --since."),
 )
-
-
-def filtered(command: Function) -> Function:
-    """Gives a command `project`, `recorder`, `since` and `until`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def chosen_sessions(
-    project: str | None, recorder: str | None, since: str | None, until: str | None
-) -> Iterator[SessionInfo]:
-    """The sessions of this machine that the options choose, last changed first."""
-    from leftoff.sources.discover import list_sessions, parse_time
-
-    now = time.time()
-    return list_sessions(
-        os.environ,
-        project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
-        format=recorder or "",
-        since=parse_time(since, now) if since else None,
-        until=parse_time(until, now) if until else None,
-    )

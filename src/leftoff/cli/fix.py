@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 import click
+from msgspec.structs import replace
 
 from leftoff.cli.group import tell
-from leftoff.cli.memory import answer, asking, current_index, filters
-from leftoff.cli.output import columns
+from leftoff.cli.memory import Question, asking
 from leftoff.handover.wording import brief
 from leftoff.memory.fixes import fixes, last_failure
 from leftoff.memory.text import fix_values, fixes_text, short_id
@@ -17,15 +17,7 @@ from leftoff.memory.text import fix_values, fixes_text, short_id
 @click.command()
 @click.argument("error", nargs=-1)
 @asking
-def fix(
-    error: tuple[str, ...],
-    *,
-    project: str | None,
-    since: str | None,
-    limit: int,
-    no_update: bool,
-    as_json: bool,
-) -> int:
+def fix(error: tuple[str, ...], *, asked: Question) -> int:
     """Find earlier errors like ERROR, how they were fixed, and what was edited in between.
 
     Example: make 2>&1 | leftoff fix
@@ -35,11 +27,11 @@ def fix(
     """
     piped = sys.stdin is not None and not sys.stdin.isatty()
     text = " ".join(error) or (sys.stdin.read() if piped and not error else "")
-    index = current_index(no_update=no_update)
-    last = None if text.strip() else last_failure(index, filters(project or ".", None))
+    index = asked.index()
+    here = replace(asked, since=None).filters(".")
+    last = None if text.strip() else last_failure(index, here)
     if last is not None:
         text = last.text.partition(": ")[2]
         tell(f"the last failure here ({short_id(last)}#{last.number}): {brief(text, 200)}")
-    found = fixes(index, text, filters(project, since), limit=limit, but=last)
-    rows = [fix_values(one) for one in found]
-    return answer(rows, fixes_text(found, columns()), as_json=as_json)
+    found = fixes(index, text, asked.filters(), limit=asked.limit, but=last)
+    return asked.answer(found, fix_values, fixes_text)

@@ -20,42 +20,42 @@ if TYPE_CHECKING:
 
     from leftoff.redaction.redactor import SafeText
 
-# Name of each command: where it is, and its line in the help.
+# The line of each command in the help.
 _COMMANDS = {
-    "ask": ("leftoff.cli.ask:ask", "Ask Claude Code or Codex, and continue later."),
-    "audit": ("leftoff.cli.audit:audit", "What the compactions of a session lost."),
-    "batch": ("leftoff.cli.batch:batch", "Write many sessions as tables."),
-    "blame": ("leftoff.cli.blame:blame", "Which session wrote a line, and why."),
-    "browse": ("leftoff.cli.browse:browse", "Browse the sessions in the terminal."),
-    "budget": ("leftoff.cli.budget:budget", "Context window, tokens and cost of a session."),
-    "checkpoint": (
-        "leftoff.cli.checkpoint:checkpoint",
-        "Save where a task stands, for the next agent.",
-    ),
-    "completion": ("leftoff.cli.completion:completion", "Completion for bash, zsh or fish."),
-    "config": ("leftoff.cli.config:config", "Show the settings and where they come from."),
-    "convert": ("leftoff.cli.convert:convert", "Convert a session to another format."),
-    "eval": ("leftoff.cli.eval:evaluate", "Measure how accurate leftoff is."),
-    "export": ("leftoff.cli.export:export", "Print a whole session as markdown."),
-    "fix": ("leftoff.cli.fix:fix", "Find how a similar error was fixed before."),
-    "follow": ("leftoff.cli.follow:follow", "Summarize a session while it is written."),
-    "hook": ("leftoff.cli.hook:hook", "Install hooks into Claude Code or Codex."),
-    "ledger": ("leftoff.cli.ledger:ledger", "Rules and decisions of a project."),
-    "list": ("leftoff.cli.list:list_command", "List the sessions on this machine."),
-    "log": ("leftoff.cli.log:log", "Write and manage resume logs."),
-    "mcp": ("leftoff.cli.mcp:mcp", "Run an MCP server for agents."),
-    "memory": ("leftoff.cli.memory:memory", "Manage the index of search, blame and fix."),
-    "plugins": ("leftoff.cli.plugins:plugins", "List formats, extractors, redactors, stores."),
-    "redact": ("leftoff.cli.redact:redact", "Remove the secrets from a file."),
-    "report": ("leftoff.cli.report:report", "Write many sessions as one HTML page."),
-    "resume": ("leftoff.cli.resume:resume", "Continue an interrupted workflow."),
-    "schema": ("leftoff.cli.schema:schema", "Print the JSON Schema of a document."),
-    "recall": ("leftoff.cli.search:search", "The same as search."),
-    "search": ("leftoff.cli.search:search", "Search all recorded sessions."),
-    "summarize": ("leftoff.cli.summarize:summarize", "Summarize a session."),
-    "show": ("leftoff.cli.show:show", "Print messages of a session by number."),
-    "verify": ("leftoff.cli.verify:verify", "Check the references of a saved summary."),
+    "ask": "Ask Claude Code or Codex, and continue later.",
+    "audit": "What the compactions of a session lost.",
+    "batch": "Write many sessions as tables.",
+    "blame": "Which session wrote a line, and why.",
+    "browse": "Browse the sessions in the terminal.",
+    "budget": "Context window, tokens and cost of a session.",
+    "checkpoint": "Save where a task stands, for the next agent.",
+    "completion": "Completion for bash, zsh or fish.",
+    "config": "Show the settings and where they come from.",
+    "convert": "Convert a session to another format.",
+    "eval": "Measure how accurate leftoff is.",
+    "export": "Print a whole session as markdown.",
+    "fix": "Find how a similar error was fixed before.",
+    "follow": "Summarize a session while it is written.",
+    "hook": "Install hooks into Claude Code or Codex.",
+    "ledger": "Rules and decisions of a project.",
+    "list": "List the sessions on this machine.",
+    "log": "Write and manage resume logs.",
+    "mcp": "Run an MCP server for agents.",
+    "memory": "Manage the index of search, blame and fix.",
+    "plugins": "List formats, extractors, redactors, stores.",
+    "redact": "Remove the secrets from a file.",
+    "report": "Write many sessions as one HTML page.",
+    "resume": "Continue an interrupted workflow.",
+    "schema": "Print the JSON Schema of a document.",
+    "recall": "The same as search.",
+    "search": "Search all recorded sessions.",
+    "summarize": "Summarize a session.",
+    "show": "Print messages of a session by number.",
+    "verify": "Check the references of a saved summary.",
 }
+# Where a command stands that is not the function NAME of the module NAME: its name is another
+# command's, or one of Python.
+_ELSEWHERE = {"eval": "eval:evaluate", "list": "list:list_command", "recall": "search:search"}
 
 # The sections of the help, with their commands, the most used first.
 _SECTIONS = {
@@ -84,8 +84,9 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
+        place = _ELSEWHERE.get(cmd_name, f"{cmd_name}:{cmd_name}")
+        module, _, attribute = place.partition(":")
+        command: click.Command = getattr(import_module(f"leftoff.cli.{module}"), attribute)
         if not gc.isenabled():  # `__main__.run`: what is imported now stays to the end
             gc.freeze()
             gc.enable()
@@ -113,14 +114,14 @@ class Commands(click.Group):
         from click.shell_completion import CompletionItem
 
         words = (name for name in sorted(_COMMANDS) if name.startswith(incomplete))
-        found = [CompletionItem(name, help=_COMMANDS[name][1]) for name in words]
+        found = [CompletionItem(name, help=_COMMANDS[name]) for name in words]
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, _COMMANDS))
         for title, names in _SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), _COMMANDS[name][1]) for name in names])
+                formatter.write_dl([(name.ljust(width), _COMMANDS[name]) for name in names])
 
 
 @click.group(

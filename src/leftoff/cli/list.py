@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from contextlib import closing
 from itertools import islice
 
 import click
 
 from leftoff import codec
-from leftoff.cli.filters import filtered
+from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
 from leftoff.cli.output import coloured, columns, deliver
 from leftoff.cli.params import complete, path_of
@@ -19,13 +18,7 @@ from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
 from leftoff.memory.headers import StoredHeaders
 from leftoff.redaction.redactor import Redactor
-from leftoff.sources.discover import (
-    latest_session,
-    list_sessions,
-    parse_time,
-    session_files,
-    short_ids,
-)
+from leftoff.sources.discover import latest_session, session_files, short_ids
 from leftoff.sources.open import session_paths
 from leftoff.sources.session_choice import contained_session
 from leftoff.text.sanitize import clean
@@ -49,10 +42,7 @@ SHOWN = 30
 def list_command(
     file: str | None,
     *,
-    project: str | None,
-    recorder: str | None,
-    since: str | None,
-    until: str | None,
+    chosen: SessionFilter,
     limit: int | None,
     subagents: bool,
     as_json: bool,
@@ -65,36 +55,24 @@ def list_command(
     For FILE, the number of messages is shown too. Without FILE only names and headers are
     read. Exit 1: none matched.
     """
-    if file is not None:
-        if any((project, since, until, subagents)):
-            raise UsageError("list FILE takes -n, --format and --json, no other filter")
-        return _list_contained(path_of(file), recorder, limit, as_json=as_json)
-    if recorder:
-        formats.get(recorder)  # an unknown name is said to be unknown, not to be absent
-    now = time.time()
-    unread: list[OSError] = []
-    known = session_files(os.environ, recorder or "", unread)
-    headers = click.get_current_context().with_resource(closing(StoredHeaders(os.environ)))
-    found = list_sessions(
-        os.environ,
-        project=os.path.abspath(os.path.expanduser(project)) if project else "",  # noqa: PTH100, PTH111
-        format=recorder or "",
-        since=parse_time(since, now) if since else None,
-        until=parse_time(until, now) if until else None,
-        subagents=subagents,
-        known=known,
-        read=headers.read,
-    )
     if limit is None:
         limit = 0 if as_json else SHOWN
+    if file is not None:
+        if subagents or {*chosen.given} - {"--format"}:
+            raise UsageError("list FILE takes -n, --format and --json, no other filter")
+        return _list_contained(path_of(file), chosen.recorder, limit, as_json=as_json)
+    if chosen.recorder:
+        formats.get(chosen.recorder)  # an unknown name is said to be unknown, not to be absent
+    unread: list[OSError] = []
+    known = session_files(os.environ, chosen.recorder or "", unread)
+    headers = click.get_current_context().with_resource(closing(StoredHeaders(os.environ)))
+    found = chosen.sessions(subagents=subagents, known=known, read=headers.read)
     names = {} if as_json else short_ids(r.id for r in known)
     gate, width, count = Redactor(), columns(), 0
     home = os.path.expanduser("~")  # noqa: PTH111 - compared as a string
     for listed in islice(found, limit or None):
         count += 1
-        value = gate.value(
-            codec.to_valid_json(codec.to_builtins(listed))
-        )  # names may be no text
+        value = _redacted(listed, gate)
         if as_json:
             sys.stdout.write(codec.dumps(value).decode())
         else:
@@ -103,30 +81,32 @@ def list_command(
         if count == 1:
             sys.stdout.flush()
     if count and limit and next(found, None) is not None:
-        print("there are more: -n 0 lists all", file=sys.stderr)
+        print(MORE, file=sys.stderr)
     for error in unread:
         complain(f"{gate.text(str(error.filename))}: cannot be read ({error.strerror})")
     if not count and unread:
         return 2
     if not count:
-        complain("no session matches" if any((project, recorder, since, until)) else NONE)
+        complain("no session matches" if chosen.given else NONE)
         return 1
     return 0
 
 
-def _list_contained(
-    path: str, recorder: str | None, limit: int | None, *, as_json: bool
-) -> int:
+def _redacted(listed: object, gate: Redactor) -> codec.JsonObject:
+    """A listed session as plain values; a name that is no text is made one."""
+    value: codec.JsonObject = gate.value(codec.to_valid_json(codec.to_builtins(listed)))
+    return value
+
+
+def _list_contained(path: str, recorder: str | None, limit: int, *, as_json: bool) -> int:
     """Prints the sessions of one recording; "no work": the agent said and did nothing."""
     from leftoff.session_reading import open_pass
 
     reading = open_pass(session_paths(path)[0], format=recorder)
     found = [contained_session(s, n) for n, s in enumerate(reading.sessions, 1)][::-1]
-    if limit is None:
-        limit = 0 if as_json else SHOWN
     gate, width = Redactor(), columns()
     for contained in found[: limit or None]:
-        value = gate.value(codec.to_valid_json(codec.to_builtins(contained)))
+        value = _redacted(contained, gate)
         if as_json:
             deliver(codec.dumps(value).decode(), None)
             continue
@@ -137,10 +117,11 @@ def _list_contained(
         title = one_line(value["title"], max(10, width - len(head) - 2))
         sys.stdout.write(f"{head}  {title}".rstrip() + "\n")
     if limit and len(found) > limit:
-        print("there are more: -n 0 lists all", file=sys.stderr)
+        print(MORE, file=sys.stderr)
     return 0
 
 
+MORE = "there are more: -n 0 lists all"
 NONE = (
     "no session in the default places of the clients that leftoff knows; "
     "a recording elsewhere is named by its path: leftoff summarize FILE"

@@ -5,73 +5,95 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
+from msgspec import Struct
 
 from leftoff import codec
 from leftoff.batch.pool import Engine, InProcess, Pool
 from leftoff.cli.batch import BatchProgress, summary_line
+from leftoff.cli.filters import folder_of, project_option
 from leftoff.cli.group import tell
-from leftoff.cli.output import deliver
+from leftoff.cli.output import columns, deliver
+from leftoff.cli.params import grouped, json_lines_option
 from leftoff.handover.wording import plural
 from leftoff.memory.index import forget, statistics, update
 from leftoff.memory.lookup import memory_path
 from leftoff.memory.search import Filters
 from leftoff.sources.discover import parse_time
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+T = TypeVar("T")
 
-_OPTIONS = (
-    click.option(
-        "--project", metavar="DIR", help="Only sessions of this directory or below it."
-    ),
-    click.option("--since", metavar="WHEN", help="Only sessions since then: 2d, 2026-11-01."),
-    click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True),
+
+class Question(Struct, frozen=True):
+    """What a command asks the memory, and how it answers."""
+
+    no_update: bool
+    as_json: bool
+    limit: int = 0
+    project: str | None = None
+    since: str | None = None
+
+    def filters(
+        self,
+        project: str | None = None,
+        *,
+        speakers: tuple[str, ...] = (),
+        kinds: tuple[str, ...] = (),
+    ) -> Filters:
+        """The filters that the options name; `project` where they name none."""
+        begin = ""
+        if self.since:
+            begin = datetime.fromtimestamp(parse_time(self.since, time.time()), UTC).isoformat()
+        folder = folder_of(self.project or project)
+        return Filters(project=folder, since=begin, speakers=speakers, kinds=kinds)
+
+    def index(self) -> Path:
+        """The path of this user's index, brought up to date unless that is not wanted."""
+        path = memory_path(os.environ)
+        if not self.no_update:
+            new = not path.exists()
+            if new:
+                tell("building the index of all recordings on this machine ...")
+            _update(path, (), Pool() if new else InProcess())
+        return path
+
+    def answer(
+        self,
+        found: Sequence[T],
+        values: Callable[[T], codec.JsonObject],
+        text: Callable[[Sequence[T], int], str],
+    ) -> int:
+        """Writes what was found, as JSON lines by `values`, or as `text` in the columns of the
+        screen; 1 if it is nothing."""
+        if not found:
+            tell("leftoff: nothing found")
+            return 1
+        rows = b"".join(codec.dumps(values(one)) for one in found) if self.as_json else b""
+        deliver(rows or text(found, columns()), None)
+        return 0
+
+
+_ANSWER_OPTIONS = (
     click.option(
         "--no-update", is_flag=True, help="Do not add new recordings to the index first."
     ),
-    click.option("--json", "as_json", is_flag=True, help="One JSON object on each line."),
+    json_lines_option,
 )
-
-
-def asking(command: Function) -> Function:
-    """Gives a command `project`, `since`, `limit`, `no_update` and `as_json`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def filters(project: str | None, since: str | None, **more: Any) -> Filters:
-    """The filters that the options name."""
-    folder = os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
-    begin = ""
-    if since:
-        begin = datetime.fromtimestamp(parse_time(since, time.time()), UTC).isoformat()
-    return Filters(project=folder, since=begin, **more)
-
-
-def current_index(*, no_update: bool) -> Path:
-    """The path of this user's index, brought up to date unless that is not wanted."""
-    path = memory_path(os.environ)
-    if not no_update:
-        new = not path.exists()
-        if new:
-            tell("building the index of all recordings on this machine ...")
-        _update(path, (), Pool() if new else InProcess())
-    return path
-
-
-def answer(rows: list[dict[str, Any]], text: str, *, as_json: bool) -> int:
-    """Writes an answer; 1 if it is empty."""
-    if not rows:
-        tell("leftoff: nothing found")
-        return 1
-    deliver(b"".join(codec.dumps(row) for row in rows) if as_json else text, None)
-    return 0
+# For `blame`, whose question is a file.
+answering = grouped("asked", Question, *_ANSWER_OPTIONS)
+asking = grouped(
+    "asked",
+    Question,
+    project_option,
+    click.option("--since", metavar="WHEN", help="Only sessions since then: 2d, 2026-11-01."),
+    click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True),
+    *_ANSWER_OPTIONS,
+)
 
 
 def _update(path: Path, paths: tuple[str, ...], engine: Engine) -> str:

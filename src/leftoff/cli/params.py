@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from msgspec import Struct
@@ -17,7 +17,33 @@ from leftoff.sources.discover import LATEST, find_session, session_files
 from leftoff.sources.session_choice import Choice, as_choice
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from leftoff.second_reading import SecondReading
     from leftoff.summary import ContextSummary
+
+
+# What click calls, and what adds an option to it: click itself does not say more of either.
+Command: TypeAlias = Callable[..., Any]
+Decorator: TypeAlias = Callable[[Command], Command]
+
+
+def grouped(name: str, kind: type[Struct], *options: Decorator) -> Decorator:
+    """Gives a command the values of several options as one: the parameter `name`, a `kind` with
+    a field for each of them."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(*args: object, **given: object) -> object:
+            own = {field: given.pop(field) for field in given.keys() & kind.__struct_fields__}
+            return command(*args, **{name: kind(**own)}, **given)
+
+        found: Command = run
+        for option in reversed(options):
+            found = option(found)
+        return found
+
+    return decorate
 
 
 def path_of(session: str) -> str:
@@ -28,7 +54,9 @@ def path_of(session: str) -> str:
     return find_session(session, os.environ, cwd)
 
 
-def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+def complete(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     """Ids of sessions for the shell, by file names alone, and files; where a shell cannot offer
     both, files if no id begins so."""
     from click.shell_completion import CompletionItem
@@ -56,37 +84,43 @@ recorder_option = click.option(
 )
 
 
-def reader_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command `reading`: how the reader of `--reader` is asked, None without one."""
+class ReaderOptions(Struct, frozen=True):
+    """Whether a second reader is asked: the options of `reader_options`."""
 
-    @wraps(command)
-    def asked(*args: Any, reader: str | None, reader_refresh: bool, **options: Any) -> Any:
-        reading = None
-        if reader is not None:
-            from leftoff.second_reading import project_reading
-            from leftoff.settings import load_here
+    reader: str | None = None
+    reader_refresh: bool = False
 
-            home = Path(load_here().settings.home)
-            reading = project_reading(reader, home, refresh=reader_refresh)
-        return command(*args, reading=reading, **options)
+    @property
+    def reading(self) -> SecondReading | None:
+        """How the reader is asked, None without one."""
+        if self.reader is None:
+            return None
+        from leftoff.second_reading import project_reading
+        from leftoff.settings import load_here
 
-    asked = click.option(
-        "--reader-refresh", is_flag=True, help="Ask the reader again, stored answers or not."
-    )(asked)
-    return click.option(
+        home = Path(load_here().settings.home)
+        return project_reading(self.reader, home, refresh=self.reader_refresh)
+
+
+_READER_OPTIONS = (
+    click.option(
         "--reader",
         metavar="NAME|COMMAND",
         help="A model that chooses among what was found: claude, codex, or a command that "
         "takes a question on stdin and writes the answer to stdout.",
-    )(asked)
+    ),
+    click.option(
+        "--reader-refresh", is_flag=True, help="Ask the reader again, stored answers or not."
+    ),
+)
+reader_options = grouped("asked", ReaderOptions, *_READER_OPTIONS)
 
 
-class RecordingOptions(Struct, frozen=True):
+class RecordingOptions(ReaderOptions, frozen=True):
     """Which session a command reads, and how: the options of `recording_options`."""
 
     which: str | None = None
     recorder: str | None = None
-    reading: Any = None
 
     @property
     def session(self) -> Choice:
@@ -104,23 +138,18 @@ class RecordingOptions(Struct, frozen=True):
                 complain(issue.what)
 
 
-def recording_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command `recording`, a `RecordingOptions`."""
-
-    @wraps(command)
-    def read(*args: Any, **given: Any) -> Any:
-        own = {name: given.pop(name) for name in RecordingOptions.__struct_fields__}
-        return command(*args, recording=RecordingOptions(**own), **given)
-
-    which = click.option(
+recording_options = grouped(
+    "recording",
+    RecordingOptions,
+    click.option(
         "--session",
         "which",
         metavar="N|ID|DATE",
         help="Which session of a file that holds several: its number from 1, its id or date.",
-    )
-    return which(recorder_option(reader_options(read)))
-
-
+    ),
+    recorder_option,
+    *_READER_OPTIONS,
+)
 json_lines_option = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on each line."
 )
@@ -155,7 +184,7 @@ def chosen_id(kind: str, given: str, known: Sequence[str]) -> str:
     return meant[0]
 
 
-def form_option(forms: Sequence[str]) -> Callable[..., Any]:
+def form_option(forms: Sequence[str]) -> Decorator:
     """The option that chooses the output form, the first by default. `--form` is the older
     name of `--to`."""
     return click.option(
@@ -169,13 +198,11 @@ def form_option(forms: Sequence[str]) -> Callable[..., Any]:
     )
 
 
-def session_argument(
-    name: str = "session", metavar: str = "SESSION", *, several: bool = False
-) -> Callable[..., Any]:
+def session_argument(name: str = "session", *, several: bool = False) -> Decorator:
     """The argument that names a session, or several, with completion."""
     return click.argument(
         name,
-        metavar=f"{metavar}..." if several else metavar,
+        metavar="SESSION..." if several else "SESSION",
         nargs=-1 if several else 1,
         required=True,
         shell_complete=complete,

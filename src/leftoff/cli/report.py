@@ -11,7 +11,7 @@ import click
 from leftoff import settings
 from leftoff.api import messages_at
 from leftoff.batch.summarize_many import summarize_all
-from leftoff.cli.filters import chosen_sessions, filtered
+from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.cli.params import output_option, workers_option
@@ -61,14 +61,7 @@ def page_of(
 @filtered
 @workers_option
 def report(
-    paths: tuple[str, ...],
-    *,
-    output: str | None,
-    project: str | None,
-    recorder: str | None,
-    since: str | None,
-    until: str | None,
-    workers: int | None,
+    paths: tuple[str, ...], *, output: str | None, chosen: SessionFilter, workers: int | None
 ) -> int:
     """Write many sessions as one HTML page: overview, totals by project and week, search.
 
@@ -78,15 +71,12 @@ def report(
     that `leftoff list` shows, selected by the options. Files that cannot be read are listed at
     the end of the page. Exit 1: no session matches.
     """
-    chosen = {"--project": project, "--format": recorder, "--since": since, "--until": until}
-    for name, given in chosen.items() if paths else ():
-        if given:
-            raise UsageError(
-                f"{name} chooses among the sessions of this machine: name no PATHS"
-            )
+    if paths and chosen.given:
+        name = chosen.given[0]
+        raise UsageError(f"{name} chooses among the sessions of this machine: name no PATHS")
     if "" in paths:
         raise UsageError("one of PATHS is empty: name files, folders or patterns")
-    named = list(paths) or [s.path for s in chosen_sessions(project, recorder, since, until)]
+    named = list(paths) or [session.path for session in chosen.sessions()]
     rows: list[ReportRow] = []
     unread: list[str] = []
     many = len(named) > 1 or any(os.path.isdir(path) for path in named)  # noqa: PTH112

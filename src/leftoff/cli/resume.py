@@ -17,7 +17,7 @@ import click
 
 from leftoff import codec
 from leftoff.cli.output import deliver
-from leftoff.cli.params import RecordingOptions, path_of, reader_options
+from leftoff.cli.params import ReaderOptions, RecordingOptions, path_of, reader_options
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from leftoff.handover.compatibility import Compatibility
     from leftoff.live.resume_states.states import Found
     from leftoff.model import Issue
-    from leftoff.second_reading import SecondReading
 
 NEWEST = "latest"
 
@@ -89,7 +88,7 @@ def resume(
     command: str | None,
     prompt_only: bool,
     checkpoint: str | None,
-    reading: SecondReading | None,
+    asked: ReaderOptions,
 ) -> int:
     """Continue an interrupted WORKFLOW: its id, the beginning of the id, or its file. For a
     recorded session (path, id or `latest`) a resume state is made first, as with --save.
@@ -106,7 +105,7 @@ def resume(
         return _list(manager)
     if clean:
         return _clean(manager, dry_run=dry_run)
-    options = RecordingOptions(which=which, reading=reading)
+    options = RecordingOptions(asked.reader, asked.reader_refresh, which)
     resumed = partial(
         _resume, manager, file=file, command=command, force=force, quiet=prompt_only
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from leftoff.cli.memory import answer, asking, current_index, filters
-from leftoff.cli.output import columns
+from leftoff.cli.memory import Question, asking
 from leftoff.handover.entries import KINDS
 from leftoff.memory.search import SPEAKERS
 from leftoff.memory.search import search as search_in
@@ -30,11 +29,7 @@ def search(
     *,
     speakers: tuple[str, ...],
     kinds: tuple[str, ...],
-    project: str | None,
-    since: str | None,
-    limit: int,
-    no_update: bool,
-    as_json: bool,
+    asked: Question,
 ) -> int:
     """Search all recorded sessions of this machine and show the best matches: who said it,
     what came of it, and in which message.
@@ -43,8 +38,6 @@ def search(
 
     Exit 1: nothing found.
     """
-    index = current_index(no_update=no_update)
-    wanted = filters(project, since, speakers=speakers, kinds=kinds)
-    found = search_in(index, " ".join(words), wanted, limit=limit)
-    rows = [hit_values(hit) for hit in found]
-    return answer(rows, hits_text(found, columns()), as_json=as_json)
+    wanted = asked.filters(speakers=speakers, kinds=kinds)
+    found = search_in(asked.index(), " ".join(words), wanted, limit=asked.limit)
+    return asked.answer(found, hit_values, hits_text)

@@ -25,10 +25,14 @@ from leftoff.handover.stated_facts import (
     text_items,
 )
 from leftoff.handover.text_match import TextMatcher, content_words
+from leftoff.lazy_re import patterns
 from leftoff.live.compactions import Cut
 from leftoff.model import Message, ToolCall
 from leftoff.redaction.redactor import Redactor
+from leftoff.tables import table
 from leftoff.tokens import max_tokens
+
+_RE = patterns(table(__file__, "patterns.toml")["handover_scores"])
 
 # Every measure is a share; of "outdated", "noise" and "repeated" less is better.
 MEASURES = (
@@ -56,13 +60,6 @@ MAX_WHOLE = 1600
 # Share of `MAX_WHOLE` that has to be there of a longer message: white space, a mark of what was
 # left out and a border between words take the rest. Chosen by hand.
 SHORTENED = 0.9
-_STATE = re.compile(r"^State: (.+)$", re.MULTILINE)
-_OPEN = re.compile(r"still at work|in the middle|was not finished", re.IGNORECASE)
-_CLOSED = re.compile(r"ended its turn|waits for the person|interrupted", re.IGNORECASE)
-_WORD = re.compile(r"\w+")
-_PLACEHOLDER = re.compile(r"\[REDACTED:[\w-]+(?::\d+)?\]")
-_COMMAND = re.compile(r"/[\w:-]+")
-_COUNTS = re.compile(r"\+\d+ [-\N{MINUS SIGN}]\d+")
 # Decisions below this importance are minor and do not count.
 MIN_IMPORTANCE = 2
 
@@ -143,7 +140,7 @@ def score(
         "state of the closed turn": _share([declared == "closed"] if turn == "person" else []),
         "last message whole": _share(_has_whole(text, m) for m in typed[-1:]),
         "messages of the person": _share(
-            matcher.states(content_words(m)) for m in typed if len(_WORD.findall(m)) > 1
+            matcher.states(content_words(m)) for m in typed if len(_RE["word"].findall(m)) > 1
         ),
         "directives": _share(states(matcher, s) for s in labelled.directives),
         "decisions": _share(states(matcher, s) for s in labelled.decisions),
@@ -192,7 +189,7 @@ def _is_ended(prefix: Sequence[Message]) -> bool:
     for message in reversed(prefix):
         if message.agent or message.origin not in {"prompt", "agent", "tool"}:
             continue
-        if message.typed and _COMMAND.fullmatch(message.text.strip()):
+        if message.typed and _RE["command"].fullmatch(message.text.strip()):
             continue  # /compact itself
         called = any(type(part) is ToolCall for part in message.parts)
         return message.role == "assistant" and not called and bool(message.text.strip())
@@ -202,10 +199,10 @@ def _is_ended(prefix: Sequence[Message]) -> bool:
 def declared_turn(text: str) -> str:
     """`open`, `closed`, or "" where a text has no line that begins with `State: `: words about
     work in progress elsewhere declare nothing."""
-    for match in _STATE.finditer(text):
-        if _OPEN.search(match[1]):
+    for match in _RE["state"].finditer(text):
+        if _RE["open"].search(match[1]):
             return "open"
-        if _CLOSED.search(match[1]):
+        if _RE["closed"].search(match[1]):
             return "closed"
     return ""
 
@@ -222,7 +219,7 @@ def typed_messages(messages: Sequence[Message]) -> Iterator[str]:
             continue
         for typed in message.typed:
             text: str = getattr(message.parts[typed.part], "text", "")[typed.start : typed.end]
-            if text.strip() and not _COMMAND.fullmatch(text.strip()):
+            if text.strip() and not _RE["command"].fullmatch(text.strip()):
                 yield gate.text(text.strip())
 
 
@@ -232,7 +229,7 @@ def _has_whole(text: str, message: str) -> bool:
     if len(message) > MAX_WHOLE:
         message = " ".join(message.split())[: int(SHORTENED * MAX_WHOLE)].rsplit(" ", 1)[0]
     held, wanted = (
-        " ".join(_WORD.findall(_PLACEHOLDER.sub(" ", words).casefold()))
+        " ".join(_RE["word"].findall(_RE["placeholder"].sub(" ", words).casefold()))
         for words in (text, message)
     )
     return f" {wanted} " in f" {held} "
@@ -254,7 +251,7 @@ def _last_words(prefix: Sequence[Message]) -> Iterator[frozenset[str]]:
 def _has_change(listed: Sequence[Item], fact: Fact) -> bool:
     """Whether one item names a file and what was done to it: the action in words, or for a file
     that still exists lines added and removed. A heading over a list of files says nothing."""
-    subject = frozenset(_WORD.findall(fact.subject.casefold()))
+    subject = frozenset(_RE["word"].findall(fact.subject.casefold()))
     actions = VALUE_WORDS.get(fact.value, frozenset((fact.value,)))
     if fact.value == "modified" and "created" in fact.values:
         actions |= VALUE_WORDS["created"]
@@ -262,7 +259,7 @@ def _has_change(listed: Sequence[Item], fact: Fact) -> bool:
         names_subject(item, fact)
         and (
             bool(actions & (item.words - subject))
-            or (fact.value == "modified" and _COUNTS.search(item.text) is not None)
+            or (fact.value == "modified" and _RE["counts"].search(item.text) is not None)
         )
         for item in listed
     )
@@ -326,70 +323,29 @@ def _place(text: str, path: str, known: Sequence[str]) -> int | None:
 # Words of a statement. Chosen by hand.
 MIN_WORDS = 4
 
-_HEADING = re.compile(
-    r"(?:#+ +(?P<marks>.+)|(?:\d+\. +)?\*\*(?P<bold>[^*]+)\*\*:?"
-    r"|(?:\d+\. +)?(?P<plain>[A-Z][^.!?`]{2,60}):)\s*$"
-)
-_STATED = re.compile(
-    r"deci(?:ded|sion)|finding|found (?:out|then)|also said|said on the way|left open"
-    r"|next steps",
-    re.IGNORECASE,
-)
-_FAILURES = re.compile(r"fail|error|lesson", re.IGNORECASE)
-_FRAME = re.compile(
-    r"This session is being continued from|</?leftoff|\(left out"
-    r"|\(nothing recorded\)|\(none\)|[-*=]{3,}$|<!--"
-)
-_LABEL = re.compile(r"\s*(?:\([^()]*#\d+[^()]*\)|#\d+(?:, #\d+)*)\.?$")
-_VERBS = (
-    "look|check|read|run|see|view|find|search|verify|examine|inspect|explore|start|begin"
-    "|continue|proceed|commit|push|review|investigate|rerun|re-run|confirm|test|try|do|fix"
-    "|update|open|get|take|wait|grab|dig|trace|also|now"
-)
-_MOVE = re.compile(
-    r"(?:(?:now|ok(?:ay)?|good|great|perfect|right|alright|next|first|then|so)\b[,.:! ]*)*"
-    rf"(?:(?:let me|let's|i(?:'ll| will|'m going to| need to))\s+(?:{_VERBS})\b"
-    r"|(?:looking|checking|reading|running|searching|verifying|examining|exploring|starting"
-    r"|continuing|committing|pushing|reviewing|investigating|rerunning|confirming|waiting)\b)",
-    re.IGNORECASE,
-)
-_REASON = re.compile(
-    r"\b(?:because|since|so that|instead|rather|otherwise|to avoid)\b", re.IGNORECASE
-)
-_NOTICE = re.compile(
-    r"[<‹]/?(?:task-notification|system-reminder|system_notification|ci-monitor-event"
-    r"|local-command|command-(?:name|message|args))|^\{\s*[\"']task_id|^Unknown skill:"
-    r"|^\[Request interrupted|^Caveat: The messages"
-)
-_NOTHING = re.compile(
-    r"(?:exit(?:ed)?(?: with)?(?: code| status)?:? ?-?\d+|output:?|error:?|stderr:?|stdout:?"
-    r"|command failed|process exited|failed|traceback.*|[-=*_.\s]*)[.:]?",
-    re.IGNORECASE,
-)
-
 
 def noisy_lines(text: str) -> Iterator[tuple[str, bool]]:
     """Every line with content and whether it is noise; headings and our frame are left out."""
     section = ""
     for raw in text.splitlines():
         line = raw.strip()
-        heading = _HEADING.match(line) if not line.startswith("- ") else None
+        heading = _RE["heading"].match(line) if not line.startswith("- ") else None
         if heading:
             section = next(group for group in heading.groups() if group)
             continue
-        words = _LABEL.sub("", re.sub(r"^(?:[-*•]|\d+\.)\s+", "", line)).strip()
-        if words and not _FRAME.match(line):
+        words = _RE["label"].sub("", re.sub(r"^(?:[-*•]|\d+\.)\s+", "", line)).strip()
+        if words and not _RE["frame"].match(line):
             yield words, _is_noise(words, section)
 
 
 def _is_noise(line: str, section: str) -> bool:
-    if _NOTICE.search(line):
+    if _RE["notice"].search(line):
         return True
-    if _FAILURES.search(section):
+    if _RE["failures"].search(section):
         first = line.split("` (", maxsplit=1)[0].strip("`* ")
-        return _NOTHING.fullmatch(first) is not None
-    if not _STATED.search(section):
+        return _RE["nothing"].fullmatch(first) is not None
+    if not _RE["stated"].search(section):
         return False
-    if len(_WORD.findall(line)) < MIN_WORDS or line.endswith(":"):
+    if len(_RE["word"].findall(line)) < MIN_WORDS or line.endswith(":"):
         return True
-    return _MOVE.match(line.strip("*")) is not None and not _REASON.search(line)
+    return _RE["move"].match(line.strip("*")) is not None and not _RE["reason"].search(line)

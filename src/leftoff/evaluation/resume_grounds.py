@@ -14,38 +14,13 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.evaluation.handover_scores import Share
+from leftoff.lazy_re import patterns
+from leftoff.tables import table
 from leftoff.text.sanitize import clean
 
+_RE = patterns(table(__file__, "patterns.toml")["resume_grounds"])
+
 _CHARACTERS = str.maketrans("`‹›“”‘’\\", "'<>\"\"''/")
-_SPACE = re.compile(r"\s+")
-_SECRET = re.compile(r"\[REDACTED:[\w-]+:\d+\]")
-_NOT_CLAIMS = re.compile(
-    rf"{_SECRET.pattern}"
-    r"|\b[01]\.\d\d(?=, #\d)"
-    r"|\*\*[A-Za-z /]{1,40}:?\*\*"
-    r"|</?leftoff\b[^>]*>"
-    r"|\bAll of it: \S+"
-    r"|\+\d+ -\d+(?=[,)])|\blines \d+-\d+(?=[,)])"
-    r"|#(?:\d+(?:[-–]\d+)?|n\b)"
-    r"|\(left out: [^)]*\)"
-    r"|[~≈]\s?\d[\d,.]*(?:k\b)?"
-    r"|\b\d[\d,]*(?:\.\d+)?(?:\s?%|\s?x\b|\s(?:more|left out|times?|messages?|turns?"
-    r"|tool calls?|calls?|tokens?|requests?|files?|errors?|tests? runs?|edits?|touches"
-    r"|decisions?|items?|hours?|minutes?|h|min|s|days?)\b)"
-    r"|\b\d+ of \d+\b|×\s?\d+",
-    re.IGNORECASE,
-)
-_QUOTED = re.compile(r'"([^"\n]{3,400})"|`([^`\n]{2,400})`|“([^”\n]{3,400})”')
-_PATH = re.compile(
-    r"(?<![\w/:.@+-])(?:[A-Za-z]:/|[~.]{0,2}/)?[\w@.+-]+(?:/[\w@.+-]+)+"
-    r"|(?<![\w/:.@+-])/[\w@.+-]+"
-)
-_ID = re.compile(r"\b(?=[0-9a-f-]*\d)(?=[0-9a-f-]*[a-f])[0-9a-f]{7,}(?:-[0-9a-f]{4,})*\b")
-_NUMBER = re.compile(r"\d+")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
-_CLOCK = re.compile(r"\b\d\d:\d\d:\d\d\b")
-_WORD = re.compile(r"[A-Za-z0-9]+")
-_CUT = re.compile(r"…|\.\.\.")
 
 
 class Claim(Struct, frozen=True):
@@ -67,11 +42,11 @@ class GroundingSource:
                 value = line.decode("utf-8", "replace")
             strings += _strings(value)
         self._text = _normalised("\n".join(strings))
-        self._numbers = set(_NUMBER.findall(self._text))
-        self._numbers.update(_NUMBER.findall(_THOUSANDS.sub("", self._text)))
-        self._numbers.update(t.replace(":", "") for t in _CLOCK.findall(self._text))
+        self._numbers = set(_RE["number"].findall(self._text))
+        self._numbers.update(_RE["number"].findall(_RE["thousands"].sub("", self._text)))
+        self._numbers.update(t.replace(":", "") for t in _RE["clock"].findall(self._text))
         self._names = set(re.findall(r"[\w@.+-]+", self._text))
-        self._words = set(_WORD.findall(self._text))
+        self._words = set(_RE["word"].findall(self._text))
 
     def supports(self, claim: Claim) -> bool:
         """Whether the recording contains the claim."""
@@ -79,7 +54,9 @@ class GroundingSource:
             return claim.text in self._numbers
         if claim.kind == "quote" and claim.text[0] in "+-":  # a line of a patch
             claim = Claim("quote", claim.text[1:])
-        if all(_normalised(part).strip() in self._text for part in _CUT.split(claim.text)):
+        if all(
+            _normalised(part).strip() in self._text for part in _RE["cut"].split(claim.text)
+        ):
             return True
         if claim.kind == "id" or " " in claim.text:
             return False
@@ -88,7 +65,7 @@ class GroundingSource:
         if {part for part in parts if part.strip(".~")} <= self._names:
             return True
         # A path that a shell loop or brace expansion built from recorded words.
-        return claim.kind == "path" and set(_WORD.findall(claim.text)) <= self._words
+        return claim.kind == "path" and set(_RE["word"].findall(claim.text)) <= self._words
 
     def grounded_share(self, text: str) -> tuple[Share, list[Claim]]:
         """The share of a text's claims that are supported, and the unsupported ones."""
@@ -102,19 +79,19 @@ def claims(text: str) -> Iterator[Claim]:
     seen: set[Claim] = set()
     found: list[Claim] = []
     # A placeholder for a secret is a gap in a quotation.
-    for match in _QUOTED.finditer(_SECRET.sub("…", clean(text))):
+    for match in _RE["quoted"].finditer(_RE["secret"].sub("…", clean(text))):
         quoted = match[1] or match[2] or match[3]
-        if quoted.strip() and not _NOT_CLAIMS.fullmatch(quoted):
+        if quoted.strip() and not _RE["not_claims"].fullmatch(quoted):
             found.append(Claim("quote", quoted))
-    flat = _NOT_CLAIMS.sub(" ", clean(text)).translate(_CHARACTERS)
-    found += [Claim("id", i) for i in _ID.findall(flat)]
+    flat = _RE["not_claims"].sub(" ", clean(text)).translate(_CHARACTERS)
+    found += [Claim("id", i) for i in _RE["id"].findall(flat)]
     found += [
         Claim("path", path.rstrip(".-"))
-        for path in _PATH.findall(_without_truncated_words(flat))
+        for path in _RE["path"].findall(_without_truncated_words(flat))
     ]
     found += [
         Claim("number", n)
-        for n in _NUMBER.findall(_THOUSANDS.sub("", _without_truncated_words(flat)))
+        for n in _RE["number"].findall(_RE["thousands"].sub("", _without_truncated_words(flat)))
     ]
     for claim in found:
         if claim not in seen:
@@ -127,7 +104,7 @@ def _without_truncated_words(text: str) -> str:
 
 
 def _normalised(text: str) -> str:
-    return _SPACE.sub(" ", clean(text).translate(_CHARACTERS))
+    return _RE["space"].sub(" ", clean(text).translate(_CHARACTERS))
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -15,28 +15,17 @@ from msgspec import Struct
 from leftoff.formats.vocabulary import EDITS, argument, text_argument
 from leftoff.handover.stated_facts import Fact, core_command
 from leftoff.handover.text_match import names
+from leftoff.lazy_re import patterns
 from leftoff.live.compactions import Cut
 from leftoff.model import Message, ToolCall, ToolResult
+from leftoff.tables import table
+
+_RE = patterns(table(__file__, "patterns.toml")["resume_truth"])
 
 _FAILED = frozenset({"error", "denied", "interrupted", "timeout"})
-_PATCHED = re.compile(
-    r"^(?:\*\*\* (Add|Update|Delete) File: (?P<codex>.+)|\+\+\+ b/(?P<diff>.+?))\s*$",
-    re.MULTILINE,
-)
 _PATCH_ACTIONS = {"Add": "created", "Update": "modified", "Delete": "deleted"}
 # Roles of arguments that hold the content of files.
 _BODIES = ("content", "old", "new", "edits", "patch")
-
-_CHECK = re.compile(
-    r"\b(?:tests?|pytest|build|lint|check|vet|tsc|mypy|ruff|clippy|typecheck|jest|vitest|make)\b"
-)
-_REDIRECTED = re.compile(r"\s*\d?>(?:&\d|\s*\S+)")
-# Behind a command: its exit code is not that of the whole line.
-_HIDES = re.compile(r"\|(?!\|)|\|\||;|&\s*$|\n")
-_COMMIT = re.compile(r"\[([\w./-]+)(?: \([\w-]+\))? ([0-9a-f]{7,40})\] ")
-_BRANCH = re.compile(r"(?:Switched to (?:a new )?branch '|On branch )([\w./-]+)")
-# Commands that change the directory: it may be another checkout, on another branch.
-_CHANGES_DIRECTORY = re.compile(r"\bcd |\bgit -C ")
 
 
 class Name(Struct, frozen=True):
@@ -132,7 +121,7 @@ def _merged(found: dict[str, list[str]]) -> dict[str, list[str]]:
 
 def _edited(call: ToolCall, created: Any) -> Iterator[tuple[str, str]]:
     if call.kind == "patch":
-        for match in _PATCHED.finditer(text_argument(call, "patch")):
+        for match in _RE["patched"].finditer(text_argument(call, "patch")):
             path = match["codex"] or match["diff"]
             yield path, _PATCH_ACTIONS.get(match[1] or "", "modified")
         return
@@ -211,10 +200,10 @@ def _checks(messages: Sequence[Message]) -> dict[str, list[str]]:
             continue
         command = text_argument(call, "command").strip()
         core = core_command(command)
-        if len(core.split()) > 1 and _CHECK.search(core):
+        if len(core.split()) > 1 and _RE["check"].search(core):
             ended = "passed" if _succeeded(result) else "failed"
-            plain = _REDIRECTED.sub("", command)
-            known = not _HIDES.search(plain) and plain.endswith(core.split()[-1])
+            plain = _RE["redirected"].sub("", command)
+            known = not _RE["hides"].search(plain) and plain.endswith(core.split()[-1])
             found.setdefault(core, []).append(ended if known else "unknown")
     return found
 
@@ -271,10 +260,10 @@ def _git_facts(cut: Cut) -> Iterator[Fact]:
         command = text_argument(call, "command") if call.kind == "shell" else ""
         if result is None or "git" not in command:
             continue
-        made = _COMMIT.findall(result.text)
+        made = _RE["commit"].findall(result.text)
         commits += [commit for _, commit in made]
-        if not message.agent and not _CHANGES_DIRECTORY.search(command):
-            branches += [branch for branch, _ in made] + _BRANCH.findall(result.text)
+        if not message.agent and not _RE["changes_directory"].search(command):
+            branches += [branch for branch, _ in made] + _RE["branch"].findall(result.text)
     later = "\n".join(_agent_words(cut.future))
     for kind, values in (("branch", branches), ("commit", commits)):
         if values:

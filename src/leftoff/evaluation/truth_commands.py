@@ -13,8 +13,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from leftoff.lazy_re import patterns
 from leftoff.model import Message, ToolCall, ToolResult
 from leftoff.tables import table
+
+_RE = patterns(table(__file__, "patterns.toml")["truth_commands"])
 
 _OPERATORS = frozenset({"&&", "||", ";", "|", "|&", "&", ";;", "(", ")", "\n"})
 _TABLE = table(__file__, "truth.toml")
@@ -22,28 +25,8 @@ _RUN_OF, _WITH, _SUMMARIES = _TABLE["run_of"], _TABLE["with"], _TABLE["summaries
 _WRAPPERS, _ALONE, _NO_RUN, _NOTHING = (
     frozenset(_TABLE[name].split()) for name in ("wrappers", "alone", "no_run", "nothing")
 )
-_SCRIPTS = re.compile(
-    r"(?:test|tests|lint|build|typecheck|type-check|check-types|tsc)(?:[:\-]\w+)*\Z"
-)
 # They run other tools: any tool's summary line tells how they ended.
 _SCRIPT_RUNNERS = ("npm ", "pnpm ", "yarn ", "bun ", "turbo ", "make", "tox", "nox")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-# What a shell, npm or a client prints where the program never ran.
-_NOT_STARTED = re.compile(
-    r"command not found|: not found$|No module named (?:pytest|mypy|ruff)\b|[Mm]issing script:"
-    r"|cd: (?:\S+: )?[Nn]o such file|^The system cannot find the path"
-    r"|is not a valid statement separator|npm (?:ERR!|error) enoent|Sibling tool call errored",
-    re.MULTILINE,
-)
-
-# Options and results of a run of `go test` that runs no test: benchmarks, a build.
-_NO_TESTS = re.compile(r"-run[= ]['\"]?(?:\^\$|XXX\b|NONE\b)|\[no tests to run\]\s*\Z")
-
-_STOPPED = re.compile(
-    r"timed out|interrupted|moved to (?:the )?background"
-    r"|running (?:in (?:the )?background|with session ID)",
-    re.IGNORECASE,
-)
 
 
 class Ran(Struct, frozen=True):
@@ -85,9 +68,9 @@ def commands(messages: Sequence[Message], format: str) -> Iterator[Ran]:
             status = result.status if result is not None else "unknown"
             if code is None and format == "claude_code":
                 code = {"ok": 0, "error": 1}.get(status)
-            text = None if result is None else _ANSI.sub("", result.text)
+            text = None if result is None else _RE["ansi"].sub("", result.text)
             ended = status in ("ok", "error", "unknown") and not command.rstrip().endswith("&")
-            ended = ended and not _STOPPED.search((text or "")[:400])
+            ended = ended and not _RE["stopped"].search((text or "")[:400])
             yield Ran(message.index, number, command, found, code, text, place, ended)
 
 
@@ -163,7 +146,7 @@ def runner(words: Sequence[str]) -> str:
             first = rest[1] if rest[1:] else ""
         if head == "bun" and rest[:1] == ["test"]:
             return "bun test"
-        return f"{head} {first}" if _SCRIPTS.match(first) else ""
+        return f"{head} {first}" if _RE["scripts"].match(first) else ""
     if head == "prettier":
         return head if {"--check", "-c", "--list-different", "-l"} & set(left) else ""
     if head == "unittest":
@@ -207,9 +190,10 @@ def judges(ran: Ran) -> bool:
     """Whether a named runner started and had something to judge."""
     if not runners(ran) or ran.text is None or not ran.ended:
         return False
-    if ran.exit_code in (126, 127) or len(ran.text) < 2000 and _NOT_STARTED.search(ran.text):
+    failed_to_start = len(ran.text) < 2000 and _RE["not_started"].search(ran.text)
+    if ran.exit_code in (126, 127) or failed_to_start:
         return False
-    return not _NO_TESTS.search(ran.command) and not _NO_TESTS.search(ran.text[-400:])
+    return not any(map(_RE["no_tests"].search, (ran.command, ran.text[-400:])))
 
 
 def verdict(ran: Ran) -> str:
@@ -242,23 +226,6 @@ def verdict(ran: Ran) -> str:
 
 # -- git ---------------------------------------------------------------------------------------
 
-_COMMIT_LINE = re.compile(
-    r"^\[(?P<branch>[^\]\n]+?) (?P<hash>[0-9a-f]{7,40})\] (?P<subject>.+)$"
-    r"(?P<changed>(?:\n (?:Author|Date):.*)*\n \d+ files? changed)?",
-    re.MULTILINE,
-)
-# What Aider writes of a commit of its own.
-_AIDER_LINE = re.compile(r"^Commit (?P<hash>[0-9a-f]{7,40}) (?P<subject>.*\S)")
-# What `git push` prints for one remote; `git fetch` and `git pull` print "From". A folder of
-# this machine is no remote.
-_PUSHED = re.compile(r"^To (?![/~.])\S+\n((?:[ *+!=-].*\n?)+)", re.MULTILINE)
-
-_MOVED = re.compile(
-    r" (?:\* \[new (?:branch|tag)\]|[ +] ?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}"
-    r"|- \[deleted\]) +\S+"
-)
-_PULL_REQUEST = re.compile(r"https://\S+/(?:pull|merge_requests)/(\d+)")
-
 
 class GitTruth(Struct, frozen=True):
     """What a git command did, by its own output. kind: commit | push | pull_request."""
@@ -282,21 +249,13 @@ def _git(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(left)
 
 
-_GIT_VERB = re.compile(
-    r"(?:^|[;&|(\n])\s*(?:\w+=\S+ )*git(?: -[Cc] \S+| --\S+)*"
-    r" (commit|push|pull|fetch|merge|cherry-pick|revert)\b"
-)
-_FORGE = re.compile(r"(?:^|[;&|(\n])\s*(?:gh pr|glab mr) create\b")
-_FORGE_PUSH = re.compile(r"(?:^|[;&|(\n])\s*gh repo create\b[^\n;&|]* --push\b")
-
-
 def git_kinds(ran: Ran) -> set[str]:
     """The kinds of events that a command may have caused, here-documents included."""
-    verbs = {found[1] for found in _GIT_VERB.finditer(ran.command)}
+    verbs = {found[1] for found in _RE["git_verb"].finditer(ran.command)}
     kinds = {"commit"} if verbs & {"commit", "cherry-pick", "revert", "merge"} else set()
-    if "push" in verbs or _FORGE_PUSH.search(ran.command):
+    if "push" in verbs or _RE["forge_push"].search(ran.command):
         kinds.add("push")
-    if _FORGE.search(ran.command):
+    if _RE["forge"].search(ran.command):
         kinds.add("pull_request")
     return kinds
 
@@ -310,7 +269,7 @@ def later_output(messages: Sequence[Message]) -> Iterator[Ran]:
             call = calls.get(part.call_id) if type(part) is ToolResult else None
             if type(part) is ToolResult and (call is None or call.kind in ("poll", "script")):
                 # A script prints what its commands printed as strings of JSON.
-                text = re.sub(r'"output": ?"|\\n', "\n", _ANSI.sub("", part.text))
+                text = re.sub(r'"output": ?"|\\n', "\n", _RE["ansi"].sub("", part.text))
                 place = message.index
                 # Commands stand in a script as its strings.
                 ran = re.sub(r"[\"'`]", "\n", str(call.input)) if call is not None else ""
@@ -323,19 +282,19 @@ def git_truth(ran: Ran) -> Iterator[GitTruth]:
         return
     kinds = git_kinds(ran)
     if ran.command == "git commit":
-        for found in _AIDER_LINE.finditer(ran.text):
+        for found in _RE["aider_line"].finditer(ran.text):
             yield GitTruth("commit", ran.message, ran.result, found["hash"], found["subject"])
-    for found in _COMMIT_LINE.finditer(ran.text):
+    for found in _RE["commit_line"].finditer(ran.text):
         # A script that commits shows the statistics, too; what only reads a log does not.
         if "commit" in kinds or found["changed"]:
             subject = found["subject"].strip()
             yield GitTruth("commit", ran.message, ran.result, found["hash"], subject)
     if "--dry-run" not in ran.command:
-        for block in _PUSHED.finditer(ran.text):
-            if any(_MOVED.match(line) for line in block[1].splitlines()):
+        for block in _RE["pushed"].finditer(ran.text):
+            if any(_RE["moved"].match(line) for line in block[1].splitlines()):
                 yield GitTruth("push", ran.message, ran.result)
     if "pull_request" in kinds:
-        shown = _PULL_REQUEST.search(ran.text)
+        shown = _RE["pull_request"].search(ran.text)
         if shown and "already exists" not in ran.text:
             yield GitTruth("pull_request", ran.message, ran.result, "", "", int(shown[1]))
 
