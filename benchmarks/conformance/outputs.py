@@ -43,7 +43,7 @@ from leftoff.incremental.accounts import account_of_reading
 from leftoff.incremental.saved_passes import SavedPass
 from leftoff.live.checkpoints.orchestrator import nearest
 from leftoff.live.checkpoints.recorded import Recorded, checkpoint_source, recorded
-from leftoff.live.resume_states.transcripts import of_transcript
+from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering import explanation
@@ -123,7 +123,7 @@ class Outputs:
 
     @cached_property
     def _resume_state(self) -> ResumeState:
-        return of_transcript(self.main, hashes=False)[0]
+        return from_transcript(self.main, hashes=False)
 
     # -- the outputs ---------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ from leftoff.handover.checkpoint.injection import inject
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.integrations.mcp_tools import _overview
-from leftoff.live.resume_states.transcripts import of_transcript
+from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.render_summary import render
 
@@ -122,7 +122,7 @@ def documents(path: Path) -> tuple[dict[str, list[str]], dict[str, str], dict[st
     facts = collect_facts(summary)
     payload = dumps.build_payload(made, facts, project_path="p.md", specific_path="s.md")
     log = ResumeLog.from_summary(summary)
-    state, _ = of_transcript(str(path))
+    state = from_transcript(str(path))
     told = _overview(summary)
     kept = codec.to_builtins(state) if not hasattr(state, "to_dict") else state.to_dict()
     quiet = {

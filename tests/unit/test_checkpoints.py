@@ -16,6 +16,7 @@ from tests.strategies.clock import Clock
 from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
 from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import validated
+from leftoff.live.checkpoints.dumps import DumpWriter
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator
 from leftoff.live.checkpoints.recorded import Recorded, Recording
@@ -524,18 +525,17 @@ def test_killed_at_any_save_it_goes_on_from_the_store(
     assert world.orchestrator.plan("t1").pending == ()
 
 
-def test_killed_while_the_agent_writes_its_dump_is_taken_afterwards(world: World) -> None:
-    write = _appends(world)
+def test_killed_while_the_agent_writes_its_dump_is_taken_afterwards(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
 
-    def agent(instruction: str) -> None:
-        write(instruction)
-
-    world.add(agent=agent)
+    world.add(agent=_appends(world))
     world.use(91)
-    steps = world.orchestrator._steps("t1", "", 0)
-    wish = next(steps)
-    wish.agent(wish.instruction)
-    steps.close()  # the supervisor is gone, the agent has written
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(DumpWriter, "accept", killed)
+        world.orchestrator.handle("t1")  # the supervisor is gone, the agent has written
     world.start()
     world.add(agent=lambda _: pytest.fail("it was asked already"))
     (outcome,) = world.orchestrator.handle("t1")

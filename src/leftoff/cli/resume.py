@@ -26,7 +26,7 @@ from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.handover.resume_state.templates import ADDED_TEXTS, COMMAND_TEXTS, format_elapsed
 from leftoff.live.resume_states.states import FileResumeStateManager
-from leftoff.live.resume_states.transcripts import of_transcript
+from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.model import parse_time
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
@@ -171,11 +171,13 @@ def _of_recording(
 
 
 def _made(name: str, file: str | None, options: RecordingOptions) -> ResumeState:
-    state, summary = of_transcript(
-        path_of(name), session=options.session, workflow=file, reader=options.reading
+    return from_transcript(
+        path_of(name),
+        session=options.session,
+        workflow=file,
+        reader=options.reading,
+        summarized=options.warn,
     )
-    options.warn(summary)
-    return state
 
 
 def _absolute(path: str) -> str:

@@ -24,7 +24,7 @@ from leftoff.api import MessageCollector
 from leftoff.errors import UsageError
 from leftoff.handover.resume_state.conversation import ConversationTail, truncate_values
 from leftoff.handover.resume_state.document import ChatMessage
-from leftoff.live.resume_states.tracking import Tracker, Tracking, result_text
+from leftoff.live.resume_states.tracking import Tracker, result_text, tracking
 from leftoff.live.telemetry import error_words, logger
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.text.truncation import short, whole
@@ -92,19 +92,20 @@ class _Call:
         self._workflow = str(given.get("workflow_id") or "") or workflow
         self._began = time.monotonic()
         self._taker: Any = taker
-        self._tracking: Tracking | None = None
+        self._tracking = None
         if hasattr(taker, "track_completed_tool"):
             reasoning = str(given.get("reasoning") or "") or None
-            self._tracking = Tracking(
+            self._tracking = tracking(
                 taker, self._workflow, self._name, self._parameters, reasoning
             )
-            self._tracking.__enter__()
+            self._tracked = self._tracking.__enter__()
 
     def end(self, result: str | None, error: BaseException | None) -> None:
         """Reports the call."""
         if self._tracking is not None:
-            self._tracking.result = result
-            self._tracking.__exit__(None if error is None else type(error), error, None)
+            self._tracked.result = result
+            trace = None if error is None else error.__traceback__
+            self._tracking.__exit__(None if error is None else type(error), error, trace)
             return
         failed = "" if error is None else str(error) or type(error).__name__
         seconds = round(time.monotonic() - self._began, 6)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -72,7 +71,7 @@ class ResponseTracker:
         event: object,
         session_id: str,
         metadata: JsonObject,
-        pending_prompts: Sequence[Any] = (),
+        pending_prompts: Sequence[object] = (),
     ) -> None:
         """Fills `metadata` with the `stop_reason` and `usage` of a stop event and reports the
         usage to the manager."""
@@ -166,126 +165,93 @@ def _merged(first: ResponseInfo, then: ResponseInfo) -> ResponseInfo:
 
 # -- reading ---------------------------------------------------------------------------------
 
+# Events of a stream that say nothing of usage, and those that hold the whole response.
+_SILENT = ("content_block", "message_stop", "ping")
+_COMPLETE = ("response.completed", "response.incomplete", "response.failed")
+# Where the vendors put a stop reason. Only OpenAI's responses have the second: a status, or why
+# it is not `completed`.
+_REASONS = (
+    "stop_reason delta.stop_reason choices.0.finish_reason candidates.0.finish_reason".split()
+)
+_STATUS = ("incomplete_details.reason", "error.code", "status")
 
-def _get(value: object, *names: str) -> Any:
-    for name in names:
-        found = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
+
+def _get(value: object, *paths: str) -> object:
+    """The first thing that a path leads to, in keys or in attributes, spelt with underscores or
+    in camel case; `0` is the first of a list."""
+    for path in paths:
+        found = value
+        for name in path.split("."):
+            if name == "0":
+                found = found[0] if isinstance(found, (list, tuple)) and found else None
+                continue
+            first, *rest = name.split("_")
+            names = dict.fromkeys((name, first + "".join(map(str.capitalize, rest))))
+            fields = (
+                found.get(one) if isinstance(found, dict) else getattr(found, one, None)
+                for one in names
+            )
+            found = next((field for field in fields if field is not None), None)
         if found is not None:
             return found
     return None
 
 
-def _word(value: object) -> str:
-    if value is None or isinstance(value, (dict, list)):
-        return ""
-    inner = getattr(value, "value", value)
+def _word(value: object, *paths: str) -> str:
+    found = _get(value, *paths)
+    inner = found if isinstance(found, (dict, list)) else getattr(found, "value", found)
     return inner if isinstance(inner, str) else ""
 
 
-def _tokens(value: object, *names: str) -> int:
-    return token_count(_get(value, *names))
-
-
-def _first(value: object) -> Any:
-    return value[0] if isinstance(value, (list, tuple)) and value else None
+def _tokens(value: object, *paths: str) -> int:
+    return token_count(_get(value, *paths))
 
 
 def read(response: object) -> ResponseInfo:
     """Parses a response or a stream event of any of the vendors. Does not raise."""
-    kind = _word(_get(response, "type"))
-    if kind == "message_start":
-        message = _get(response, "message")
-        usage = _anthropic(_get(message, "usage"))
-        name, model = _word(_get(message, "id")), _word(_get(message, "model"))
-        return ResponseInfo(name, model, "", usage, final=False, nameless=True)
-    if kind == "message_delta":
-        reason = _word(_get(_get(response, "delta"), "stop_reason"))
-        return ResponseInfo(stop_reason=reason, usage=_anthropic(_get(response, "usage")))
-    if kind.startswith(("content_block", "message_stop", "ping")):
+    kind = _word(response, "type")
+    if kind.startswith(_SILENT) or (kind.startswith("response.") and kind not in _COMPLETE):
         return ResponseInfo(final=False)
-    if kind.startswith("response."):
-        if kind in {"response.completed", "response.incomplete", "response.failed"}:
-            return _openai_response(_get(response, "response"))
-        return ResponseInfo(final=False)
-    if _get(response, "usage_metadata", "usageMetadata", "candidates") is not None:
-        return _gemini(response)
-    if _get(response, "choices") is not None:
-        return _openai_chat(response)
-    if _word(_get(response, "object")) == "response" or _get(response, "output") is not None:
-        return _openai_response(response)
-    return ResponseInfo(
-        _word(_get(response, "id", "message_id")),
-        _word(_get(response, "model")),
-        _word(_get(response, "stop_reason")),
-        _anthropic(_get(response, "usage")),
-    )
+    starts = kind == "message_start"
+    if starts or kind in _COMPLETE:
+        response = _get(response, "message" if starts else "response")
+    usage = _usage(_get(response, "usage", "usage_metadata"))
+    shape = _word(response, "object")
+    reason = _word(response, *_REASONS)
+    if kind in _COMPLETE or shape == "response" or _get(response, "output") is not None:
+        reason = next(filter(None, (_word(response, path) for path in _STATUS)), "")
+    # In a stream of chunks the usage is in the last one, after the one with the reason.
+    waits = starts or ("chunk" in shape and usage is None)
+    name = _word(response, "id", "message_id", "response_id")
+    model = _word(response, "model", "model_version")
+    return ResponseInfo(name, model, reason, usage, final=not waits, nameless=starts)
 
 
-def _anthropic(usage: object) -> Usage | None:
+def _usage(usage: object) -> Usage | None:
+    """Usage in our terms: OpenAI and Gemini count cached tokens as part of the input, Anthropic
+    beside it; Gemini counts thoughts beside the output."""
     if usage is None:
         return None
-    if _get(usage, "input_tokens_details") is not None:
-        return _openai_usage(usage)
-    kinds = ("input", "output", "cache_read_input", "cache_creation_input")
-    return Usage(*(_tokens(usage, f"{kind}_tokens") for kind in kinds))
-
-
-def _openai_usage(usage: object) -> Usage | None:
-    """Usage in our terms: OpenAI counts cached tokens as part of the input."""
-    if usage is None:
-        return None
-    details = _get(usage, "input_tokens_details", "prompt_tokens_details")
-    written = _get(usage, "output_tokens_details", "completion_tokens_details")
-    whole = _tokens(usage, "input_tokens", "prompt_tokens")
-    cached = min(whole, _tokens(details, "cached_tokens"))
-    return Usage(
-        whole - cached,
-        _tokens(usage, "output_tokens", "completion_tokens"),
-        cached,
-        reasoning=_tokens(written, "reasoning_tokens"),
-    )
-
-
-def _openai_chat(response: object) -> ResponseInfo:
-    choice = _first(_get(response, "choices"))
-    usage = _openai_usage(_get(response, "usage"))
-    # In a stream the usage is in the last chunk, after the one with the reason.
-    pieces = "chunk" in _word(_get(response, "object"))
-    return ResponseInfo(
-        _word(_get(response, "id")),
-        _word(_get(response, "model")),
-        _word(_get(choice, "finish_reason")),
+    whole = _tokens(usage, "input_tokens", "prompt_tokens", "prompt_token_count")
+    whole += _tokens(usage, "tool_use_prompt_token_count")
+    thoughts = _tokens(usage, "thoughts_token_count")
+    shared = _tokens(
         usage,
-        final=not pieces or usage is not None,
+        "input_tokens_details.cached_tokens",
+        "prompt_tokens_details.cached_tokens",
+        "cached_content_token_count",
     )
-
-
-def _openai_response(response: object) -> ResponseInfo:
-    reason = _word(_get(_get(response, "incomplete_details"), "reason"))
-    reason = reason or _word(_get(_get(response, "error"), "code"))
-    return ResponseInfo(
-        _word(_get(response, "id")),
-        _word(_get(response, "model")),
-        reason or _word(_get(response, "status")),
-        _openai_usage(_get(response, "usage")),
-    )
-
-
-def _gemini(response: object) -> ResponseInfo:
-    usage = _get(response, "usage_metadata", "usageMetadata")
-    candidate = _first(_get(response, "candidates"))
-    found: Usage | None = None
-    if usage is not None:
-        whole = _tokens(usage, "prompt_token_count", "promptTokenCount")
-        whole += _tokens(usage, "tool_use_prompt_token_count", "toolUsePromptTokenCount")
-        cached = _tokens(usage, "cached_content_token_count", "cachedContentTokenCount")
-        thought = _tokens(usage, "thoughts_token_count", "thoughtsTokenCount")
-        written = _tokens(usage, "candidates_token_count", "candidatesTokenCount")
-        cached = min(cached, whole)
-        found = Usage(whole - cached, written + thought, cached, reasoning=thought)
-    return ResponseInfo(
-        _word(_get(response, "response_id", "responseId")),
-        _word(_get(response, "model_version", "modelVersion")),
-        _word(_get(candidate, "finish_reason", "finishReason")),
-        found,
+    shared = min(whole, shared)
+    return Usage(
+        whole - shared,
+        thoughts
+        + _tokens(usage, "output_tokens", "completion_tokens", "candidates_token_count"),
+        shared + _tokens(usage, "cache_read_input_tokens"),
+        _tokens(usage, "cache_creation_input_tokens"),
+        thoughts
+        + _tokens(
+            usage,
+            "output_tokens_details.reasoning_tokens",
+            "completion_tokens_details.reasoning_tokens",
+        ),
     )

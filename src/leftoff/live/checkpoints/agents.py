@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import Future, wait
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -35,18 +36,31 @@ def to_answer(given: object) -> Answer:
     return Answer()
 
 
-def ask(agent: Agent, instruction: str, seconds: float) -> Answer:
+def ask(
+    agent: Agent,
+    instruction: str,
+    seconds: float,
+    loop: asyncio.AbstractEventLoop | None = None,
+) -> Answer:
     """Calls an agent and waits at most `seconds`; with 0 it does not wait for an answer.
 
-    An agent that takes longer continues in its thread.
+    A coroutine function runs on `loop`, from another thread than this one, and is cancelled at
+    the timeout. Without a loop it runs in a thread, as any other agent, and goes on after it.
     """
 
     def call() -> Answer:
         given = agent(instruction)
         return to_answer(asyncio.run(_awaited(given)) if inspect.isawaitable(given) else given)
 
+    # A callable object may be a coroutine function by its method.
+    is_async = any(
+        map(inspect.iscoroutinefunction, (agent, getattr(agent, "__call__", None)))  # noqa: B004
+    )
     try:
-        answer = run_with_timeout(max(0.0, seconds), call)
+        if loop is not None and is_async:
+            answer = _answer_on(loop, agent(instruction), seconds)
+        else:
+            answer = run_with_timeout(max(0.0, seconds), call)
     except BaseException as error:  # noqa: BLE001 - whatever an agent raises is its own
         answer = Answer(why=f"it failed: {type(error).__name__}")
     if seconds <= 0:
@@ -58,36 +72,22 @@ async def _awaited(given: Awaitable[T]) -> T:
     return await given
 
 
-_unawaited: set[asyncio.Future[Any]] = set()
+# A loop holds its tasks weakly: what nobody waits for is held here until it is done.
+_unawaited: set[Future[object]] = set()
 
 
-async def ask_async(agent: Agent, instruction: str, seconds: float) -> Answer:
-    """`ask` on the running event loop. A coroutine function is cancelled at the timeout; any
-    other agent runs in a thread."""
-    call: Awaitable[Any]
-    if inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(
-        getattr(agent, "__call__", None)  # noqa: B004 - the method, not whether there is one
-    ):
-        call = agent(instruction)
-    else:
-        return await asyncio.to_thread(ask, agent, instruction, seconds)
+def _answer_on(
+    loop: asyncio.AbstractEventLoop, call: Coroutine[None, None, object], seconds: float
+) -> Answer | None:
+    future = asyncio.run_coroutine_threadsafe(call, loop)
     if seconds <= 0:
-        task = asyncio.ensure_future(call)
-        _unawaited.add(task)
-        task.add_done_callback(_forget)
-        return Answer(why="no answer was awaited")
-    try:
-        return to_answer(await asyncio.wait_for(call, seconds))
-    except TimeoutError:
-        return Answer(why=f"no answer within {seconds:g} s")
-    except Exception as error:  # noqa: BLE001 - whatever an agent raises is its own
-        return Answer(why=f"it failed: {type(error).__name__}")
-
-
-def _forget(task: asyncio.Future[Any]) -> None:
-    _unawaited.discard(task)
-    if not task.cancelled():
-        task.exception()  # retrieved, else the event loop logs it
+        _unawaited.add(future)
+        future.add_done_callback(_unawaited.discard)
+        return None
+    if not wait([future], seconds).done:
+        future.cancel()
+        return None
+    return to_answer(future.result())
 
 
 def run_with_timeout(seconds: float, call: Callable[[], T]) -> T | None:

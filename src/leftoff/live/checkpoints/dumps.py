@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from leftoff.errors import StateError
 from leftoff.handover.checkpoint import dumps, file_names
 from leftoff.handover.checkpoint.document import ContextCheckpoint, DumpOutputs
 from leftoff.handover.checkpoint.roles import Role
-from leftoff.live.checkpoints.agents import Agent, Answer
+from leftoff.live.checkpoints.agents import Answer
 from leftoff.live.checkpoints.files import Sandbox
 from leftoff.live.checkpoints.plans import LateDump, Plan, Plans
 from leftoff.live.checkpoints.recorded import CheckpointSource
@@ -26,14 +25,6 @@ from leftoff.redaction.redactor import Redactor
 NO_ANSWER = Answer()
 
 
-class Ask(Struct, frozen=True):
-    """A request of the steps to their driver: ask this agent and send back its `Answer`."""
-
-    agent: Agent
-    instruction: str
-    seconds: float
-
-
 class DumpResult(Struct, frozen=True):
     """A checkpoint whose sections are written: by whom, "agent" or "leftoff", and why the
     agent's dump was not used; "" if it was, or no agent was asked."""
@@ -41,9 +32,6 @@ class DumpResult(Struct, frozen=True):
     checkpoint: ContextCheckpoint
     told_by: str = "leftoff"
     why: str = ""
-
-
-Asking: TypeAlias = Generator[Ask, Answer, DumpResult]
 
 
 class DumpWriter:
@@ -105,10 +93,14 @@ class DumpWriter:
         self,
         checkpoint: ContextCheckpoint,
         source: CheckpointSource,
-        agent: Agent,
+        ask: Callable[[str, float], Answer],
         role: Role | None,
-    ) -> Asking:
-        """Asks the agent of a task for its dump and uses it if it is valid."""
+    ) -> DumpResult:
+        """Asks the agent of a task for its dump and uses it if it is valid.
+
+        Args:
+            ask: takes the instruction and the seconds to wait for an answer.
+        """
         task_id, capacity = checkpoint.task_id, checkpoint.capacity_threshold
         plan = self._plans[task_id]
         paths = self._paths(plan, capacity)
@@ -128,7 +120,7 @@ class DumpWriter:
         handoff = self._manager.settings.token_budget.handoff
         forced = capacity == "98" and handoff.force_at_98_percent
         seconds = 0.0 if forced else handoff.timeout_ms / 1000
-        answer = yield Ask(agent, Redactor().text(instruction), seconds)
+        answer = ask(Redactor().text(instruction), seconds)
         if not forced:
             return self.accept(checkpoint, source, before, answer)
         late = LateDump(checkpoint.checkpoint_id, before)

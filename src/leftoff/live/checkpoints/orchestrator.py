@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct
 
@@ -39,8 +40,8 @@ from leftoff.handover.decision_table import (
     decide,
     handoff_log_line,
 )
-from leftoff.live.checkpoints.agents import Agent, Answer, ask, ask_async, run_with_timeout
-from leftoff.live.checkpoints.dumps import Ask, DumpResult, DumpWriter, outputs
+from leftoff.live.checkpoints.agents import Agent, Answer, ask, run_with_timeout
+from leftoff.live.checkpoints.dumps import DumpResult, DumpWriter, outputs
 from leftoff.live.checkpoints.files import git_diff
 from leftoff.live.checkpoints.plans import Pending, Plan, Plans
 from leftoff.live.checkpoints.recorded import (
@@ -85,9 +86,6 @@ class _Attached(Struct):
 
     recording: Recorder | None
     agent: Agent | None
-
-
-_Steps: TypeAlias = Generator[Ask, Answer, list[Outcome]]
 
 
 class CheckpointOrchestrator:
@@ -259,45 +257,43 @@ class CheckpointOrchestrator:
             prompt: the next prompt, which has to fit into the window.
             growth: tokens that an iteration takes; those of the last call if 0.
         """
-        with self._plans.busy(task_id):
-            steps = self._steps(task_id, prompt, growth)
-            request, outcomes = _advance(steps, None)
-            while request is not None:
-                answer = ask(request.agent, request.instruction, request.seconds)
-                request, outcomes = _advance(steps, answer)
-            return outcomes
+        return self._handle(task_id, prompt, growth)
 
     async def handle_async(
         self, task_id: str, *, prompt: str = "", growth: int = 0
     ) -> list[Outcome]:
-        """`handle` without blocking the event loop."""
-        busy = self._plans.busy(task_id)
-        await asyncio.to_thread(busy.acquire)
-        try:
-            steps = self._steps(task_id, prompt, growth)
-            request, outcomes = await asyncio.to_thread(_advance, steps, None)
-            while request is not None:
-                answer = await ask_async(request.agent, request.instruction, request.seconds)
-                request, outcomes = await asyncio.to_thread(_advance, steps, answer)
-            return outcomes
-        finally:
-            busy.release()
+        """`handle` in a thread; an agent that is a coroutine function runs on this event
+        loop."""
+        loop = asyncio.get_running_loop()
+        return await asyncio.to_thread(self._handle, task_id, prompt, growth, loop)
 
     # -- the steps -------------------------------------------------------------------------
 
-    def _steps(self, task_id: str, prompt: str, growth: int) -> _Steps:
-        self._plans.add_crossings(task_id)
+    def _handle(
+        self,
+        task_id: str,
+        prompt: str,
+        growth: int,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> list[Outcome]:
         outcomes: list[Outcome] = []
-        if self._plans[task_id].pending:
-            self.collect(task_id)
-        while self._plans[task_id].pending:
-            pending = self._plans[task_id].pending[0]
-            outcomes.append((yield from self._handle_pending(task_id, pending, prompt, growth)))
+        with self._plans.busy(task_id):
+            self._plans.add_crossings(task_id)
+            if self._plans[task_id].pending:
+                self.collect(task_id)
+            while pending := self._plans[task_id].pending:
+                done = self._handle_pending(task_id, pending[0], prompt, growth, loop)
+                outcomes.append(done)
         return outcomes
 
     def _handle_pending(
-        self, task_id: str, pending: Pending, prompt: str, growth: int
-    ) -> Generator[Ask, Answer, Outcome]:
+        self,
+        task_id: str,
+        pending: Pending,
+        prompt: str,
+        growth: int,
+        loop: asyncio.AbstractEventLoop | None,
+    ) -> Outcome:
         began = time.monotonic()
         role = self._role(task_id)
         recorded = self._read_recording(task_id)
@@ -331,7 +327,8 @@ class CheckpointOrchestrator:
             dumped = self._dumping.accept(checkpoint, source, pending.before, late)
         # Of several crossings at once the agent is asked for the highest only.
         elif markdown and agent and not any(p.capacity for p in later):
-            dumped = yield from self._dumping.asked(checkpoint, source, agent, role)
+            request = partial(ask, agent, loop=loop)
+            dumped = self._dumping.asked(checkpoint, source, request, role)
         if dumped.told_by == "agent":
             self._save(dumped.checkpoint, payload)
         self._hand_over(task_id, decision, checkpoint.checkpoint_id)
@@ -475,14 +472,6 @@ class CheckpointOrchestrator:
             total = self.providers.get(decision.provider)
             self.manager.set_task_budget(task_id, decision.provider, total)
         self._plans.change(task_id, staged="")
-
-
-def _advance(steps: _Steps, answer: Answer | None) -> tuple[Ask | None, list[Outcome]]:
-    """Advances the steps to their next request; None and the outcomes at their end."""
-    try:
-        return (next(steps) if answer is None else steps.send(answer)), []
-    except StopIteration as done:
-        return None, done.value
 
 
 def nearest(budget: TaskTokenBudget) -> Capacity:

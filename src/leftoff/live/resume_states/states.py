@@ -15,6 +15,7 @@ import asyncio
 import functools
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -49,7 +50,7 @@ from leftoff.handover.resume_state.running_workflow import (
     with_conversation,
     with_tool,
 )
-from leftoff.live.resume_states.tracking import Tracked, Tracking
+from leftoff.live.resume_states.tracking import F, TrackedCall, tracked, tracking
 from leftoff.live.tasks import Clock, now
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
@@ -165,7 +166,7 @@ class FileResumeStateManager:
         *,
         name: str = "",
         tools: Iterable[str] | None = None,
-        variables: Mapping[str, Any] | None = None,
+        variables: Mapping[str, object] | None = None,
     ) -> str:
         """Starts tracking a workflow; returns its id. Nothing is saved yet.
 
@@ -428,20 +429,20 @@ class FileResumeStateManager:
         self,
         workflow: str | None,
         name: str,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, object] | None = None,
         *,
         reasoning: str | None = None,
-    ) -> Tracking:
+    ) -> AbstractContextManager[TrackedCall]:
         """A context manager around one call: its result, or its error, is tracked."""
-        return Tracking(self, workflow, name, parameters, reasoning)
+        return tracking(self, workflow, name, parameters, reasoning)
 
     def tracked(
         self, workflow: str | None = None, *, name: str = "", reasoning: str | None = None
-    ) -> Tracked:
+    ) -> Callable[[F], F]:
         """A decorator: every call of the function, sync or async, is tracked. Without a
         workflow and a reason, they are the arguments `workflow_id` and `reasoning` of the
         call."""
-        return Tracked(self, workflow, name, reasoning)
+        return tracked(self, workflow, name, reasoning)
 
     # -- the same, awaited -----------------------------------------------------------------
 

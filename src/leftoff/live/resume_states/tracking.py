@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar, cast
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
+
+from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import LeftoffError
@@ -15,6 +18,7 @@ from leftoff.live.tasks import now
 from leftoff.live.telemetry import error_words, logger
 
 F = TypeVar("F", bound=Callable[..., Any])
+_Context: TypeAlias = "AbstractContextManager[TrackedCall]"
 # The reasoning of a failed call that gave none.
 FAILED = "Tool execution failed"
 
@@ -25,54 +29,43 @@ class Tracker(Protocol):
     def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None: ...
 
 
-class Tracking:
-    """A context manager around one call. Set `result` inside; an exception is recorded as the
-    call's error and propagates.
+class TrackedCall(Struct):
+    """A call that runs. Who runs it sets its `result`; one without a result has succeeded."""
 
-    A call without a result has succeeded. If the tracker fails, that is logged and the call is
-    not affected.
-    """
+    result: Any = None
 
-    def __init__(
-        self,
-        tracker: Tracker,
-        workflow: str | None,
-        name: str,
-        parameters: Mapping[str, Any] | None = None,
-        reasoning: str | None = None,
-    ) -> None:
-        self.result: Any = None
-        self._tracker = tracker
-        self._workflow = workflow
-        self._name = name
-        self._parameters = dict(parameters or {})
-        self._reasoning = reasoning
-        self._began = ""
 
-    def __enter__(self) -> Self:
-        self._began = now().isoformat(timespec="milliseconds")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+@contextmanager
+def tracking(
+    tracker: Tracker,
+    workflow: str | None,
+    name: str,
+    parameters: Mapping[str, object] | None = None,
+    reasoning: str | None = None,
+) -> Iterator[TrackedCall]:
+    """Reports a call to the tracker. An exception is recorded as the call's error and
+    propagates; if the tracker fails, that is logged and the call is not affected."""
+    call, error = TrackedCall(), None
+    began = now().isoformat(timespec="milliseconds")
+    try:
+        yield call
+    except BaseException as raised:
+        error = raised
+        raise
+    finally:
+        failed = "" if error is None else f"ERROR: {str(error) or type(error).__name__}"
         tool = CompletedTool(
-            function_name=self._name,
-            parameters=self._parameters,
-            result=result_text(self.result)
-            if error is None
-            else f"ERROR: {str(error) or type(error).__name__}",
-            executed_at=self._began,
-            success=error is None,
-            ai_reasoning=self._reasoning or (None if error is None else FAILED),
+            function_name=name,
+            parameters=dict(parameters or {}),
+            result=failed or result_text(call.result),
+            executed_at=began,
+            success=not failed,
+            ai_reasoning=reasoning or (FAILED if failed else None),
         )
         try:
-            self._tracker.track_completed_tool(self._workflow, tool)
+            tracker.track_completed_tool(workflow, tool)
         except (LeftoffError, OSError) as failure:
-            logger.warning("a call of %s is not saved: %s", self._name, error_words(failure))
+            logger.warning("a call of %s is not saved: %s", name, error_words(failure))
 
 
 def result_text(result: object) -> str | None:
@@ -84,65 +77,61 @@ def result_text(result: object) -> str | None:
     return str(result)
 
 
-class Tracked:
+def tracked(
+    tracker: Tracker, workflow: str | None, name: str, reasoning: str | None
+) -> Callable[[F], F]:
     """The decorator: see `FileResumeStateManager.tracked`."""
 
-    def __init__(
-        self, tracker: Tracker, workflow: str | None, name: str, reasoning: str | None
-    ) -> None:
-        self._tracker = tracker
-        self._workflow = workflow
-        self._name = name
-        self._reasoning = reasoning
+    def decorate(function: F) -> F:
+        def begun(args: tuple[Any, ...], kwargs: codec.JsonObject) -> _Context:
+            given = _arguments(function, args, kwargs)
+            own, why = given.pop("workflow_id", None), given.pop("reasoning", None)
+            return tracking(
+                tracker,
+                workflow or (str(own) if own else None),
+                name or function.__name__,
+                given,
+                reasoning or (str(why) if why else None),
+            )
 
-    def __call__(self, function: F) -> F:
-        """The function, tracked; async if it is."""
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def awaited(*args: Any, **kwargs: Any) -> Any:
-                import asyncio
-
-                call = self._tracking(function, args, kwargs)
-                call.__enter__()
-                try:
-                    call.result = await function(*args, **kwargs)
-                except BaseException as error:
-                    # Saving waits for the disk, so it must not run on the event loop.
-                    await asyncio.to_thread(call.__exit__, type(error), error, None)
-                    raise
-                await asyncio.to_thread(call.__exit__, None, None, None)
-                return call.result
-
-            return cast("F", awaited)
+        @functools.wraps(function)
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            context = begun(args, kwargs)
+            call = context.__enter__()
+            try:
+                call.result = await function(*args, **kwargs)
+            except BaseException as error:
+                # Saving waits for the disk, so it must not run on the event loop.
+                ended = type(error), error, error.__traceback__
+                await asyncio.to_thread(context.__exit__, *ended)
+                raise
+            await asyncio.to_thread(context.__exit__, None, None, None)
+            return call.result
 
         @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
-            with self._tracking(function, args, kwargs) as call:
+            with begun(args, kwargs) as call:
                 call.result = function(*args, **kwargs)
             return call.result
 
-        return cast("F", called)
+        return cast("F", awaited if inspect.iscoroutinefunction(function) else called)
 
-    def _tracking(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: codec.JsonObject
-    ) -> Tracking:
-        signature = inspect.signature(function)
-        try:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            given = dict(bound.arguments)
-        except TypeError:  # the call itself will raise it
-            given = dict(kwargs)
-        for parameter in signature.parameters.values():
-            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                given |= given.pop(parameter.name, {})  # under the names that they were given
-        given.pop("self", None)
-        workflow, reasoning = given.get("workflow_id"), given.get("reasoning")
-        return Tracking(
-            self._tracker,
-            self._workflow or (str(workflow) if workflow else None),
-            self._name or function.__name__,
-            {k: v for k, v in given.items() if k not in {"workflow_id", "reasoning"}},
-            self._reasoning or (str(reasoning) if reasoning else None),
-        )
+    return decorate
+
+
+def _arguments(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: codec.JsonObject
+) -> codec.JsonObject:
+    """The arguments of a call by name, with defaults and without `self`."""
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = dict(bound.arguments)
+    except TypeError:  # the call itself will raise it
+        given = dict(kwargs)
+    for parameter in signature.parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            given |= given.pop(parameter.name, {})  # under the names that they were given
+    given.pop("self", None)
+    return given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def from_transcript(
     name: str = "",
     hashes: bool = True,
     reader: AnyReader | None = None,
+    summarized: Callable[[ContextSummary], object] | None = None,
 ) -> ResumeState:
     """The resume state of the session recorded at `path`. Values are raw: outputs redact.
 
@@ -40,34 +42,13 @@ def from_transcript(
         hashes: record commit and file hashes as they are now, so that later changes can be
             detected.
         reader: a second reader of the summary (see `api.summarize`).
+        summarized: called with the summary that the state is made from.
 
     Raises:
         SourceError: the recording or the workflow's file cannot be read.
         FormatError: there is no message in a known format.
         UnknownName: no such session.
     """
-    return of_transcript(
-        path,
-        format=format,
-        session=session,
-        workflow=workflow,
-        name=name,
-        hashes=hashes,
-        reader=reader,
-    )[0]
-
-
-def of_transcript(
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,
-    session: Choice = None,
-    workflow: str | PathLike[str] | None = None,
-    name: str = "",
-    hashes: bool = True,
-    reader: AnyReader | None = None,
-) -> tuple[ResumeState, ContextSummary]:
-    """`from_transcript`, with the summary that the state was made from."""
     flow = Workflow()
     if workflow is not None:
         content = read_workflow(workflow) or ""
@@ -76,6 +57,8 @@ def of_transcript(
         path, ConversationTail, format=format, session=session, reader=reader
     )
     summary = read.summary
+    if summarized is not None:
+        summarized(summary)
     state = from_summary(
         summary,
         read.listener,
@@ -84,7 +67,7 @@ def of_transcript(
         commit=summary.working_set.commit or summary.working_set.commit_at_start,
         abandoned=read.without,
     )
-    return (_with_hashes(state) if hashes else state), summary
+    return _with_hashes(state) if hashes else state
 
 
 def _with_hashes(state: ResumeState) -> ResumeState:
