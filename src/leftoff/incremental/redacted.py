@@ -34,7 +34,7 @@ def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
     return codec.pack_state((head, issues))
 
 
-def _parts(head: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+def _parts(head: codec.JsonObject) -> list[tuple[codec.JsonObject, str]]:
     found = [(head, "reader")]
     for recording in head["recordings"]:
         found += [(recording["extractors"], name) for name in recording["extractors"]]

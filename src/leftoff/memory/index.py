@@ -30,6 +30,7 @@ from leftoff.batch.jobs import BatchOptions, Job, JobResult
 from leftoff.batch.pool import Engine, InProcess
 from leftoff.batch.rows import SessionRow
 from leftoff.batch.run import ProgressListener, Report, Run
+from leftoff.codec import JsonObject
 from leftoff.errors import SourceError, StateError
 from leftoff.handover.entries import SessionEntries
 from leftoff.handover.recall import terms_of
@@ -396,7 +397,7 @@ def opened(path: Path) -> Any:
         raise index_error(str(path), error) from error
 
 
-def statistics(path: Path) -> dict[str, Any]:
+def statistics(path: Path) -> JsonObject:
     """What the index at `path` holds: its place, size in bytes, sessions, entries by kind."""
     with opened(path) as db:
         sessions, failed, projects = db.execute(

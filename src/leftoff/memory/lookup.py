@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leftoff import lazy_re as re
+from leftoff.codec import JsonObject
 from leftoff.handover.ledger import ENDED
 from leftoff.handover.recall import (
     MAX_SHARE,
@@ -155,7 +156,7 @@ def _candidates(
 def _indexes(
     sessions: Mapping[int, str], rows: list[tuple[Any, ...]], wanted: set[str]
 ) -> list[Mapping[str, Any]]:
-    built: dict[int, dict[str, Any]] = {}
+    built: dict[int, JsonObject] = {}
     for session, kind, speaker, text, note, message in rows:
         line, weight = _line(kind, speaker, text, note, message)
         if not line:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
+from leftoff.codec import JsonObject
 from leftoff.handover.recall import short_name
 from leftoff.handover.wording import brief, inline
 from leftoff.memory.blame import Origin
@@ -121,13 +121,13 @@ def _origin(name: str, lines: Sequence[str], origin: Origin, width: int) -> str:
 # -- plain values ----------------------------------------------------------------------------
 
 
-def hit_values(hit: Hit) -> dict[str, Any]:
+def hit_values(hit: Hit) -> JsonObject:
     """A hit as plain values, with the number of its message from 1."""
     values = {name: getattr(hit, name) for name in hit.__struct_fields__}
     return {**values, "number": hit.number or None, "score": round(hit.score, 4)}
 
 
-def origin_values(origin: Origin) -> dict[str, Any]:
+def origin_values(origin: Origin) -> JsonObject:
     """An origin as plain values."""
     return {
         "first": origin.first,
@@ -140,13 +140,13 @@ def origin_values(origin: Origin) -> dict[str, Any]:
     }
 
 
-def fix_values(fix: Fix) -> dict[str, Any]:
+def fix_values(fix: Fix) -> JsonObject:
     """A fix as plain values."""
     edits = [hit_values(e) for e in fix.edits]
     return {"failure": hit_values(fix.failure), "likeness": fix.likeness, "edits": edits}
 
 
-def standing_values(one: Standing) -> dict[str, Any]:
+def standing_values(one: Standing) -> JsonObject:
     """A statement of the ledger as plain values."""
     return {
         **hit_values(one.last),

@@ -55,6 +55,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from leftoff import lazy_re as re
+from leftoff.codec import JsonObject
 from leftoff.errors import UsageError
 from leftoff.redaction.disguise import disguised
 from leftoff.redaction.gates import compiled, encode, gate_of
@@ -112,7 +113,7 @@ class SafeText(str):
     __slots__ = ()
 
 
-class SafeValues(dict[str, Any]):
+class SafeValues(JsonObject):
     """A document's plain values, redacted: what renderers demand. `Redactor.document` alone
     makes them. Their strings are as recorded but for secrets; cleaning makes no new one."""
 
@@ -197,7 +198,7 @@ class Redactor:
         """`s` redacted and cleaned."""
         return SafeText(clean(self.text(s)))
 
-    def document(self, values: dict[str, Any]) -> SafeValues:
+    def document(self, values: JsonObject) -> SafeValues:
         """`value` of a document's plain values, for the renderers."""
         return SafeValues(self.value(values))
 

@@ -68,7 +68,7 @@ class Header(Struct, frozen=True, omit_defaults=True):
 class Sanitized(Struct, frozen=True):
     """A document and its markdown as plain values without secrets."""
 
-    document: dict[str, Any]
+    document: codec.JsonObject
     text: str
     redactions: dict[str, int]
 
@@ -77,7 +77,7 @@ class Unsealed(Struct, frozen=True):
     """A stored document without the key `leftoff`, which is in `header` (None if it had
     none)."""
 
-    document: dict[str, Any]
+    document: codec.JsonObject
     header: Header | None
     issues: tuple[Issue, ...] = ()
 
@@ -111,7 +111,7 @@ def sanitize(
 
 def seal(
     kind: str, id: str, given: Sanitized, *, pinned: bool = False, saved: float | None = None
-) -> dict[str, Any]:
+) -> codec.JsonObject:
     """A document as it is stored: with the key `leftoff`, last."""
     schema = f"leftoff.{kind}/{VERSIONS[kind]}"
     text = checksum(given.text.encode()) if given.text else ""
@@ -120,7 +120,7 @@ def seal(
     )
 
 
-def reseal(opened: Unsealed, *, pinned: bool) -> dict[str, Any]:
+def reseal(opened: Unsealed, *, pinned: bool) -> codec.JsonObject:
     """A stored document with another value of `pinned`."""
     assert opened.header is not None
     return _with_checksum(
@@ -128,7 +128,7 @@ def reseal(opened: Unsealed, *, pinned: bool) -> dict[str, Any]:
     )
 
 
-def _with_checksum(document: dict[str, Any], given: Header) -> dict[str, Any]:
+def _with_checksum(document: codec.JsonObject, given: Header) -> codec.JsonObject:
     values = msgspec.to_builtins(msgspec.structs.replace(given, checksum=""))
     whole = {**document, KEY: values}
     sums = checksum(codec.canonical(whole))

@@ -76,7 +76,7 @@ class Accepted(Struct, frozen=True):
         changed: where it differs from the last good one, as paths; None if there is no such."""
 
     where: str
-    document: dict[str, Any]
+    document: codec.JsonObject
     changed: list[str] | None
 
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from leftoff.codec import JsonObject
 from leftoff.errors import UnknownName
 from leftoff.model import Issue
 from leftoff.registry import Registry
@@ -46,7 +47,7 @@ class StoredDocument(Struct, frozen=True):
         where: the path or URL that it was read from.
         text: the markdown saved with it; "" if there is none or it differs."""
 
-    document: dict[str, Any]
+    document: JsonObject
     issues: tuple[Issue, ...]
     where: str
     text: str = ""

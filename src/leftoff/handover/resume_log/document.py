@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.budget.tasks import DEFAULT_BUDGET, DEFAULT_MODEL, ContextMetrics
+from leftoff.codec import JsonObject
 from leftoff.errors import StateError
 from leftoff.handover.resume_log.from_summary import log_fields
 from leftoff.handover.resume_log.markdown import TRUNCATED, render_markdown
@@ -53,12 +54,12 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
     mission_summary: str = ""
     accomplishments: tuple[str, ...] = ()
     key_findings: tuple[str, ...] = ()
-    decisions: tuple[dict[str, Any], ...] = ()
+    decisions: tuple[JsonObject, ...] = ()
     next_steps: tuple[str, ...] = ()
-    critical_context: dict[str, Any] = field(default_factory=dict)
-    metadata: dict[str, Any] = field(default_factory=dict)
+    critical_context: JsonObject = field(default_factory=dict)
+    metadata: JsonObject = field(default_factory=dict)
     sections: tuple[OwnSection, ...] = ()
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: JsonObject = field(default_factory=dict)
 
     TOKEN_BUDGET: ClassVar[dict[str, int]] = {
         "context_metrics": 500,
@@ -183,9 +184,9 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
 
     # -- JSON ----------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The seed's JSON as plain values; `sections` only if there are any."""
-        value: dict[str, Any] = msgspec.to_builtins(self)
+        value: JsonObject = msgspec.to_builtins(self)
         extra = value.pop("extra")
         if not self.sections:
             del value["sections"]

@@ -7,8 +7,8 @@ weight, so that a log with little room drops their ends.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from leftoff.codec import JsonObject
 from leftoff.handover.facts import Fact, Handover, handover_of
 from leftoff.handover.file_lines import file_notes
 from leftoff.handover.lines import LONG, state_lines, words_of
@@ -26,7 +26,7 @@ MIN_CLAIM_WORDS = 4
 """A claim that nothing shows needs so many words to tell anything. Chosen by hand."""
 
 
-def log_fields(summary: ContextSummary) -> dict[str, Any]:
+def log_fields(summary: ContextSummary) -> JsonObject:
     """The fields of a log but its id and its metrics, redacted: words are joined to lines here,
     and no rule recognises a secret whose halves were parted."""
     summary = Redactor().value(summary)
@@ -90,9 +90,9 @@ def _ordered(decisions: Iterable[KeyDecision]) -> list[KeyDecision]:
     return sorted(decisions, key=lambda d: (d.owner != "user", -d.confidence, -d.message_index))
 
 
-def _decision(decision: KeyDecision) -> dict[str, Any]:
+def _decision(decision: KeyDecision) -> JsonObject:
     label = f"#{decision.ref.message + 1}"
-    fields: dict[str, Any] = {
+    fields: JsonObject = {
         "decision": f"{inline_prose(decision.text, MAX_ITEM_LENGTH)} ({label})",
         "rationale": inline_prose(decision.rationale, MAX_ITEM_LENGTH),
     }
@@ -125,7 +125,7 @@ def _next_steps(handover: Handover) -> list[str]:
     return steps + _prose(handover.to_dos) + _prose(handover.open_items)
 
 
-def _critical(summary: ContextSummary, handover: Handover) -> dict[str, Any]:
+def _critical(summary: ContextSummary, handover: Handover) -> JsonObject:
     session, working, progress = summary.session, summary.working_set, summary.progress
     ids = {
         "session": session.id,
@@ -140,7 +140,7 @@ def _critical(summary: ContextSummary, handover: Handover) -> dict[str, Any]:
     if handover.last_words is not None:
         state.append(f"Last said: {words_of(handover.last_words, LONG)}")
     listed = {f.path for f in summary.file_modifications}
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "important_ids": {k: inline_prose(v, MAX_ITEM_LENGTH) for k, v in ids.items() if v},
         "state": state,
         "last_steps": _prose(handover.steps),
@@ -158,7 +158,7 @@ def _critical(summary: ContextSummary, handover: Handover) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _metadata(summary: ContextSummary, handover: Handover) -> dict[str, Any]:
+def _metadata(summary: ContextSummary, handover: Handover) -> JsonObject:
     notes = {
         inline_prose(file.path, MAX_ITEM_LENGTH): note
         for file in handover.files

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from leftoff.codec import JsonObject
 from leftoff.extraction.patches import patched_files
 from leftoff.formats.vocabulary import kind_of, text_argument
 from leftoff.model import ToolCall
@@ -28,7 +29,7 @@ _SUBJECT_PARAMETERS = (
 _PATCHES = ("*** Begin Patch", "--- a/", "diff --git ")
 
 
-def describe_call(name: str, parameters: dict[str, Any], limit: int = 160) -> str:
+def describe_call(name: str, parameters: JsonObject, limit: int = 160) -> str:
     """A call on one line: the tool, and its command, file or whatever tells most.
 
     >>> describe_call("Bash", {"command": "npm test", "timeout": 60})

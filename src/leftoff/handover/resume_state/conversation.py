@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff.codec import JsonObject
 from leftoff.handover.resume_state.document import ChatMessage, CompletedTool, FunctionCall
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
@@ -67,7 +68,7 @@ class _Call(Struct):
     id: str
     recorded: str
     name: str
-    parameters: dict[str, Any]
+    parameters: JsonObject
     at: str
     why: str
     result: ToolResult | None = None

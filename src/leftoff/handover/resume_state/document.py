@@ -42,7 +42,7 @@ class CompletedTool(Part, frozen=True, kw_only=True):
     """
 
     function_name: str = ""
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: codec.JsonObject = field(default_factory=dict)
     result: str | None = None
     executed_at: str = ""
     success: bool = False
@@ -53,7 +53,7 @@ class FunctionCall(Part, frozen=True, kw_only=True):
     """A call that an assistant's message asks for."""
 
     function_name: str = ""
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: codec.JsonObject = field(default_factory=dict)
     call_id: str = ""
 
 
@@ -83,7 +83,7 @@ class ContextChange(Part, frozen=True, kw_only=True):
 class ContextEvolution(Part, frozen=True, kw_only=True):
     """What is known now, what was found out, and how the context came to be so."""
 
-    current_context: dict[str, Any] = field(default_factory=dict)
+    current_context: codec.JsonObject = field(default_factory=dict)
     key_insights: tuple[str, ...] = ()
     changes: tuple[ContextChange, ...] = ()
 
@@ -156,7 +156,7 @@ class ResumeFile(Part, frozen=True, kw_only=True):
     completed_tools: tuple[CompletedTool, ...] = ()
     chat_history: tuple[ChatMessage, ...] = ()
     context_evolution: ContextEvolution = ContextEvolution()
-    workflow_variables: dict[str, Any] = field(default_factory=dict)
+    workflow_variables: codec.JsonObject = field(default_factory=dict)
     world: World | None = None
     dropped: dict[str, int] = field(default_factory=dict)
     needs_value: tuple[str, ...] = ()
@@ -187,14 +187,14 @@ class ResumeState(Part, frozen=True, kw_only=True):
     chat_history: tuple[ChatMessage, ...] = ()
     context_evolution: ContextEvolution = ContextEvolution()
     available_tools: tuple[str, ...] | None = None
-    workflow_variables: dict[str, Any] = field(default_factory=dict)
+    workflow_variables: codec.JsonObject = field(default_factory=dict)
     world: World | None = None
     dropped: dict[str, int] = field(default_factory=dict)
     needs_value: tuple[str, ...] = ()
     completed: bool = False
-    metadata_extra: dict[str, Any] = field(default_factory=dict)
+    metadata_extra: codec.JsonObject = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> codec.JsonObject:
         """The state as plain values, in the structure of its file."""
         variables = dict(self.workflow_variables)
         if self.available_tools is not None:
@@ -287,7 +287,7 @@ class WorkflowExecutionContext(Part, frozen=True, kw_only=True):
     """The run-time context of a workflow. `current_step` is the number of context changes."""
 
     current_step: int = 0
-    variables: dict[str, Any] = field(default_factory=dict)
+    variables: codec.JsonObject = field(default_factory=dict)
     execution_history: tuple[ExecutionHistoryEntry, ...] = ()
     start_time: str = ""
 
@@ -331,7 +331,7 @@ def decode(data: bytes) -> ResumeState:
     return ResumeState.from_dict(value)
 
 
-def schema() -> dict[str, Any]:
+def schema() -> codec.JsonObject:
     """The JSON schema of the file. Unknown keys are allowed everywhere and preserved."""
     made = codec.schema(ResumeFile)
     for definition in made["$defs"].values():

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection
 from datetime import UTC
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
+from leftoff.codec import JsonObject
 from leftoff.handover.facts import Handover, handover_of, with_goal
 from leftoff.handover.lines import (
     CHECKS,
@@ -215,9 +215,9 @@ def strategy(handover: Handover) -> str:
     return max(standing, key=lambda d: d.message).text if standing else ""
 
 
-def _context(summary: ContextSummary, handover: Handover) -> dict[str, Any]:
+def _context(summary: ContextSummary, handover: Handover) -> JsonObject:
     """What is known at the end, in the order of every handover."""
-    found: dict[str, Any] = {STATE: state_lines(handover.state)}
+    found: JsonObject = {STATE: state_lines(handover.state)}
     found |= {KEYS[title]: [*items] for title, items in texts(handover) if title in KEYS}
     for key in _SINGLE & found.keys():
         found[key] = found[key][0] if len(found[key]) == 1 else found[key]
@@ -226,7 +226,7 @@ def _context(summary: ContextSummary, handover: Handover) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _variables(summary: ContextSummary, flow: Workflow) -> dict[str, Any]:
+def _variables(summary: ContextSummary, flow: Workflow) -> JsonObject:
     session = summary.session
     found = {
         "workflow_file": flow.file_path,

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff.codec import JsonObject
 from leftoff.handover.resume_state.document import ChatMessage, CompletedTool, ResumeState
 
 
@@ -86,7 +87,7 @@ def _tools(tools: tuple[CompletedTool, ...], most: int) -> tuple[CompletedTool, 
     return tuple(tools[i] for i in sorted(order[:most]))
 
 
-def _variables(context: dict[str, Any], most: int) -> dict[str, Any]:
+def _variables(context: JsonObject, most: int) -> JsonObject:
     if len(context) <= most:
         return context
     ranked = sorted(context, key=lambda key: -importance(key, context[key]))[:most]

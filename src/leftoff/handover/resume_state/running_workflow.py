@@ -99,9 +99,9 @@ def with_context(
     )
 
 
-def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
+def plain_values(values: Mapping[str, Any]) -> codec.JsonObject:
     """Variables as JSON can hold them."""
-    found: dict[str, Any] = codec.to_valid_json(dict(values))
+    found: codec.JsonObject = codec.to_valid_json(dict(values))
     return found
 
 

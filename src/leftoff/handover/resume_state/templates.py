@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from leftoff.codec import JsonObject
 from leftoff.model import parse_time
 from leftoff.tables import table
 
 # Read at import, since functions of this package must not open files.
-_TEMPLATES: dict[str, Any] = table(__file__, "templates.toml")
+_TEMPLATES: JsonObject = table(__file__, "templates.toml")
 
 MESSAGE_TEXTS: dict[str, str] = _TEMPLATES["message"]
 COMPATIBILITY_TEXTS: dict[str, str] = _TEMPLATES["compatibility"]
 STRATEGY_TEXTS: dict[str, str] = _TEMPLATES["strategies"]
 COMMAND_TEXTS: dict[str, str] = _TEMPLATES["command"]
-ADDED_TEXTS: dict[str, Any] = _TEMPLATES["ours"]
+ADDED_TEXTS: JsonObject = _TEMPLATES["ours"]
 
 
 def format_elapsed(started: str, ended: str) -> str:
