@@ -87,7 +87,7 @@ def ask(
     if stats:
         figures = reviewer.metrics()
         plain = codec.dumps(figures.to_dict(), indent=2).decode() if as_json else ""
-        deliver(Redactor().text(plain or metrics_text(figures)), None)
+        deliver(Redactor().text(plain or metrics_text(figures)))
         return
     if review is not None:
         review = reviewer.latest() if review == "latest" else review
@@ -121,9 +121,9 @@ def ask(
             "unsaved": result.unsaved,
             "usage": codec.to_builtins(made.usage),
         }
-        deliver(codec.dumps(gate.value(value), indent=2).decode(), None)
+        deliver(codec.dumps(gate.value(value), indent=2))
         return
-    deliver(gate.shown(result.text).rstrip("\n") + "\n", None)
+    deliver(gate.shown(result.text).rstrip("\n") + "\n")
     why = WHY.get(made.resume, FAILED)
     if result.review_id:
         print(f"review {result.review_id}" + (f" ({why})" if why else ""), file=sys.stderr)

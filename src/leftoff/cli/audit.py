@@ -53,10 +53,10 @@ def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
             if words
             else rework_as_dict(path, again, compactions)
         )
-        deliver(codec.dumps(value, indent=2).decode(), None)
+        deliver(codec.dumps(value, indent=2))
     elif audited:
         table = audits_table(by_words, lost=lost) if words else rework_table(again, listed=lost)
-        deliver(table, None)
+        deliver(table)
     unread = compactions - audited
     if unread:
         complain(f"{plural(unread, 'compaction')} without a summary that can be read")

@@ -15,16 +15,9 @@ from leftoff.batch import jobs, outputs
 from leftoff.batch.jobs import BatchOptions
 from leftoff.batch.pool import Pool
 from leftoff.batch.run import Run, index_beside, report_to_builtins
+from leftoff.cli import params
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import (
-    ReaderOptions,
-    extractor_option,
-    reader_options,
-    recorder_option,
-    redactor_option,
-    workers_option,
-)
 from leftoff.cli.poll import Seconds
 from leftoff.errors import StateError, UsageError
 from leftoff.handover.wording import plural
@@ -58,12 +51,12 @@ ENGINES = ("local", "ray")
     help="Content of the column `document`; memory: of the table of entries instead.",
 )
 @click.option("--only", metavar="NAME", multiple=True, help="Run only this built-in extractor.")
-@extractor_option
-@redactor_option
+@params.extractor_option
+@params.redactor_option
 @click.option("--personal", is_flag=True, help="Also hide personal data.")
-@recorder_option
+@params.recorder_option
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
-@workers_option
+@params.workers_option
 @click.option("--address", metavar="URL", default="", help="Address of a Ray cluster.")
 @click.option(
     "--time-limit",
@@ -75,7 +68,7 @@ ENGINES = ("local", "ray")
     help="Time limit for one session.",
 )
 @click.option("--index", metavar="FILE", help="Index of what was read.  [default: OUT.index]")
-@reader_options
+@params.reader_options
 @click.option("--fresh", is_flag=True, help="Ignore the index and read everything again.")
 @click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no report.")
@@ -95,7 +88,7 @@ def batch(
     address: str,
     limit: float,
     index: str | None,
-    asked: ReaderOptions,
+    asked: params.ReaderOptions,
     fresh: bool,
     as_json: bool,
     quiet: bool,
@@ -154,7 +147,7 @@ def batch(
         reason = min(unanswered, key=lambda words: (-unanswered[words], words))
         complain(f"{plural(sum(unanswered.values()), 'session')}: {reason}")
     if as_json:
-        deliver(codec.dumps(report_to_builtins(report), indent=2).decode(), None)
+        deliver(codec.dumps(report_to_builtins(report), indent=2))
     elif not quiet:
         print(summary_line(report), file=sys.stderr)
     if report.interrupted:

@@ -69,11 +69,11 @@ def budget(
         seen = account_of(path, chosen, format=recorder, windows=windows, prices=prices)
         usable = seen.account.context.usable_window
         total = usable or found.settings.context_management.budget_total
-        deliver(thresholds.instructions(chosen, total), None)
+        deliver(thresholds.instructions(chosen, total))
         return
     if not watch:
         now = account_of(path, chosen, format=recorder, windows=windows, prices=prices)
-        deliver(_shown(now, as_json, reader=_asked(found.settings.home, now.id)), None)
+        deliver(_shown(now, as_json, reader=_asked(found.settings.home, now.id)))
         return
     following = AccountFollower(path, chosen, format=recorder, windows=windows, prices=prices)
     lines_up = 0
@@ -121,8 +121,8 @@ def _asked(home: str, session: str) -> ReaderCost | None:
 def _show_again(text: str, lines_up: int, as_json: bool) -> int:
     """Writes over what was shown last on a terminal, below it elsewhere; returns its height."""
     if as_json or not sys.stdout.isatty():
-        deliver(text if as_json else text + "\n", None)
+        deliver(text if as_json else text + "\n")
         return 0
     up = f"\x1b[{lines_up}F\x1b[J" if lines_up else ""
-    deliver(up + text, None)
+    deliver(up + text)
     return text.count("\n")

@@ -7,28 +7,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from leftoff import codec
+from leftoff.cli import params
 from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import (
-    RecordingOptions,
-    chosen_id,
-    complete,
-    json_lines_option,
-    path_of,
-    recording_options,
-)
 from leftoff.errors import Damaged, SourceError, StateError, UnknownName
 from leftoff.handover.checkpoint import dumps, file_names, injection, roles
 from leftoff.handover.checkpoint.document import from_summary, path_component, validated
 from leftoff.handover.wording import number
-from leftoff.live.checkpoints.dumps import outputs
+from leftoff.live.checkpoints.dumps import outputs, write_sections
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import nearest
 from leftoff.live.checkpoints.recorded import budget_of, checkpoint_source, recorded
@@ -59,7 +51,7 @@ def checkpoint() -> None:
 
 
 @checkpoint.command()
-@click.argument("session", default="latest", shell_complete=complete)
+@click.argument("session", default="latest", shell_complete=params.complete)
 @click.option(
     "--task", metavar="ID", default="", help="The task's id.  [default: the session's]"
 )
@@ -77,7 +69,7 @@ def checkpoint() -> None:
 )
 @click.option("--project", metavar="NAME", default="", help="Name of the folder in there.")
 @click.option("--git", "repository", metavar="DIR", help="Save the diff of this repository.")
-@recording_options
+@params.recording_options
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the checkpoint instead of saving it."
 )
@@ -93,7 +85,7 @@ def create(
     markdown: str | None,
     project: str,
     repository: str | None,
-    recording: RecordingOptions,
+    recording: params.RecordingOptions,
     as_json: bool,
 ) -> None:
     """Make a checkpoint of SESSION now and print its id.
@@ -101,7 +93,7 @@ def create(
     Example: leftoff checkpoint create latest
     """
     settings = load_here().settings
-    path = path_of(session)
+    path = params.path_of(session)
     chosen = roles.role(role) if role else None
     globs = chosen.files_to_track if chosen else ()
     diff = _diff(repository, globs) if repository is not None else None
@@ -145,17 +137,12 @@ def create(
         complain(f"{note} of {budget.total_allocated:,} tokens, as at {level} %")
     if as_json:
         value = Redactor(personal=True).value(made.to_dict())
-        _print(codec.dumps(value, indent=2).decode())
+        deliver(codec.dumps(value, indent=2))
         return
-    page = payload.project_md
-    where = _store().save(
-        "checkpoint",
-        made.checkpoint_id,
-        made.to_dict(),
-        text=f"{page.section}\n{page.content}\n",
-    )
+    text = f"{payload.project_md.text}\n"
+    where = _store().save("checkpoint", made.checkpoint_id, made.to_dict(), text=text)
     tell(f"wrote {where}")
-    _print(made.checkpoint_id + "\n")  # before the markdown, which may fail
+    deliver(f"{made.checkpoint_id}\n")  # before the markdown, which may fail
     if markdown is not None:
         _write(Path(markdown), folder, made, payload)
 
@@ -169,19 +156,17 @@ def _diff(repository: str, globs: Sequence[str]) -> str:
     return diff
 
 
-def _write(directory: Path, folder: str, made: ContextCheckpoint, payload: Any) -> None:
+def _write(
+    directory: Path, folder: str, made: ContextCheckpoint, payload: dumps.ContextDumpPayload
+) -> None:
     try:
         for place in (*reversed(directory.parents), directory):
             place.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise SourceError(f"--markdown {directory}: {error.strerror}") from error
-    gate = Redactor(personal=True)
-    for page in (payload.project_md, payload.specific_project_md):
-        if page.section:
-            text = gate.text(f"{page.section}\n{page.content}")
-            put = partial(dumps.replace_section, key=dumps.section_key(made), section=text)
-            Sandbox(directory, folder).update({Path(page.path).name: put})
-            tell(f"wrote {directory / page.path}")
+    write_sections(Sandbox(directory, folder), made, payload)
+    for page in payload.pages:
+        tell(f"wrote {directory / page.path}")
 
 
 @checkpoint.command()
@@ -193,17 +178,15 @@ def show(id: str, *, as_json: bool) -> None:
     Example: leftoff checkpoint show latest
     """
     saved = _load(id)
-    for issue in saved.issues:
-        complain(issue.what)
     gate = Redactor(personal=True)
     if as_json or not saved.text:
-        _print(codec.dumps(gate.value(saved.document), indent=2).decode())
+        deliver(codec.dumps(gate.value(saved.document), indent=2))
         return
-    _print(gate.shown(saved.text))
+    deliver(gate.shown(saved.text))
 
 
 @checkpoint.command(name="list")
-@json_lines_option
+@params.json_lines_option
 def list_command(*, as_json: bool) -> None:
     """List the saved checkpoints, newest first.
 
@@ -222,10 +205,10 @@ def list_command(*, as_json: bool) -> None:
                 "pinned": entry.pinned,
                 "readable": whole,
             }
-            _print(codec.dumps(Redactor().value(value)).decode())
+            deliver(codec.dumps(Redactor().value(value)))
         else:
             notes = " pinned" * entry.pinned + " damaged" * (not whole)
-            _print(f"{entry.id}  {saved}  {number(entry.size)} bytes{notes}\n")
+            deliver(f"{entry.id}  {saved}  {number(entry.size)} bytes{notes}\n")
 
 
 @checkpoint.command()
@@ -245,8 +228,6 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
     Example: leftoff checkpoint inject latest
     """
     saved = _load(id)
-    for issue in saved.issues:
-        complain(issue.what)
     made = validated(saved.document)
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
@@ -277,7 +258,7 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
     # Damaged documents are not removed, so they are not announced.
     removed = [e for e in done.removed if not dry_run or _whole(store, e)]
     for entry in removed:
-        _print(f"{entry.id}\n")
+        deliver(f"{entry.id}\n")
     verb = "would be removed" if dry_run else "removed"
     remaining = len(done.removed) + len(done.kept) - len(removed)
     print(f"{len(removed)} {verb}, {remaining} left", file=sys.stderr)
@@ -310,7 +291,7 @@ def accept(file: Path) -> int:
     if done.changed is None:
         print("no earlier version to compare with", file=sys.stderr)
     for place in done.changed or ():
-        _print(f"{place}\n")
+        deliver(f"{place}\n")
     tell(f"sealed {done.where}")
     return 0
 
@@ -319,8 +300,16 @@ def _store() -> FileStore:
     return store_for(load_here().settings)
 
 
-def _load(id: str) -> Any:
-    """The checkpoint of an id, its unambiguous beginning, `latest`, or a file."""
+def _load(id: str) -> StoredDocument:
+    """The checkpoint of an id, its unambiguous beginning, `latest`, or a file; says what is
+    wrong with its file."""
+    found = _stored(id)
+    for issue in found.issues:
+        complain(issue.what)
+    return found
+
+
+def _stored(id: str) -> StoredDocument:
     path = Path(id)
     if path.suffix in {".json", ".gz"} and os.path.isfile(id):  # noqa: PTH113
         with _hint(path):
@@ -329,7 +318,7 @@ def _load(id: str) -> Any:
     store = _store()
     entries = {entry.id: entry for entry in store.list("checkpoint")}
     newest = next(iter(entries), id)
-    found = newest if id == "latest" else chosen_id("checkpoint", id, list(entries))
+    found = newest if id == "latest" else params.chosen_id("checkpoint", id, list(entries))
     where = entries[found].where if found in entries else ""
     with _hint(Path(where)):
         saved = store.load("checkpoint", found)
@@ -354,7 +343,3 @@ def _hint(file: Path) -> Iterator[None]:
     except Damaged as error:
         hint = f"if it was edited on purpose: leftoff checkpoint accept {file}"
         raise Damaged(f"{error}; {hint}") from error
-
-
-def _print(text: str) -> None:
-    deliver(text, None)

@@ -25,4 +25,4 @@ def completion(shell: str) -> None:
     assert found is not None, shell
     # Not `source()`: for bash it starts one to ask for its version.
     script = found(leftoff, {}, "leftoff", "_LEFTOFF_COMPLETE")
-    deliver(script.source_template % script.source_vars(), None)
+    deliver(script.source_template % script.source_vars())

@@ -38,9 +38,9 @@ def config(key: str | None, *, as_json: bool) -> None:
     gate = Redactor()
     if as_json:
         described = {p: {"value": v, "origin": loaded.origins[p]} for p, v in values.items()}
-        deliver(codec.dumps(gate.value(described), indent=2).decode(), None)
+        deliver(codec.dumps(gate.value(described), indent=2))
         return
     width = max(len(path) for path in values)
     for path, value in values.items():
         shown = codec.dumps(gate.value(value)).decode().strip()
-        deliver(f"{path:<{width}}  {shown}  ({gate.text(loaded.origins[path])})\n", None)
+        deliver(f"{path:<{width}}  {shown}  ({gate.text(loaded.origins[path])})\n")

@@ -39,7 +39,7 @@ class RunOptions(Struct, frozen=True):
     def deliver(self, run: Run, blocks: Iterable[Block]) -> None:
         """Prints a run, as JSON or as text, and writes it to the output file."""
         data = to_json(replace(run, date=self.date, machine=self.machine))
-        deliver(data.decode() if self.as_json else as_text(blocks), None)
+        deliver(data.decode() if self.as_json else as_text(blocks))
         if self.output:
             deliver(data, self.output)
 

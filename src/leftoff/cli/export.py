@@ -9,14 +9,8 @@ import click
 import msgspec
 
 from leftoff.api import MessageCollector as Messages
+from leftoff.cli import params
 from leftoff.cli.output import deliver
-from leftoff.cli.params import (
-    form_option,
-    output_option,
-    path_of,
-    recorder_option,
-    session_argument,
-)
 from leftoff.errors import FormatError, UsageError
 from leftoff.rendering.conversation import Conversation, conversation
 from leftoff.rendering.html.conversation import conversation_page
@@ -31,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@session_argument()
-@form_option(["markdown", "html"])
+@params.session_argument()
+@params.form_option(["markdown", "html"])
 @click.option(
     "--tools",
     type=click.Choice(["folded", "shown", "hidden"]),
@@ -40,8 +34,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Tool calls and thoughts: one line that opens, in full, or left out.",
 )
-@recorder_option
-@output_option
+@params.recorder_option
+@params.output_option
 def export(
     session: str, *, form: str, tools: str, recorder: str | None, output: str | None
 ) -> None:
@@ -54,7 +48,7 @@ def export(
     """
     if form == "html" and output is None and sys.stdout.isatty():
         raise UsageError("a page is not for a terminal: give a file with -o session.html")
-    messages, info, rewound = whole(path_of(session), recorder, subagents=True)
+    messages, info, rewound = whole(params.path_of(session), recorder, subagents=True)
     shown = Conversation(messages, info, tools=tools, rewound=rewound)
     text = conversation_page(shown) if form == "html" else "".join(conversation(shown))
     deliver(text, output)

@@ -106,7 +106,7 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
             change.make()
         tell(f"{change.path}: nothing to change")
         return 0
-    deliver(Redactor().shown(change.diff()), None)
+    deliver(Redactor().shown(change.diff()))
     if dry_run:
         return 1
     if not yes:
@@ -155,7 +155,7 @@ def status(*, as_json: bool) -> int:
         for event in events:
             event["installed"] = event["event"] in installed
         tree = {"settings": found, "events": events, "log": last}
-        deliver(codec.dumps(tree, indent=2).decode(), None)
+        deliver(codec.dumps(tree, indent=2))
         return 0 if installed else 1
     lines = []
     for row in found:
@@ -167,7 +167,7 @@ def status(*, as_json: bool) -> int:
             lines.append(f"{'':<17}{row['program_missing']}: not on this shell's PATH")
     if any(event["last"] for event in events):
         lines += ["", *_event_lines(events, installed)]
-    deliver(clean("\n".join(lines)) + "\n", None)
+    deliver(clean("\n".join(lines)) + "\n")
     return 0 if installed else 1
 
 
@@ -204,7 +204,7 @@ def try_out(session: str | None) -> int:
             block = briefing(summary, place=place_of(path, os.environ))
         else:
             tell(f"{path}: no work was done in it, so its block is not given")
-    deliver(block, None)
+    deliver(block)
     ours = [one for _, _, path in _settings() for one in install.commands(path)]
     missing = clients.missing_program(ours)
     if missing:

@@ -108,7 +108,7 @@ def _list_contained(path: str, recorder: str | None, limit: int, *, as_json: boo
     for contained in found[: limit or None]:
         value = _redacted(contained, gate)
         if as_json:
-            deliver(codec.dumps(value).decode(), None)
+            deliver(codec.dumps(value))
             continue
         started = value["started"][:16].replace("T", " ")
         messages = f"{value['messages']} message{'s' * (value['messages'] != 1)}"
@@ -160,5 +160,5 @@ def newest() -> int:
     from leftoff.rendering.render_summary import render
 
     summary = summarize(listed.path)
-    deliver(render(summary, "text", colour=coloured(), width=columns()), None)
+    deliver(render(summary, "text", colour=coloured(), width=columns()))
     return 0

@@ -60,9 +60,9 @@ def create(
     recording.warn(summary)
     written = made.generate_from_summary(summary, session_id=name)
     if stdout:
-        deliver(written.to_markdown(made.max_tokens), None)
+        deliver(written.to_markdown(made.max_tokens))
         return
-    deliver(f"{made.save_resume_log(written)}\n", None)
+    deliver(f"{made.save_resume_log(written)}\n")
     for path in made.removed:
         complain(f"removed the old log {path}")
 
@@ -82,9 +82,9 @@ def show(name: str, *, as_json: bool, budget: int | None) -> int:
     if found is None:
         raise StateError("there is no resume log yet; make one with `leftoff log create`")
     if as_json:
-        deliver(codec.dumps(Redactor().value(found.to_dict()), indent=2).decode(), None)
+        deliver(codec.dumps(Redactor().value(found.to_dict()), indent=2))
     else:
-        deliver(found.to_markdown(made.max_tokens), None)
+        deliver(found.to_markdown(made.max_tokens))
     return 0
 
 
@@ -99,14 +99,14 @@ def list_logs(*, as_json: bool) -> None:
     found = _generator().entries()
     if as_json:
         rows = [{"session_id": e.id, **codec.to_builtins(e)} for e in found]
-        deliver(codec.dumps(rows, indent=2).decode(), None)
+        deliver(codec.dumps(rows, indent=2))
         return
     for entry in found:
         saved = datetime.fromtimestamp(entry.saved, UTC).strftime("%Y-%m-%d %H:%M UTC")
         notes = ["pinned"] * entry.pinned + ["damaged"] * (not entry.readable)
         words = [saved, f"{entry.size:>8,} B", sanitize.clean(entry.id), *notes]
         for_people.append("  ".join(words) + "\n")
-    deliver("".join(for_people), None)
+    deliver("".join(for_people))
 
 
 @log.command()
@@ -130,7 +130,7 @@ def stats(*, as_json: bool) -> None:
     """
     found = _generator().get_stats()
     if as_json:
-        deliver(codec.dumps(found, indent=2).decode(), None)
+        deliver(codec.dumps(found, indent=2))
         return
     lines = [f"{plural(found['count'], 'log')}, {number(found['bytes'])} bytes"]
     if found["count"]:
@@ -138,7 +138,7 @@ def stats(*, as_json: bool) -> None:
         lines += [
             f"  {inline(reason)}: {count}" for reason, count in found["by_trigger"].items()
         ]
-    deliver("\n".join(lines) + "\n", None)
+    deliver("\n".join(lines) + "\n")
 
 
 @log.command()
@@ -157,7 +157,7 @@ def clean(*, keep: int, days: float | None, dry_run: bool) -> None:
     Example: leftoff log clean --keep 10 --dry-run
     """
     removed = _generator().cleanup_old_logs(keep, days=days, dry_run=dry_run)
-    deliver("".join(f"{where}\n" for where in removed), None)
+    deliver("".join(f"{where}\n" for where in removed))
 
 
 def _generator(budget: int | None = None) -> ResumeLogGenerator:

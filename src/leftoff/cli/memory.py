@@ -74,7 +74,7 @@ class Question(Struct, frozen=True):
             tell("leftoff: nothing found")
             return 1
         rows = b"".join(codec.dumps(values(one)) for one in found) if self.as_json else b""
-        deliver(rows or text(found, columns()), None)
+        deliver(rows or text(found, columns()))
         return 0
 
 
@@ -141,7 +141,7 @@ def status() -> int:
     """
     path = memory_path(os.environ)
     for name, value in statistics(path).items():
-        deliver(f"{name:<12} {value}\n", None)
+        deliver(f"{name:<12} {value}\n")
     return 0
 
 

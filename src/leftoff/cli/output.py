@@ -31,7 +31,7 @@ def columns() -> int:
     return min(200, shutil.get_terminal_size((96, 24)).columns)
 
 
-def deliver(text: str | bytes, output: str | None) -> None:
+def deliver(text: str | bytes, output: str | None = None) -> None:
     """Writes a result, text or UTF-8, to stdout, or to a file of the user's choice.
 
     Raises:

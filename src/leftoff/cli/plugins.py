@@ -57,5 +57,5 @@ def plugins(kind: str | None, *, as_json: bool) -> int:
             value = {"kind": name, "name": thing, "owner": owner, "works": not problem}
             shown = f"{name:<10} {thing:<22} {owner}" + ("  does not load" if problem else "")
             lines.append(codec.dumps(value).decode() if as_json else shown + "\n")
-    deliver("".join(lines), None)
+    deliver("".join(lines))
     return 1 if broken else 0

@@ -241,7 +241,7 @@ def _refused(verdict: Compatibility) -> None:
 def _deliver(message: str, command: str | None) -> int:
     """The message to stdout, or to a command; the command's exit code."""
     if command is None:
-        deliver(message, None)
+        deliver(message)
         return 0
     try:
         # Windows takes a command as one line, in which a backslash is no escape.

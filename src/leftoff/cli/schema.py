@@ -27,7 +27,7 @@ def schema(document: str) -> None:
     elif document == "session":
         made = _session()
     draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    deliver(codec.dumps({**draft, **made}, indent=2).decode(), None)
+    deliver(codec.dumps({**draft, **made}, indent=2))
 
 
 def _object(properties: codec.JsonObject, *required: str) -> codec.JsonObject:

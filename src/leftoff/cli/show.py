@@ -55,7 +55,7 @@ def show(place: str, *, alone: bool, full: bool, bare: bool) -> None:
         if number != message.index + 1:
             message = replace(message, index=number - 1)
         text = message_text(message, gate, full=full, colour=coloured())
-        deliver(text, None)
+        deliver(text)
     if not shown:
         raise UsageError(f"{session}: has no message #{first}")
 

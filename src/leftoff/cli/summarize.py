@@ -10,20 +10,10 @@ import click
 
 from leftoff import api, codec
 from leftoff.analysis.summary_json import to_json
+from leftoff.cli import params
 from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of
 from leftoff.cli.output import coloured, columns, deliver
-from leftoff.cli.params import (
-    RecordingOptions,
-    extractor_option,
-    form_option,
-    no_redact_option,
-    output_option,
-    path_of,
-    recording_options,
-    redactor_option,
-    session_argument,
-)
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.redaction.redactor import redactors
@@ -38,8 +28,8 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 
 
 @click.command()
-@session_argument("sessions", several=True)
-@form_option(FORMS)
+@params.session_argument("sessions", several=True)
+@params.form_option(FORMS)
 @click.option("--json", "as_json", is_flag=True, help="Same as -f json.")
 @click.option(
     "--shape",
@@ -51,9 +41,9 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 @click.option(
     "--alone", is_flag=True, help="Only this file, without the recordings that it continues."
 )
-@recording_options
-@extractor_option
-@redactor_option
+@params.recording_options
+@params.extractor_option
+@params.redactor_option
 @click.option(
     "--budget", type=click.IntRange(min=1), help="Maximum number of tokens of a prompt or log."
 )
@@ -73,9 +63,9 @@ FORMS = ("text", "markdown", "json", "prompt", "log", "html")
     is_flag=True,
     help="Show why each item was reported and what was just below the threshold.",
 )
-@no_redact_option
+@params.no_redact_option
 @click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious errors.")
-@output_option
+@params.output_option
 def summarize(
     sessions: tuple[str, ...],
     form: str,
@@ -84,7 +74,7 @@ def summarize(
     alone: bool,
     as_json: bool,
     shape: str,
-    recording: RecordingOptions,
+    recording: params.RecordingOptions,
     extra: tuple[str, ...],
     hide: tuple[str, ...],
     budget: int | None,
@@ -112,7 +102,7 @@ def summarize(
     gate = gate_of(bare=bare, output=output, extra=[redactors.get(name) for name in hide])
     for name in extra:
         extractors.get(name)  # said before the recording is read
-    paths = [path_of(session) for session in sessions]
+    paths = [params.path_of(session) for session in sessions]
     # What is new is counted in lines or messages of one file.
     gathered = api.gather(
         paths, recording.recorder, extra, recording.session, alone=alone or since is not None

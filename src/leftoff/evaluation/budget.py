@@ -15,20 +15,10 @@ from leftoff._version import __version__
 from leftoff.budget.forecast import MIN_CALLS, forecast
 from leftoff.budget.usage import context, curve, spend, total
 from leftoff.errors import UsageError
+from leftoff.evaluation import report
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap, quantile
 from leftoff.evaluation.labels import fingerprint
 from leftoff.evaluation.recordings import readings
-from leftoff.evaluation.report import (
-    MAX_LISTED,
-    Block,
-    Bounds,
-    Run,
-    Table,
-    bounds,
-    cell,
-    rounded,
-    span,
-)
 from leftoff.extraction.evidence import Compacted
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.session_view import SessionView
@@ -183,7 +173,7 @@ class Errors(Struct, frozen=True):
     count: int
     recordings: int
     median: float | None
-    interval: Bounds
+    interval: report.Bounds
     p95: float | None
 
 
@@ -203,7 +193,7 @@ class RecordingSpend(Struct, frozen=True):
     naive: int
 
 
-class BudgetRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.budget/1"):
+class BudgetRun(report.Run, frozen=True, kw_only=True, tag="leftoff.eval.budget/1"):
     """The result of one evaluation; `corpus`: hash over all recordings."""
 
     recordings: int
@@ -213,10 +203,10 @@ class BudgetRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.budget/1"):
     forecast: dict[str, ForecastErrors]
     by_recording: tuple[RecordingSpend, ...]
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[report.Block]:
         """Spend by format, then the errors."""
         yield from ("spend: distinct API calls against the sum of every record", "")
-        yield Table(
+        yield report.Table(
             ("  format", "recordings", "distinct", "naive", ""),
             [
                 (
@@ -235,16 +225,16 @@ class BudgetRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.budget/1"):
                 _row("  call of the compaction", errors.end),
                 _row("  tokens left", errors.tokens_left),
             ]
-        yield from ("", Table(("errors", "median", "95 % interval", "p95", "n"), rows))
-        yield from (f"left out: {why}" for why in self.left_out[:MAX_LISTED])
+        yield from ("", report.Table(("errors", "median", "95 % interval", "p95", "n"), rows))
+        yield from (f"left out: {why}" for why in self.left_out[: report.MAX_LISTED])
 
 
 def _row(name: str, errors: Errors) -> tuple[str, ...]:
     return (
         name,
-        cell(errors.median, ".2%"),
-        span(errors.interval, ".2%"),
-        cell(errors.p95, ".2%"),
+        report.cell(errors.median, ".2%"),
+        report.span(errors.interval, ".2%"),
+        report.cell(errors.p95, ".2%"),
         str(errors.count),
     )
 
@@ -263,9 +253,9 @@ def run_of(measured: Sequence[RecordingMeasure], *, resamples: int) -> BudgetRun
         return Errors(
             len(values),
             len(with_values),
-            rounded(quantile(values, 0.5) if values else None, 5),
-            bounds(bootstrap(with_values, median, resamples=resamples), 5),
-            rounded(quantile(values, 0.95) if values else None, 5),
+            report.rounded(quantile(values, 0.5) if values else None, 5),
+            report.bounds(bootstrap(with_values, median, resamples=resamples), 5),
+            report.rounded(quantile(values, 0.95) if values else None, 5),
         )
 
     def of(share: float, name: str) -> Errors:

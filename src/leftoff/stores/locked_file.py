@@ -19,14 +19,7 @@ import msgspec
 from leftoff import codec
 from leftoff.errors import Damaged, StateError, Unsure
 from leftoff.redaction.redactor import Redactor
-from leftoff.stores.atomic import (
-    Directory,
-    NotSynced,
-    create_and_open,
-    make_directories,
-    remove_stale_temporaries,
-    stamp_of,
-)
+from leftoff.stores import atomic
 from leftoff.stores.lookup import error_text
 
 T = TypeVar("T")
@@ -40,7 +33,7 @@ def state_errors(where: str | Path) -> Iterator[None]:
         yield
     except TimeoutError as error:
         raise StateError(f"{where}: held by another process; try again") from error
-    except NotSynced as error:
+    except atomic.NotSynced as error:
         why = f"written, but not certain to stay ({error.strerror})"
         raise Unsure(f"{where}: {why}") from error
     except OSError as error:
@@ -50,7 +43,7 @@ def state_errors(where: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def lock_file(path: Path, *, planted: bool = False) -> Iterator[Directory]:
+def lock_file(path: Path, *, planted: bool = False) -> Iterator[atomic.Directory]:
     """The folder of a lock file, opened and created where it is missing, while the lock is
     held.
 
@@ -61,8 +54,8 @@ def lock_file(path: Path, *, planted: bool = False) -> Iterator[Directory]:
         StateError: another process held it for `LOCK_TIMEOUT` seconds, or the folder cannot be
             used."""
     with state_errors(path):
-        make_directories(path.parent.parent if planted else path.parent)
-        opened = create_and_open if planted else Directory.open
+        atomic.make_directories(path.parent.parent if planted else path.parent)
+        opened = atomic.create_and_open if planted else atomic.Directory.open
         with opened(path.parent) as folder, folder.lock(path.name):
             yield folder
 
@@ -91,10 +84,10 @@ class LockedFile(Generic[T]):
         Raises:
             Damaged: the file holds something else.
             StateError: it cannot be read."""
-        remove_stale_temporaries(self.path)
+        atomic.remove_stale_temporaries(self.path)
         if not self.path.parent.is_dir():
             return None
-        with state_errors(self.path), Directory.open(self.path.parent) as folder:
+        with state_errors(self.path), atomic.Directory.open(self.path.parent) as folder:
             return self._load(folder)
 
     @contextmanager
@@ -110,10 +103,10 @@ class LockedFile(Generic[T]):
                 folder.remove_stale_temporaries(self.path.name)
             yield HeldFile(self, folder)
 
-    def _load(self, folder: Directory) -> T | None:
+    def _load(self, folder: atomic.Directory) -> T | None:
         name = self.path.name
         try:
-            stamp = stamp_of(folder.stat(name))
+            stamp = atomic.stamp_of(folder.stat(name))
             if stamp == self._stamp:
                 return self._value
             # The stamp was taken before: a change in between is loaded again.
@@ -128,18 +121,18 @@ class LockedFile(Generic[T]):
             raise Damaged(f"{self.path}: {what}") from error
         return self._value
 
-    def _save(self, folder: Directory, value: T) -> None:
+    def _save(self, folder: atomic.Directory, value: T) -> None:
         data = codec.dumps(Redactor().value(codec.to_builtins(value)))
         with folder.stage(self.path.name, data) as staged:
             staged.commit()
-        self._stamp, self._value = stamp_of(folder.stat(self.path.name)), value
+        self._stamp, self._value = atomic.stamp_of(folder.stat(self.path.name)), value
         folder.fsync()
 
 
 class HeldFile(Generic[T]):
     """A `LockedFile` of which this process holds the lock."""
 
-    def __init__(self, file: LockedFile[T], folder: Directory) -> None:
+    def __init__(self, file: LockedFile[T], folder: atomic.Directory) -> None:
         self._file, self._folder = file, folder
 
     def load(self) -> T | None:

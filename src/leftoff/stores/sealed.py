@@ -15,16 +15,7 @@ from msgspec.structs import replace
 from leftoff import codec
 from leftoff.errors import StateError
 from leftoff.model import Issue
-from leftoff.stores.envelope import (
-    RedactorFactory,
-    checksum,
-    read_header,
-    read_header_or_none,
-    reseal,
-    sanitize,
-    seal,
-    unseal,
-)
+from leftoff.stores import envelope
 from leftoff.stores.naming import check_id, location_of
 from leftoff.stores.protocol import Entry, StoredDocument
 
@@ -62,7 +53,7 @@ class SealedStore:
     seals_time = False
     """Whether the time of saving has to stand in the document."""
 
-    def __init__(self, gate: RedactorFactory) -> None:
+    def __init__(self, gate: envelope.RedactorFactory) -> None:
         self._gate = gate
 
     # -- what a store provides -------------------------------------------------------------
@@ -86,15 +77,15 @@ class SealedStore:
     # -- what stores promise ---------------------------------------------------------------
 
     def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
-        given = sanitize(kind, document, text, self._gate)
+        given = envelope.sanitize(kind, document, text, self._gate)
         where = self._where(kind, check_id(kind, id))
 
         def change(row: Row | None) -> Row:
             if row is not None:
-                read_header_or_none(kind, row.data, where)  # a newer one stays
+                envelope.read_header_or_none(kind, row.data, where)  # a newer one stays
             pinned, now = row is not None and row.pinned, time.time()
             saved = now if self.seals_time else None
-            data = codec.dumps(seal(kind, id, given, pinned=pinned, saved=saved))
+            data = codec.dumps(envelope.seal(kind, id, given, pinned=pinned, saved=saved))
             return Row(data, given.text, now, pinned)
 
         self._change(kind, id, change)
@@ -105,12 +96,12 @@ class SealedStore:
         row = self._read(kind, id)
         if row is None:
             return None
-        opened = unseal(kind, row.data, where)
+        opened = envelope.unseal(kind, row.data, where)
         expected = opened.header.text if opened.header else ""
         text = row.text
         if text is None:
             text = self._read_text(kind, id) if expected else ""
-        if not expected or checksum(text.encode()) == expected:
+        if not expected or envelope.checksum(text.encode()) == expected:
             return StoredDocument(opened.document, opened.issues, where, text)
         message = f"{where}: its markdown is not of this document; left out"
         issue = Issue("text_differs", "warning", message)
@@ -152,7 +143,9 @@ class SealedStore:
             there = row is not None
             if row is None:
                 return SAME
-            data = codec.dumps(reseal(unseal(kind, row.data, where), pinned=pinned))
+            data = codec.dumps(
+                envelope.reseal(envelope.unseal(kind, row.data, where), pinned=pinned)
+            )
             return replace(row, data=data, pinned=pinned)
 
         self._change(kind, id, change)
@@ -179,7 +172,7 @@ class SealedStore:
 
 def _readable(kind: str, row: Row) -> bool:
     try:
-        read_header(kind, row.data, "")
+        envelope.read_header(kind, row.data, "")
     except StateError:
         return False
     return True

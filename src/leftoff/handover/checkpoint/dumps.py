@@ -43,6 +43,11 @@ class Dump(Value, frozen=True, kw_only=True):
     section: str
     content: str
 
+    @property
+    def text(self) -> str:
+        """Its heading and what stands below it."""
+        return f"{self.section}\n{self.content}"
+
 
 class ContextDumpPayload(Value, frozen=True, kw_only=True):
     """What a checkpoint writes into the two files; `specific_project_md` is empty at 98 %."""
@@ -50,6 +55,12 @@ class ContextDumpPayload(Value, frozen=True, kw_only=True):
     project_md: Dump
     specific_project_md: Dump
     checkpoint_metadata: CheckpointMetadata
+
+    @property
+    def pages(self) -> tuple[Dump, ...]:
+        """The sections that there are."""
+        both = (self.project_md, self.specific_project_md)
+        return tuple(page for page in both if page.section)
 
 
 # -- asking ----------------------------------------------------------------------------------
@@ -336,12 +347,7 @@ def section_key(checkpoint: ContextCheckpoint) -> str:
     return f"{task} {checkpoint.capacity_threshold}"
 
 
-def _opening(key: str) -> str:
-    return f"<!-- leftoff:checkpoint {key} -->"
-
-
-def _closing(key: str) -> str:
-    return f"<!-- /leftoff:checkpoint {key} -->"
+_OPENING, _CLOSING = "<!-- leftoff:checkpoint {} -->", "<!-- /leftoff:checkpoint {} -->"
 
 
 def replace_section(document: str, key: str, section: str) -> str:
@@ -349,27 +355,22 @@ def replace_section(document: str, key: str, section: str) -> str:
 
     A marker without its other half is taken out; what stands around it stays.
     """
-    body = f"{_opening(key)}\n{section.strip(chr(10))}\n{_closing(key)}"
+    marks = {_OPENING.format(key), _CLOSING.format(key)}
+    body = f"{_OPENING.format(key)}\n{section.strip(chr(10))}\n{_CLOSING.format(key)}"
     lines = document.splitlines()
-    found = _spans(lines)
-    own = [span for span in found if span[0] == key]
-    whole = {n for _, start, end in found for n in (start, end)}
+    spans = _spans(lines)
+    own = [range(start, end + 1) for name, start, end in spans if name == key]
+    # Marks of another task's section may look like ours inside of it: they stay.
+    whole = {number for name, *ends in spans if name != key for number in ends}
     out: list[str] = []
-    placed = False
-    at = 0
-    while at < len(lines):
-        inside = next((s for s in own if s[1] == at), None)
-        if inside is not None:
-            if not placed:
-                out.append(body)
-                placed = True
-            at = inside[2] + 1
-            continue
-        if at in whole or lines[at].strip() not in {_opening(key), _closing(key)}:
-            out.append(lines[at])
-        at += 1
+    for number, line in enumerate(lines):
+        if own and number == own[0].start:
+            out.append(body)
+        elif not any(number in span for span in own):
+            if number in whole or line.strip() not in marks:
+                out.append(line)
     text = "\n".join(out).rstrip("\n")
-    if not placed:
+    if not own:
         text = f"{text}\n\n{body}" if text else body
     return text + "\n"
 
@@ -396,7 +397,7 @@ def _spans(lines: Sequence[str]) -> list[tuple[str, int, int]]:
         mark = line.strip()
         if mark.startswith("<!-- leftoff:checkpoint ") and mark.endswith(" -->"):
             key, start = mark[len("<!-- leftoff:checkpoint ") : -len(" -->")], number
-        elif start >= 0 and mark == _closing(key):
+        elif start >= 0 and mark == _CLOSING.format(key):
             found.append((key, start, number))
             start = -1
     return found

@@ -12,24 +12,8 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.codec import JsonObject
+from leftoff.handover import lines
 from leftoff.handover.facts import Handover, handover_of, with_goal
-from leftoff.handover.lines import (
-    CHECKS,
-    FAILURES,
-    FILES,
-    LIKELY_THEN,
-    LINKS,
-    PLAN,
-    PLANS,
-    QUEUED,
-    REPORT,
-    RUNNING,
-    STATE,
-    STEPS,
-    TURNS,
-    state_lines,
-    texts,
-)
 from leftoff.handover.resume_state.conversation import ConversationTail
 from leftoff.handover.resume_state.document import (
     ContextEvolution,
@@ -47,24 +31,24 @@ KEYS = {
     "The person's last message": "latest_request",
     "Asked of the person, not answered": "open_question",
     "The agent's last words": "last_words",
-    STEPS: "last_steps",
-    RUNNING: "running",
-    QUEUED: "queued",
-    REPORT: "report",
-    PLAN: "plan_text",
-    LINKS: "links",
+    lines.STEPS: "last_steps",
+    lines.RUNNING: "running",
+    lines.QUEUED: "queued",
+    lines.REPORT: "report",
+    lines.PLAN: "plan_text",
+    lines.LINKS: "links",
     "To do": "next_steps",
     "Left open": "left_open",
-    CHECKS: "checks",
-    FILES: "files_changed",
+    lines.CHECKS: "checks",
+    lines.FILES: "files_changed",
     "The task": "main_goal",
     "The person requires": "constraints",
     "The person said before": "said_before",
-    FAILURES: "open_errors",
+    lines.FAILURES: "open_errors",
     "Failed, then fixed": "lessons",
     "Decided": "key_decisions",
-    LIKELY_THEN: "likely_decisions",
-    PLANS: "plans",
+    lines.LIKELY_THEN: "likely_decisions",
+    lines.PLANS: "plans",
     "Git": "git",
     "Other commands": "commands",
     "Files read": "files_read",
@@ -200,7 +184,7 @@ def _session_name(summary: ContextSummary) -> str:
 
 def phase(handover: Handover) -> str:
     """Where the work stands: whose turn it is, and no stage, which an agent would rely on."""
-    return TURNS.get(handover.state.turn, str(ADDED_TEXTS["unknown"]))
+    return lines.TURNS.get(handover.state.turn, str(ADDED_TEXTS["unknown"]))
 
 
 def strategy(handover: Handover) -> str:
@@ -217,8 +201,8 @@ def strategy(handover: Handover) -> str:
 
 def _context(summary: ContextSummary, handover: Handover) -> JsonObject:
     """What is known at the end, in the order of every handover."""
-    found: JsonObject = {STATE: state_lines(handover.state)}
-    found |= {KEYS[title]: [*items] for title, items in texts(handover) if title in KEYS}
+    found: JsonObject = {lines.STATE: lines.state_lines(handover.state)}
+    found |= {KEYS[title]: [*items] for title, items in lines.texts(handover) if title in KEYS}
     for key in _SINGLE & found.keys():
         found[key] = found[key][0] if len(found[key]) == 1 else found[key]
     found.setdefault("main_goal", found.get("latest_request", ""))

@@ -68,17 +68,8 @@ class DumpWriter:
 
     def write(self, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload) -> str:
         """Writes the sections into their files; returns the error, "" if there is none."""
-        gate = Redactor(personal=True)
-        key = dumps.section_key(checkpoint)
-        changes: dict[str, Callable[[str], str]] = {}
-        for page in (payload.project_md, payload.specific_project_md):
-            if page.section:
-                text = gate.text(f"{page.section}\n{page.content}")
-                changes[Path(page.path).name] = partial(
-                    dumps.replace_section, key=key, section=text
-                )
         try:
-            self._sandbox(self._plans[checkpoint.task_id]).update(changes)
+            write_sections(self._sandbox(self._plans[checkpoint.task_id]), checkpoint, payload)
         except StateError as error:
             why = Redactor().text(str(error))
             logger.error("no markdown: %s", why)
@@ -183,12 +174,26 @@ def _extracting(
     return change
 
 
+def write_sections(
+    sandbox: Sandbox, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload
+) -> None:
+    """Writes the sections of a checkpoint into their files; `StateError` where that fails."""
+    gate, key = Redactor(personal=True), dumps.section_key(checkpoint)
+    sandbox.update(
+        {
+            Path(page.path).name: partial(
+                dumps.replace_section, key=key, section=gate.text(page.text)
+            )
+            for page in payload.pages
+        }
+    )
+
+
 def outputs(payload: dumps.ContextDumpPayload, stamp: str) -> DumpOutputs:
     """The record of the sections for the checkpoint."""
-    pages = [p for p in (payload.project_md, payload.specific_project_md) if p.section]
     return DumpOutputs(
         project_md_updated=payload.project_md.path,
         specific_md_updated=payload.specific_project_md.path,
         dump_timestamp=stamp,
-        dump_size_bytes=sum(len(f"{p.section}\n{p.content}\n".encode()) for p in pages),
+        dump_size_bytes=sum(len(f"{page.text}\n".encode()) for page in payload.pages),
     )

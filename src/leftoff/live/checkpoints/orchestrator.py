@@ -426,8 +426,7 @@ class CheckpointOrchestrator:
         )
 
     def _save(self, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload) -> str:
-        page, name = payload.project_md, checkpoint.checkpoint_id
-        text = f"{page.section}\n{page.content}\n"
+        name, text = checkpoint.checkpoint_id, f"{payload.project_md.text}\n"
         return self.store.save("checkpoint", name, checkpoint.to_dict(), text=text)
 
     def _record(self, checkpoint: ContextCheckpoint) -> None:
