@@ -292,17 +292,17 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
     )
 
 
-def extract_key_decisions(messages: Iterable[Any]) -> tuple[KeyDecision, ...]:
+def extract_key_decisions(messages: Iterable[object]) -> tuple[KeyDecision, ...]:
     """The key decisions of a list of messages."""
     return create_context_summary(messages).key_decisions
 
 
-def extract_progress(messages: Iterable[Any]) -> ProgressInfo:
+def extract_progress(messages: Iterable[object]) -> ProgressInfo:
     """How far the work in a list of messages got."""
     return create_context_summary(messages).progress
 
 
-def track_file_modifications(messages: Iterable[Any]) -> tuple[FileModification, ...]:
+def track_file_modifications(messages: Iterable[object]) -> tuple[FileModification, ...]:
     """What a list of messages did to which file (see `create_context_summary`)."""
     return create_context_summary(messages).file_modifications
 
@@ -324,9 +324,9 @@ def messages_at(summary: ContextSummary, refs: Iterable[Ref]) -> dict[Ref, Messa
         by_source.setdefault(ref.source, []).append(ref)
     found: dict[Ref, Message] = {}
     numbered: dict[int, dict[str, dict[int, Message]]] = {}
-    spoken: set[tuple[Any, ...]] = set()
+    spoken: set[tuple[object, ...]] = set()
     for number, wanted in sorted(by_source.items()):
-        placed: dict[tuple[Any, Any], list[Ref]] = {}
+        placed: dict[tuple[object, object], list[Ref]] = {}
         for ref in wanted:
             if ref.line is not None or ref.item is not None:
                 placed.setdefault((ref.line, ref.item), []).append(ref)
@@ -416,10 +416,12 @@ def verify(summary: ContextSummary) -> list[str]:
     return problems
 
 
-def _records(path: str, refs: list[tuple[Ref, str]]) -> dict[tuple[Any, Any], list[Message]]:
+def _records(
+    path: str, refs: list[tuple[Ref, str]]
+) -> dict[tuple[object, object], list[Message]]:
     """The messages that refs point at by place, and raw lines where no message stands."""
     places = {(ref.line, ref.item) for ref, _ in refs}
-    found: dict[tuple[Any, Any], list[Message]] = {}
+    found: dict[tuple[object, object], list[Message]] = {}
     for message in read(path):
         place = (message.line, message.item)
         if place in places:

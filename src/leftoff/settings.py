@@ -248,7 +248,7 @@ def normalized_key(key: str) -> str:
 
 def setting_types(
     type_: type[Struct] = Settings, before: str = ""
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, object]]:
     """Every setting as (path, type)."""
     for known in msgspec.structs.fields(type_):
         path = f"{before}{known.name}"
@@ -283,7 +283,7 @@ class _Collected:
         self.values[path], self.origins[path] = converted, origin
 
     def tree(
-        self, tree: Any, type_: type[Struct], before: str, origin: str, *, own: bool = True
+        self, tree: object, type_: type[Struct], before: str, origin: str, *, own: bool = True
     ) -> None:
         """Takes in a tree of a settings file, of the user's `own` or of a project; `UsageError`
         for a key that does not exist, or a value that is not valid."""
@@ -320,7 +320,7 @@ class _Collected:
         return LoadedSettings(settings, origins, tuple(self.notices))
 
 
-def _value_at(value: object, path: str) -> Any:
+def _value_at(value: object, path: str) -> object:
     for name in path.split("."):
         value = getattr(value, name)
     return value
@@ -344,7 +344,7 @@ def _named_like(name: str, paths: Sequence[str]) -> str | None:
     return None if found is None else by_name[found]
 
 
-def nearest_valid(type_: Any, value: Any, default: Any) -> str:
+def nearest_valid(type_: object, value: object, default: Any) -> str:
     """The valid value that is most like a wrong one, as it would be written."""
     if get_origin(type_) is tuple:
         inner = get_args(type_)[0]
@@ -398,9 +398,9 @@ def _text(path: Path, errors: str) -> str:
     return path.read_text("utf-8", errors)
 
 
-def _project(folder: Path) -> list[tuple[str, Any]]:
+def _project(folder: Path) -> list[tuple[str, object]]:
     """The settings of a folder as (file, tree), weakest first; [] if it has none."""
-    found: list[tuple[str, Any]] = []
+    found: list[tuple[str, object]] = []
     tree = _read(folder / YAML)
     # That file is another program's: only this part of it is about us.
     part = tree.get("context_management") if isinstance(tree, Mapping) else None
@@ -422,7 +422,7 @@ def _raw(path: Path) -> str:
         return ""
 
 
-def from_mapping(tree: Mapping[str, Any], origin: str = "configuration") -> LoadedSettings:
+def from_mapping(tree: Mapping[str, object], origin: str = "configuration") -> LoadedSettings:
     """Settings from a dict in the shape of a settings file; the rest are defaults.
 
     Raises:
@@ -435,7 +435,7 @@ def from_mapping(tree: Mapping[str, Any], origin: str = "configuration") -> Load
 
 def load(
     *,
-    flags: Mapping[str, Any] | None = None,
+    flags: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
     project: str | os.PathLike[str] | None = None,
     user: str | os.PathLike[str] | None = None,
@@ -501,7 +501,7 @@ _BOOLEANS = {"yes": True, "on": True, "true": True, "1": True}
 _BOOLEANS |= {"no": False, "off": False, "false": False, "0": False}
 
 
-def _parse_variable(text: str, type_: object, where: str) -> Any:
+def _parse_variable(text: str, type_: object, where: str) -> object:
     """The value that a variable's text means; lists separated by commas, tables as a=1,b=2."""
     base = get_args(type_)[0] if get_origin(type_) is Annotated else type_
     pieces = [piece.strip() for piece in text.split(",") if piece.strip()]
@@ -517,7 +517,7 @@ def _parse_variable(text: str, type_: object, where: str) -> Any:
     return _number(text, base) if base in {int, float} else text
 
 
-def _number(text: str, kind: type) -> Any:
+def _number(text: str, kind: type) -> object:
     try:
         return kind(text.strip())
     except ValueError:
@@ -525,7 +525,7 @@ def _number(text: str, kind: type) -> Any:
 
 
 def load_here(
-    flags: Mapping[str, Any] | None = None, project: str | os.PathLike[str] = "."
+    flags: Mapping[str, object] | None = None, project: str | os.PathLike[str] = "."
 ) -> LoadedSettings:
     """What is in force here, see `load`: the settings of every command, and those that the
     classes of the library have where they are given none."""

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from leftoff import codec
 from leftoff.batch.jobs import Counts, FileHeader, InputFile, Job, JobResult
@@ -264,5 +263,5 @@ def job_key(job: Job) -> bytes:
     known = job_signature(job)
     if known:
         return known
-    files_and_times: list[Any] = [f.path.encode("utf-8", "surrogatepass") for f in job.files]
+    files_and_times: list[object] = [f.path.encode("utf-8", "surrogatepass") for f in job.files]
     return hashlib.blake2b(codec.pack_state(files_and_times), digest_size=16).digest()

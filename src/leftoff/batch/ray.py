@@ -48,7 +48,7 @@ def run_chunk_with_limit(data: bytes, seconds: float, version: str) -> bytes:
 
     _freeze_gc()
 
-    def stop(*_: Any) -> None:
+    def stop(*_: object) -> None:
         raise _Stopped
 
     main = threading.current_thread() is threading.main_thread()
@@ -140,7 +140,7 @@ class Cluster:
         return task.remote(codec.pack_state(chunk), self._limit, __version__)
 
     def _outcome(
-        self, reference: Any, chunk: Chunk, waiting: deque[Chunk]
+        self, reference: object, chunk: Chunk, waiting: deque[Chunk]
     ) -> ChunkResult | None:
         """The result of a chunk; None if each part of it is done alone."""
         try:

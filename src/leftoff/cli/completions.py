@@ -7,7 +7,6 @@ folders and our settings; errors there print nothing, since a person is typing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -93,7 +92,7 @@ def _documents(ctx: click.Context) -> Iterable[str]:
 
 _FILES = click.Path()
 # What is taken, by the name of an option or by the word for its value.
-_TAKES: dict[str, click.ParamType[Any]] = {
+_TAKES: dict[str, click.ParamType[object]] = {
     **dict.fromkeys(("FILE", "FILE|-", "F", "OUT", "PATH", "SUMMARY", "LABELS", "RUN"), _FILES),
     "DIR": click.Path(file_okay=False),
     "REVIEW": Offer(_documents),
@@ -118,7 +117,7 @@ def offering(command: click.Command, path: str) -> None:
         offering(inner, f"{path} {name}")
 
 
-def _taken(param: click.Parameter, path: str) -> click.ParamType[Any] | None:
+def _taken(param: click.Parameter, path: str) -> click.ParamType[object] | None:
     word = (param.metavar or param.name or "").strip("[].").upper()
     if isinstance(param, click.Argument) and path in _KINDS:
         return Offer(_documents, files=path == "leftoff resume")

@@ -34,7 +34,7 @@ def hook(ctx: click.Context) -> int:
     return main()
 
 
-def _settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _settings_options(command: Callable[..., object]) -> Callable[..., object]:
     command = click.option(
         "--client", type=click.Choice(["claude", "codex"]), default="claude", show_default=True
     )(command)

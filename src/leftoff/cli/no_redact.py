@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from leftoff.errors import UsageError
 from leftoff.redaction.redactor import Finder, Redactor
@@ -29,7 +28,7 @@ class _Open(Redactor):
     def text(self, s: str) -> str:
         return s
 
-    def value(self, v: object) -> Any:
+    def value(self, v: object) -> object:
         return v
 
     def file(self, path: str, content: str) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 from msgspec import Struct
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # What click calls, and what adds an option to it: click itself does not say more of either.
-Command: TypeAlias = Callable[..., Any]
+Command: TypeAlias = Callable[..., object]
 Decorator: TypeAlias = Callable[[Command], Command]
 
 

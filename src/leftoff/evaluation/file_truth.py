@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -92,7 +91,7 @@ def final_patches(path: str) -> list[str]:
     return [_patch(row) for row in _rows(data)]
 
 
-def _rows(data: bytes) -> Iterator[Any]:
+def _rows(data: bytes) -> Iterator[object]:
     try:
         document = msgspec.json.decode(data)
     except ValueError:

@@ -168,7 +168,7 @@ def _written(messages: Sequence[Message]) -> tuple[set[str], set[str]]:
     return everywhere | in_words, in_words
 
 
-def _without_bodies(call: ToolCall) -> Any:
+def _without_bodies(call: ToolCall) -> object:
     if not isinstance(call.input, dict):
         return "" if call.kind in EDITS else call.input
     bodies = [argument(call, role) for role in _BODIES]

@@ -108,7 +108,7 @@ def current_stages(session: LabelledSession) -> dict[int, str]:
     return found
 
 
-def _truncated(document: Any, count: int) -> Any:
+def _truncated(document: Any, count: int) -> object:
     if isinstance(document, list):
         return document[:count]
     for name in _LISTS:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from leftoff import codec
 from leftoff.extraction.collector import State
 from leftoff.redaction.redactor import Redactor
 
 
-def redacted_state(state: State, gate: Redactor) -> tuple[bytes, Any] | None:
+def redacted_state(state: State, gate: Redactor) -> tuple[bytes, object] | None:
     """The head of a pass and its evidence, unpacked, both redacted.
 
     None if the reader holds raw lines with a secret, in which nothing can be replaced: they
@@ -18,13 +17,13 @@ def redacted_state(state: State, gate: Redactor) -> tuple[bytes, Any] | None:
     head = _redacted_head(state.head, gate)
     if head is None:
         return None
-    return head, gate.value(codec.unpack_state(state.evidence, Any))
+    return head, gate.value(codec.unpack_state(state.evidence, object))
 
 
 def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
     # Parts of a head are MessagePack inside MessagePack.
-    head, issues = codec.unpack_state(frozen, Any)
-    parts = [codec.unpack_state(place[name], Any) for place, name in _parts(head)]
+    head, issues = codec.unpack_state(frozen, object)
+    parts = [codec.unpack_state(place[name], object) for place, name in _parts(head)]
     lines = b"\n".join(_bytes_in(parts)).decode(errors="replace")
     if lines and gate.text(lines) != lines:
         return None

@@ -162,7 +162,7 @@ class SavedPass:
         if known is None or (exact and known.redacted):
             return None
         threads = [Thread() for _ in known.agents]
-        evidence: list[list[Any]] = [[] for _ in known.agents]
+        evidence: list[list[object]] = [[] for _ in known.agents]
         numbers = {agent: n for n, agent in enumerate(known.agents)}
         try:
             for agents, packed, found in self._frames(known):
@@ -302,7 +302,7 @@ class SavedPass:
 
     def _frames(
         self, known: _Head
-    ) -> Iterator[tuple[list[str], list[Packed], list[list[Any]]]]:
+    ) -> Iterator[tuple[list[str], list[Packed], list[list[object]]]]:
         """The frames of `pass.found`.
 
         Raises:
@@ -316,7 +316,7 @@ class SavedPass:
                 frame = found.read(size)
                 sums = _sum(sums, frame)
                 agents, packed, evidence = codec.unpack_state(
-                    frame, tuple[list[str], list[Packed], list[list[Any]]]
+                    frame, tuple[list[str], list[Packed], list[list[object]]]
                 )
                 yield agents, packed, evidence
         if sums != known.sums:

@@ -93,7 +93,7 @@ def _strict(server_class: Any, tool_error: type[Exception], answers: Answers) ->
     class Strict(server_class):  # type: ignore[misc]
         async def call_tool(
             self, name: str, arguments: JsonObject, *others: Any, **options: Any
-        ) -> Any:
+        ) -> object:
             if name in TOOLS:
                 known = list(inspect.signature(getattr(Answers, name)).parameters)[1:]
                 for unknown in sorted(set(arguments) - set(known)):
@@ -132,7 +132,7 @@ def _wrap_errors(
     """Wraps a tool: it runs in a thread; its errors are raised as `tool_error`, redacted."""
 
     @functools.wraps(method)
-    async def wrapped(*args: Any, **options: Any) -> str:
+    async def wrapped(*args: Any, **options: object) -> str:
         try:
             return await asyncio.to_thread(method, *args, **options)
         except (LeftoffError, OSError) as error:

@@ -313,7 +313,9 @@ class Answers:
             found["percent_read"] = _percent(recording)
         return found  # type: ignore[no-any-return]
 
-    def _wait_for(self, key: Any, work: Callable[[], Any], timeout: float | None = None) -> Any:
+    def _wait_for(
+        self, key: Any, work: Callable[[], object], timeout: float | None = None
+    ) -> Any:
         """The result of `work`, which runs in a thread; a dict with a status if it is not done
         in time. A later call with the same key waits for the same thread."""
         with self._lock:

@@ -66,7 +66,7 @@ class ToolCapture:
     def __init__(self, taker: Taker, workflow: str | None = None) -> None:
         self._taker, self._workflow = taker, workflow
 
-    async def __call__(self, context: Any, next: Callable[[Any], Awaitable[None]]) -> None:
+    async def __call__(self, context: Any, next: Callable[[object], Awaitable[None]]) -> None:
         call = _Call(self._taker, self._workflow, context)
         try:
             await next(context)
@@ -132,7 +132,7 @@ async def _capture_async_stream(stream: Any, call: _Call) -> AsyncIterator[Any]:
     await asyncio.to_thread(call.end, collected.text(), None)
 
 
-def _capture_stream(stream: Any, call: _Call) -> Iterator[Any]:
+def _capture_stream(stream: Any, call: _Call) -> Iterator[object]:
     collected = _StreamText()
     try:
         for piece in stream:
@@ -169,7 +169,7 @@ def _text(value: object) -> str | None:
     return result_text(value)
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """A parameter as a JSON value; another object as its text, truncated."""
     if value is None or isinstance(value, (bool, int, float, str, list, tuple, dict)):
         return truncate_values(codec.to_valid_json(value))
@@ -218,11 +218,11 @@ def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
         given = list(_read(codec.dumps(saved)))
     contents = _contents()
     names: dict[str, str] = {}
-    made: list[Any] = []
+    made: list[object] = []
     for message in given:
         assert isinstance(message, Message)
         role = contents.AuthorRole(message.role)
-        items: list[Any] = []
+        items: list[object] = []
         for part in message.parts:
             if type(part) is Text and part.text:
                 items.append(contents.TextContent(text=part.text))

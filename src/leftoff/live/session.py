@@ -32,7 +32,7 @@ class Generator(Protocol):
     def enabled(self) -> bool: ...
     def generate_from_session_state(
         self, session_id: str, session_state: JsonObject, stop_reason: str = "end_turn"
-    ) -> Any: ...
+    ) -> object: ...
     def save_resume_log(self, resume_log: Any) -> Path: ...
     def get_latest_resume_log(self) -> Any: ...
 
@@ -123,7 +123,7 @@ class SessionManager(TaskBudgets):
             needed = bool(state.armed.fired) and state.unlogged
         return self._try_log("session_end", session_state) if needed else None
 
-    def summarize_context(self, conversation_history: Iterable[Any]) -> SessionSummary:
+    def summarize_context(self, conversation_history: Iterable[object]) -> SessionSummary:
         """Summarises a conversation: length, key decisions, text form and progress."""
         summary = create_context_summary(conversation_history)
         return SessionSummary(

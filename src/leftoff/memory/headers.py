@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from leftoff import codec
 from leftoff._version import __version__
@@ -85,7 +85,7 @@ class StoredHeaders:
                 self._db.execute("COMMIT")
         self._db.close()
 
-    def _rows(self) -> Iterator[tuple[Any, ...]]:
+    def _rows(self) -> Iterator[tuple[object, ...]]:
         gate = Redactor()
         for about, found in self._fresh:
             shown = codec.to_valid_json(codec.to_builtins((about[0], found)))

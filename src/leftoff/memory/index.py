@@ -255,7 +255,11 @@ class MemoryIndex(Index):
         )
 
     def _write_block(
-        self, block: int, entries: Sequence[Stored | None], first: int, about: tuple[Any, ...]
+        self,
+        block: int,
+        entries: Sequence[Stored | None],
+        first: int,
+        about: tuple[object, ...],
     ) -> None:
         """Writes a block, a new one if its number is 0; the words of its entries from the place
         `first` on are new."""

@@ -84,7 +84,7 @@ def memory_path(environ: Mapping[str, str]) -> Path:
 
 def project_indexes(
     index: Path, prompt: str, project: str, but: str
-) -> tuple[list[Mapping[str, Any]], Frequencies | None]:
+) -> tuple[list[Mapping[str, object]], Frequencies | None]:
     """The lines of a project's sessions that may fit a prompt, as small indexes of
     `handover.recall`, and how rare the prompt's terms are; ([], None) if it cannot be known.
 
@@ -109,7 +109,7 @@ def project_indexes(
 
 def _candidates(
     db: sqlite3.Connection, terms: list[str], project: str, but: str
-) -> tuple[list[Mapping[str, Any]], Frequencies | None]:
+) -> tuple[list[Mapping[str, object]], Frequencies | None]:
     sessions: dict[int, str] = dict(
         db.execute(
             "SELECT id, session FROM sessions"
@@ -155,7 +155,7 @@ def _candidates(
 
 def _indexes(
     sessions: Mapping[int, str], rows: list[tuple[Any, ...]], wanted: set[str]
-) -> list[Mapping[str, Any]]:
+) -> list[Mapping[str, object]]:
     built: dict[int, JsonObject] = {}
     for session, kind, speaker, text, note, message in rows:
         line, weight = _line(kind, speaker, text, note, message)

@@ -115,7 +115,7 @@ _ENTRIES = (
 )
 
 
-def entries(db: sqlite3.Connection, which: str, values: Sequence[Any] = ()) -> Iterator[Hit]:
+def entries(db: sqlite3.Connection, which: str, values: Sequence[object] = ()) -> Iterator[Hit]:
     """The entries of the blocks `e` of sessions `s` that an SQL condition chooses."""
     for kind, speaker, data, *session in db.execute(f"{_ENTRIES} {which}", values):
         for entry in unpacked(data):
@@ -130,7 +130,7 @@ def _hit(kind: str, speaker: str, entry: Stored, session: Sequence[Any]) -> Hit:
 
 
 def edits(
-    db: sqlite3.Connection, which: str, values: Sequence[Any] = ()
+    db: sqlite3.Connection, which: str, values: Sequence[object] = ()
 ) -> Iterator[tuple[int, Hit, StoredEdit]]:
     """The edits of the rows `e` of sessions `s` that an SQL condition chooses: number of the
     session, the edit with its first changed lines, and what it replaced."""
@@ -175,9 +175,9 @@ class Filters(Struct, frozen=True):
                 if name not in known:
                     raise UsageError(f"{what} is one of {', '.join(known)}, not {name!r}")
 
-    def condition(self) -> tuple[str, list[Any]]:
+    def condition(self) -> tuple[str, list[object]]:
         """SQL over the tables `blocks e` and `sessions s`, and its values."""
-        found: list[tuple[str, list[Any]]] = []
+        found: list[tuple[str, list[object]]] = []
         if self.project:
             below = self.project.rstrip("/") + "/"
             found.append(

@@ -346,7 +346,7 @@ class Redactor:
         if depth >= MAX_NESTING and isinstance(v, (dict, list, tuple, Struct)):
             return self._placeholder("nesting", f"nesting {self.last_number}")
         if isinstance(v, dict):
-            rebuilt: dict[Any, Any] = {}
+            rebuilt: dict[object, object] = {}
             for key, item in v.items():
                 new = shown = next(texts) if isinstance(key, str) else key
                 twin = 2
@@ -416,7 +416,7 @@ def _collect(v: object, texts: list[str], names: dict[int, str], depth: int) -> 
     return deep
 
 
-def redact(value: Any, **options: Any) -> tuple[Any, dict[str, int]]:
+def redact(value: object, **options: Any) -> tuple[Any, dict[str, int]]:
     """`value` redacted as one document, and how many occurrences of each kind were replaced.
 
     Options are those of `Redactor`."""

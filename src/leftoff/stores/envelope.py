@@ -88,7 +88,7 @@ class Unsealed(Struct, frozen=True):
 
 
 def sanitize(
-    kind: str, document: Mapping[str, Any], text: str, gate: RedactorFactory
+    kind: str, document: Mapping[str, object], text: str, gate: RedactorFactory
 ) -> Sanitized:
     """A document and its markdown as plain values, redacted together.
 
@@ -190,7 +190,7 @@ def _is_like_header(value: object) -> bool:
     )
 
 
-def _repaired(data: bytes) -> tuple[Any, str]:
+def _repaired(data: bytes) -> tuple[object, str]:
     values, codes = codec.repair(data)
     if len(values) == 1 and set(codes) <= _HARMLESS_REPAIRS:
         return values[0], ", ".join(codes)

@@ -116,7 +116,9 @@ class FileStore:
 
     # -- the four and two ------------------------------------------------------------------
 
-    def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
+    def save(
+        self, kind: str, id: str, document: Mapping[str, object], *, text: str = ""
+    ) -> str:
         given = sanitize(kind, document, text, self._gate)
         stem = file_stem(kind, check_id(kind, id))
         where = str(self.folder(kind) / (stem + JSON))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -72,7 +72,7 @@ class LockedFile(Generic[T]):
             of another kind.
         planted: see `lock_file`."""
 
-    def __init__(self, path: Path, type: Any, *, planted: bool = False) -> None:
+    def __init__(self, path: Path, type: object, *, planted: bool = False) -> None:
         self.path, self._type, self._planted = path, type, planted
         self._lock = path.with_name(f"{path.name}.lock")
         self._stamp: tuple[int, ...] | None = None

@@ -34,7 +34,7 @@ class ObjectStore(SealedStore):
         UnknownName: it does not know this URL."""
 
     def __init__(
-        self, url: str, *, gate: RedactorFactory = redactor_for, **options: Any
+        self, url: str, *, gate: RedactorFactory = redactor_for, **options: object
     ) -> None:
         super().__init__(gate)
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -78,7 +78,9 @@ class Store(Protocol):
     Every method raises `UnknownName` for a kind that is none of `KINDS`, `NotPlainName` for
     an id that is not one plain path component, and `StateError` when the store fails."""
 
-    def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
+    def save(
+        self, kind: str, id: str, document: Mapping[str, object], *, text: str = ""
+    ) -> str:
         """Saves a redacted copy of a document, replacing the one with that id; a pinned one
         stays pinned.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -76,7 +76,9 @@ class SealedStore:
 
     # -- what stores promise ---------------------------------------------------------------
 
-    def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
+    def save(
+        self, kind: str, id: str, document: Mapping[str, object], *, text: str = ""
+    ) -> str:
         given = envelope.sanitize(kind, document, text, self._gate)
         where = self._where(kind, check_id(kind, id))
 

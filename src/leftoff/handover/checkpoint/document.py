@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from msgspec.structs import replace
 
@@ -288,7 +288,7 @@ def from_budget(
 # -- checking --------------------------------------------------------------------------------
 
 
-def validated(data: Any) -> ContextCheckpoint:
+def validated(data: object) -> ContextCheckpoint:
     """The checkpoint from plain values, checked for consistency.
 
     Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from leftoff import codec
 from leftoff.handover.value import Value
@@ -144,7 +143,7 @@ def _texts_by_role(
     return [(role, "\n\n".join(words)) for role, words in found]
 
 
-def _part_text(part: Any, secret_calls: set[str], gate: Redactor) -> str:
+def _part_text(part: object, secret_calls: set[str], gate: Redactor) -> str:
     """A part as the history shows it, "" for what it does not show."""
     if isinstance(part, Text):
         return _truncated(part.text, MAX_ENTRY_LENGTH, gate)
@@ -175,7 +174,7 @@ def _truncated(text: str, limit: int, gate: Redactor) -> str:
     return text if len(text) <= limit else truncate(gate.text(text), limit)
 
 
-def _path_arguments(arguments: Any) -> list[str]:
+def _path_arguments(arguments: object) -> list[str]:
     if not isinstance(arguments, dict):
         return []
     return [v for k, v in arguments.items() if isinstance(v, str) and "path" in k.casefold()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import Struct, field
@@ -116,7 +116,7 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
     def from_session_state(
         cls,
         session_id: str,
-        state: Mapping[str, Any],
+        state: Mapping[str, object],
         stop_reason: str = "end_turn",
         *,
         timestamp: str = "",
@@ -135,7 +135,9 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
                 f"session state: metadata must be an object, not {_type(metadata)}"
             )
         given = known.pop("context_metrics", None)
-        metrics: Any = given.to_dict() if isinstance(given, ContextMetrics) else (given or {})
+        metrics: object = (
+            given.to_dict() if isinstance(given, ContextMetrics) else (given or {})
+        )
         if not isinstance(metrics, Mapping):
             raise StateError(
                 f"session state: context_metrics must be an object, not {_type(metrics)}"
@@ -156,7 +158,7 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
     def from_todo_list(
         cls,
         session_id: str,
-        todos: Iterable[Mapping[str, Any]],
+        todos: Iterable[Mapping[str, object]],
         context_metrics: ContextMetrics,
     ) -> ResumeLog:
         """The log of a to-do list: completed items are accomplishments, items in progress or
@@ -194,7 +196,7 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
         return {**value, **lists, **extra}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> ResumeLog:
+    def from_dict(cls, data: Mapping[str, object]) -> ResumeLog:
         """The log from what `to_dict` returned, or from any document of the seed's form.
 
         Raises:

@@ -175,13 +175,13 @@ def _assumption(log: Mapping[str, Any], figure: str) -> str:
     )
 
 
-def _single_line(value: Any) -> str:
+def _single_line(value: object) -> str:
     """A value on one line that looks like no tag."""
     text = value if isinstance(value, str) else codec.dumps(value).decode()
     return " ".join(clean(text).split()).replace("<", "‹")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A value of the head, which is never left out, on one line of bounded length."""
     return one_line(_single_line(value), MAX_HEAD_VALUE)
 
@@ -201,14 +201,14 @@ def _forms(text: str, cuts: Sequence[int] = ITEM_CUTS) -> tuple[str, ...]:
     return tuple(dict.fromkeys((text, *(one_line(text, cut) for cut in cuts))))
 
 
-def _listed(items: Iterable[Any], group: str = "") -> tuple[Line, ...]:
+def _listed(items: Iterable[object], group: str = "") -> tuple[Line, ...]:
     """A line for each item, the first ones first."""
     return tuple(
         Line(_forms(f"- {_single_line(item)}"), -n, group) for n, item in enumerate(items)
     )
 
 
-def _decisions(decisions: Iterable[Any]) -> tuple[Line, ...]:
+def _decisions(decisions: Iterable[object]) -> tuple[Line, ...]:
     """The surest that still stand are taken first; a short form has no reasons."""
     decided = [d if isinstance(d, Mapping) else {"decision": d} for d in decisions]
     found = []
@@ -221,11 +221,11 @@ def _decisions(decisions: Iterable[Any]) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     return float(max(-1, min(value, 1))) if isinstance(value, (int, float)) else 1.0
 
 
-def _decision(decided: Mapping[str, Any]) -> str:
+def _decision(decided: Mapping[str, object]) -> str:
     words = _single_line(decided.get("decision", ""))
     status = (
         f"{_single_line(decided['status']).capitalize()}: " if decided.get("status") else ""
@@ -244,7 +244,7 @@ def _letters_only(text: str) -> str:
     return "".join(filter(str.isalnum, text))
 
 
-def _critical(context: Mapping[str, Any]) -> tuple[Line, ...]:
+def _critical(context: Mapping[str, object]) -> tuple[Line, ...]:
     """Lists and objects under their names, earlier keys first; names share lines."""
     found: list[Line] = []
     for place, (key, value) in enumerate(context.items()):
@@ -280,7 +280,7 @@ def _heading(key: str) -> str:
     return _single_line(key).replace("_", " ").capitalize()
 
 
-def _metadata(metadata: Mapping[str, Any]) -> tuple[Line, ...]:
+def _metadata(metadata: Mapping[str, object]) -> tuple[Line, ...]:
     """The seed's four, files first; whatever else is known of the session stays in the JSON."""
     notes = metadata.get("file_notes")
     paths = _as_list(metadata.get("files_modified"))
@@ -302,14 +302,16 @@ def _metadata(metadata: Mapping[str, Any]) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _as_list(value: Any) -> Sequence[Any]:
+def _as_list(value: object) -> Sequence[object]:
     """A list of what should be one: people and other programs write session states, too."""
     if isinstance(value, (list, tuple)):
         return value
     return [value] if value else []
 
 
-def _files(paths: Sequence[Any], notes: Mapping[str, Any]) -> list[tuple[tuple[str, ...], int]]:
+def _files(
+    paths: Sequence[object], notes: Mapping[str, object]
+) -> list[tuple[tuple[str, ...], int]]:
     """A line for each file, with how many it tells of; where there are many, one for several
     of a folder whose names no other folder has. The short form leaves out all notes but the
     first."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from leftoff.codec import JsonObject
 from leftoff.extraction.patches import patched_files
 from leftoff.formats.vocabulary import kind_of, text_argument
@@ -49,7 +47,7 @@ def describe_call(name: str, parameters: JsonObject, limit: int = 160) -> str:
     return short(f"{name} {subject}".strip(), limit, "…")
 
 
-def commands_of(name: str, arguments: Any) -> tuple[str, ...]:
+def commands_of(name: str, arguments: object) -> tuple[str, ...]:
     """The command lines that a call runs, also those of a script that calls other tools."""
     if kind_of(name) == "script":
         return tuple(text for kind, text, _ in _steps(name, arguments) if kind == "command")
@@ -59,12 +57,12 @@ def commands_of(name: str, arguments: Any) -> tuple[str, ...]:
     return (text,) if text else ()
 
 
-def changes_by_patch(name: str, arguments: Any) -> bool:
+def changes_by_patch(name: str, arguments: object) -> bool:
     """Whether a call is a script that changes files by patches."""
     return any(kind == "patch" for kind, _, _ in _steps(name, arguments))
 
 
-def _steps(name: str, arguments: Any) -> list[tuple[str, str, str]]:
+def _steps(name: str, arguments: object) -> list[tuple[str, str, str]]:
     if kind_of(name) != "script":
         return []
     return tool_steps(text_argument(ToolCall("", name, "script", arguments), "command"))

@@ -33,7 +33,7 @@ _SUCCESS = frozenset({"ok", "unknown"})
 
 
 def truncate_values(
-    value: Any, limit: int = MAX_RESULT_LENGTH, gate: Redactor | None = None
+    value: object, limit: int = MAX_RESULT_LENGTH, gate: Redactor | None = None
 ) -> Any:
     """A value with its long texts cut in the middle, at every depth; each says how much is
     missing. The end is retained, since a command reports its outcome there.

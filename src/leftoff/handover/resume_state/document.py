@@ -209,7 +209,7 @@ class ResumeState(Part, frozen=True, kw_only=True):
         ).to_dict()
 
     @classmethod
-    def from_dict(cls, value: Any, where: str = "") -> Self:
+    def from_dict(cls, value: object, where: str = "") -> Self:
         """The state from a file's structure or from the flat one.
 
         Raises:
@@ -351,7 +351,7 @@ def needs_value(state: ResumeState) -> tuple[str, ...]:
     return tuple(name for name, value in held if _holds_placeholder(value))
 
 
-def _holds_placeholder(value: Any) -> bool:
+def _holds_placeholder(value: object) -> bool:
     if isinstance(value, str):
         return "[REDACTED:" in value
     if isinstance(value, dict):

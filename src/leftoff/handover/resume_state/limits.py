@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -28,7 +26,7 @@ CRITICAL_KEYS = frozenset(
 """Variables without which a workflow is hard to take up."""
 
 
-def importance(key: str, value: Any) -> float:
+def importance(key: str, value: object) -> float:
     """How much a variable matters for resuming: 1, 2, 3 or 6."""
     score = 1.0
     if key.casefold() in CRITICAL_KEYS:
@@ -76,7 +74,7 @@ def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> Re
     )
 
 
-def _last(items: tuple[Any, ...], most: int) -> tuple[Any, ...]:
+def _last(items: tuple[object, ...], most: int) -> tuple[object, ...]:
     return items[len(items) - most :] if len(items) > most else items
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from leftoff import codec
 from leftoff import lazy_re as re
@@ -228,7 +228,7 @@ def _variables(state: ResumeState) -> _LISTED:
             yield _STATE, stored_part(kind, items, bullet="  - ", title=f"• {name}:")
 
 
-def _value_text(value: Any) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, str):
         return value
     return codec.dumps(codec.to_valid_json(value)).decode().strip()

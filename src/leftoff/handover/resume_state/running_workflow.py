@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -99,7 +98,7 @@ def with_context(
     )
 
 
-def plain_values(values: Mapping[str, Any]) -> codec.JsonObject:
+def plain_values(values: Mapping[str, object]) -> codec.JsonObject:
     """Variables as JSON can hold them."""
     found: codec.JsonObject = codec.to_valid_json(dict(values))
     return found

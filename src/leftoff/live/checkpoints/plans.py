@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -124,13 +123,13 @@ class Plans:
             self._busy.setdefault(plan.task_id, threading.Lock())
             self._saving.setdefault(plan.task_id, threading.Lock())
 
-    def change(self, task_id: str, **fields: Any) -> Plan:
+    def change(self, task_id: str, **fields: object) -> Plan:
         """Changes fields of a plan, in memory."""
         with self._lock:
             self._plans[task_id] = replace(self[task_id], **fields)
             return self._plans[task_id]
 
-    def change_head(self, task_id: str, **fields: Any) -> Pending:
+    def change_head(self, task_id: str, **fields: object) -> Pending:
         """Changes fields of the first pending item, in memory."""
         with self._lock:
             head, *rest = self[task_id].pending

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.redaction.redactor import Redactor
@@ -28,7 +28,9 @@ class BackendStore:
     def __init__(self, backend: StorageBackend) -> None:
         self.backend = backend
 
-    def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
+    def save(
+        self, kind: str, id: str, document: Mapping[str, object], *, text: str = ""
+    ) -> str:
         log = ResumeLog.from_dict(Redactor().value(dict(document)))
         return str(self.backend.save(log))
 

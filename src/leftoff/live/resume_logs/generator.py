@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol, cast, get_args
+from typing import Protocol, cast, get_args
 
 import msgspec
 
@@ -74,7 +74,7 @@ class ResumeLogGenerator:
 
     def __init__(
         self,
-        config: Mapping[str, Any] | Settings | None = None,
+        config: Mapping[str, object] | Settings | None = None,
         *,
         store: Store | None = None,
         project: str | Path = ".",
@@ -164,7 +164,7 @@ class ResumeLogGenerator:
     def generate_from_todo_list(
         self,
         session_id: str,
-        todos: Iterable[Mapping[str, Any]],
+        todos: Iterable[Mapping[str, object]],
         context_metrics: ContextMetrics,
     ) -> ResumeLog:
         """A log of a to-do list: completed items are accomplishments, the others next steps.
@@ -374,10 +374,10 @@ def _foreign_stores(project: Path) -> list[Store]:
     return [FileStore(project, places={KIND: folder})] if folder.is_dir() else []
 
 
-def _settings(config: Mapping[str, Any]) -> Settings:
+def _settings(config: Mapping[str, object]) -> Settings:
     """Settings from the whole tree, `context_management`, or `resume_logs` alone."""
     names = {f.name for f in msgspec.structs.fields(ResumeLogs)}
-    tree: Mapping[str, Any] = config
+    tree: Mapping[str, object] = config
     if "resume_logs" in config or "budget_total" in config or "thresholds" in config:
         tree = {"context_management": config}
     elif config and set(config) <= names:

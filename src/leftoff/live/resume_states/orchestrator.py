@@ -31,7 +31,7 @@ _MIGRATION_STRATEGIES: dict[str, Strategy] = {
 }
 
 # Called as run(workflow_file, context, chat_history, is_resume=True).
-Run = Callable[..., Any | Awaitable[Any]]
+Run = Callable[..., object | Awaitable[object]]
 
 
 class Resumption(Struct, frozen=True):

@@ -72,7 +72,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+def in_thread(method: Callable[P, T]) -> Callable[P, Coroutine[object, object, T]]:
     """A method to be awaited: it runs in a thread."""
 
     @functools.wraps(method)

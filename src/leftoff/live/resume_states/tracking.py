@@ -109,7 +109,7 @@ def tracked(
             return call.result
 
         @functools.wraps(function)
-        def called(*args: Any, **kwargs: Any) -> Any:
+        def called(*args: Any, **kwargs: object) -> object:
             with begun(args, kwargs) as call:
                 call.result = function(*args, **kwargs)
             return call.result
@@ -120,7 +120,7 @@ def tracked(
 
 
 def _arguments(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: codec.JsonObject
+    function: Callable[..., object], args: tuple[object, ...], kwargs: codec.JsonObject
 ) -> codec.JsonObject:
     """The arguments of a call by name, with defaults and without `self`."""
     signature = inspect.signature(function)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -77,7 +76,7 @@ def kind_of(entry: Entry) -> str:
     return "agent" if entry.speaker in {"Agent", "Tool"} else "recorder"
 
 
-def _prose(block: Block, *, literal: bool) -> Iterator[tuple[str, Any]]:
+def _prose(block: Block, *, literal: bool) -> Iterator[tuple[str, object]]:
     """The runs of a text: ("prose" | "code", text) and ("table", rows of cells). What a person
     typed stays as it is."""
     text = block.text.strip("\n")
@@ -103,12 +102,12 @@ def _prose(block: Block, *, literal: bool) -> Iterator[tuple[str, Any]]:
         position = end
 
 
-def _cells(line: str) -> list[Any]:
+def _cells(line: str) -> list[object]:
     inner = line.strip().removeprefix("|").removesuffix("|")
     return [_inline(cell.strip().replace("\\|", "|")) for cell in _BAR.split(inner)]
 
 
-def _inline(text: str) -> Any:
+def _inline(text: str) -> object:
     """Headings and bold words as `<b>`, inline code as `<code>`."""
     found, position = Markup(""), 0
     for match in _INLINE.finditer(text):

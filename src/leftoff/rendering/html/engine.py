@@ -16,7 +16,7 @@ _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _TEMPLATE_TEXTS = {f"{name}.html": template_text(f"{name}.html") for name in _PAGES}
 
 
-def render_template(name: str, **values: Any) -> str:
+def render_template(name: str, **values: object) -> str:
     """A template of `templates/`, rendered with `values`."""
     return str(_engine().get_template(name).render(**values))
 
@@ -41,7 +41,7 @@ def _engine() -> Any:
     return engine
 
 
-def _brief(text: str, limit: int) -> Any:
+def _brief(text: str, limit: int) -> object:
     """Recorded text on one line of at most `limit` characters; backticks become `<code>`."""
     from markupsafe import Markup, escape
 
@@ -52,7 +52,7 @@ def _brief(text: str, limit: int) -> Any:
     )
 
 
-def _finalize(value: object) -> Any:
+def _finalize(value: object) -> object:
     # Only recorded text, not Markup, which is our own HTML. Autoescaping follows.
     return clean(value) if type(value) is str else value
 
