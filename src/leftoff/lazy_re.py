@@ -105,14 +105,16 @@ def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:  # noqa: A001 -
     return cast("Pattern[AnyStr]", Lazy(pattern, flags))
 
 
+def folded(text: str) -> str:
+    """A pattern of a table. One that begins with two blanks stands on several lines, each
+    indented so; the line breaks are no part of it."""
+    lines = text.splitlines() if text.startswith("  ") else ()
+    return "".join(line[2:] for line in lines) or text
+
+
 def patterns(rows: Mapping[str, str]) -> dict[str, Pattern[str]]:
-    """The patterns of a table by name. One that begins with two blanks stands on several lines,
-    each indented so; the line breaks are no part of it."""
-    folded = {
-        name: "".join(line[2:] for line in row.splitlines()) if row.startswith("  ") else row
-        for name, row in rows.items()
-    }
-    return {name: compile(row) for name, row in folded.items()}
+    """The patterns of a table by name, folded."""
+    return {name: compile(folded(row)) for name, row in rows.items()}
 
 
 def automaton(

@@ -17,6 +17,18 @@ from itertools import pairwise
 from typing import Final
 
 from leftoff import lazy_re as re
+from leftoff.tables import table
+
+_TABLE = table(__file__, "plausible.toml")
+_WORDS: Final = {name: words.split() for name, words in _TABLE["words"].items()}
+_RE = re.patterns(_TABLE["patterns"])
+_RE["stand_in"] = re.compile("(?i)" + "|".join(_WORDS["stand_in"]))
+_RE["filler_word"] = re.compile(
+    "(?i)" + "|".join(["passwo?r?d?", *_WORDS["stand_in"], *_WORDS["filler"]])
+)
+_COMMON, _VENDORS, _PLAIN_KEYS = (
+    frozenset(_WORDS[name]) for name in ("common", "vendors", "plain_keys")
+)
 
 _MIN_RANDOM_LENGTH: Final = 16
 _MIN_RANDOM_DISTINCT: Final = 8
@@ -37,30 +49,7 @@ which one with digits counts without a look at `_class_changes`."""
 
 # ---------------------------------------------------------------- stand-ins
 
-# Written where a value is left out or comes from elsewhere.
-_ELISION = re.compile(
-    r"(?i)<|>|[*\u2022]{3}|\.{3}|\u2026|x{4}|process\.env|os\.environ|getenv|change.?(?:me|this)"
-)
-# Words that say "no real value", and words that go with them in names of such values.
-_STAND_IN_WORDS = (
-    "your|my|example|placeholder|changeme|changethis|dummy|sample|redacted|insert|replace|todo"
-    "|fake|mock|testing|tester|tests|test|12345678|abcdef|password|secrets|secret|tokens|token"
-    "|credentials|credential|undefined|none|null|pass|pwd"
-)
-_STAND_IN = re.compile(rf"(?i){_STAND_IN_WORDS}")
-_FILLER_WORD = re.compile(
-    rf"(?i)passwo?r?d?|{_STAND_IN_WORDS}|passwd|passphrase|here|this|that|some|any|the|our|very|super|long|strong"
-    r"|secure|real|demo|with|goes|update|fill|enter|hidden|removed|empty|invalid|wrong|valid|bad"
-    r"|good|old|new|current|default|access|refresh|bearer|client|users?|username|admin|root"
-    r"|service|server|session|private|public|master|shared|signing|jwt|oauth|auth|api|apps?|keys?"
-    r"|value|string|str|text|foo|bar|baz|postgres(?:ql)?|mysql|mongo(?:db)?|redis|rabbitmq|smtp"
-    r"|mail|github|gitlab|openai|anthropic|database|account|prod(?:uction)?|dev(?:elopment)?"
-    r"|local(?:host)?|staging|and|for|not|me|db|id|is|it|in|to|of|an|a"
-)
-_ESCAPED_QUOTE = re.compile(r"^(?:\\+[\"'])+")
 _MAX_JUDGED: Final = 64
-_COUNTING = re.compile(r"0*1?2?3?4?5?6?7?8?9?0*|(\d)\1*|\d{1,3}|1234abcd|abc123")
-_WORDS = re.compile(r"[A-Za-z]+[0-9]{0,3}|[0-9]{1,4}|0?1?23456789?0?|v?[0-9]")
 
 
 @lru_cache(maxsize=1024)
@@ -68,15 +57,15 @@ def _is_stand_in(value: str) -> bool:
     """Whether a value is made of stand-in words alone: `your-password-here`, `Secret123!`.
 
     A password that holds such a word among other things is a password: people take words."""
-    if _ELISION.search(value):
+    if _RE["elision"].search(value):
         return True
-    if not _STAND_IN.search(value[:_MAX_JUDGED]):
+    if not _RE["stand_in"].search(value[:_MAX_JUDGED]):
         return False
     # A long one is judged by its beginning, and may end within a word.
     judged = value[:_MAX_JUDGED]
-    rest = "".join(c for c in _FILLER_WORD.sub("", judged) if c.isalnum())
+    rest = "".join(c for c in _RE["filler_word"].sub("", judged) if c.isalnum())
     cut = 8 * len(rest) < len(judged) and rest.islower() and rest.isalpha()
-    return cut or _COUNTING.fullmatch(rest) is not None
+    return cut or _RE["counting"].fullmatch(rest) is not None
 
 
 def _is_wordy_stand_in(value: str) -> bool:
@@ -86,33 +75,10 @@ def _is_wordy_stand_in(value: str) -> bool:
         return True
     pieces = re.split(r"[^A-Za-z0-9]+", value.strip("-_. "))
     return (
-        _STAND_IN.search(value) is not None
-        and all(_WORDS.fullmatch(piece) for piece in pieces if piece)
+        _RE["stand_in"].search(value) is not None
+        and all(_RE["words"].fullmatch(piece) for piece in pieces if piece)
         and _class_changes("".join(pieces)) < _LETTERS_CHANGES
     )
-
-
-_VARIABLE = re.compile(
-    r"^[$%{@*&]|\$[{(]|\{\{|%[sdvq]$|%\(|\{[A-Za-z_]|\(\)|^[A-Za-z_.]+\(|#\{|^!"
-)
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
-_DOTTED = re.compile(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+[!?]?$")
-_PATH = re.compile(
-    r"^(?:\.{0,2}|~|[A-Za-z]:)[/\\]|://|^[\w.-]+/[\w.-]+\.[a-z]{1,5}$|\.[a-z]{2,4}$"
-)
-_TEST_FUNCTION = re.compile(r"(?:Test|Benchmark|Example|Fuzz)[A-Z]\w*(?:/\S*)?$")
-_DIGEST = re.compile(r"^(?:sha(?:1|256|384|512)|md5)[:=-]", re.IGNORECASE)
-_WORDY = re.compile(
-    r"(?i)^(?:u?int|float|utf|base|sha|md|hmac|aes|rsa|argon|bcrypt|varchar|oauth|v|rs|hs|es|ps"
-    r"|ed|node|py|http|step|line|phase|page|part|item|task|h|col|row|level|text|ipv|hunter|x)"
-    r"[-_ ]?[0-9.]+[a-z]{0,3}$"
-)
-_COMMON = frozenset(
-    "admin root user postgres mysql guest default string str true false bool required optional"
-    " enabled disabled empty hidden missing invalid unknown yes no on off pass pwd xxx foo bar"
-    " changeit letmein welcome qwerty redis rabbitmq minioadmin mongo oracle sa s3cret"
-    " passw0rd".split()
-)
 
 
 def _class_changes(value: str) -> float:
@@ -141,14 +107,10 @@ def _mixed_letters(value: str, match: re.Match[str] | None) -> bool:
     return len(set(tail)) >= 10 and tail != tail.lower() and tail != tail.upper()
 
 
-_PUBLIC_NAME = re.compile(r"(?i)origin[_-]?trial[_-]?$")
-"""What stands before `token` where a browser's page shows it to everybody."""
-
-
 def _credential(value: str, match: re.Match[str] | None) -> bool:
     """Generated by a machine: random characters that are no name, path, digest or UUID."""
-    value = _ESCAPED_QUOTE.sub("", value).strip("\"' ")
-    if match is not None and _PUBLIC_NAME.search(
+    value = _RE["escaped_quote"].sub("", value).strip("\"' ")
+    if match is not None and _RE["public_name"].search(
         match.string, max(0, match.start() - 13), match.start()
     ):
         return False
@@ -156,14 +118,14 @@ def _credential(value: str, match: re.Match[str] | None) -> bool:
         not len(value) >= _MIN_RANDOM_LENGTH
         or " " in value
         or _is_wordy_stand_in(value)
-        or _VARIABLE.search(value)
+        or _RE["variable"].search(value)
     ):
         return False
-    if _UUID.search(value) or _DIGEST.search(value) or _DOTTED.search(value):
+    if _RE["uuid"].search(value) or _RE["digest"].search(value) or _RE["dotted"].search(value):
         return False
     distinct = len(set(value))
     if (
-        _PATH.search(value)
+        _RE["path"].search(value)
         or distinct < _MIN_RANDOM_DISTINCT
         or not any(c.isalpha() for c in value)
     ):
@@ -191,37 +153,8 @@ def _drawn(value: str, match: re.Match[str] | None) -> bool:
     )
 
 
-_VENDORS: Final = frozenset(
-    (
-        "adyen airtable alchemy algolia amplitude asana auth0 beamer circleci cloudflare cmc "
-        "codecov coinmarketcap consul contentful databricks datadog doppler etherscan "
-        "exoscale fastly finicity freshdesk gitter hapi hcloud heroku hubspot infura "
-        "intercom jira kraken kucoin launchdarkly linode looker mailchimp mailgun mixpanel "
-        "netlify new_relic newrelic okta pagerduty plaid postmark rapidapi scaleway scw "
-        "segment snyk sonar square squarespace travis trello typeform vault vercel vultr "
-        "zendesk"
-    ).split()
-)
-"""Vendors whose keys are UUIDs, or were."""
-_PLAIN_KEYS: Final = frozenset(
-    (
-        "artifact asset blob block branch bucket build cache call cell checksum child chunk "
-        "column commit content context conversation cursor data dedup dedupe dict digest doc "
-        "document entry etag event field file fingerprint foreign group hash id idempotency "
-        "image index input item job json license lock lookup map memo message model name "
-        "node object output package page parent partition path primary project prompt pub "
-        "public query react record repo request restore result revision route row s3 scope "
-        "snapshot sort source span state step storage store sync table target task test "
-        "thread tool trace tree turbo turn unique user version"
-    ).split()
-)
-"""What stands before `key` in names of things that open nothing."""
-_NAME_BEFORE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,60}$")
-_API = re.compile(r"(?i)(?:api|client)[_. -]?$")
-
-
 def _words_before(match: re.Match[str]) -> list[str]:
-    name = _NAME_BEFORE.search(match.string, max(0, match.start() - 61), match.start())
+    name = _RE["name_before"].search(match.string, max(0, match.start() - 61), match.start())
     return re.split(r"[_.-]", name[0].lower().rstrip("_.-")) if name is not None else []
 
 
@@ -233,7 +166,7 @@ def _vendor_uuid(value: str, match: re.Match[str] | None) -> bool:
     if words and (words[0] == "session" or words[-1] == "session"):
         return False
     head = match.string[max(0, match.start() - 8) : match.start()]
-    return _API.search(head) is not None or not _VENDORS.isdisjoint(words)
+    return _RE["api"].search(head) is not None or not _VENDORS.isdisjoint(words)
 
 
 def _vendor_key(value: str, match: re.Match[str] | None) -> bool:
@@ -244,25 +177,30 @@ def _vendor_key(value: str, match: re.Match[str] | None) -> bool:
     return bool(words) and words[-1] not in _PLAIN_KEYS and _credential(value, match)
 
 
-_PAIR_OF_WORDS = re.compile(r"[a-z]{1,12}=[a-z]{1,12}")
-"""`name=value` in small letters, as in a query or a test of a parser: no person's password."""
-
-
 def _password(value: str, match: re.Match[str] | None) -> bool:
     """Chosen by a person: letters with a digit or a mark, and not a word, name or call."""
-    value = _ESCAPED_QUOTE.sub("", value).strip("\"' ")
-    if len(value) < 4 or " " in value or _VARIABLE.search(value) or _DOTTED.search(value):
-        return False
-    if match is not None and match[0].startswith("PASS") and _TEST_FUNCTION.match(value):
-        return False  # what a test runner prints
+    value = _RE["escaped_quote"].sub("", value).strip("\"' ")
     if (
-        _PAIR_OF_WORDS.fullmatch(value)
-        or value.lower() in _COMMON
-        or _is_stand_in(value)
-        or _WORDY.search(value)
+        len(value) < 4
+        or " " in value
+        or _RE["variable"].search(value)
+        or _RE["dotted"].search(value)
     ):
         return False
-    if _PATH.search(value) or _DIGEST.search(value) or value.endswith((":", "/", "(", ")")):
+    if match is not None and match[0].startswith("PASS") and _RE["test_function"].match(value):
+        return False  # what a test runner prints
+    if (
+        _RE["pair_of_words"].fullmatch(value)
+        or value.lower() in _COMMON
+        or _is_stand_in(value)
+        or _RE["wordy"].search(value)
+    ):
+        return False
+    if (
+        _RE["path"].search(value)
+        or _RE["digest"].search(value)
+        or value.endswith((":", "/", "(", ")"))
+    ):
         return False
     letters = any(c.isalpha() for c in value)
     digits = any(c.isdigit() for c in value)
@@ -285,7 +223,7 @@ def _password(value: str, match: re.Match[str] | None) -> bool:
 
 def _url(value: str, match: re.Match[str] | None) -> bool:
     """The password of a URL or connection string: no stand-in, not the user's own name."""
-    if _VARIABLE.search(value) or re.search(r"[{}<>*]|\.\.\.|%s|%v|\u2026", value):
+    if _RE["variable"].search(value) or re.search(r"[{}<>*]|\.\.\.|%s|%v|\u2026", value):
         return False
     low = value.lower()
     if low in _COMMON or low == "p" or _is_stand_in(value):
@@ -305,17 +243,14 @@ def _basic(value: str, match: re.Match[str] | None) -> bool:
     return raw.find(b":") >= 0 and len(raw) >= 5 and all(32 <= byte < 127 for byte in raw)
 
 
-_PAIR = re.compile(r"([^\s=;,\"']{1,100})=([^\s;,\"'\\]{8,4096})")
-_SESSION = re.compile(r"(?i)sess|sid|auth|token|jwt|csrf|xsrf|remember|login|credential|key$")
-_RANDOM_ID = re.compile(r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{16,}|" + _UUID.pattern, re.IGNORECASE)
-
-
 def _cookie(value: str, match: re.Match[str] | None) -> bool:
     """Cookies of which at least one authenticates: a random value under any name, or a possible
     id under a name such as `session`."""
-    for name, held in _PAIR.findall(value):
+    for name, held in _RE["pair"].findall(value):
         held = re.sub(r"%[0-9A-Fa-f]{2}", "", held)
-        if _credential(held, None) or (_SESSION.search(name) and _RANDOM_ID.fullmatch(held)):
+        if _credential(held, None) or (
+            _RE["session"].search(name) and _RE["random_id"].fullmatch(held)
+        ):
             return True
     return False
 

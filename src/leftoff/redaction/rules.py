@@ -10,30 +10,7 @@ from msgspec import Struct
 from leftoff import lazy_re as re
 from leftoff.tables import table
 
-_MACROS: Final = {
-    "<L>": r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbfv0])|(?<=\\u[0-9A-Fa-f]{4})"
-    r"|(?<=%[0-9A-Fa-f]{2})|(?<=[0-9;\[]m))",
-    "<R>": r"(?![A-Za-z0-9])",
-    # What must follow a name for the gate: an end of the name, then what can join a value.
-    "<GATE>": r"""[a-z0-9_.\-]*(?:[\s\x0b?\\"'`\])]*(?:[:=>,]|<-)|[\s\x0b\\"',n]*value)""",
-    "<WS>": r"[ \t\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]",
-    "<PW>": r"(?:password|passwd|passphrase|passcode|(?<![A-Za-z])(?:pass|pwd)"
-    r"|(?-i:(?<=[a-z])(?:Pass|Pwd)))",
-    "<TK>": r"(?:secret|token|api[_. -]?key|credentials?|(?<![A-Za-z])auth|secret_key_base"
-    r"|(?:access|auth|account|secret|private|signing|encryption|master|shared|service|storage"
-    r"|admin|deploy|session|webhook|jwt|hmac|app|client|ssh)[_.-]?key)",
-    "<SUFFIX>": r"(?:[_.-]?(?:[0-9]{1,2}|value|prod|production|dev|staging|live|base64|b64|old"
-    r"|new|backup)(?![A-Za-z0-9]))?",
-    "<SEP>": r"""(?:[\\"'`\])]{0,8}<WS>{0,8}"""
-    r"""(?::<WS>?[A-Za-z.\[\]|?]{1,24}<WS>?=|=>|:=|:|=(?!=)|<-)"""
-    r"""<WS>{0,8}|\\{0,8}["']<WS>{0,2},<WS>{0,2}(?=\\{0,8}["'])"""
-    r"""|\\{0,8}["']?,?(?:\s|\\n){0,12}\\{0,8}["']?value\\{0,8}["']?<WS>{0,2}[:=]<WS>{0,2}"""
-    r"""|(?-i:(?<=[a-z]))<WS>{0,2}>)""",
-    "<VALUE>": r"""(?:(?P<q>\\{0,8}["'`])(?P<secret>(?!["']|(?P=q))[^\r\n]{4,256}?)"""
-    r"""(?<!\\)(?P=q)"""
-    r"""|(?-i:(?<=[A-Z0-9]=))(?P<secret2>[^\s"'`\\;<>\u2039\u203a]{4,512})"""
-    r"""|(?P<secret3>[^\s"'`,;<>\u2039\u203a(){}\[\]\\&|]{6,512}))""",
-}
+_TABLE: Final = table(__file__, "rules.toml")
 
 
 class Rule(Struct, frozen=True):
@@ -49,18 +26,17 @@ class Rule(Struct, frozen=True):
     rank: int
 
 
-_EDGES: Final = ("<L>", "<R>", "<WS>")
-
-
 def expand_macros(pattern: str) -> str:
     """The pattern with the macros of the rules file (`<L>`, `<WS>`, ...) expanded."""
-    for name in ("<GATE>", "<PW>", "<TK>", "<SUFFIX>", "<SEP>", "<VALUE>", *_EDGES):
-        pattern = pattern.replace(name, _MACROS[name])
+    for name, macro in _MACROS.items():
+        pattern = pattern.replace(f"<{name}>", macro)
     return pattern
 
 
+_MACROS: Final = {name: re.folded(macro) for name, macro in _TABLE["macros"].items()}
+
+
 def _load() -> tuple[tuple[Rule, ...], dict[str, list[str]]]:
-    data = table(__file__, "rules.toml")
     rules = tuple(
         Rule(
             kind=entry["kind"],
@@ -72,9 +48,9 @@ def _load() -> tuple[tuple[Rule, ...], dict[str, list[str]]]:
             personal=entry.get("set") == "personal",
             rank=rank,
         )
-        for rank, entry in enumerate(data["rule"])
+        for rank, entry in enumerate(_TABLE["rule"])
     )
-    return rules, data["paths"]
+    return rules, _TABLE["paths"]
 
 
 RULES, _PATHS = _load()
