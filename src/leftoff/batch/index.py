@@ -24,18 +24,7 @@ from leftoff.stores.atomic import open_private
 
 SCHEMA = 1
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS files (
-    path BLOB PRIMARY KEY, size INTEGER, modified INTEGER, place TEXT, head BLOB
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS jobs (
-    files BLOB PRIMARY KEY, rules TEXT, counts BLOB, seconds REAL, final INTEGER, tables BLOB
-);
-CREATE TABLE IF NOT EXISTS states (
-    path BLOB PRIMARY KEY, rules TEXT, kept BLOB
-);
-"""
+_TABLES = Path(__file__).with_name("tables.sql").read_text("utf-8")
 
 # Nanoseconds. A file modified less than this before it was examined can change again with the
 # same modification time, on file systems with a resolution of 1 s (FAT: 2 s).

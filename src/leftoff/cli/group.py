@@ -14,65 +14,22 @@ from typing import TYPE_CHECKING
 import click
 
 from leftoff._version import __version__
+from leftoff.tables import table
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from leftoff.redaction.redactor import SafeText
 
-# The line of each command in the help.
-_COMMANDS = {
-    "ask": "Ask Claude Code or Codex, and continue later.",
-    "audit": "What the compactions of a session lost.",
-    "batch": "Write many sessions as tables.",
-    "blame": "Which session wrote a line, and why.",
-    "browse": "Browse the sessions in the terminal.",
-    "budget": "Context window, tokens and cost of a session.",
-    "checkpoint": "Save where a task stands, for the next agent.",
-    "completion": "Completion for bash, zsh or fish.",
-    "config": "Show the settings and where they come from.",
-    "convert": "Convert a session to another format.",
-    "eval": "Measure how accurate leftoff is.",
-    "export": "Print a whole session as markdown.",
-    "fix": "Find how a similar error was fixed before.",
-    "follow": "Summarize a session while it is written.",
-    "hook": "Install hooks into Claude Code or Codex.",
-    "ledger": "Rules and decisions of a project.",
-    "list": "List the sessions on this machine.",
-    "log": "Write and manage resume logs.",
-    "mcp": "Run an MCP server for agents.",
-    "memory": "Manage the index of search, blame and fix.",
-    "plugins": "List formats, extractors, redactors, stores.",
-    "redact": "Remove the secrets from a file.",
-    "report": "Write many sessions as one HTML page.",
-    "resume": "Continue an interrupted workflow.",
-    "schema": "Print the JSON Schema of a document.",
-    "recall": "The same as search.",
-    "search": "Search all recorded sessions.",
-    "summarize": "Summarize a session.",
-    "show": "Print messages of a session by number.",
-    "verify": "Check the references of a saved summary.",
+# The sections of the help, with their commands and the line of each.
+_SECTIONS = table(__file__, "commands.toml")
+_COMMANDS: dict[str, str] = {
+    name: line for commands in _SECTIONS.values() for name, line in commands.items()
 }
+del _SECTIONS["hidden"]
 # Where a command stands that is not the function NAME of the module NAME: its name is another
 # command's, or one of Python.
 _ELSEWHERE = {"eval": "eval:evaluate", "list": "list:list_command", "recall": "search:search"}
-
-# The sections of the help, with their commands, the most used first.
-_SECTIONS = {
-    "A session": ("summarize", "show", "export", "follow", "budget", "verify", "audit"),
-    "Many sessions": ("list", "browse", "search", "blame", "fix", "ledger", "report", "batch"),
-    "Hand over": ("log", "checkpoint", "resume", "hook", "mcp", "ask"),
-    "Other": (
-        "convert",
-        "redact",
-        "eval",
-        "memory",
-        "config",
-        "plugins",
-        "schema",
-        "completion",
-    ),
-}
 
 
 class Commands(click.Group):

@@ -10,44 +10,12 @@ from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.live.compactions import place_of
 from leftoff.summary import STAGES
+from leftoff.tables import table
 
-# Seed 001's patterns as written there, read as JavaScript reads them: words are ASCII, and
-# `match` finds the first one in a message.
-
-# Pattern, type and confidence of seed 001's decisions.
-DECISION_PATTERNS: tuple[tuple[str, str, float], ...] = (
-    (r"\bI will\s+(.{10,100})", "implementation", 0.9),
-    (r"\bdecided to\s+(.{10,100})", "implementation", 0.95),
-    (r"\bchoosing\s+(.{10,80})", "approach", 0.85),
-    (r"\bwe should\s+(.{10,100})", "approach", 0.8),
-    (r"\bthe approach\s+(.{10,80})", "architecture", 0.75),
-    (r"\bimplementing\s+(.{10,80})", "implementation", 0.7),
-    (r"\bcreating\s+(.{10,60})", "implementation", 0.65),
-    (r"\bmodifying\s+(.{10,60})", "implementation", 0.65),
-    (r"\busing\s+(the\s+)?(\w+)\s+(pattern|approach|strategy)", "architecture", 0.8),
-    (r"\barchitecture:\s*(.{10,100})", "architecture", 0.9),
-    (r"\bfixing\s+(.{10,80})", "fix", 0.75),
-    (r"\bthe bug\s+(.{10,80})", "fix", 0.7),
-)
-
-# Seed 001's stage markers; the second one names a finished stage.
-STAGE_PATTERNS: tuple[str, ...] = (
-    r"(?:current\s+)?stage:\s*(\w+)",
-    (
-        r"\b(planning|architecture|implementation|testing|review|deployment)\s+(?:stage\s+)?"
-        r"(?:completed|done|finished)"
-    ),
-    r"\bmoving\s+to\s+(\w+)\s+stage",
-)
-
-# Seed 001's milestones, each with the kind that the labels call it.
-MILESTONE_PATTERNS: tuple[tuple[str, str], ...] = (
-    (r"tests?\s+(?:all\s+)?pass(?:ing|ed)?", "tests_pass"),
-    (r"build\s+(?:succeeded|successful)", "build_passes"),
-    (r"code\s+review\s+(?:approved|passed)", "review_passed"),
-    (r"deployed\s+to\s+(\w+)", "deployed"),
-)
-
+_SEED001 = table(__file__, "patterns.toml")["seed001"]
+DECISION_PATTERNS: tuple[tuple[str, str, float], ...] = tuple(map(tuple, _SEED001["decisions"]))
+STAGE_PATTERNS: tuple[str, ...] = tuple(_SEED001["stages"])
+MILESTONE_PATTERNS: tuple[tuple[str, str], ...] = tuple(map(tuple, _SEED001["milestones"]))
 _FLAGS = re.IGNORECASE | re.ASCII
 _DECISIONS = [
     (re.compile(p, _FLAGS), kind, confidence) for p, kind, confidence in DECISION_PATTERNS

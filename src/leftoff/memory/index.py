@@ -54,31 +54,11 @@ COMPACTED_FROM = 100
 """Recordings that an update has to read for the index to be compacted: it is stored in pieces
 while it is built, which takes up to 6 % more. Chosen by hand."""
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS sessions (
-    id INTEGER PRIMARY KEY, key TEXT UNIQUE, session TEXT, path TEXT, project TEXT, branch TEXT,
-    title TEXT, format TEXT, started TEXT, ended TEXT, failure TEXT, reason TEXT
-);
-CREATE INDEX IF NOT EXISTS by_project ON sessions (project);
-CREATE TABLE IF NOT EXISTS session_files (
-    path BLOB, session INTEGER, job BLOB, PRIMARY KEY (path, session)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS blocks (
-    id INTEGER PRIMARY KEY, session INTEGER, kind TEXT, speaker TEXT, count INTEGER, data BLOB
-);
-CREATE INDEX IF NOT EXISTS by_session ON blocks (session);
-CREATE TABLE IF NOT EXISTS edits (
-    id INTEGER PRIMARY KEY, session INTEGER, path TEXT, count INTEGER, data BLOB
-);
-CREATE INDEX IF NOT EXISTS edits_by_path ON edits (path);
-CREATE INDEX IF NOT EXISTS edits_by_session ON edits (session);
-CREATE TABLE IF NOT EXISTS renames (
-    session INTEGER, path TEXT, before TEXT, PRIMARY KEY (session, path, before)
-) WITHOUT ROWID;
-CREATE VIRTUAL TABLE IF NOT EXISTS terms USING fts5(
-    words, content='', tokenize="unicode61 remove_diacritics 0 tokenchars '._-/$'"
-);
-"""
+_TABLES = Path(__file__).with_name("tables.sql").read_text("utf-8")
+
+
+_COLUMNS = "key path branch title format started ended failure reason".split()
+"""Of a session: those that its row in a batch has under the same name."""
 
 
 def update(
@@ -188,26 +168,14 @@ class MemoryIndex(Index):
         return dict(self._db.execute(query, files).fetchall())
 
     def _session(self, row: SessionRow) -> int:
-        values = (
-            row.id,
-            row.path,
-            row.project or _project_of(row.path),
-            row.branch,
-            row.title,
-            row.format,
-            row.started,
-            row.ended,
-            row.failure,
-            row.reason,
-        )
+        values = {name: getattr(row, name) for name in _COLUMNS}
+        values |= {"session": row.id, "project": row.project or _project_of(row.path)}
+        columns = [*values]
         self._db.execute(
-            "INSERT INTO sessions (session, path, project, branch, title, format, started,"
-            " ended, failure, reason, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (key) DO UPDATE SET session = excluded.session, path = excluded.path,"
-            " project = excluded.project, branch = excluded.branch, title = excluded.title,"
-            " format = excluded.format, started = excluded.started, ended = excluded.ended,"
-            " failure = excluded.failure, reason = excluded.reason",
-            (*values, row.key),
+            f"INSERT INTO sessions ({', '.join(columns)}) VALUES (:{', :'.join(columns)})"  # noqa: S608 - our own names
+            " ON CONFLICT (key) DO UPDATE SET "
+            + ", ".join(f"{name} = excluded.{name}" for name in columns),
+            values,
         )
         found = self._db.execute("SELECT id FROM sessions WHERE key = ?", (row.key,))
         session: int = found.fetchone()[0]

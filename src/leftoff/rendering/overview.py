@@ -29,8 +29,11 @@ from leftoff.summary import (
     KeyDecision,
     UserRequest,
 )
+from leftoff.tables import table
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line
+
+_RE = re.patterns(table(__file__, "overview.toml"))
 
 # Kinds of requests under "You asked". Choices are decisions. Commands, approvals and remarks
 # of few words are listed where the agent was still at work on them, or if there is nothing
@@ -54,32 +57,13 @@ OUTCOMES = {
     "failed": "bad",
 }
 
-# A word; an error of two ("no output", "exit code") says nothing but that there was one.
-_WORD = re.compile(r"[^\W\d_]{2,}")
 # Code points; lines of a first prompt are taken into the goal until it has as many. Chosen by
 # hand: a line such as "Implement the following plan:" says nothing alone.
 ENOUGH = 60
-# Words by which a question asks for work.
-_POLITE = re.compile(r"\b(?:can|could|would|will) (?:you|we)\b|\bplease\b", re.IGNORECASE)
-# Where a command line hands on its output.
-_PLUMBING = re.compile(r"\s*(?:\d?>|\|)")
 
-# The change of directory before a command.
-_GO_TO = re.compile(
-    r"^\s*(?:(?:cd|pushd|Set-Location)\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*)+"
-)
 
-_FOLDER = re.compile(r"\bcd +(\S+)")
-
-_PROGRAM_FOLDER = re.compile(
-    r"^(?:[A-Za-z]:)?[\\/](?:[^\\/\n]*?[\\/])*?(?=[^\\/\s]+\.(?:exe|cmd|bat|ps1|sh|py)\b)"
-)
-_SEVERAL = re.compile(r"[|;]")
-_MARK = re.compile(r"^\s*(?:#{1,6}|[-*>]|\d{1,2}[.)])\s+")
 # Code points of an item that a screen of 96 columns shows of it. Chosen by hand.
 ROOM = 150
-_OPTIONS = re.compile(r"\s+(?:Options|Choices):.*$")
-_CLAUSE = re.compile(r"[,;:.!)…]+\s+|\s[-–—]+\s|\s(?=(?:and|but|so|then|instead|also)\s)")
 
 GIT_NAMES = {"pull_request": "pull request"}
 
@@ -215,7 +199,7 @@ def _first_lines(text: str) -> str:
     """The first lines of a text that say enough, without the marks of headings and lists."""
     found = ""
     for line in clean(text).splitlines():
-        found = f"{found} {flat(_MARK.sub('', line))}".strip()
+        found = f"{found} {flat(_RE['mark'].sub('', line))}".strip()
         if len(found) >= ENOUGH:
             break
     return found or flat(text)
@@ -287,7 +271,7 @@ def _request(request: UserRequest) -> Item:
         short = _deciding(text)
     status = request.status
     # Where a question asked for no work, what followed it may be about something else.
-    asks = text.endswith("?") and _POLITE.search(text) is None
+    asks = text.endswith("?") and _RE["polite"].search(text) is None
     if status == "done" and (request.kind == "question" or asks):
         status = "answered"
     outcome = OUTCOMES.get(status, "")
@@ -318,11 +302,11 @@ def _deciding(text: str) -> str:
         return ""
     question, arrow, answer = text.partition(ARROW)
     if arrow:
-        asked = one_line(_OPTIONS.sub("", question), max(ROOM // 3, ROOM - len(answer)))
+        asked = one_line(_RE["options"].sub("", question), max(ROOM // 3, ROOM - len(answer)))
         return f"{asked}{arrow}{answer}"
     if act_of(text[:ROOM]) is not None:
         return ""
-    rests = [text[clause.end() :] for clause in _CLAUSE.finditer(text)]
+    rests = [text[clause.end() :] for clause in _RE["clause"].finditer(text)]
     weights = [act.weight if (act := act_of(rest[:ROOM])) else 0.0 for rest in rests]
     surest = max(weights, default=0.0)
     return f"… {rests[weights.index(surest)]}" if surest else ""
@@ -342,7 +326,7 @@ def _replaces(check: Check, other: Check) -> bool:
     """Whether a later run of a check says more than the earlier one."""
     if check.verdict == "passed" and other.verdict == "failed" and check.ref != other.ref:
         # One line runs several tools; some print nothing where they pass.
-        if check.command == other.command and _SEVERAL.search(check.command) is None:
+        if check.command == other.command and _RE["several"].search(check.command) is None:
             return True
     covers = check.verdict != "unknown" and (
         not check.scope or other.scope.startswith((f"{check.scope}::", f"{check.scope}/"))
@@ -358,7 +342,7 @@ def _is_same(check: Check, other: Check) -> bool:
     if check.tool == other.tool and (check.tool or check.command == other.command):
         return True
     named = _own_command(check)
-    folders = [_FOLDER.findall(c.command) for c in (check, other)]
+    folders = [_RE["folder"].findall(c.command) for c in (check, other)]
     return (
         named == _own_command(other)
         and (not all(folders) or folders[0] == folders[1])
@@ -369,7 +353,7 @@ def _is_same(check: Check, other: Check) -> bool:
 def _own_command(check: Check) -> str:
     """The command of a check alone, of a longer command line too."""
     found = own_command(check.command, check.kind, check.tool)
-    return found or _PLUMBING.split(_GO_TO.sub("", check.command))[0]
+    return found or _RE["plumbing"].split(_RE["go_to"].sub("", check.command))[0]
 
 
 def _checks(checks: Sequence[Check]) -> Part:
@@ -387,7 +371,7 @@ def _check(check: Check) -> Item:
         and ("build" not in check.tool or check.tool not in check.command)
     ):
         # `cargo check` is no `cargo build`
-        name = _PROGRAM_FOLDER.sub("", _own_command(check))
+        name = _RE["program_folder"].sub("", _own_command(check))
     name = one_line(name, MAX_SCOPE)
     if check.kind == "test":
         both = ((check.failed, "failed"), (check.passed, "passed"))
@@ -482,7 +466,7 @@ def _failed(summary: SafeSummary, handover: Handover) -> Part:
         for e in reversed(summary.errors)
         if (e.text, e.ref.message) in wanted
         and e.ref.message not in judged
-        and len(_WORD.findall(flat(e.text).strip("()"))) > 2
+        and len(_RE["word"].findall(flat(e.text).strip("()"))) > 2
     ]
     since = max((r.ref.message for r in summary.user_requests), default=-1)
     recent = [n for n, e in enumerate(errors) if e.ref.message > since]

@@ -61,23 +61,4 @@ def fill_placeholders(template: str, names: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda m: names.get(m[1], m[0]), template)
 
 
-def _load() -> Templates:
-    templates = msgspec.convert(table(__file__, "templates.toml"), Templates)
-    levels = tuple(
-        msgspec.structs.replace(
-            level,
-            dump=level.dump.strip("\n"),
-            project=level.project.strip("\n"),
-            specific=level.specific.strip("\n"),
-        )
-        for level in templates.level
-    )
-    return msgspec.structs.replace(
-        templates,
-        level=levels,
-        block=templates.block.strip("\n"),
-        ask=templates.ask.strip("\n"),
-    )
-
-
-TEMPLATES = _load()
+TEMPLATES = msgspec.convert(table(__file__, "templates.toml"), Templates)
