@@ -52,51 +52,22 @@ if TYPE_CHECKING:
         UserRequest,
     )
 
+# The modules that public names are loaded from.
 _HOME = {
-    "leftoff.api": (
-        "create_context_summary",
-        "extract_key_decisions",
-        "extract_progress",
-        "open_pass",
-        "read",
-        "summarize",
-        "track_file_modifications",
-        "verify",
-    ),
-    "leftoff.batch": ("Summarized", "summarize_all", "summarize_all_async", "to_dataframe"),
-    "leftoff.errors": (
-        "FormatError",
-        "InputError",
-        "LeftoffError",
-        "SourceError",
-        "StateError",
-        "UsageError",
-    ),
-    "leftoff.summary": (
-        "ContextSummary",
-        "FileModification",
-        "KeyDecision",
-        "Milestone",
-        "ProgressInfo",
-        "UserRequest",
-    ),
-    "leftoff.model": ("Issue", "Message", "Ref", "Text", "ToolCall", "ToolResult", "Usage"),
-    "leftoff.rendering": ("render",),
-    "leftoff.analysis.seed001": ("format_context_summary",),
-    "leftoff.analysis.session_pass": ("Pass",),
-    "leftoff.analysis.summary_json": ("from_json", "to_json"),
+    "leftoff.api": "create_context_summary extract_key_decisions extract_progress open_pass"
+    " read summarize track_file_modifications verify",
+    "leftoff.batch": "Summarized summarize_all summarize_all_async to_dataframe",
+    "leftoff.errors": "FormatError InputError LeftoffError SourceError StateError UsageError",
+    "leftoff.summary": "ContextSummary FileModification KeyDecision Milestone ProgressInfo"
+    " UserRequest",
+    "leftoff.model": "Issue Message Ref Text ToolCall ToolResult Usage",
+    "leftoff.rendering": "render",
+    "leftoff.analysis.seed001": "format_context_summary",
+    "leftoff.analysis.session_pass": "Pass",
+    "leftoff.analysis.summary_json": "from_json to_json",
 }
-_SUMMARIZING = frozenset(
-    {
-        "leftoff.api",
-        "leftoff.batch",
-        "leftoff.analysis.seed001",
-        "leftoff.analysis.session_pass",
-        "leftoff.analysis.summary_json",
-        "leftoff.summary",
-    }
-)
-_WHERE = {name: module for module, names in _HOME.items() for name in names}
+_SUMMARIZING = ("leftoff.api", "leftoff.batch", "leftoff.analysis.", "leftoff.summary")
+_WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
 
 __all__ = [
     "ContextSummary",
@@ -150,7 +121,7 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     value: object = getattr(import_module(module), name)
-    if module in _SUMMARIZING:
+    if module.startswith(_SUMMARIZING):
         # `summary` cannot import what displays it; users of this package get both.
         import_module("leftoff.rendering.notebook")
     globals()[name] = value

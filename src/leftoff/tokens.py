@@ -23,8 +23,6 @@ from typing import Any, Protocol
 from leftoff import lazy_re as re
 from leftoff.codec import parse
 
-__all__ = ["DEFAULT_FAMILY", "FAMILIES", "TokenCounter", "estimate_tokens", "max_tokens"]
-
 # Read at import, since nothing here may open a file later; decoded at the first count.
 _DATA = Path(__file__).with_name("tokens.json").read_bytes()
 

@@ -21,15 +21,6 @@ from leftoff.handover.compatibility import FileStatus, Workspace, modified_after
 from leftoff.handover.resume_state.document import RecordedFile, ResumeState, World
 from leftoff.shell.paths import absolute, relative
 
-__all__ = [
-    "FileStatus",
-    "Workspace",
-    "git_diff",
-    "inspect_workspace",
-    "read_workflow",
-    "recorded_files",
-]
-
 GIT_TIMEOUT = 3.0
 """Time limit of one git command. Chosen by hand; not measured."""
 
@@ -45,26 +36,15 @@ MAX_FILES = 500
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 _FILTER = re.compile(r"^(filter\..+)\.(?:clean|process|smudge|required)$", re.DOTALL)
 
+# Nothing that a repository configures may run, and an answer has one form everywhere.
+_OVERRIDES = (
+    "core.fsmonitor=false core.hooksPath=/dev/null core.attributesFile=/dev/null"
+    " core.quotePath=false diff.external= log.showSignature=false protocol.allow=never"
+    " submodule.recurse=false"
+).split()
 _SAFE_OPTIONS = (
-    "--no-pager",
-    "--no-optional-locks",
-    "--literal-pathspecs",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.attributesFile=/dev/null",
-    "-c",
-    "core.quotePath=false",
-    "-c",
-    "diff.external=",
-    "-c",
-    "log.showSignature=false",
-    "-c",
-    "protocol.allow=never",
-    "-c",
-    "submodule.recurse=false",
+    *("--no-pager", "--no-optional-locks", "--literal-pathspecs"),
+    *(word for override in _OVERRIDES for word in ("-c", override)),
 )
 _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",

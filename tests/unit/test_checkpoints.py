@@ -19,7 +19,7 @@ from leftoff.handover.checkpoint.document import validated
 from leftoff.live.checkpoints.dumps import DumpWriter
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator
-from leftoff.live.checkpoints.recorded import Recorded, Recording
+from leftoff.live.checkpoints.recorded import Recorded, recorded
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
 from leftoff.settings import load
@@ -393,7 +393,7 @@ def test_progress_forgives_earlier_handoffs(world: World, root: Path) -> None:
     now = {"path": sessions[0]}
 
     def recorded() -> Recorded:
-        return Recording(now["path"])()
+        return recorded(now["path"])
 
     world.add(recording=recorded)
     for number in range(5):  # another session each time, with changes of its own

@@ -197,14 +197,7 @@ def list_command(*, as_json: bool) -> None:
         whole = _whole(store, entry)
         saved = datetime.fromtimestamp(entry.saved, UTC).isoformat(timespec="seconds")
         if as_json:
-            value = {
-                "id": entry.id,
-                "where": entry.where,
-                "saved": saved,
-                "size": entry.size,
-                "pinned": entry.pinned,
-                "readable": whole,
-            }
+            value = {**codec.to_builtins(entry), "saved": saved, "readable": whole}
             deliver(codec.dumps(Redactor().value(value)))
         else:
             notes = " pinned" * entry.pinned + " damaged" * (not whole)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from leftoff import codec
+from leftoff.cli.group import shown, tell
 from leftoff.cli.output import deliver
 from leftoff.cli.params import ReaderOptions, RecordingOptions, path_of, reader_options
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
@@ -28,7 +28,6 @@ from leftoff.handover.resume_state.templates import ADDED_TEXTS, COMMAND_TEXTS, 
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.model import parse_time
-from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.sources.open import read_whole
 from leftoff.stores.envelope import unseal
@@ -111,7 +110,7 @@ def resume(
     )
     if recording is not None:
         state = _made(recording, file, options)
-        _note(f"saved {manager.save(state)}")
+        tell(f"saved {manager.save(state)}")
         _say(state.workflow_id)
         return 0
     if checkpoint is not None:
@@ -134,7 +133,7 @@ def _fault(issues: Iterable[Issue], *, quiet: bool) -> None:
     """What a state's file had wrong; damage is reported even with --prompt-only."""
     for issue in issues:
         if issue.severity != "info" or not quiet:
-            _note(issue.what)
+            tell(issue.what)
 
 
 def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
@@ -165,8 +164,8 @@ def _of_recording(
         path, state = path_of(name), _made(name, file, options)
     except (FormatError, SourceError):
         return None
-    _note(f"{path}: a recording; a resume state is made of it, as by --save")
-    _note(f"saved {manager.save(state)}")
+    tell(f"{path}: a recording; a resume state is made of it, as by --save")
+    tell(f"saved {manager.save(state)}")
     return state
 
 
@@ -212,30 +211,30 @@ def _resume(
 
 
 def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
-    _note(COMMAND_TEXTS["resuming"].format(workflow=name))
+    tell(COMMAND_TEXTS["resuming"].format(workflow=name))
     elapsed = format_elapsed(state.start_time, state.last_activity)
-    _note(COMMAND_TEXTS["duration"].format(duration=elapsed))
+    tell(COMMAND_TEXTS["duration"].format(duration=elapsed))
     done = sum(tool.success for tool in state.completed_tools)
     done += state.dropped.get("completed_tools", 0)
-    _note(COMMAND_TEXTS["tools"].format(count=done))
-    _note(COMMAND_TEXTS["messages"].format(count=len(state.chat_history)))
+    tell(COMMAND_TEXTS["tools"].format(count=done))
+    tell(COMMAND_TEXTS["messages"].format(count=len(state.chat_history)))
     if verdict.warnings:
-        _note(COMMAND_TEXTS["warnings"])
+        tell(COMMAND_TEXTS["warnings"])
         for warning in verdict.warnings:
-            _note(COMMAND_TEXTS["warning"].format(warning=warning))
+            tell(COMMAND_TEXTS["warning"].format(warning=warning))
     for reason in verdict.reasons:
-        _note(f"  {reason}")
+        tell(f"  {reason}")
     if state.needs_value:
-        _note(ADDED_TEXTS["ask"].format(names=", ".join(state.needs_value)))
+        tell(ADDED_TEXTS["ask"].format(names=", ".join(state.needs_value)))
 
 
 def _refused(verdict: Compatibility) -> None:
-    _note(COMMAND_TEXTS["refused"])
+    tell(COMMAND_TEXTS["refused"])
     for warning in verdict.warnings:
-        _note(COMMAND_TEXTS["problem"].format(warning=warning))
+        tell(COMMAND_TEXTS["problem"].format(warning=warning))
     for reason in verdict.reasons:
-        _note(f"    {reason}")
-    _note(COMMAND_TEXTS["force"])
+        tell(f"    {reason}")
+    tell(COMMAND_TEXTS["force"])
 
 
 def _deliver(message: str, command: str | None) -> int:
@@ -265,7 +264,7 @@ def _list(manager: FileResumeStateManager) -> int:
     now = time.time()
     for one in listed:
         if one.problem:
-            _note(f"{one.workflow_id}: {one.problem}")
+            tell(f"{one.workflow_id}: {one.problem}")
             continue
         when = parse_time(one.last_activity)
         hours = (now - when.timestamp()) / 3600 if when else 0.0
@@ -280,7 +279,7 @@ def _list(manager: FileResumeStateManager) -> int:
 def _clean(manager: FileResumeStateManager, *, dry_run: bool) -> int:
     done = manager.clean_up(dry_run=dry_run)
     for name in done.removed:
-        _note(name)
+        tell(name)
     words = ADDED_TEXTS["would_clean"] if dry_run else COMMAND_TEXTS["cleaned"]
     _say(words.format(count=len(done.removed)))
     return 0
@@ -307,17 +306,9 @@ def _from_file(
 
 
 def _refuse(word: str, **values: str) -> int:
-    _note(COMMAND_TEXTS[word].format(**values))
+    tell(COMMAND_TEXTS[word].format(**values))
     return 2
 
 
-def _safe(line: str) -> str:
-    return " ".join(Redactor().shown(line).splitlines())
-
-
 def _say(line: str) -> None:
-    print(_safe(line))
-
-
-def _note(line: str) -> None:
-    print(_safe(line), file=sys.stderr)
+    print(" ".join(shown(line).splitlines()))

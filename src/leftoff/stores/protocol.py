@@ -19,19 +19,6 @@ from leftoff.model import Issue
 from leftoff.registry import Registry
 from leftoff.stores.naming import LOCATIONS
 
-__all__ = [
-    "KINDS",
-    "Entry",
-    "PrunableStore",
-    "Store",
-    "StoreOpener",
-    "StoredDocument",
-    "list_together",
-    "load_first",
-    "open_store",
-    "stores",
-]
-
 KINDS = tuple(LOCATIONS)
 """The kinds of document."""
 

@@ -36,22 +36,6 @@ from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 
-__all__ = [
-    "CheckpointMetadata",
-    "ContextCheckpoint",
-    "Conversation",
-    "DumpOutputs",
-    "ExecutionState",
-    "NextAction",
-    "PromptLogEntry",
-    "Tokens",
-    "ValidationResult",
-    "checkpoint_id",
-    "from_summary",
-    "problems",
-    "validated",
-]
-
 Capacity: TypeAlias = Literal["90", "95", "98"]
 Reason: TypeAlias = Literal["window_warning", "window_critical", "window_emergency"]
 Status: TypeAlias = Literal["in_progress", "paused_for_handoff", "completed"]

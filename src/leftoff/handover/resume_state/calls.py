@@ -10,18 +10,8 @@ from leftoff.shell.embedded.tool_script import tool_steps
 from leftoff.text.truncation import short
 
 _SUBJECT_PARAMETERS = (
-    "command",
-    "cmd",
-    "file_path",
-    "path",
-    "filename",
-    "notebook_path",
-    "pattern",
-    "query",
-    "url",
-    "description",
-    "prompt",
-)
+    "command cmd file_path path filename notebook_path pattern query url description prompt"
+).split()
 """Parameters that tell what a call is about, the most telling first."""
 
 _PATCHES = ("*** Begin Patch", "--- a/", "diff --git ")

@@ -259,14 +259,8 @@ _METADATA = {
 """Attributes of `ResumeState` and the keys of `workflow_metadata` that hold them."""
 
 _SHARED = (
-    "completed_tools",
-    "chat_history",
-    "context_evolution",
-    "world",
-    "dropped",
-    "needs_value",
-    "completed",
-)
+    "completed_tools chat_history context_evolution world dropped needs_value completed"
+).split()
 
 AIWorkflowResumeState = ResumeState
 """The name of the original design."""

@@ -48,8 +48,8 @@ from leftoff.live.checkpoints.recorded import (
     CheckpointSource,
     Recorded,
     Recorder,
-    Recording,
     checkpoint_source,
+    recorded,
 )
 from leftoff.live.tasks import Clock, TaskBudgets, now
 from leftoff.live.telemetry import error_words, logger
@@ -198,8 +198,9 @@ class CheckpointOrchestrator:
             file_names.dump_paths(plan.project, plan.specific)
         if provider and not known:
             self.manager.set_task_budget(task_id, provider, self.providers.get(provider))
-        reads = Recording(recording) if isinstance(recording, (str, Path)) else recording
-        self._attached[task_id] = _Attached(reads, agent)
+        if isinstance(recording, (str, Path)):
+            recording = partial(recorded, recording)
+        self._attached[task_id] = _Attached(recording, agent)
         self._plans.put(plan)
         self._plans.add_crossings(task_id)
         self._plans.save(task_id)

@@ -37,23 +37,10 @@ class Recorded(Struct, frozen=True):
 Recorder: TypeAlias = Callable[[], Recorded]
 
 
-class Recording:
-    """Reads the recording at a path whenever it is called."""
-
-    def __init__(self, path: str | Path, format: str | None = None) -> None:
-        self.path, self.format = str(path), format
-
-    def __call__(self) -> Recorded:
-        """Reads the recording as it is now; `InputError` where it cannot be read."""
-        return recorded(self.path, format=self.format)
-
-
 class _MessageList:
     def __init__(self) -> None:
         self.messages: list[Message] = []
-
-    def see(self, message: Message) -> None:
-        self.messages.append(message)
+        self.see = self.messages.append
 
 
 def recorded(

@@ -383,13 +383,3 @@ def _settings(config: Mapping[str, object]) -> Settings:
     elif config and set(config) <= names:
         tree = {"context_management": {"resume_logs": config}}
     return from_mapping(tree).settings
-
-
-__all__ = [
-    "BUILT_IN",
-    "KIND",
-    "ResumeLogGenerator",
-    "SectionProvider",
-    "StorageBackend",
-    "TriggerCondition",
-]

@@ -197,15 +197,7 @@ def _descending_key(text: str) -> tuple[int, ...]:
     return tuple(-ord(c) for c in text) or (1,)
 
 
-_SUMMED_FIELDS = (
-    "messages",
-    "calls",
-    "written",
-    "tokens",
-    "decision_count",
-    "file_count",
-    "open_count",
-)
+_SUMMED_FIELDS = "messages calls written tokens decision_count file_count open_count".split()
 
 
 def _total(name: str, rows: Sequence[ReportRow]) -> codec.JsonObject:
