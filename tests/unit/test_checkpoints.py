@@ -16,10 +16,11 @@ from tests.strategies.clock import Clock
 from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
 from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import validated
+from leftoff.live.checkpoints import recorded as recordings
 from leftoff.live.checkpoints.dumps import DumpWriter
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator
-from leftoff.live.checkpoints.recorded import Recorded, recorded
+from leftoff.live.checkpoints.recorded import Recorded
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
 from leftoff.settings import load
@@ -393,7 +394,7 @@ def test_progress_forgives_earlier_handoffs(world: World, root: Path) -> None:
     now = {"path": sessions[0]}
 
     def recorded() -> Recorded:
-        return recorded(now["path"])
+        return recordings.recorded(now["path"])
 
     world.add(recording=recorded)
     for number in range(5):  # another session each time, with changes of its own
