@@ -114,7 +114,7 @@ def folded(text: str) -> str:
 
 def patterns(rows: Mapping[str, str]) -> dict[str, Pattern[str]]:
     """The patterns of a table by name, folded."""
-    return {name: compile(folded(row)) for name, row in rows.items()}
+    return dict(zip(rows, map(compile, map(folded, rows.values())), strict=True))
 
 
 def automaton(

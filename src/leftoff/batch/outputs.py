@@ -256,7 +256,7 @@ class _Groups:
 def _decoder(table: str) -> Callable[[bytes], list[Any]]:
     fields: list[Any] = []
     for field in msgspec.structs.fields(TABLES[table]):
-        raw = field.type is object
+        raw = field.type is Any
         type_, default = (msgspec.Raw, msgspec.Raw(b"null")) if raw else (field.type, None)
         fields.append((field.name, type_, default))
     struct = msgspec.defstruct(table.title(), fields)

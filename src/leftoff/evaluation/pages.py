@@ -26,15 +26,9 @@ from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html.engine import render_template
-from leftoff.rendering.html.frame import html_document
+from leftoff.rendering.html.frame import html_document, template_text
 
-_STYLE = """
-body { max-width: 68rem }
-td:not(:first-child), th:not(:first-child) { padding-left: .7rem }
-.right, .wrong { --shade: 0% }
-.right { background: color-mix(in srgb, var(--link) var(--shade), transparent) }
-.wrong { background: color-mix(in srgb, var(--bad) var(--shade), transparent) }
-""" + "".join(f".shade-{n} {{ --shade: {n * 6}% }}\n" for n in range(1, 11))
+_STYLE = template_text("labels.css")
 
 
 def page(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from leftoff import codec
 from leftoff.extraction.collector import State
@@ -17,13 +18,13 @@ def redacted_state(state: State, gate: Redactor) -> tuple[bytes, object] | None:
     head = _redacted_head(state.head, gate)
     if head is None:
         return None
-    return head, gate.value(codec.unpack_state(state.evidence, object))
+    return head, gate.value(codec.unpack_state(state.evidence, Any))
 
 
 def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
     # Parts of a head are MessagePack inside MessagePack.
-    head, issues = codec.unpack_state(frozen, object)
-    parts = [codec.unpack_state(place[name], object) for place, name in _parts(head)]
+    head, issues = codec.unpack_state(frozen, Any)
+    parts = [codec.unpack_state(place[name], Any) for place, name in _parts(head)]
     lines = b"\n".join(_bytes_in(parts)).decode(errors="replace")
     if lines and gate.text(lines) != lines:
         return None

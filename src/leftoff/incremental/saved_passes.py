@@ -316,7 +316,7 @@ class SavedPass:
                 frame = found.read(size)
                 sums = _sum(sums, frame)
                 agents, packed, evidence = codec.unpack_state(
-                    frame, tuple[list[str], list[Packed], list[list[object]]]
+                    frame, tuple[list[str], list[Packed], list[list[Any]]]
                 )
                 yield agents, packed, evidence
         if sums != known.sums:
