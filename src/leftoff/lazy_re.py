@@ -152,8 +152,8 @@ def automaton(
 
 # -- stored between runs -----------------------------------------------------------------------
 
+# The file of compiled patterns.
 STORED: Final = cache_from_source(__file__) + ".patterns"
-"""The file of compiled patterns."""
 
 
 class _Code(NamedTuple):

@@ -13,9 +13,9 @@ from os.path import dirname, join
 from types import ModuleType
 from typing import Any
 
+# What the loader puts behind the name of a table: `rules.toml` and `rules.py` of one directory
+# must not have the same name for their bytecode.
 _SUFFIX = ".py"
-"""What the loader puts behind the name of a table: `rules.toml` and `rules.py` of one directory
-must not have the same name for their bytecode."""
 
 
 class _Loader(SourceFileLoader):

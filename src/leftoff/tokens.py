@@ -25,12 +25,10 @@ from leftoff.codec import parse
 
 # Read at import, since nothing here may open a file later; decoded at the first count.
 _DATA = Path(__file__).with_name("tokens.json").read_bytes()
-
+# The tokenizer families that `estimate_tokens` knows by name.
 FAMILIES = ("cl100k", "claude", "deepseek", "llama3", "llama4", "mistral", "o200k", "qwen")
-"""The tokenizer families that `estimate_tokens` knows by name."""
-
+# The family of an unknown model: the mean of all families.
 DEFAULT_FAMILY = "mean"
-"""The family of an unknown model: the mean of all families."""
 
 
 class TokenCounter(Protocol):
@@ -62,7 +60,6 @@ _PIECE = re.compile(
 # A word after an apostrophe may be divided once more, where it begins like a contraction.
 _CONTRACTED = re.compile("s|t|re|ve|m|ll|d", re.IGNORECASE)
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-
 # Cost of pieces is cached. The cache is bounded in bytes (about), since a process may run for
 # days and one piece may be a long run of Chinese.
 _CACHE_BYTES = 4 << 20

@@ -21,21 +21,17 @@ from leftoff.handover.compatibility import FileStatus, Workspace, modified_after
 from leftoff.handover.resume_state.document import RecordedFile, ResumeState, World
 from leftoff.shell.paths import absolute, relative
 
+# Time limit of one git command. Chosen by hand; not measured.
 GIT_TIMEOUT = 3.0
-"""Time limit of one git command. Chosen by hand; not measured."""
-
+# Bytes of an answer that are read.
 MAX_OUTPUT = 64 * 1024
-"""Bytes of an answer that are read."""
-
+# Bytes of a workflow's file, or of a file that is compared, that are read.
 MAX_CONTENT = 64 * 1024 * 1024
-"""Bytes of a workflow's file, or of a file that is compared, that are read."""
-
+# How many files of a session are looked at; the last ones.
 MAX_FILES = 500
-"""How many files of a session are looked at; the last ones."""
 
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 _FILTER = re.compile(r"^(filter\..+)\.(?:clean|process|smudge|required)$", re.DOTALL)
-
 # Nothing that a repository configures may run, and an answer has one form everywhere.
 _OVERRIDES = (
     "core.fsmonitor=false core.hooksPath=/dev/null core.attributesFile=/dev/null"

@@ -26,14 +26,12 @@ from msgspec import Struct
 from leftoff.errors import SourceError
 from leftoff.sources.encodings import is_plain
 
+# Bytes at both ends of what was read that are compared. Chosen by hand; not measured.
 EDGE_BYTES = 4096
-"""Bytes at both ends of what was read that are compared. Chosen by hand; not measured."""
-
+# Bytes that are read at once.
 BLOCK = 1 << 20
-"""Bytes that are read at once."""
-
+# Retries of a read during which the recording is replaced. Chosen by hand; not measured.
 MAX_RETRIES = 3
-"""Retries of a read during which the recording is replaced. Chosen by hand; not measured."""
 
 
 class NotResumable(SourceError):

@@ -48,10 +48,9 @@ from leftoff.stores.locked_file import HeldFile, LockedFile
 from leftoff.summary import ContextSummary
 
 PARTS = "followed.json"
-
+# Bytes that must have been read of a recording for a copy of it to be recognized. Chosen by
+# hand; not measured.
 MIN_COPY_BYTES = 1024
-"""Bytes that must have been read of a recording for a copy of it to be recognized. Chosen by
-hand; not measured."""
 
 
 class FollowedFile(Struct, frozen=True):

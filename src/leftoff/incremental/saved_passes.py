@@ -48,10 +48,9 @@ if TYPE_CHECKING:  # a resumed read takes 0.1 s; importing these would take half
     from leftoff.summary import ContextSummary
 
 HEAD, FOUND = "pass.head", "pass.found"
-
+# Bytes read after which the state is saved, so that a killed reader loses little. Chosen by
+# hand; not measured.
 SAVE_EVERY = 64 << 20
-"""Bytes read after which the state is saved, so that a killed reader loses little. Chosen by
-hand; not measured."""
 
 
 class _Head(Struct):

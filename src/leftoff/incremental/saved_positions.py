@@ -30,8 +30,8 @@ class SavedPosition(Struct, frozen=True):
     state: bytes
 
 
+# Bytes: the state of a smaller file is not saved. Chosen by hand; not measured.
 MIN_SIZE = 1 << 20
-"""Bytes: the state of a smaller file is not saved. Chosen by hand; not measured."""
 
 
 def save_position(reading: Pass, cursor: Cursor, least: int = 0) -> SavedPosition | None:

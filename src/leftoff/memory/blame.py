@@ -16,19 +16,17 @@ from leftoff.memory.search import Hit, edits, entries
 from leftoff.sources.open import open_regular
 from leftoff.text.line_hashes import Replaced, line_hash, unpacked_hashes
 
+# Letters and digits of a line that says by itself where it comes from: a brace alone belongs to
+# the edit that wrote the lines beside it. Chosen by hand.
 MIN_LETTERS = 3
-"""Letters and digits of a line that says by itself where it comes from: a brace alone belongs
-to the edit that wrote the lines beside it. Chosen by hand."""
-
+# Decisions of the turn that are given with a line. Chosen by hand.
 MAX_DECISIONS = 3
-"""Decisions of the turn that are given with a line. Chosen by hand."""
 
 
+# The edits of subagents, whose message is -1, come after those of their session.
 _LAST = 1 << 40
-"""The edits of subagents, whose message is -1, come after those of their session."""
-
+# Kinds of entries that a turn begins with.
 ASKED = ("request", "constraint", "correction")
-"""Kinds of entries that a turn begins with."""
 
 
 class Origin(Struct, frozen=True):
@@ -143,8 +141,8 @@ def _writers(lines: Sequence[str], edits: Sequence[_Edit]) -> list[_Edit | None]
     return found
 
 
+# A file as far as it is known: the hash of each line that is not blank, and what wrote it.
 _Written: TypeAlias = list[tuple[int, "_Edit | None"]]
-"""A file as far as it is known: the hash of each line that is not blank, and what wrote it."""
 
 
 def _replayed(edits: Sequence[_Edit]) -> _Written:

@@ -16,20 +16,17 @@ from typing import TypeAlias
 from leftoff import codec
 from leftoff.text.line_hashes import Replaced
 
+# Code points of texts from which on a block is full: on collected sessions the texts take a
+# third of their length, and with twice as much 5 % less, but a search reads a block for each
+# result.
 SIZE = 4_000
-"""Code points of texts from which on a block is full: on collected sessions the texts take a
-third of their length, and with twice as much 5 % less, but a search reads a block for each
-result."""
-
+# Most entries of a block. More would make the numbers, and with them the full-text index,
+# larger: 256 by about a tenth.
 PLACES = 64
-"""Most entries of a block. More would make the numbers, and with them the full-text index,
-larger: 256 by about a tenth."""
-
+# Text, note, path, message and until of an `handover.entries.Entry`.
 Stored: TypeAlias = tuple[str, str, str, int, int]
-"""Text, note, path, message and until of an `handover.entries.Entry`."""
-
+# Message, whole, replaced and hunk of a `handover.entries.FileEdit`.
 StoredEdit: TypeAlias = tuple[int, bool, tuple[Replaced, ...], str]
-"""Message, whole, replaced and hunk of a `handover.entries.FileEdit`."""
 
 
 def entry_number(block: int, place: int) -> int:

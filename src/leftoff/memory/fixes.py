@@ -15,21 +15,17 @@ from leftoff.handover.recall import terms_of
 from leftoff.memory.index import opened
 from leftoff.memory.search import ALL, Filters, Hit, edits, entries, ranked
 
+# Failures by BM25 that are compared word by word. Chosen by hand.
 CANDIDATES = 60
-"""Failures by BM25 that are compared word by word. Chosen by hand."""
-
+# Per cent of likeness (rapidfuzz `token_set_ratio` of the normalised texts) of two failures
+# that may have the same cause. Chosen by hand; docs/memory.md has the measure.
 MIN_LIKENESS = 55.0
-"""Per cent of likeness (rapidfuzz `token_set_ratio` of the normalised texts) of two failures
-that may have the same cause. Chosen by hand; docs/memory.md has the measure."""
-
+# Per cent by which a failure may be less alike than the best one. Chosen by hand.
 SPREAD = 20.0
-"""Per cent by which a failure may be less alike than the best one. Chosen by hand."""
-
+# Edits that are given with a fix, the first ones. Chosen by hand.
 MAX_EDITS = 5
-"""Edits that are given with a fix, the first ones. Chosen by hand."""
-
+# Code points of an error that are looked at: its end, where most programs say what failed.
 MAX_QUERY = 4_000
-"""Code points of an error that are looked at: its end, where most programs say what failed."""
 
 _VARIABLE = re.compile(
     r"(?P<path>(?:[A-Za-z]:)?(?:[\\/][\w.@+-]+)+[\\/]?)|\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{7,40}\b|\d+"

@@ -25,9 +25,8 @@ CREATE TABLE IF NOT EXISTS headers (
 """
 
 _About: TypeAlias = tuple[str, int, float, str]
-
+# Seconds in which a file may change without another modification time (FAT).
 RESOLUTION = 2.0
-"""Seconds in which a file may change without another modification time (FAT)."""
 
 
 class StoredHeaders:

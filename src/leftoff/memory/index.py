@@ -39,26 +39,23 @@ from leftoff.memory.headers import HEADERS
 from leftoff.memory.lookup import NAME
 from leftoff.stores.atomic import create_and_open
 
+# Raised when the tables or `terms_of` change: the index is then built anew.
 MEMORY_SCHEMA = "2"
-"""Raised when the tables or `terms_of` change: the index is then built anew."""
-
+# Recordings of which it is stored how to go on reading them, those that grew last. Chosen by
+# hand.
 MAX_STATES = 50
-"""Recordings of which it is stored how to go on reading them, those that grew last. Chosen by
-hand."""
-
+# Seconds to wait for another process that updates the index. Chosen by hand: that process does
+# the work that this one would do.
 LOCK_TIMEOUT = 0.1
-"""Seconds to wait for another process that updates the index. Chosen by hand: that process does
-the work that this one would do."""
-
+# Recordings that an update has to read for the index to be compacted: it is stored in pieces
+# while it is built, which takes up to 6 % more. Chosen by hand.
 COMPACTED_FROM = 100
-"""Recordings that an update has to read for the index to be compacted: it is stored in pieces
-while it is built, which takes up to 6 % more. Chosen by hand."""
 
 _TABLES = Path(__file__).with_name("tables.sql").read_text("utf-8")
 
 
+# Of a session: those that its row in a batch has under the same name.
 _COLUMNS = "key path branch title format started ended failure reason".split()
-"""Of a session: those that its row in a batch has under the same name."""
 
 
 def update(

@@ -11,9 +11,9 @@ from leftoff.handover.recall import terms_of
 from leftoff.memory.index import opened
 from leftoff.memory.search import Filters, Hit, entries
 
+# Share of an open item's terms that a later request, commit or decision has to hold. Chosen by
+# hand.
 TAKEN_UP = 0.5
-"""Share of an open item's terms that a later request, commit or decision has to hold. Chosen by
-hand."""
 
 Standing: TypeAlias = StandingOf[Hit]
 

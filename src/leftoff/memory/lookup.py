@@ -32,30 +32,25 @@ if TYPE_CHECKING:
     import sqlite3
 
 NAME = "memory.sqlite3"
-
+# Different terms of a prompt that is looked up: no line holds three tenths of a longer one.
+# Chosen by hand.
 MAX_TERMS = 60
-"""Different terms of a prompt that is looked up: no line holds three tenths of a longer one.
-Chosen by hand."""
-
+# Last sessions of the project that are looked at. From the time of a hook: docs/hooks.md.
 MAX_SESSIONS = 30
-"""Last sessions of the project that are looked at. From the time of a hook: docs/hooks.md."""
-
+# Entries with a term from which on it is common: about `MAX_SHARE` of so many sessions.
 MAX_POSTINGS = 500
-"""Entries with a term from which on it is common: about `MAX_SHARE` of so many sessions."""
-
+# Entries with the most rare terms whose texts are read. Chosen by hand.
 CANDIDATES = 15
-"""Entries with the most rare terms whose texts are read. Chosen by hand."""
-
+# Code points of a text in a line: `handover.lines.DECISION`, without importing it.
 MAX_LINE = 240
-"""Code points of a text in a line: `handover.lines.DECISION`, without importing it."""
-
+# Seconds to wait for a process that writes the index. Chosen by hand.
 TIMEOUT = 0.05
-"""Seconds to wait for a process that writes the index. Chosen by hand."""
 
 _UNSAFE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+"
 )
-
+# Labels and weights of lines by kind, as in `handover.recall_index`. What was read or left open
+# is not given: a later session may have changed it.
 _LABELS = {
     "decision": ("- Decided: ", 1.2),
     "error": ("- Failed, then fixed: ", 1.2),
@@ -66,8 +61,6 @@ _LABELS = {
     "finding": ("- Found out: ", 1.0),
     "words": ("- Said: ", 1.0),
 }
-"""Labels and weights of lines by kind, as in `handover.recall_index`. What was read or left
-open is not given: a later session may have changed it."""
 
 
 def memory_path(environ: Mapping[str, str]) -> Path:

@@ -19,17 +19,16 @@ from leftoff.memory.blocks import PLACES, Stored, StoredEdit, unpacked, unpacked
 from leftoff.memory.index import opened
 from leftoff.memory.lookup import quoted
 
+# Best entries by BM25 that are ranked again. Chosen by hand.
 CANDIDATES = 200
-"""Best entries by BM25 that are ranked again. Chosen by hand."""
-
+# Rarest terms of a query that are looked for. Chosen by hand.
 MAX_TERMS = 24
-"""Rarest terms of a query that are looked for. Chosen by hand."""
-
+# Entries with a term from which on it is common: it counts in the ranking, but is only looked
+# for where the query has no rarer one. From the time of a query in an index of 10,000 sessions:
+# docs/memory.md.
 COMMON = 3_000
-"""Entries with a term from which on it is common: it counts in the ranking, but is only looked
-for where the query has no rarer one. From the time of a query in an index of 10,000 sessions:
-docs/memory.md."""
-
+# What settles something comes before what mentions it. Chosen by hand; see docs/memory.md for
+# the measure.
 WEIGHTS = {
     "decision": 1.25,
     "constraint": 1.2,
@@ -45,30 +44,23 @@ WEIGHTS = {
     "words": 0.95,
     "seen": 0.8,
 }
-"""What settles something comes before what mentions it. Chosen by hand; see docs/memory.md for
-the measure."""
-
+# How much more an entry counts that is about the very file of the query. Chosen by hand.
 SAME_PATH = 2.0
-"""How much more an entry counts that is about the very file of the query. Chosen by hand."""
-
+# First code points in which two entries of one session are about the same call: commands are
+# cut at different lengths. Chosen by hand.
 SAME_CALL = 80
-"""First code points in which two entries of one session are about the same call: commands are
-cut at different lengths. Chosen by hand."""
-
+# Per cent of likeness (rapidfuzz `partial_ratio`) from which two texts of one message say the
+# same. Chosen by hand.
 SAME_WORDS = 90
-"""Per cent of likeness (rapidfuzz `partial_ratio`) from which two texts of one message say the
-same. Chosen by hand."""
-
+# Weight of an entry that only says that a file was read. Chosen by hand.
 ONLY_READ = 0.3
-"""Weight of an entry that only says that a file was read. Chosen by hand."""
 
 _PATH = re.compile(r"[^\s'\"`<>|;,(){}=]*(?:[\\/]|\w\.[a-z]\w{0,4}\b)[^\s'\"`<>|;,(){}:]*")
 
 SPEAKERS = ("person", "agent", "tool")
-
+# Per cent of likeness (rapidfuzz `ratio`) from which a known name is taken for a misspelt one.
+# Chosen by hand.
 MIN_LIKENESS = 75.0
-"""Per cent of likeness (rapidfuzz `ratio`) from which a known name is taken for a misspelt one.
-Chosen by hand."""
 
 
 class Hit(Struct, frozen=True):

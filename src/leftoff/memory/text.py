@@ -13,8 +13,8 @@ from leftoff.memory.fixes import Fix
 from leftoff.memory.ledger import Standing
 from leftoff.memory.search import Hit
 
+# Code points of a text, of a note, and of a text in a line of a block. Chosen by hand.
 MAX_TEXT, MAX_NOTE, MAX_LINE = 400, 160, 240
-"""Code points of a text, of a note, and of a text in a line of a block. Chosen by hand."""
 
 REQUIRED = ("constraint", "correction")
 

@@ -12,8 +12,8 @@ import re2
 from leftoff import lazy_re as re
 from leftoff.redaction.rules import Rule, expand_macros
 
+# A credential that begins in a block of a long line is matched up to this far past its end.
 REACH: Final = 16_384
-"""A credential that begins in a block of a long line is matched up to this far past its end."""
 
 
 @cache
@@ -50,9 +50,9 @@ def fused(rules: list[Rule]) -> tuple[Callable[[bytes], list[int] | None], list[
     return re.automaton(gates, latin1=True, max_mem=_MAX_MEM), rules
 
 
+# Characters of the longest name with which `<PW>` and `<TK>` match (`secret_key_base`, or two
+# words and a mark), rounded up.
 HEAD_REACH: Final = 24
-"""Characters of the longest name with which `<PW>` and `<TK>` match (`secret_key_base`, or two
-words and a mark), rounded up."""
 
 
 @cache
@@ -65,10 +65,10 @@ def head_of(pattern: str) -> re.Pattern[str] | None:
     return None
 
 
+# Characters of a text that is looked for as one that repeats. Chosen by hand.
 _MAX_PERIOD: Final = 128
-"""Characters of a text that is looked for as one that repeats. Chosen by hand."""
+# Characters before a match that a pattern or a check may look at, rounded up.
 _CONTEXT: Final = 256
-"""Characters before a match that a pattern or a check may look at, rounded up."""
 
 
 def places(rule: Rule, text: str, start: int, raw: bytes) -> Iterator[tuple[int, int]]:

@@ -94,9 +94,8 @@ __all__ = [
     "rules_digest",
     "safe_quote_end",
 ]
-
+# Containers nested deeper than this are replaced whole.
 MAX_NESTING: Final = 200
-"""Containers nested deeper than this are replaced whole."""
 
 
 class Span(NamedTuple):
@@ -128,8 +127,8 @@ class Finder(Protocol):
         ...
 
 
+# Redactors of other packages; they run as `Redactor(extra=[redactors.get(name)])`.
 redactors: Registry[Finder] = Registry("redactor")
-"""Redactors of other packages; they run as `Redactor(extra=[redactors.get(name)])`."""
 
 
 _NAME_PW = r"(?i)<PW><SUFFIX>$"

@@ -31,12 +31,12 @@ from leftoff.redaction.plausible import CHECKS
 from leftoff.redaction.rules import RULES, Rule
 from leftoff.text.sanitize import UNSAFE, View, bare_view, cleaned_view, has_unsafe, without
 
+# Characters shown to the automata at once. A longer line is cut into blocks that overlap.
 BLOCK: Final = 16_384
-"""Characters shown to the automata at once. A longer line is cut into blocks that overlap."""
+# Characters that two blocks of one line share. Chosen by hand; not measured.
 OVERLAP: Final = 512
-"""Characters that two blocks of one line share. Chosen by hand; not measured."""
+# How often base64 or hexadecimal is decoded again. Chosen by hand; not measured.
 MAX_ENCODING_DEPTH: Final = 2
-"""How often base64 or hexadecimal is decoded again. Chosen by hand; not measured."""
 
 PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}:([0-9]{1,9})\]")
 
@@ -82,25 +82,25 @@ _LINE: Final = r"(?:\r?\n|\\+r\\+n|\\+n)"
 _BREAK: Final = _LINE + r"[ \t]{0,40}"
 _IN_DIFF: Final = _LINE + r"[+-]?[ \t]{0,40}"
 _OPERATOR: Final = r"(?:\+|\.\.?|&|\|\|)"
+# Between two strings that a program puts together: an operator, or nothing but blanks; also in
+# a diff, where each line begins with its mark.
 _GLUE: Final = (
     rf"\\*[\"'`](?:[ \t]{{0,8}}{_OPERATOR}[ \t]{{0,8}}(?:\\?{_IN_DIFF})?"
     rf"|[ \t]{{1,8}}|[ \t]{{0,8}}\\?{_IN_DIFF}(?:{_OPERATOR}[ \t]{{0,8}})?)\\*[\"'`]"
 )
-"""Between two strings that a program puts together: an operator, or nothing but blanks; also
-in a diff, where each line begins with its mark."""
 _RUN_LETTERS: Final = frozenset(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/.~=-"
 )
 _WORD_IN_PARTS = re.compile(rf"{_RUN}++(?:(?:{_GLUE}|{_BREAK}){_RUN}++)+", re.ASCII)
 _BETWEEN = re.compile(rf"(?P<glue>{_GLUE})|{_BREAK}", re.ASCII)
+# Where programs wrap lines. A line of another length ends where its writer ended it.
 _COLUMNS: Final = frozenset({40, 60, 64, 70, 72, 76, 78, 79, 80, 100, 120, 128})
-"""Where programs wrap lines. A line of another length ends where its writer ended it."""
 _MAX_PARTS: Final = 4_000
+# Characters of a word in parts, with what stands between them. Chosen by hand: a shorter one
+# holds no credential of a machine.
 _MIN_JOINED: Final = 16
-"""Characters of a word in parts, with what stands between them. Chosen by hand: a shorter one
-holds no credential of a machine."""
+# Checks of rules that know a secret by its own letters; no other may match over two lines.
 _SHAPES: Final = frozenset({"", "mixed", "mixed-letters"})
-"""Checks of rules that know a secret by its own letters; no other may match over two lines."""
 
 
 _CLASS_AT_END = re.compile(r"(?:\[[^\]]*\]\{[0-9]+\}|\[[^\]]*\]\+)$")
@@ -133,6 +133,7 @@ def _alternatives(gate: str) -> list[str]:
 
 
 _BLANK: Final = r"(?:[ \t]|\\?\r?\n[+-]?|\\+[rn])*"
+# Fires where a word may stand in parts; `_joined_hits` looks at it.
 JOINED: Final = Rule(
     kind="joined",
     gate=rf"{_RUN}\\*[\"'`]{_BLANK}{_OPERATOR}?{_BLANK}\\*[\"'`]{_RUN}"
@@ -144,11 +145,10 @@ JOINED: Final = Rule(
     personal=False,
     rank=len(RULES),
 )
-"""Fires where a word may stand in parts; `_joined_hits` looks at it."""
+# The same for single places: a part of a credential has four characters.
 _JOINED_PLACE: Final = replace(
     JOINED, gate=JOINED.gate.replace(_RUN + r"\\*[", _RUN + r"{4}\\*[", 1)
 )
-"""The same for single places: a part of a credential has four characters."""
 
 
 def _joined_hits(text: str, start: int, end: int, raw: bytes, gate: Gate) -> Iterator[Hit]:
@@ -317,9 +317,9 @@ def _scan_block(text: str, start: int, end: int, gate: Gate, depth: int) -> list
     return hits
 
 
+# Characters of whole lines that are looked at together for spellings that hide something.
+# Chosen by hand: a tenth of the lines in a block that has one have one.
 _CHUNK: Final = 1_024
-"""Characters of whole lines that are looked at together for spellings that hide something.
-Chosen by hand: a tenth of the lines in a block that has one have one."""
 
 
 def _disguised_stretches(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -45,11 +45,10 @@ with suppress(ImportError):  # Windows
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0)
 _CLOEXEC: Final = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _HAS_DIR_FD: Final = {os.open, os.rename, os.link, os.unlink, os.mkdir} <= os.supports_dir_fd
+# Seconds to wait for another process that holds a lock. Chosen by hand; not measured.
 LOCK_TIMEOUT = 10.0
-"""Seconds to wait for another process that holds a lock. Chosen by hand; not measured."""
-
+# Seconds between two attempts to take a lock. Chosen by hand; not measured.
 _POLL_INTERVAL: Final = 0.005
-"""Seconds between two attempts to take a lock. Chosen by hand; not measured."""
 
 _TEMPORARY: Final = re.compile(r"\.(.+)\.[0-9a-f]{16}\.tmp", re.DOTALL)
 

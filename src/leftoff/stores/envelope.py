@@ -28,15 +28,14 @@ from leftoff.stores.naming import LOCATIONS, location_of
 from leftoff.text.sanitize import clean as inert
 
 KEY: Final = "leftoff"
+# The newest known schema of each kind.
 VERSIONS: Final = dict.fromkeys(LOCATIONS, 1)
-"""The newest known schema of each kind."""
 
 _SCHEMA = re.compile(r"leftoff\.([a-z_]{1,40})/([0-9]{1,6})", re.ASCII)
+# Repairs of other programs' JSON that lose nothing.
 _HARMLESS_REPAIRS = {"bom", "surrogate", "not_a_number"}
-"""Repairs of other programs' JSON that lose nothing."""
-
+# Makes the redactor for one document of a kind.
 RedactorFactory: TypeAlias = Callable[[str], Redactor]
-"""Makes the redactor for one document of a kind."""
 
 
 def redactor_for(kind: str) -> Redactor:

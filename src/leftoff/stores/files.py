@@ -61,12 +61,11 @@ from leftoff.stores.naming import (
 from leftoff.stores.protocol import Entry, StoredDocument
 
 _LOCKS: Final = ".locks"
+# Lock files in a folder. Ids share them by hash, so that no lock file has to be removed with a
+# document.
 _LOCK_STRIPES: Final = 256
-"""Lock files in a folder. Ids share them by hash, so that no lock file has to be removed with
-a document."""
-
+# How often a document and its markdown are read before they are reported to differ.
 _READ_ATTEMPTS: Final = 3
-"""How often a document and its markdown are read before they are reported to differ."""
 
 
 class Accepted(Struct, frozen=True):

@@ -11,9 +11,9 @@ from leftoff import lazy_re as re
 from leftoff._moved import moved_name
 from leftoff.errors import NotPlainName, UnknownName
 
+# Bytes of an id in UTF-8. File systems allow 255 for a name; prefix, suffix and the name of a
+# temporary file need the rest.
 MAX_ID: Final = 200
-"""Bytes of an id in UTF-8. File systems allow 255 for a name; prefix, suffix and the name of a
-temporary file need the rest."""
 
 JSON, GZIPPED, BACKUP, DAMAGED, MARKDOWN = (
     ".json",
@@ -37,6 +37,7 @@ class KindLocation(Struct, frozen=True):
     reserved: tuple[str, ...] = ()
 
 
+# Every kind of document.
 LOCATIONS: Final[dict[str, KindLocation]] = {
     "resume_log": KindLocation("resume-logs", "session-"),
     "checkpoint": KindLocation("context-checkpoints"),
@@ -44,8 +45,6 @@ LOCATIONS: Final[dict[str, KindLocation]] = {
     "review": KindLocation("reviews"),
     "task": KindLocation("tasks"),
 }
-"""Every kind of document."""
-
 # Device names on Windows, with any extension, and characters that no file name there may hold:
 # a colon, for example, would write to an alternate data stream of another file.
 _WINDOWS_DEVICE = re.compile(

@@ -19,8 +19,8 @@ from leftoff.model import Issue
 from leftoff.registry import Registry
 from leftoff.stores.naming import LOCATIONS
 
+# The kinds of document.
 KINDS = tuple(LOCATIONS)
-"""The kinds of document."""
 
 
 class StoredDocument(Struct, frozen=True):
@@ -140,6 +140,7 @@ class StoreOpener(Protocol):
         ...
 
 
+# What opens stores. Another package's answers to URLs that begin with its name.
 stores: Registry[StoreOpener] = Registry(
     "store",
     {
@@ -149,7 +150,6 @@ stores: Registry[StoreOpener] = Registry(
         "objects": "leftoff.stores.objects:open_objects",
     },
 )
-"""What opens stores. Another package's answers to URLs that begin with its name."""
 
 _SCHEMES = {"file": "files", "rediss": "redis", "unix": "redis"}
 

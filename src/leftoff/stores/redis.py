@@ -18,9 +18,9 @@ from leftoff.stores.envelope import RedactorFactory, redactor_for
 from leftoff.stores.naming import check_id
 from leftoff.stores.sealed import Change, Row, SealedStore
 
+# Attempts at a transaction while other clients change the same document. Chosen by hand; not
+# measured.
 _MAX_ATTEMPTS: Final = 100
-"""Attempts at a transaction while other clients change the same document. Chosen by hand;
-not measured."""
 
 _FIELDS: Final = ("document", "text", "saved", "pinned")
 

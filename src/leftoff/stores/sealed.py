@@ -36,12 +36,11 @@ class Row(Struct, frozen=True):
     size: int = 0
 
 
+# What a change returns that changes nothing.
 SAME: Final = "same"
-"""What a change returns that changes nothing."""
-
+# What becomes of a document (None: there is none): a row, None to remove it, or `SAME`. It may
+# be called again where another process was faster.
 Change: TypeAlias = Callable[[Row | None], "Row | str | None"]
-"""What becomes of a document (None: there is none): a row, None to remove it, or `SAME`. It may
-be called again where another process was faster."""
 
 
 class SealedStore:

@@ -18,8 +18,8 @@ from leftoff.stores.atomic import LOCK_TIMEOUT, make_directories, open_private
 from leftoff.stores.envelope import RedactorFactory, redactor_for
 from leftoff.stores.sealed import Change, Row, SealedStore
 
+# Of the table; in the database as `user_version`.
 VERSION: Final = 1
-"""Of the table; in the database as `user_version`."""
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS documents (

@@ -40,9 +40,8 @@ Capacity: TypeAlias = Literal["90", "95", "98"]
 Reason: TypeAlias = Literal["window_warning", "window_critical", "window_emergency"]
 Status: TypeAlias = Literal["in_progress", "paused_for_handoff", "completed"]
 Action: TypeAlias = Literal["continue", "fallback", "helper_agent", "force_handoff", "stop"]
-
+# The reason for a checkpoint, by its capacity.
 REASONS: dict[str, Reason] = dict(zip(get_args(Capacity), get_args(Reason), strict=True))
-"""The reason for a checkpoint, by its capacity."""
 
 
 class Tokens(Value, frozen=True, kw_only=True):

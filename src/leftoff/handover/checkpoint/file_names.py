@@ -9,11 +9,10 @@ from leftoff.errors import NotPlainName
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import whole
 
+# The directory of the markdown files, relative to the task's directory.
 SANDBOX = "contexts/sandbox"
-"""The directory of the markdown files, relative to the task's directory."""
-
+# The name of the project's own file, without extension.
 PROJECT = "project"
-"""The name of the project's own file, without extension."""
 
 _DEVICE_NAMES = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]

@@ -27,15 +27,15 @@ from leftoff.handover.wording import inline
 from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
 
+# Default token budget of a block. Chosen by hand.
 DEFAULT_BUDGET = 8_000
-"""Default token budget of a block. Chosen by hand."""
-
+# What the lines begin with that say where the session stands.
 _WHERE = ("State: ", "Git: ")
-"""What the lines begin with that say where the session stands."""
 
 _CREATED = "Files created"
 _OTHER = "Noted"
-
+# Titles in checkpoints of earlier versions, by the title that their items stand under now. The
+# stage of the work is not given to an agent.
 _EARLIER = {
     "Asked last": "The person's last message",
     "Last words": "The agent's last words",
@@ -53,8 +53,6 @@ _EARLIER = {
     "Progress": "",
     "Reached": _OTHER,
 }
-"""Titles in checkpoints of earlier versions, by the title that their items stand under now. The
-stage of the work is not given to an agent."""
 
 
 def inject(

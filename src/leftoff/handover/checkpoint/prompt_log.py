@@ -13,11 +13,10 @@ from leftoff.text.sanitize import clean
 from leftoff.text.truncation import truncate
 from leftoff.tokens import estimate_tokens
 
+# Iterations of the history that a checkpoint keeps.
 MAX_ITERATIONS = 5
-"""Iterations of the history that a checkpoint keeps."""
-
+# Code points of one entry; tool calls and results take a quarter of it.
 MAX_ENTRY_LENGTH = 4_000
-"""Code points of one entry; tool calls and results take a quarter of it."""
 
 _PROMPTS = frozenset({"prompt", "queued"})
 

@@ -85,10 +85,10 @@ def roles(text: str) -> dict[str, Role]:
         raise UsageError(f"no roles: {error}") from error
 
 
+# The roles that ship: backend, frontend, helper.
 ROLES: Mapping[str, Role] = MappingProxyType(
     roles(Path(__file__).with_name("roles.toml").read_text("utf-8"))
 )
-"""The roles that ship: backend, frontend, helper."""
 
 
 def role(name: str, more: Mapping[str, Role] | None = None) -> Role:

@@ -23,8 +23,8 @@ from leftoff.summary import ContextSummary
 from leftoff.text.truncation import truncate
 from leftoff.tokens import estimate_tokens, max_tokens
 
+# The document kind in stores.
 KIND = "resume_log"
-"""The document kind in stores."""
 
 
 class OwnSection(Struct, frozen=True):

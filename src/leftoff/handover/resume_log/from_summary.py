@@ -16,14 +16,12 @@ from leftoff.handover.wording import inline_code, inline_prose, plural
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary, KeyDecision, Milestone
 
+# Code points of the first and of the last message.
 MAX_MISSION_LENGTH = 8000
-"""Code points of the first and of the last message."""
-
+# Code points of any other item.
 MAX_ITEM_LENGTH = 600
-"""Code points of any other item."""
-
+# A claim that nothing shows needs so many words to tell anything. Chosen by hand.
 MIN_CLAIM_WORDS = 4
-"""A claim that nothing shows needs so many words to tell anything. Chosen by hand."""
 
 
 def log_fields(summary: ContextSummary) -> JsonObject:

@@ -9,10 +9,10 @@ from leftoff.model import ToolCall
 from leftoff.shell.embedded.tool_script import tool_steps
 from leftoff.text.truncation import short
 
+# Parameters that tell what a call is about, the most telling first.
 _SUBJECT_PARAMETERS = (
     "command cmd file_path path filename notebook_path pattern query url description prompt"
 ).split()
-"""Parameters that tell what a call is about, the most telling first."""
 
 _PATCHES = ("*** Begin Patch", "--- a/", "diff --git ")
 

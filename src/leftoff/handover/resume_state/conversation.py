@@ -15,18 +15,15 @@ from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import short, whole
 
+# Calls, and messages, that are remembered while a recording is read: the last ones.
 MAX_REMEMBERED = 600
-"""Calls, and messages, that are remembered while a recording is read: the last ones."""
-
+# Maximum code points of a tool's result, and of one parameter. These limits were chosen by
+# hand.
 MAX_RESULT_LENGTH = 4_000
-"""Maximum code points of a tool's result, and of one parameter. These limits were chosen by
-hand."""
-
+# Maximum code points of a message.
 MAX_MESSAGE_LENGTH = 20_000
-"""Maximum code points of a message."""
-
+# Maximum code points of the reason for a tool call.
 MAX_REASON_LENGTH = 300
-"""Maximum code points of the reason for a tool call."""
 
 _OMISSION = "\n… [{count} characters left out] …\n"
 _SUCCESS = frozenset({"ok", "unknown"})

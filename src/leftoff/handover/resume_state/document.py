@@ -21,9 +21,8 @@ from leftoff.errors import StateError
 from leftoff.handover.value import Value, squashed, type_name
 
 SCHEMA = "leftoff.resume-state/1"
-
+# The phase of a workflow if nothing else is known.
 UNDERSTANDING = "understanding"
-"""The phase of a workflow if nothing else is known."""
 
 
 class Part(Value, frozen=True, kw_only=True):
@@ -246,6 +245,7 @@ class ResumeState(Part, frozen=True, kw_only=True):
         )
 
 
+# Attributes of `ResumeState` and the keys of `workflow_metadata` that hold them.
 _METADATA = {
     "workflow_id": "id",
     "workflow_file_path": "file_path",
@@ -256,14 +256,12 @@ _METADATA = {
     "current_phase": "current_phase",
     "current_strategy": "current_strategy",
 }
-"""Attributes of `ResumeState` and the keys of `workflow_metadata` that hold them."""
 
 _SHARED = (
     "completed_tools chat_history context_evolution world dropped needs_value completed"
 ).split()
-
+# The name of the original design.
 AIWorkflowResumeState = ResumeState
-"""The name of the original design."""
 
 
 class ExecutionHistoryEntry(Part, frozen=True, kw_only=True):

@@ -27,6 +27,8 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import whole
 
+# Variables of a recorded session, by the titles of its handover. What was found out stands
+# among the insights.
 KEYS = {
     "The person's last message": "latest_request",
     "Asked of the person, not answered": "open_question",
@@ -55,11 +57,8 @@ KEYS = {
     "Also said": "also_said",
     "Names in use": "names_in_use",
 }
-"""Variables of a recorded session, by the titles of its handover. What was found out stands
-among the insights."""
-
+# Variables that are a text and no list; a long goal is a list of its blocks.
 _SINGLE = {"main_goal", "latest_request", "open_question", "last_words"}
-"""Variables that are a text and no list; a long goal is a list of its blocks."""
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 

@@ -19,11 +19,11 @@ class Bounds(Struct, frozen=True):
     changes: int = 100
 
 
+# Variables without which a workflow is hard to take up.
 CRITICAL_KEYS = frozenset(
     "project_path main_goal current_phase last_strategy key_findings target_framework "
     "critical_issue file_path current_analysis next_steps workflow_intent".split()
 )
-"""Variables without which a workflow is hard to take up."""
 
 
 def importance(key: str, value: object) -> float:

@@ -27,15 +27,12 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
 
 Strategy: TypeAlias = Literal["continue", "partial_resume", "context_migration", "fresh_start"]
-
+# Default token budget of a message. Chosen by hand.
 DEFAULT_BUDGET = 4_000
-"""Default token budget of a message. Chosen by hand."""
-
+# Discoveries that are named in one line, the latest; earlier ones have a line each.
 MAX_INSIGHTS = 3
-"""Discoveries that are named in one line, the latest; earlier ones have a line each."""
-
+# Calls that are named one by one: the latest that did something, and that failed.
 MAX_CALLS, MAX_FAILURES = 20, 5
-"""Calls that are named one by one: the latest that did something, and that failed."""
 
 _READ_ONLY_KINDS = READ_ONLY_KINDS | {"plan", "think", "ask", "poll", "finish"}
 _READ_ONLY_ACTIVITIES = frozenset(
@@ -47,9 +44,8 @@ _INFORMATIVE_LINE = re.compile(
     r"|\{\"chunk_id\"|Script completed|Wall time \d|Original token count))"
     r".*[^\W\d_]{2}"
 )
-
+# Sections that have items, by their place among the headings.
 _WORK, _STATE, _SINCE = 1, 2, 3
-"""Sections that have items, by their place among the headings."""
 
 _TITLES = {key: title for title, key in KEYS.items()}
 

@@ -27,8 +27,8 @@ from leftoff.handover.resume_state.templates import ADDED_TEXTS
 from leftoff.model import parse_time
 from leftoff.redaction.redactor import Redactor
 
+# Variables that stand elsewhere in the state.
 _BOOKKEEPING = frozenset({"workflow_file", "workflow_hash", "original_content"})
-"""Variables that stand elsewhere in the state."""
 
 
 def content_hash(content: str) -> str:
