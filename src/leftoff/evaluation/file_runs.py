@@ -28,13 +28,12 @@ from leftoff.evaluation.file_truth import (
     final_patches,
     patch_files,
     sidecar_of,
-    timestamp,
 )
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap
 from leftoff.evaluation.matching import total
 from leftoff.evaluation.recordings import opened, readings
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, bounds, rounded
-from leftoff.model import Message
+from leftoff.model import Message, parse_time
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
@@ -221,10 +220,8 @@ _WITH_PATCHES = ("swe_agent", "openhands", "openai_rows", "chat")
 def _against_commits(
     path: str, name: str, summary: ContextSummary, listed: Sequence[Commit]
 ) -> CommittedFiles | None:
-    try:
-        first = timestamp(summary.session.started)
-        last = timestamp(summary.session.ended)
-    except ValueError:
+    first, last = map(parse_time, (summary.session.started, summary.session.ended))
+    if first is None or last is None:
         return None
     singles = [c for c in listed if c.sessions <= 1 and first <= c.when <= last]
     shown = _commits_shown(path)

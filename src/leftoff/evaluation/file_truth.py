@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.errors import SourceError
+from leftoff.model import parse_time
 from leftoff.sources.open import open_lines
 
 # Suffix of a file of commits, after the name of its recording (without ``.gz``).
@@ -32,12 +33,12 @@ _STATUS = {"A": "created", "M": "modified", "D": "deleted", "T": "modified"}
 
 
 class Commit(Struct, frozen=True):
-    """A commit that a sidecar names: full hash, date in seconds since the epoch, action by path
+    """A commit that a sidecar names: full hash, date, action by path
     (a renamed file counts under both names), and the number of checkpoint trailers in its
     message; more than 1 if it also covers other sessions."""
 
     sha: str
-    when: float
+    when: datetime
     files: Mapping[str, str]
     sessions: int
 
@@ -147,6 +148,9 @@ def commits(path: str) -> list[Commit]:
     found: dict[str, Commit] = {}
     for checkpoint in listed:
         for commit in checkpoint.get("commits") or ():
+            when = parse_time(commit["date"])
+            if when is None:
+                raise SourceError(f"{path}: {commit['date']!r} is no time of a commit")
             files: dict[str, str] = {}
             for row in commit.get("files") or ():
                 status = str(row.get("status") or "M")[:1]
@@ -155,22 +159,6 @@ def commits(path: str) -> list[Commit]:
                     files[row["path"]] = "created"
                 else:
                     files[row["path"]] = _STATUS.get(status, "modified")
-            found[commit["sha"]] = Commit(
-                commit["sha"],
-                timestamp(commit["date"]),
-                files,
-                int(commit.get("n_checkpoint_trailers") or 1),
-            )
+            trailers = int(commit.get("n_checkpoint_trailers") or 1)
+            found[commit["sha"]] = Commit(commit["sha"], when, files, trailers)
     return sorted(found.values(), key=lambda c: (c.when, c.sha))
-
-
-def timestamp(text: str) -> float:
-    """Seconds since the epoch of an ISO 8601 time; a time without zone is UTC.
-
-    Raises:
-        ValueError: the text is not an ISO 8601 time.
-    """
-    when = datetime.fromisoformat(text)
-    if when.tzinfo is None:
-        when = when.replace(tzinfo=UTC)
-    return when.timestamp()

@@ -249,7 +249,8 @@ def ranked(
                 best[hit.text] = replace(chosen, score=max(score, known.score))
         if best:
             break
-    ordered = sorted(best.values(), key=lambda h: (-h.score, _later_first(h.ended), h.text))
+    ordered = sorted(best.values(), key=lambda hit: hit.text)
+    ordered.sort(key=lambda hit: (hit.score, hit.ended), reverse=True)
     return _merged(ordered)[:limit]
 
 
@@ -324,10 +325,6 @@ def _about(hit: Hit, paths: Sequence[tuple[str, ...]]) -> float:
                 same += 1
             best = max(best, same / min(len(subject), len(path)))
     return weight * (1 + SAME_PATH * best)
-
-
-def _later_first(time: str) -> tuple[int, ...]:
-    return tuple(-ord(c) for c in time)
 
 
 def _queries(db: sqlite3.Connection, terms: Sequence[str]) -> Iterator[str]:

@@ -224,47 +224,46 @@ def from_summary(
     task = goal or ("" if summary.user_requests else first_user_text(messages))
     facts = collect_facts(summary, goal=task, role=role)
     entries, count = history(messages, budget.provider, lines=history_lines)
-    stamp = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return ContextCheckpoint(
-        checkpoint_id=checkpoint_id(budget.task_id, budget.provider, capacity, at),
-        created_at=stamp,
-        capacity_threshold=capacity,
-        reason=REASONS[capacity],
-        task_id=budget.task_id,
-        provider_name=budget.provider,
-        tokens=Tokens.of(budget),
-        conversation=Conversation(
-            full_history=entries, summary=summary_text(facts), iteration_count=count
-        ),
-        execution_state=ExecutionState(
-            iteration=count if iteration is None else iteration,
-            files_created=paths(facts, "created"),
-            files_modified=paths(facts, "modified"),
-            git_diff=git_diff,
-            last_validation_result=checks[-1] if checks else None,
-            current_error=next(iter(blockers(facts)), None),
-        ),
+    conversation = Conversation(
+        full_history=entries, summary=summary_text(facts), iteration_count=count
     )
+    state = ExecutionState(
+        iteration=count if iteration is None else iteration,
+        files_created=paths(facts, "created"),
+        files_modified=paths(facts, "modified"),
+        git_diff=git_diff,
+        last_validation_result=checks[-1] if checks else None,
+        current_error=next(iter(blockers(facts)), None),
+    )
+    return _checkpoint(budget, capacity, at, conversation, state)
 
 
 def from_budget(
     budget: TaskTokenBudget, capacity: Capacity, at: datetime, *, goal: str = ""
 ) -> ContextCheckpoint:
     """The checkpoint of a task without a readable recording, from its budget alone."""
-    made = checkpoint_id(budget.task_id, budget.provider, capacity, at)
-    stamp = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    facts = Redactor(personal=True).value(with_goal(Handover(), goal))
+    conversation = Conversation(summary=summary_text(facts))
+    return _checkpoint(budget, capacity, at, conversation, ExecutionState(iteration=0))
+
+
+def _checkpoint(
+    budget: TaskTokenBudget,
+    capacity: Capacity,
+    at: datetime,
+    conversation: Conversation,
+    state: ExecutionState,
+) -> ContextCheckpoint:
     return ContextCheckpoint(
-        checkpoint_id=made,
-        created_at=stamp,
+        checkpoint_id=checkpoint_id(budget.task_id, budget.provider, capacity, at),
+        created_at=at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
         capacity_threshold=capacity,
         reason=REASONS[capacity],
         task_id=budget.task_id,
         provider_name=budget.provider,
         tokens=Tokens.of(budget),
-        conversation=Conversation(
-            summary=summary_text(Redactor(personal=True).value(with_goal(Handover(), goal)))
-        ),
-        execution_state=ExecutionState(iteration=0),
+        conversation=conversation,
+        execution_state=state,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from msgspec import Struct
@@ -65,36 +66,34 @@ class Stopped(Exception):
     """The caller cancelled the review."""
 
 
+@dataclass
 class ReviewCalls:
     """The calls of one review within its time limit: the prompts `sent`, and the `seconds` of
     the last one."""
 
-    def __init__(
-        self,
-        client: Client,
-        environ: Mapping[str, str] | None,
-        folder: str,
-        model: str,
-        allowed_tools: str,
-        limit: float,
-        stop: threading.Event | None,
-    ) -> None:
-        self._client, self._environ, self._folder = client, environ, folder
-        self._model, self._allowed_tools, self._stop = model, allowed_tools, stop
-        self._limit, self._end = limit, time.monotonic() + limit
-        self.sent: list[str] = []
-        self.seconds = 0.0
+    client: Client
+    environ: Mapping[str, str] | None
+    folder: str
+    model: str
+    allowed_tools: str
+    limit: float
+    stop: threading.Event | None
+    sent: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._end = time.monotonic() + self.limit
 
     def __call__(self, prompt: str, session_id: str = "") -> Answer | Failure:
-        command = self._client.build_command(self._model, session_id, self._allowed_tools)
+        command = self.client.build_command(self.model, session_id, self.allowed_tools)
         try:
             done = subprocesses.run(
                 command,
                 prompt.encode(),
                 limit=max(0.0, self._end - time.monotonic()),
-                folder=self._folder,
-                environ=self._environ,
-                stop=self._stop,
+                folder=self.folder,
+                environ=self.environ,
+                stop=self.stop,
             )
         except OSError as error:
             what = f"{command[0]} cannot be started ({error.strerror})"
@@ -104,10 +103,10 @@ class ReviewCalls:
         if done.stopped == "asked":
             raise Stopped
         if done.stopped == "time_out":
-            return Failure("time_out", f"no answer within {self._limit:g} seconds")
+            return Failure("time_out", f"no answer within {self.limit:g} seconds")
         if done.stopped:
             return Failure("other", f"more than {subprocesses.MOST_OUTPUT} bytes of output")
-        found = self._client.outcome(done.code, done.stdout, done.stderr, session_id)
+        found = self.client.outcome(done.code, done.stdout, done.stderr, session_id)
         if isinstance(found, Failure):
             return Failure(found.kind, _clean_message(found.words, session_id))
         return found

@@ -31,7 +31,7 @@ from leftoff.handover.review_metrics import ReviewMetrics, metrics
 from leftoff.live.reviews.clients import Answer, Client, Failure, ReviewCalls
 from leftoff.live.tasks import Clock, now
 from leftoff.live.telemetry import logger
-from leftoff.model import Usage
+from leftoff.model import Usage, parse_time
 from leftoff.settings import Settings, load_here
 from leftoff.stores.locked_file import lock_file
 from leftoff.stores.protocol import Store
@@ -300,12 +300,8 @@ def _sendable(prompt: str) -> str:
 
 def _age(last: ReviewRound | None, at: datetime) -> float | None:
     """Seconds since a round; None if its time is not known."""
-    if last is None:
-        return None
-    try:
-        return round(max(0.0, (at - datetime.fromisoformat(last.at)).total_seconds()), 3)
-    except (ValueError, TypeError):  # no time, or one without its zone
-        return None
+    began = parse_time(last.at) if last is not None else None
+    return None if began is None else round(max(0.0, (at - began).total_seconds()), 3)
 
 
 def _conversation_usage(previous: Review | None, client: str, model: str) -> Usage:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +14,7 @@ from leftoff.analysis.summary_json import SafeSummary, safe_summary
 from leftoff.handover.entries import entries_of
 from leftoff.handover.ledger import HOLDS, REPEATED, Standing, standing
 from leftoff.handover.wording import plural
-from leftoff.model import Usage
+from leftoff.model import Usage, parse_time
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html.engine import render_template
 from leftoff.rendering.html.frame import html_document, template_text
@@ -158,7 +157,8 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
         rows: what `report_row` returned.
         unread: sessions that could not be read and why, a line each, redacted.
     """
-    ordered = sorted(rows, key=lambda r: (_descending_key(r.started), r.path))
+    ordered = sorted(rows, key=lambda row: row.path)
+    ordered.sort(key=lambda row: row.started, reverse=True)
     body = render_template(
         "report.html",
         rows=ordered,
@@ -186,15 +186,8 @@ def _ledgers(rows: Sequence[ReportRow]) -> list[tuple[str, list[Standing[Stateme
 
 def iso_week(started: str) -> str:
     """The ISO week of a recorded time, as `2026-W16`; "" if it is not a time."""
-    try:
-        found = datetime.fromisoformat(started).isocalendar()
-    except ValueError:
-        return ""
-    return f"{found.year}-W{found.week:02}"
-
-
-def _descending_key(text: str) -> tuple[int, ...]:
-    return tuple(-ord(c) for c in text) or (1,)
+    found = parse_time(started)
+    return f"{found:%G-W%V}" if found else ""
 
 
 _SUMMED_FIELDS = "messages calls written tokens decision_count file_count open_count".split()
