@@ -387,6 +387,15 @@ def to_valid_json(value: Any, room: int = 250) -> Any:
     return str(value)
 
 
+def leaves(value: object) -> Iterator[object]:
+    """What stands in dicts, lists and tuples at every depth, without them and their keys."""
+    if isinstance(value, (dict, list, tuple)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[\]{}]|,', re.DOTALL)
 
 

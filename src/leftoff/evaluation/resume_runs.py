@@ -435,7 +435,11 @@ class _MissFinder:
         self._cut = session, cut, system
         plain = codec.to_builtins(summary)
         self._fields = {
-            name: TextMatcher("\n".join(_texts(value)))
+            name: TextMatcher(
+                "\n".join(
+                    " ".join(v.split()) for v in codec.leaves(value) if isinstance(v, str)
+                )
+            )
             for name, value in plain.items()
             if value and name not in _METADATA_FIELDS
         }
@@ -480,18 +484,6 @@ class _MissFinder:
 _METADATA_FIELDS = frozenset(
     ("schema", "leftoff", "rules", "stats", "tool_counts", "context", "issues", "formatted")
 )
-
-
-def _texts(value: object) -> Iterator[str]:
-    """The strings in a part of a summary, each without line feeds."""
-    if isinstance(value, str):
-        yield " ".join(value.split())
-    elif isinstance(value, dict):
-        for inner in value.values():
-            yield from _texts(inner)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _texts(inner)
 
 
 def lost(misses: Sequence[Miss]) -> dict[str, dict[str, dict[str, int]]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from leftoff import codec
 from leftoff.formats.vocabulary import EDITS, argument, text_argument
 from leftoff.handover.stated_facts import Fact, core_command
 from leftoff.handover.text_match import names
@@ -272,14 +273,8 @@ def _git_facts(cut: Cut) -> Iterator[Fact]:
 
 
 def flatten_text(value: object) -> str:
-    """All strings in a call's arguments, joined by line feeds."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        return "\n".join(flatten_text(v) for v in value.values())
-    if isinstance(value, list):
-        return "\n".join(flatten_text(v) for v in value)
-    return "" if value is None else str(value)
+    """All that stands in a call's arguments, joined by line feeds."""
+    return "\n".join("" if v is None else str(v) for v in codec.leaves(value))
 
 
 def _agent_words(messages: Sequence[Message]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from leftoff import codec
@@ -25,7 +24,8 @@ def _redacted_head(frozen: bytes, gate: Redactor) -> bytes | None:
     # Parts of a head are MessagePack inside MessagePack.
     head, issues = codec.unpack_state(frozen, Any)
     parts = [codec.unpack_state(place[name], Any) for place, name in _parts(head)]
-    lines = b"\n".join(_bytes_in(parts)).decode(errors="replace")
+    raw = (held for held in codec.leaves(parts) if isinstance(held, bytes))
+    lines = b"\n".join(raw).decode(errors="replace")
     if lines and gate.text(lines) != lines:
         return None
     head, parts = gate.value((head, parts))
@@ -39,11 +39,3 @@ def _parts(head: codec.JsonObject) -> list[tuple[codec.JsonObject, str]]:
     for recording in head["recordings"]:
         found += [(recording["extractors"], name) for name in recording["extractors"]]
     return found
-
-
-def _bytes_in(value: object) -> Iterator[bytes]:
-    if isinstance(value, bytes):
-        yield value
-    elif isinstance(value, dict | list | tuple):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _bytes_in(item)

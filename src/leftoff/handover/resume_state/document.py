@@ -344,11 +344,7 @@ def needs_value(state: ResumeState) -> tuple[str, ...]:
 
 
 def _holds_placeholder(value: object) -> bool:
-    if isinstance(value, str):
-        return "[REDACTED:" in value
-    if isinstance(value, dict):
-        return any(map(_holds_placeholder, value.values()))
-    return isinstance(value, (list, tuple)) and any(map(_holds_placeholder, value))
+    return any(isinstance(v, str) and "[REDACTED:" in v for v in codec.leaves(value))
 
 
 def finished(state: ResumeState) -> ResumeState:
