@@ -8,7 +8,6 @@ from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.wording import (
     MAX_ITEM_LENGTH,
     brief,
-    duration,
     inline,
     inline_code,
     inline_prose,
@@ -17,7 +16,7 @@ from leftoff.handover.wording import (
     plural,
 )
 from leftoff.model import Ref
-from leftoff.rendering.overview import Item, Turn, overview, turns
+from leftoff.rendering.overview import Item, Turn, overview, session_rows, turns
 from leftoff.summary import ContextInfo
 
 # Files named for one turn of the time line. Chosen by hand.
@@ -33,7 +32,8 @@ def render_markdown(summary: SafeSummary, *, everything: bool = False) -> str:
     title = session.title or session.id or "Session"
     lines = [f"# {brief(title, 160)}", "", f"Goal: {_line(shown.goal, 200)}", ""]
     lines += [f"State: {_line(shown.state)}", ""]
-    lines += [f"- {label}: {text}" for label, text in _facts(summary) if text]
+    times = ("Started", session.started), ("Ended", session.ended)
+    lines += [f"- {label}: {inline(text)}" for label, text in session_rows(summary, *times)]
     for part in shown.parts:
         few = part.key in {"decided", "likely"} and not everything
         items = [_line(item) for item in part.shown(everything=not few)]
@@ -78,23 +78,6 @@ def _turn(turn: Turn) -> str:
     prompt = inline_prose(turn.prompt.text, 160)
     head = f"{prompt} ({', '.join([inline(turn.prompt.note), *_place(turn.prompt.ref)])})"
     return "\n".join([head, *(f"  - {part}" for part in parts)])
-
-
-def _facts(summary: SafeSummary) -> list[tuple[str, str]]:
-    session, stats = summary.session, summary.stats
-    kinds = ("message", "turn", "tool_call")
-    counts = [plural(getattr(stats, f"{k}_count"), k.replace("_", " ")) for k in kinds]
-    return [
-        ("Session", inline(session.id)),
-        ("Recorder", inline(f"{session.format} {session.agent_version}".strip())),
-        ("Models", inline(", ".join(session.models))),
-        ("Directory", inline(session.cwd)),
-        ("Branch", inline(session.branch)),
-        ("Started", inline(session.started)),
-        ("Ended", inline(session.ended)),
-        ("Duration", duration(stats.duration_seconds)),
-        ("Counts", ", ".join(counts)),
-    ]
 
 
 def _more(summary: SafeSummary) -> list[tuple[str, list[str]]]:

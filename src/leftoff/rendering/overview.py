@@ -174,6 +174,24 @@ def session_facts(summary: SafeSummary) -> list[str]:
     return [flat(fact) for fact in found if fact]
 
 
+def session_rows(summary: SafeSummary, *times: tuple[str, str]) -> list[tuple[str, str]]:
+    """What is known of a session by name, `times` among it; what is not known is left out."""
+    session, stats = summary.session, summary.stats
+    kinds = ("message", "turn", "tool_call")
+    counts = (plural(getattr(stats, f"{k}_count"), k.replace("_", " ")) for k in kinds)
+    rows = (
+        ("Session", session.id),
+        ("Recorder", f"{session.format} {session.agent_version}".strip()),
+        ("Models", ", ".join(session.models)),
+        ("Directory", session.cwd),
+        ("Branch", session.branch),
+        *times,
+        ("Duration", duration(stats.duration_seconds)),
+        ("Counts", ", ".join(counts)),
+    )
+    return [row for row in rows if row[1]]
+
+
 def notes(summary: SafeSummary) -> list[str]:
     """What a reader should know of the recording itself: faults, and secrets replaced."""
     found = [

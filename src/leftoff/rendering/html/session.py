@@ -10,7 +10,7 @@ from leftoff.analysis.summary_json import SafeSummary, safe_summary, safe_with
 from leftoff.budget.account import Account
 from leftoff.budget.thresholds import Preset, preset
 from leftoff.codec import JsonObject
-from leftoff.handover.wording import duration, number, plural
+from leftoff.handover.wording import number, plural
 from leftoff.model import Message, Ref, Usage
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html import charts
@@ -24,7 +24,14 @@ from leftoff.rendering.html.quotes import (
     quotable_messages,
     surrounding_text,
 )
-from leftoff.rendering.overview import Item, Overview, main_source, overview, turns
+from leftoff.rendering.overview import (
+    Item,
+    Overview,
+    main_source,
+    overview,
+    session_rows,
+    turns,
+)
 from leftoff.summary import ContextInfo, ContextSummary, Spend, StageChange
 from leftoff.text.truncation import one_line
 
@@ -205,20 +212,7 @@ def _occupancy_text(info: ContextInfo, account: Account | None) -> str:
 
 
 def _facts(safe: SafeSummary) -> list[tuple[str, str]]:
-    session, stats = safe.session, safe.stats
-    kinds = ("message", "turn", "tool_call")
-    counts = [plural(getattr(stats, f"{k}_count"), k.replace("_", " ")) for k in kinds]
-    facts = [
-        ("Session", session.id),
-        ("Recorder", f"{session.format} {session.agent_version}".strip()),
-        ("Models", ", ".join(session.models)),
-        ("Directory", session.cwd),
-        ("Branch", session.branch),
-        ("Time", _times(session.started, session.ended)),
-        ("Duration", duration(stats.duration_seconds)),
-        ("Counts", ", ".join(counts)),
-    ]
-    return [fact for fact in facts if fact[1]]
+    return session_rows(safe, ("Time", _times(safe.session.started, safe.session.ended)))
 
 
 def _times(started: str, ended: str) -> str:
