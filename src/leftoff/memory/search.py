@@ -27,18 +27,14 @@ MAX_TERMS = 24
 # for where the query has no rarer one. From the time of a query in an index of 10,000 sessions:
 # docs/memory.md.
 COMMON = 3_000
-# What settles something comes before what mentions it. Chosen by hand; see docs/memory.md for
-# the measure.
+# What settles something comes before what mentions it; other kinds weigh 1. Chosen by hand; see
+# docs/memory.md for the measure.
 WEIGHTS = {
     "decision": 1.25,
     "constraint": 1.2,
     "correction": 1.1,
     "error": 1.15,
     "finding": 1.15,
-    "request": 1.0,
-    "file": 1.0,
-    "git": 1.0,
-    "open": 1.0,
     "check": 0.9,
     "command": 0.9,
     "words": 0.95,
