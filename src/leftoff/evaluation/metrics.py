@@ -281,6 +281,8 @@ def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> di
 # -- figures ---------------------------------------------------------------------------------
 
 Scores = Sequence[SessionScore]
+# Counts by (labelled, predicted).
+Matrix = Mapping[tuple[str, str], int]
 
 
 class Figure(Struct, frozen=True):
@@ -444,8 +446,21 @@ def _confidence(
     )
 
 
-def _turns(scores: Scores) -> int:
-    return sum(sum((s.stages or {}).values()) for s in scores)
+def _ranked(field: str) -> Callable[[Scores], int]:
+    return lambda scores: sum(getattr(s.ranked, field) for s in scores if s.ranked)
+
+
+def _of_matrix(
+    name: str,
+    title: str,
+    of: Callable[[Matrix], float | None],
+    matrix: Callable[[Scores], Matrix],
+) -> Figure:
+    return Figure(name, title, lambda s: of(matrix(s)), lambda s: sum(matrix(s).values()))
+
+
+def _stages_matrix(scores: Scores) -> Matrix:
+    return confusion(scores, "stages")
 
 
 # Every figure, in the order of the report.
@@ -454,25 +469,12 @@ FIGURES: tuple[Figure, ...] = (
     *(_firsts(count) for count in (3, FIRST)),
     *_prf("decisions", "key decisions"),
     *_prf("decision_spans", "key decisions, spans"),
-    Figure(
-        "p_at_10",
-        "key decisions: P@10",
-        precision_at,
-        lambda scores: sum(s.ranked.at for s in scores if s.ranked),
-    ),
-    Figure(
-        "r_at_10",
-        "key decisions: R@10",
-        recall_at,
-        lambda scores: sum(s.ranked.labelled for s in scores if s.ranked),
-    ),
+    Figure("p_at_10", "key decisions: P@10", precision_at, _ranked("at")),
+    Figure("r_at_10", "key decisions: R@10", recall_at, _ranked("labelled")),
     _one("joint_f1", "key decisions with type: F1", "joint"),
     _one("joint_spans_f1", "key decisions with type, spans: F1", "joint_spans"),
-    Figure(
-        "types_macro_f1",
-        "types of the decisions found: macro-F1",
-        lambda scores: macro_f1(_paired_types(scores)),
-        lambda scores: sum(_paired_types(scores).values()),
+    _of_matrix(
+        "types_macro_f1", "types of the decisions found: macro-F1", macro_f1, _paired_types
     ),
     _confidence("ece", "confidence: ECE", calibration_error, higher=False),
     _confidence("brier", "confidence: Brier", brier, higher=False),
@@ -481,18 +483,8 @@ FIGURES: tuple[Figure, ...] = (
     _confidence("brier_skill_spans", "confidence, spans: Brier skill", brier_skill),
     *_prf("milestones", "milestones with kind"),
     *_prf("milestones_merged", "milestones, the three done kinds as one"),
-    Figure(
-        "stage_accuracy",
-        "stages: accuracy per agent turn",
-        lambda scores: accuracy(confusion(scores, "stages")),
-        _turns,
-    ),
-    Figure(
-        "stage_macro_f1",
-        "stages: macro-F1",
-        lambda scores: macro_f1(confusion(scores, "stages")),
-        _turns,
-    ),
+    _of_matrix("stage_accuracy", "stages: accuracy per agent turn", accuracy, _stages_matrix),
+    _of_matrix("stage_macro_f1", "stages: macro-F1", macro_f1, _stages_matrix),
     _one("boundaries_f1", "stages: boundary F1, two turns off", "boundaries"),
     _one("current_stage", "stages: current stage at random cuts", "cuts", "recall"),
     *_prf("directives", "user directives"),
