@@ -111,7 +111,9 @@ class SqliteStore(SealedStore):
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._translate_errors("written"):
-            self._create_file()
+            # Created with mode 0600, before SQLite would create it readable by others.
+            make_directories(self.path.parent)
+            os.close(open_private(self.path))
             with closing(self._connect()) as connection:
                 connection.execute("PRAGMA synchronous = EXTRA")
                 connection.execute("BEGIN IMMEDIATE")
@@ -135,11 +137,6 @@ class SqliteStore(SealedStore):
             raise Unsure(
                 f"{self.path}: perhaps changed, not certain to stay ({error})"
             ) from error
-
-    def _create_file(self) -> None:
-        """Creates the file with mode 0600, before SQLite would create it readable by others."""
-        make_directories(self.path.parent)
-        os.close(open_private(self.path))
 
     def _connect(self) -> sqlite3.Connection:
         if self.path.is_symlink():

@@ -29,11 +29,16 @@ def log_fields(summary: ContextSummary) -> JsonObject:
     and no rule recognises a secret whose halves were parted."""
     summary = Redactor().value(summary)
     handover = handover_of(summary)
+    # The person's first, then the agent's by confidence.
+    decided = sorted(
+        summary.key_decisions,
+        key=lambda d: (d.owner != "user", -d.confidence, -d.message_index),
+    )
     return {
         "mission_summary": "\n".join(_mission_lines(handover)),
         "accomplishments": tuple(_accomplishments(summary, handover)),
         "key_findings": tuple(_prose(handover.findings)),
-        "decisions": tuple(_decision(d) for d in _ordered(summary.key_decisions)),
+        "decisions": tuple(map(_decision, decided)),
         "next_steps": tuple(_next_steps(handover)),
         "critical_context": _critical(summary, handover),
         "metadata": _metadata(summary, handover),
@@ -81,11 +86,6 @@ def _claim(group: list[Milestone]) -> str:
     kinds = ", ".join(f"{m.kind.replace('_', ' ')} {m.evidence}" for m in group)
     text = inline_prose(group[0].text, MAX_ITEM_LENGTH)
     return f"{text} ({kinds}, #{group[0].ref.message + 1})"
-
-
-def _ordered(decisions: Iterable[KeyDecision]) -> list[KeyDecision]:
-    """The person's first, then the agent's by confidence."""
-    return sorted(decisions, key=lambda d: (d.owner != "user", -d.confidence, -d.message_index))
 
 
 def _decision(decision: KeyDecision) -> JsonObject:

@@ -35,7 +35,10 @@ def _engine() -> Any:
     )
     engine.filters.update(brief=_brief, cut=truncate, flat=one_line)
     engine.filters.update(
-        day=lambda time: time[:10], duration=duration, moment=_to_the_minute, number=_number
+        day=lambda time: time[:10],
+        duration=duration,
+        moment=lambda time: time[:16].replace("T", " "),
+        number=lambda count: "–" if count is None else number(count),
     )
     engine.globals.update(plural=plural)
     return engine
@@ -55,12 +58,3 @@ def _brief(text: str, limit: int) -> object:
 def _finalize(value: object) -> object:
     # Only recorded text, not Markup, which is our own HTML. Autoescaping follows.
     return clean(value) if type(value) is str else value
-
-
-def _number(count: int | None) -> str:
-    return "–" if count is None else number(count)
-
-
-def _to_the_minute(time: str) -> str:
-    """A recorded time without seconds and without the `T`."""
-    return time[:16].replace("T", " ")
