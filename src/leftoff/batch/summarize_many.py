@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.analysis.summary_json import from_json, safe_summary
@@ -174,7 +175,7 @@ def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
     documents = _documents(rows["sessions"])
     for row, held in zip(_ROWS["sessions"](rows["sessions"]), documents, strict=True):
         yield Summarized(
-            msgspec.structs.replace(row, document=None),
+            replace(row, document=None),
             **{name: tuple(of_key.get(row.key, ())) for name, of_key in others.items()},
             document=bytes(held.document),
         )

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
+from msgspec.structs import replace
 
 from leftoff.api import MessageCollector as Messages
 from leftoff.cli import params
@@ -92,6 +92,6 @@ def whole(
             continue  # an empty side file of an agent that never spoke
         known = {m.agent for m in messages}
         if agent not in known:
-            spoken = (msgspec.structs.replace(m, agent=agent) for m in other.take())
+            spoken = (replace(m, agent=agent) for m in other.take())
             messages += list(spoken)
     return messages, info, main_thread.thread.abandoned()

@@ -33,8 +33,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import api
 from leftoff.analysis.continuations import groups
@@ -211,7 +211,7 @@ class Follower:
         for index, part in enumerate(followed.parts):
             if _same_file(part.path, main):
                 del followed.parts[index]
-                followed.parts.append(msgspec.structs.replace(part, path=main))
+                followed.parts.append(replace(part, path=main))
                 return index != len(followed.parts) - 1
         try:
             with open_regular(main) as file:
@@ -249,7 +249,7 @@ class Follower:
                     if not part.whole:
                         return 0, False, part
                     mark = Cursor.at(file, status.st_size)  # it was rewritten
-                    return status.st_size, True, msgspec.structs.replace(part, mark=mark)
+                    return status.st_size, True, replace(part, mark=mark)
                 mark = Cursor(status.st_dev, status.st_ino, before.offset, before.edges)
                 whole = part.whole
                 if status.st_size != before.offset:
@@ -268,7 +268,7 @@ class Follower:
                 return 0, False, part
             raise
         news = mark.offset - before.offset
-        return news, True, msgspec.structs.replace(part, mark=mark, whole=whole)
+        return news, True, replace(part, mark=mark, whole=whole)
 
     # -- saved state -----------------------------------------------------------------------
 
@@ -293,7 +293,7 @@ class Follower:
 
 
 def _copy_of(followed: _Followed) -> _Followed:
-    return msgspec.structs.replace(followed, parts=[*followed.parts])
+    return replace(followed, parts=[*followed.parts])
 
 
 # -- where recordings are ------------------------------------------------------------------
@@ -312,7 +312,7 @@ def _update_paths(followed: _Followed) -> list[str]:
             missing.append(part.path)
             continue
         taken.append(where)
-        parts.append(msgspec.structs.replace(part, path=where))
+        parts.append(replace(part, path=where))
     followed.parts = parts
     return missing
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict, astuple
 
 from leftoff.api import create_context_summary
 from leftoff.budget.forecast import Forecast, forecast
@@ -327,7 +327,7 @@ class SessionManager(TaskBudgets):
             "metadata": {
                 "started": state.started,
                 "tasks": sorted(state.tasks),
-                "spent": msgspec.structs.asdict(state.spent),
+                "spent": asdict(state.spent),
             },
         }
 
@@ -349,7 +349,7 @@ def token_count(value: object) -> int:
 
 def _added(spent: Usage, usage: Usage, before: Usage | None) -> Usage:
     """The spent tokens after a call of which `before` is already counted."""
-    counts = (msgspec.structs.astuple(u) for u in (spent, usage, before or Usage()))
+    counts = (astuple(u) for u in (spent, usage, before or Usage()))
     return Usage(*(s + u - b for s, u, b in zip(*counts, strict=True)))
 
 

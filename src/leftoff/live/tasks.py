@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-import msgspec
 from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from leftoff.budget.tasks import (
     DEFAULT_MODEL,
@@ -203,7 +203,7 @@ class TaskBudgets:
             task = state.tasks.get(task_id, TaskDocument(task_id))
             budget = task.budgets.get(provider) or self._new_budget(task_id, provider, total)
             if total_allocated is not None:
-                budget = msgspec.structs.replace(budget, total_allocated=total)
+                budget = replace(budget, total_allocated=total)
                 budget = budget.used(budget.tokens_consumed)
             state.tasks[task_id] = with_budget(task, budget)
         return budget
@@ -217,7 +217,7 @@ class TaskBudgets:
             provider,
             created_at=self._clock().isoformat(),
             total_allocated=total,
-            shares=msgspec.structs.asdict(self.settings.token_budget.thresholds),
+            shares=asdict(self.settings.token_budget.thresholds),
         )
 
     def task(self, task_id: str) -> TaskDocument:
@@ -272,7 +272,7 @@ class TaskBudgets:
             for n, crossing in enumerate(reached, 1)
         )
         crossed = (*task.crossed, *new)[-MAX_CROSSINGS:]
-        state.tasks[task_id] = msgspec.structs.replace(task, crossed=crossed)
+        state.tasks[task_id] = replace(task, crossed=crossed)
         logging = options.logging
         if not reached:
             self._channel.put(_budget_event(budget, None, logged=logging.verbose))
@@ -296,9 +296,7 @@ class TaskBudgets:
             made = CheckpointMetadata(checkpoint_id, self._clock().isoformat(), reason)
             if task.token_budget is not None:
                 task = with_budget(task, task.token_budget.with_checkpoint(capacity, made))
-            state.tasks[task_id] = msgspec.structs.replace(
-                task, checkpoints=(*task.checkpoints, checkpoint_id)
-            )
+            state.tasks[task_id] = replace(task, checkpoints=(*task.checkpoints, checkpoint_id))
             fields = {"checkpoint_id": checkpoint_id, "reason": reason}
             event = Event(CHECKPOINT_CREATED, {**fields, "capacity_percent": int(capacity)})
             self._channel.put(event)
@@ -324,9 +322,7 @@ class TaskBudgets:
                 )
                 task = with_budget(task, budget)
             handoff = Handoff(now.isoformat(), to_provider, reason)
-            task = msgspec.structs.replace(
-                task, last_handoff=handoff, handoffs=task.handoffs + 1
-            )
+            task = replace(task, last_handoff=handoff, handoffs=task.handoffs + 1)
             state.tasks[task_id] = task
             self._put_handoff(task, to_provider, checkpoint_id)
         return task.handoffs
@@ -359,7 +355,7 @@ class TaskBudgets:
         """Records progress of a task: earlier handoffs no longer count against it."""
         with self._changing() as state:
             task = self._task(state, task_id)
-            state.tasks[task_id] = msgspec.structs.replace(task, handoffs=0)
+            state.tasks[task_id] = replace(task, handoffs=0)
 
     def stuck(self, task_id: str) -> bool:
         """Whether a task was handed over `MAX_HANDOFFS` times without progress."""
@@ -371,7 +367,7 @@ def with_budget(
 ) -> TaskDocument:
     """The task with `budget` as that of its present provider."""
     states_of = task.armed if armed is None else {**task.armed, budget.provider: armed}
-    return msgspec.structs.replace(
+    return replace(
         task,
         token_budget=budget,
         budgets={**task.budgets, budget.provider: budget},

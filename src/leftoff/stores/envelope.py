@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff import lazy_re as re
@@ -122,13 +123,11 @@ def seal(
 def reseal(opened: Unsealed, *, pinned: bool) -> codec.JsonObject:
     """A stored document with another value of `pinned`."""
     assert opened.header is not None
-    return _with_checksum(
-        opened.document, msgspec.structs.replace(opened.header, pinned=pinned)
-    )
+    return _with_checksum(opened.document, replace(opened.header, pinned=pinned))
 
 
 def _with_checksum(document: codec.JsonObject, given: Header) -> codec.JsonObject:
-    values = msgspec.to_builtins(msgspec.structs.replace(given, checksum=""))
+    values = msgspec.to_builtins(replace(given, checksum=""))
     whole = {**document, KEY: values}
     sums = checksum(codec.canonical(whole))
     return {**document, KEY: {**values, "checksum": sums}}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol, cast, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from leftoff.api import summarize
 from leftoff.budget.tasks import ContextMetrics
@@ -172,7 +173,7 @@ class ResumeLogGenerator:
         listed = list(todos)
         if not context_metrics.timestamp:
             when = self._clock().isoformat()
-            context_metrics = msgspec.structs.replace(context_metrics, timestamp=when)
+            context_metrics = replace(context_metrics, timestamp=when)
         log = ResumeLog.from_todo_list(session_id, listed, context_metrics)
         return self._finish(log, {"todos": listed}, "")
 
@@ -213,7 +214,7 @@ class ResumeLogGenerator:
                 failed.append(f"{name}: {words}")
         more = {"trigger": trigger} if trigger else {}
         metadata = {**log.metadata, **more, **({"failed_sections": failed} if failed else {})}
-        return msgspec.structs.replace(log, metadata=metadata, sections=tuple(sections))
+        return replace(log, metadata=metadata, sections=tuple(sections))
 
     def should_generate(
         self,

@@ -14,8 +14,8 @@ from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple, replace
 
 from leftoff.errors import ClientError, StateError, UnknownName, UsageError
 from leftoff.handover.review import (
@@ -192,7 +192,7 @@ class Reviewer:
         )
         invalid_id = session_id if resume in PERMANENT_FAILURES else ""
         if isinstance(outcome, Failure):
-            made = msgspec.structs.replace(made, error=outcome.kind, failure=outcome.words)
+            made = replace(made, error=outcome.kind, failure=outcome.words)
             if previous is not None:  # a first prompt without an answer is not saved
                 with suppress(StateError):  # the client's failure is raised
                     self._save_round(previous.review_id, made, invalid_id=invalid_id)
@@ -200,7 +200,7 @@ class Reviewer:
         usage = outcome.usage
         if usage is not None and self.client.counts_all and resume == "resumed":
             usage = _difference(usage, _conversation_usage(previous, self.client.name, model))
-        made = msgspec.structs.replace(made, response=outcome.text, usage=usage)
+        made = replace(made, response=outcome.text, usage=usage)
         review_id, unsaved = request.previous_review_id, ""
         try:
             review_id = self._save_round(
@@ -316,5 +316,5 @@ def _conversation_usage(previous: Review | None, client: str, model: str) -> Usa
 
 
 def _difference(usage: Usage, before: Usage) -> Usage:
-    counts = zip(msgspec.structs.astuple(usage), msgspec.structs.astuple(before), strict=True)
+    counts = zip(astuple(usage), astuple(before), strict=True)
     return Usage(*(max(0, now - then) for now, then in counts))
