@@ -93,7 +93,7 @@ class LineDecoder(Generic[T]):
         return records, tuple(dict.fromkeys(codes))
 
 
-def repair(line: bytes, most: int = MAX_VALUES_PER_LINE) -> tuple[list[Any], list[str]]:
+def repair(line: bytes, most: int = MAX_VALUES_PER_LINE) -> tuple[list[object], list[str]]:
     """Every JSON value that can be recovered from a damaged line, and codes for what was wrong;
     values beyond `most` are dropped.
 
@@ -115,7 +115,7 @@ def repair(line: bytes, most: int = MAX_VALUES_PER_LINE) -> tuple[list[Any], lis
         codes.append("invalid_utf8")
         text = line.decode(errors="replace")
     text = text.strip()
-    values: list[Any] = []
+    values: list[object] = []
     position = 0
     strict = json.JSONDecoder()
     lenient = json.JSONDecoder(strict=False)
@@ -158,7 +158,7 @@ def repair(line: bytes, most: int = MAX_VALUES_PER_LINE) -> tuple[list[Any], lis
     return values, list(dict.fromkeys(codes))
 
 
-def _clean(value: Any, codes: list[str]) -> Any:
+def _clean(value: object, codes: list[str]) -> object:
     """`value` without lone surrogates and without numbers that JSON does not know."""
     if isinstance(value, str):
         try:
@@ -177,7 +177,7 @@ def _clean(value: Any, codes: list[str]) -> Any:
     return value
 
 
-def loosen(value: Any, type_: type[T]) -> tuple[T | None, list[str]]:
+def loosen(value: object, type_: type[T]) -> tuple[T | None, list[str]]:
     """`value` as `type_`, without the fields that have another type than expected.
 
     Returns the record (None if `value` is no object) and the names of the fields that were
@@ -189,7 +189,7 @@ def loosen(value: Any, type_: type[T]) -> tuple[T | None, list[str]]:
         return msgspec.convert(value, type_), []
     except (ValueError, RecursionError):
         pass
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     lost: list[str] = []
     for field in msgspec.structs.fields(type_):
         if field.encode_name not in value:
@@ -210,7 +210,7 @@ def loosen(value: Any, type_: type[T]) -> tuple[T | None, list[str]]:
         return None, lost
 
 
-def _loosen_value(raw: Any, wanted: Any) -> tuple[Any, list[str]]:
+def _loosen_value(raw: object, wanted: object) -> tuple[object, list[str]]:
     """The best that can be made of a field whose value does not have the wanted type."""
     options = list(_options(wanted))
     if isinstance(raw, dict):
@@ -221,7 +221,7 @@ def _loosen_value(raw: Any, wanted: Any) -> tuple[Any, list[str]]:
         for option in options:
             item_types = getattr(option, "__args__", ())
             if getattr(option, "__origin__", None) is list and item_types:
-                items: list[Any] = []
+                items: list[object] = []
                 lost: list[str] = []
                 for item in raw:
                     try:
@@ -235,7 +235,7 @@ def _loosen_value(raw: Any, wanted: Any) -> tuple[Any, list[str]]:
     return None, []
 
 
-def _options(wanted: Any) -> Iterator[Any]:
+def _options(wanted: object) -> Iterator[object]:
     """The members of a union type, or the type itself."""
     args = getattr(wanted, "__args__", None)
     if args and getattr(wanted, "__origin__", None) is not list:
@@ -261,7 +261,7 @@ def parse(data: bytes | str) -> Any:
         return values[0]
 
 
-def dumps(value: Any, *, indent: int = 0) -> bytes:
+def dumps(value: object, *, indent: int = 0) -> bytes:
     """A document as JSON: UTF-8, keys in the order given, no NaN, final newline; lone
     surrogates replaced.
 
@@ -305,7 +305,7 @@ def _escaped(match: re.Match[bytes]) -> bytes:
     return b"".join(b"\\u%b" % pair.hex().encode() for pair in pairs)
 
 
-def _shallow(value: Any) -> Any:
+def _shallow(value: object) -> object:
     """A Struct as a dict of its fields, whose values orjson converts one at a time, so that a
     long summary is not in memory twice."""
     if isinstance(value, msgspec.Struct):
@@ -316,7 +316,7 @@ def _shallow(value: Any) -> Any:
     return to_builtins(value)
 
 
-def to_builtins(value: Any) -> Any:
+def to_builtins(value: object) -> Any:
     """A frozen value as dicts, lists, strings and numbers."""
     return msgspec.to_builtins(value, str_keys=True)
 
@@ -343,7 +343,7 @@ def parse_strict(data: bytes) -> Any:
         raise ValueError("nested too deeply") from error
 
 
-def canonical(value: Any) -> bytes:
+def canonical(value: object) -> bytes:
     """Plain values as the one JSON that equal values have: keys sorted, no spaces, UTF-8."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
@@ -351,12 +351,12 @@ def canonical(value: Any) -> bytes:
         return msgspec.json.encode(value, order="sorted")
 
 
-def pack_state(value: Any) -> bytes:
+def pack_state(value: object) -> bytes:
     """A saved state as bytes (MessagePack)."""
     return msgspec.msgpack.encode(value)
 
 
-def unpack_state(data: bytes, type_: Any) -> Any:
+def unpack_state(data: bytes, type_: object) -> Any:
     """The value that `pack_state` made.
 
     Raises:
@@ -365,12 +365,12 @@ def unpack_state(data: bytes, type_: Any) -> Any:
     return msgspec.msgpack.decode(data, type=type_)
 
 
-def schema(type_: Any) -> dict[str, Any]:
+def schema(type_: object) -> dict[str, Any]:
     """The JSON schema of a document type."""
     return msgspec.json.schema(type_)
 
 
-def to_valid_json(value: Any, room: int = 250) -> Any:
+def to_valid_json(value: object, room: int = 250) -> Any:
     """A Python value as JSON can hold it: lone surrogates replaced, NaN dropped, keys as text,
     unknown types by their text, None for what is nested more than `room` levels deep."""
     if isinstance(value, (dict, list, tuple)):

@@ -123,7 +123,7 @@ def automaton(
     ignore_case: bool = False,
     latin1: bool = False,
     max_mem: int = 8 << 20,
-) -> Callable[[Any], list[int] | None]:
+) -> Callable[[object], list[int] | None]:
     """Patterns as RE2 means them, all in one automaton, which reads a text once.
 
     Args:
@@ -146,7 +146,7 @@ def automaton(
     for pattern in patterns:
         made.Add(pattern)
     made.Compile()
-    match: Callable[[Any], list[int] | None] = made.Match
+    match: Callable[[object], list[int] | None] = made.Match
     return match
 
 

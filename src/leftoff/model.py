@@ -45,7 +45,7 @@ class Shown(Struct, frozen=True):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     if isinstance(value, str):
         cut = value if len(value) <= MAX_SHOWN else value[: MAX_SHOWN - 1] + "…"
         return repr(cut)

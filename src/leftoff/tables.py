@@ -49,5 +49,5 @@ def table(module: str, *name: str) -> dict[str, Any]:
     """
     loaded = ModuleType("table")
     _Loader("table", join(dirname(module), *name) + _SUFFIX).exec_module(loaded)  # noqa: PTH118, PTH120 - pathlib costs 3 ms
-    found: dict[str, Any] = loaded.table
+    found: dict[str, object] = loaded.table
     return found

@@ -83,7 +83,7 @@ def tracked(
     """The decorator: see `FileResumeStateManager.tracked`."""
 
     def decorate(function: F) -> F:
-        def begun(args: tuple[Any, ...], kwargs: codec.JsonObject) -> _Context:
+        def begun(args: tuple[object, ...], kwargs: codec.JsonObject) -> _Context:
             given = _arguments(function, args, kwargs)
             own, why = given.pop("workflow_id", None), given.pop("reasoning", None)
             return tracking(
@@ -95,7 +95,7 @@ def tracked(
             )
 
         @functools.wraps(function)
-        async def awaited(*args: Any, **kwargs: Any) -> Any:
+        async def awaited(*args: object, **kwargs: object) -> object:
             context = begun(args, kwargs)
             call = context.__enter__()
             try:
@@ -109,7 +109,7 @@ def tracked(
             return call.result
 
         @functools.wraps(function)
-        def called(*args: Any, **kwargs: object) -> object:
+        def called(*args: object, **kwargs: object) -> object:
             with begun(args, kwargs) as call:
                 call.result = function(*args, **kwargs)
             return call.result
