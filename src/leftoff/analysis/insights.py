@@ -94,7 +94,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
         if corrected is not None and (later is None or corrected < later):
             later = corrected
             by = whole(view.calls[corrected].text.strip().partition("\n")[0], 120)
-        like = _like(made) if later is None else ()
+        like = _like(made, _programs(made)) if made and later is None else ()
         fixed = None if clean.first_after(place, like) else later is not None
         known = found.get((tool, failed.text))
         found[tool, failed.text] = ErrorSeen(
@@ -161,12 +161,10 @@ def _programs(made: Called) -> list[tuple[str, str]]:
     return [fact for fact in command_facts(analyze(made.text)) if fact[0] not in IDLE]
 
 
-def _like(made: Called | None) -> list[tuple[str, ...]]:
+def _like(made: Called, programs: list[tuple[str, str]]) -> list[tuple[str, ...]]:
     """What a call is like: its programs, else its tool; of editing tools any."""
-    if made is None:
-        return []
     if made.kind == "shell":
-        return [("program", *fact) for fact in _programs(made)]
+        return [("program", *fact) for fact in programs]
     return [("tool", "edit" if made.kind in EDITS else made.name)]
 
 
@@ -193,14 +191,16 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
     refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.all(Touched)}
     for call in view.all(Called):
         place = (call.message, call.part)
-        if place not in bad and view.succeeded(*place):
-            for like in _like(call):
-                found.at.setdefault(like, []).append(place)
-        if call.text and place not in bad and view.succeeded(*place):
+        if place in bad or not view.succeeded(*place):
+            continue
+        programs = _programs(call)
+        for like in _like(call, programs):
+            found.at.setdefault(like, []).append(place)
+        if call.text:
             found.at.setdefault((call.name, call.text), []).append(place)
             if call.kind in EDITS:
                 found.at.setdefault(("file", call.text), []).append(place)
-            for fact in _programs(call):
+            for fact in programs:
                 found.operands[place] = found.operands.get(place, frozenset()) | _operands(
                     call.text, fact
                 )
