@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -368,7 +367,9 @@ class Tracker:
         if act.language == "python":
             if outcome is not None and _REFUSED in outcome.output:
                 return
-            command = f"python3 -c {shlex.quote(_plain_python(command))}"
+            from shlex import quote  # few sessions have a notebook
+
+            command = f"python3 -c {quote(_plain_python(command))}"
         elif act.language != "bash":
             if not denied:
                 self.apply_powershell(act, status)
