@@ -9,7 +9,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import IDLE, of_command
+from leftoff.analysis.activities import IDLE, of_command, programs_in
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state, user_requests
@@ -18,7 +18,6 @@ from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref, slice_hash
 from leftoff.session_view import SessionView
-from leftoff.shell import analyze, command_facts
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep
 from leftoff.text.truncation import whole
@@ -158,7 +157,7 @@ def _programs(made: Called) -> list[tuple[str, str]]:
     """The programs of a command line with their subcommands, without idle ones."""
     if made.kind != "shell" or not made.text:
         return []
-    return [fact for fact in command_facts(analyze(made.text)) if fact[0] not in IDLE]
+    return [fact for fact in programs_in(made.text) if fact[0] not in IDLE]
 
 
 def _like(made: Called, programs: list[tuple[str, str]]) -> list[tuple[str, ...]]:
@@ -187,9 +186,9 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
             found.refs[place] = check.ref
         elif check.verdict == "failed":
             bad.add(place)
-    refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.all(Ran)}
-    refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.all(Touched)}
-    for call in view.all(Called):
+    refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.each(Ran, rewound=True)}
+    refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.each(Touched, rewound=True)}
+    for call in view.each(Called, rewound=True):
         place = (call.message, call.part)
         if place in bad or not view.succeeded(*place):
             continue
@@ -320,7 +319,7 @@ def _unanswered(view: SessionView, status: str) -> bool:
 def _for_the_person(view: SessionView) -> list[NextStep]:
     """What the last words propose with code to copy, where the agent did nothing itself."""
     prompts = [a.ref.message for a in view.active(Asked)]
-    if any(call.message > max(prompts, default=-1) for call in view.active(Called)):
+    if any(call.message > max(prompts, default=-1) for call in view.each(Called)):
         return []
     return [
         NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))

@@ -58,7 +58,7 @@ _KNOWN: WeakKeyDictionary[SessionView, tuple[UserRequest, ...]] = WeakKeyDiction
 
 def _user_requests(view: SessionView) -> tuple[UserRequest, ...]:
     asked = [a for a in view.active(Asked) if a.text.strip()]
-    calls = sorted(c.message for c in view.active(Called))
+    calls = sorted(c.message for c in view.each(Called))
     tried = [place for place, did in activities(view).items() if EDITING.intersection(did)]
     edits = sorted({message for message, _ in tried})
     worked = sorted({m for m, part in tried if view.succeeded(m, part)})

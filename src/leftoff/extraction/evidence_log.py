@@ -139,7 +139,7 @@ class EvidenceLog:
     def by_kind(self) -> dict[type, list[Any]]:
         """The pieces of every kind, each in order: for callers that want most of them."""
         kinds = {kind for block in self._blocks for kind in block.pieces}
-        found = {kind: self.of(kind) for kind in kinds}
+        found: dict[type, list[Any]] = {kind: self.of(kind) for kind in kinds}
         for item in self._newest:
             kind = type(item)
             if kind not in kinds:

@@ -186,12 +186,10 @@ class Gate:
         for number in sorted(numbers):
             name, rule = self.rules[number]
             searched = low if rule.ignore_case else text
+            whole = [(0, len(text))]
+            parts = self._lines(number, searched) if rule.lines else whole
             find = rule.exact.finditer
-            if rule.lines:
-                parts = self._lines(number, searched)
-                matches = chain.from_iterable(find(searched, *part) for part in parts)
-            else:
-                matches = find(searched)
+            matches = chain.from_iterable(find(searched, *part) for part in parts)
             for match in islice(matches, most):
                 start, end = match.span(1) if match.re.groups else (-1, -1)
                 captured = text[start:end] if start >= 0 else rule.value

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from leftoff.formats import claude_code as claude
 from leftoff.formats import claude_code_records as records
+from leftoff.formats.gemini_parts import STATUS, response_texts, result_of
 from leftoff.formats.lenient_json import dict_of, dicts_of, text_of
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.model import Message, Part, Record, ToolCall, ToolResult
@@ -56,8 +57,6 @@ class IflowReader(Struct):
                 yield found
 
     def _new_parts(self, message: Message, facts: dict[str, Any]) -> tuple[Part, ...]:
-        from leftoff.formats.gemini_parts import STATUS, result_of  # not while detecting
-
         parts: list[Part] = []
         for part in message.parts:
             if type(part) is ToolCall and part.id:
@@ -77,8 +76,6 @@ class IflowReader(Struct):
 def _unwrap(block: Block) -> None:
     """Brings the content of a result, a Gemini function response, to Claude Code's form."""
     if isinstance(block.content, dict):
-        from leftoff.formats.gemini_parts import response_texts
-
         block.content, failed = response_texts(block.content.get("responseParts"))
         block.is_error = block.is_error or failed
     elif isinstance(block.content, list):

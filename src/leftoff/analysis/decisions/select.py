@@ -384,9 +384,9 @@ class _Context:
         self.tested = [message for message, activity in done if activity == "test"]
         self.failures = sorted(
             {s.ref.message for s in view.active(Shown) if not s.good}
-            | {r.message for r in view.active(Returned) if r.status in {"error", "timeout"}}
+            | {r.message for r in view.each(Returned) if r.status in {"error", "timeout"}}
         )
-        called = sorted((c.message, c.part, c.kind) for c in view.active(Called))
+        called = sorted((c.message, c.part, c.kind) for c in view.each(Called))
         self.called = [message for message, _, _ in called]
         self.kinds = [kind for _, _, kind in called]
         self._latest: tuple[int, list[str]] = (-1, [])

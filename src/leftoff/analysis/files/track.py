@@ -10,6 +10,7 @@ from itertools import chain
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff.analysis.activities import programs_in
 from leftoff.analysis.files.net_changes import (
     FileEvent,
     UnknownChange,
@@ -393,6 +394,7 @@ class Tracker:
         for name in self.roots:
             command = command.replace(name, f"\\{name}")
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
+        programs_in(command)  # while it is parsed
         effects = resolve(script, outcome=result, known=self.known, wide=False)
         if outcome is not None and outcome.output:
             refused = {absolute(p, cwd) for p in refused_paths(outcome.output)}
