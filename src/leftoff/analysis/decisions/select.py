@@ -280,21 +280,6 @@ def _decision(
 # -- what the model looks at -------------------------------------------------------------------
 
 
-def candidates(view: SessionView, topic: str = "decision") -> list[Candidate]:
-    """The candidate sentences on the active branch, with their features.
-
-    Args:
-        topic: the topic under which they were recorded.
-    """
-    return with_features(view, view.sentences(topic))
-
-
-def with_features(view: SessionView, said: Sequence[Said]) -> list[Candidate]:
-    """Sentences with their features and those of the session around them; those of messages
-    that are not in English are left out."""
-    return [candidate for group in CandidateGroups(view, said) for candidate in group]
-
-
 class CandidateGroups(Sequence[list[Candidate]]):
     """The candidates of each message, in order; empty for one that is not in English.
 
@@ -349,14 +334,6 @@ class CandidateGroups(Sequence[list[Candidate]]):
             Candidate(one, of_it, context, prompt, short)
             for one, of_it in zip(group, plain, strict=True)
         ]
-
-
-def by_message(found: Iterable[Candidate]) -> list[list[Candidate]]:
-    """Candidates grouped by the message that they stand in."""
-    groups: dict[int, list[Candidate]] = {}
-    for candidate in found:
-        groups.setdefault(candidate.said.ref.message, []).append(candidate)
-    return [groups[message] for message in sorted(groups)]
 
 
 class _Context:
