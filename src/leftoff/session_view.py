@@ -38,17 +38,23 @@ class SessionView:
         self.abandoned = self.thread.abandoned()
         self.copies = self.thread.copies()
         self._cache: dict[type, list[Any]] = {}
+        self._grouped: dict[type, list[Any]] | None = None
 
     def all(self, kind: type[E]) -> list[E]:
         """Evidence of one kind in file order, copies left out, abandoned branches included."""
+        if self.state.evidence.large:
+            return self._without_copies(self.state.evidence.of(kind))
+        if self._grouped is None:
+            self._grouped = self.state.evidence.by_kind()
         found: list[E] | None = self._cache.get(kind)
         if found is None:
-            found = self.state.evidence.of(kind)
-            if self.copies:
-                found = [e for e in found if self.message_of(e) not in self.copies]
-            if not self.state.evidence.large:
-                self._cache[kind] = found
+            found = self._cache[kind] = self._without_copies(self._grouped.pop(kind, []))
         return found
+
+    def _without_copies(self, found: list[E]) -> list[E]:
+        if not self.copies:
+            return found
+        return [e for e in found if self.message_of(e) not in self.copies]
 
     def release(self) -> None:
         """Drops the indexes of a very large session; the next access builds them again."""

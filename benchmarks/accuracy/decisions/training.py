@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from benchmarks.accuracy.decisions.fit import Table, line, logistic, softmax
@@ -12,16 +12,16 @@ from msgspec import Struct
 
 from leftoff.analysis.decisions.select import (
     Candidate,
-    by_message,
+    CandidateGroups,
     kind_features,
     score_groups,
     select_decisions,
-    with_features,
     words_of_message,
 )
 from leftoff.extraction.decision_model import ALWAYS, SCALE, Model, is_english, words
 from leftoff.extraction.evidence import Said
 from leftoff.extraction.rules import lowered
+from leftoff.session_view import SessionView
 from leftoff.summary import DECISION_TYPES
 
 KINDS = DECISION_TYPES[:4]
@@ -36,6 +36,20 @@ LOOK = 5000
 PENALTY, GATE_PENALTY, KIND_PENALTY = 18.0, 8.0, 30.0
 FOLDS = 4
 """Inner folds, of whole repositories, for the gate's threshold and the calibration."""
+
+
+def with_features(view: SessionView, said: Sequence[Said]) -> list[Candidate]:
+    """Sentences with their features and those of the session around them; those of messages
+    that are not in English are left out."""
+    return [candidate for group in CandidateGroups(view, said) for candidate in group]
+
+
+def by_message(found: Iterable[Candidate]) -> list[list[Candidate]]:
+    """Candidates grouped by the message that they stand in."""
+    groups: dict[int, list[Candidate]] = {}
+    for candidate in found:
+        groups.setdefault(candidate.said.ref.message, []).append(candidate)
+    return [groups[message] for message in sorted(groups)]
 
 
 def folds(sessions: Sequence[Session], most: int | None = None) -> list[list[Session]]:

@@ -130,17 +130,17 @@ _KNOWN: WeakKeyDictionary[SessionView, dict[tuple[int, int], tuple[str, ...]]] =
 
 
 def _activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
-    ran = {(r.ref.message, r.part): r for r in view.active(Ran)}
+    ran = {(r.ref.message, r.part): (r.command, r.language) for r in view.each(Ran)}
     touched: dict[tuple[int, int], list[str]] = {}
-    for item in view.active(Touched):
+    for item in view.each(Touched):
         if item.verb != "read":
             touched.setdefault((item.ref.message, item.part), []).append(item.path)
     found: dict[tuple[int, int], tuple[str, ...]] = {}
-    for call in view.active(Called):
+    for call in view.each(Called):
         place = (call.message, call.part)
         command = ran.get(place)
         if command is not None:
-            found[place] = of_command(command.command, command.language)
+            found[place] = of_command(*command)
         elif place in touched:
             found[place] = tuple(sorted({of_edit(path) for path in touched[place]}))
         else:
@@ -189,10 +189,14 @@ def of_command(command: str, language: str = "bash") -> tuple[str, ...]:
 
 def _words(command: str) -> list[tuple[str, str, str]]:
     """Each program of a command line with its subcommand, and the command line."""
-    found: list[tuple[str, str, str]] = []
-    for name, sub in command_facts(analyze(command)):
-        found.append((name, sub, command))
-    return found
+    return [(name, sub, command) for name, sub in programs_in(command)]
+
+
+@lru_cache(maxsize=1 << 15)
+def programs_in(command: str) -> tuple[tuple[str, str], ...]:
+    """The programs of a command line with their subcommands. Far more are cached than parsed
+    command lines, which take more memory: each judge asks for all of a session."""
+    return tuple(command_facts(analyze(command)))
 
 
 def _of_program(fact: tuple[str, str, str]) -> str:

@@ -178,15 +178,16 @@ def _not_covered(view: SessionView) -> Iterator[Issue]:
 def _tools(views: Sequence[SessionView]) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     for view in views:
-        for call in _own_calls(view):
-            counts[call.name] += 1
+        counts.update(_own_calls(view))
     ordered = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     return {"tools_used": tuple(ordered), "tool_counts": ordered}
 
 
-def _own_calls(view: SessionView) -> list[Called]:
-    """The agent's calls: without the commands of the person's own shell."""
-    return [c for c in view.all(Called) if c.name != PERSONS_SHELL]
+def _own_calls(view: SessionView) -> Counter[str]:
+    """How often the agent called each tool: without the commands of the person's own shell."""
+    counts = Counter(call.name for call in view.each(Called, rewound=True))
+    del counts[PERSONS_SHELL]
+    return counts
 
 
 def _total(by_model: Mapping[str, Usage]) -> Usage:
@@ -214,7 +215,7 @@ def _child(view: SessionView, changed: Sequence[FileModification]) -> Child:
         request=asked,
         result=said,
         message_count=len(view.thread),
-        tool_call_count=len(_own_calls(view)),
+        tool_call_count=_own_calls(view).total(),
         models=tuple(view.state.header.models),
         spend=_total(spend(view)),
         decisions=select.key_decisions(view),
@@ -230,7 +231,7 @@ def _stats(view: SessionView, lines: Lines) -> Stats:
     return Stats(
         message_count=sum(counts[r] for r in ("user", "assistant", "system", "tool")),
         turn_count=counts["turns"],
-        tool_call_count=len(_own_calls(view)),
+        tool_call_count=_own_calls(view).total(),
         estimated_tokens=tokens if tokens is not None else view.state.text_tokens,
         user_message_count=len({a.ref.message for a in view.all(Asked) if a.via != "plan"}),
         assistant_message_count=counts["assistant"],

@@ -90,13 +90,14 @@ class _Judge:
             if checked.task:
                 self.jobs.setdefault(checked.task, []).append(checked)
         self.reported = any(
-            r.status == "error" and r.exit_code is not None for r in view.all(Returned)
+            r.status == "error" and r.exit_code is not None
+            for r in view.each(Returned, rewound=True)
         )
 
     def judge(self) -> tuple[Check, ...]:
         found: list[Check] = []
         calls: dict[tuple[int, int], list[Ran]] = {}
-        for ran in self.view.active(Ran):
+        for ran in self.view.each(Ran):
             if ran.language in {"bash", "powershell"}:
                 calls.setdefault((ran.ref.message, ran.part), []).append(ran)
         for place, several in calls.items():

@@ -10,7 +10,7 @@ What is left is only claimed.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -105,6 +105,9 @@ class ClaimChecks:
 
     def __init__(self, view: SessionView) -> None:
         self.all = checks(view)
+        self.at: dict[tuple[int, int | None], list[int]] = {}
+        for number, check in enumerate(self.all):
+            self.at.setdefault((check.ref.message, check.ref.part), []).append(number)
         acts = activities(view)
         self.typed = sorted(asked.ref.message for asked in view.active(Asked))
         self.done = sorted(
@@ -113,41 +116,36 @@ class ClaimChecks:
 
     def kinds_before(self, message: int, part: int, since: int) -> Iterator[str]:
         """The milestone kinds of the checks run last before a place, from `since` on."""
-        last = [c for c in self.all if since <= c.ref.message and _before(c, message, part)]
-        if last:
-            place = (last[-1].ref.message, last[-1].ref.part)
-            yield from dict.fromkeys(
-                _MILESTONES[c.kind]
-                for c in last
-                if (c.ref.message, c.ref.part) == place and c.kind in _MILESTONES
-            )
+        last = self._last(lambda c: since <= c.ref.message and _before(c, message, part))
+        yield from dict.fromkeys(_MILESTONES[c.kind] for _, c in last if c.kind in _MILESTONES)
+
+    def _last(self, fits: Callable[[Check], bool]) -> list[tuple[int, Check]]:
+        """The last check that fits, and those of the same command that do, numbered."""
+        for check in reversed(self.all):
+            if fits(check):
+                same = self.at[check.ref.message, check.ref.part]
+                return [(n, self.all[n]) for n in same if fits(self.all[n])]
+        return []
 
     def proof(self, text: str, kind: str, message: int, part: int) -> Proof:
         """What the last run of the same check says about a claim at a place."""
         if RULES["elsewhere"].search(text):
             return Proof("claimed", "it is about another run than those recorded here")
-        about = [
-            (number, check)
-            for number, check in enumerate(self.all)
-            if check.kind in KINDS[kind] and _before(check, message, part)
-        ]
-        tools = {t for t in _named_tools(text) if KINDS[kind].intersection(_kinds_of(t))}
-        if tools:
-            about = [(n, c) for n, c in about if c.tool in tools or not c.tool]
+        kinds = KINDS[kind]
+        tools = {t for t in _named_tools(text) if kinds.intersection(_kinds_of(t))}
         level = next((name for name in _LEVELS if RULES[f"level-{name}"].search(text)), "")
-        if level:
-            about = [(n, c) for n, c in about if _level(c) == level or _fits(c, level)]
+        about = self._last(
+            lambda c: (
+                c.kind in kinds
+                and _before(c, message, part)
+                and (not tools or c.tool in tools or not c.tool)
+                and (not level or _level(c) == level or _fits(c, level))
+            )
+        )
         if not about:
             return Proof("claimed", "no run of that check before it")
-        place = (about[-1][1].ref.message, about[-1][1].ref.part)
         # The last run of each: one command may run a check twice.
-        last = list(
-            {
-                (c.tool, c.scope): (n, c)
-                for n, c in about
-                if (c.ref.message, c.ref.part) == place
-            }.values()
-        )
+        last = list({(c.tool, c.scope): (n, c) for n, c in about}.values())
         verdicts = {c.verdict for _, c in last}
         number, check = last[-1]
         if verdicts == {"passed"}:

@@ -79,7 +79,7 @@ class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
         self.ran: dict[tuple[int, int], list[Ran]] = {}
-        for ran in view.all(Ran):
+        for ran in view.each(Ran, rewound=True):
             if ran.language != "python" and (
                 "git" in ran.command or "gh " in ran.command or "glab" in ran.command
             ):

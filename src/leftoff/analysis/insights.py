@@ -9,7 +9,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import IDLE, of_command
+from leftoff.analysis.activities import IDLE, of_command, programs_in
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state, user_requests
@@ -18,7 +18,6 @@ from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref, slice_hash
 from leftoff.session_view import SessionView
-from leftoff.shell import analyze, command_facts
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep
 from leftoff.text.truncation import whole
@@ -94,7 +93,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
         if corrected is not None and (later is None or corrected < later):
             later = corrected
             by = whole(view.calls[corrected].text.strip().partition("\n")[0], 120)
-        like = _like(made) if later is None else ()
+        like = _like(made, _programs(made)) if made and later is None else ()
         fixed = None if clean.first_after(place, like) else later is not None
         known = found.get((tool, failed.text))
         found[tool, failed.text] = ErrorSeen(
@@ -158,15 +157,13 @@ def _programs(made: Called) -> list[tuple[str, str]]:
     """The programs of a command line with their subcommands, without idle ones."""
     if made.kind != "shell" or not made.text:
         return []
-    return [fact for fact in command_facts(analyze(made.text)) if fact[0] not in IDLE]
+    return [fact for fact in programs_in(made.text) if fact[0] not in IDLE]
 
 
-def _like(made: Called | None) -> list[tuple[str, ...]]:
+def _like(made: Called, programs: list[tuple[str, str]]) -> list[tuple[str, ...]]:
     """What a call is like: its programs, else its tool; of editing tools any."""
-    if made is None:
-        return []
     if made.kind == "shell":
-        return [("program", *fact) for fact in _programs(made)]
+        return [("program", *fact) for fact in programs]
     return [("tool", "edit" if made.kind in EDITS else made.name)]
 
 
@@ -189,18 +186,20 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
             found.refs[place] = check.ref
         elif check.verdict == "failed":
             bad.add(place)
-    refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.all(Ran)}
-    refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.all(Touched)}
-    for call in view.all(Called):
+    refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.each(Ran, rewound=True)}
+    refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.each(Touched, rewound=True)}
+    for call in view.each(Called, rewound=True):
         place = (call.message, call.part)
-        if place not in bad and view.succeeded(*place):
-            for like in _like(call):
-                found.at.setdefault(like, []).append(place)
-        if call.text and place not in bad and view.succeeded(*place):
+        if place in bad or not view.succeeded(*place):
+            continue
+        programs = _programs(call)
+        for like in _like(call, programs):
+            found.at.setdefault(like, []).append(place)
+        if call.text:
             found.at.setdefault((call.name, call.text), []).append(place)
             if call.kind in EDITS:
                 found.at.setdefault(("file", call.text), []).append(place)
-            for fact in _programs(call):
+            for fact in programs:
                 found.operands[place] = found.operands.get(place, frozenset()) | _operands(
                     call.text, fact
                 )
@@ -320,7 +319,7 @@ def _unanswered(view: SessionView, status: str) -> bool:
 def _for_the_person(view: SessionView) -> list[NextStep]:
     """What the last words propose with code to copy, where the agent did nothing itself."""
     prompts = [a.ref.message for a in view.active(Asked)]
-    if any(call.message > max(prompts, default=-1) for call in view.active(Called)):
+    if any(call.message > max(prompts, default=-1) for call in view.each(Called)):
         return []
     return [
         NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))

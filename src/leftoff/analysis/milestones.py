@@ -81,7 +81,7 @@ class Claims:
         self.inputs = view.thread.inputs()
         self.words = {a.ref.message: a.text for a in view.active(Asked)}
         acts = activities(view)
-        self.calls = sorted({c.message for c in view.active(Called)})
+        self.calls = sorted({c.message for c in view.each(Called)})
         self.done = sorted((m, a) for (m, _), found in acts.items() for a in found)
         self.edits = sorted({m for m, a in self.done if a in EDITING})
         self.claimed: dict[str, int] = {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
@@ -58,7 +58,7 @@ _KNOWN: WeakKeyDictionary[SessionView, tuple[UserRequest, ...]] = WeakKeyDiction
 
 def _user_requests(view: SessionView) -> tuple[UserRequest, ...]:
     asked = [a for a in view.active(Asked) if a.text.strip()]
-    calls = sorted(c.message for c in view.active(Called))
+    calls = sorted(c.message for c in view.each(Called))
     tried = [place for place, did in activities(view).items() if EDITING.intersection(did)]
     edits = sorted({message for message, _ in tried})
     worked = sorted({m for m, part in tried if view.succeeded(m, part)})

@@ -56,7 +56,7 @@ class Turns(Struct):
             for index, row in enumerate(view.thread.rows)
             if row & 15 == _INTERRUPTION and index not in view.abandoned
         ]
-        calls = sorted((c.message, c.part) for c in view.active(Called))
+        calls = sorted((c.message, c.part) for c in view.each(Called))
         return cls(view, calls, marks, view.active(Turned))
 
     def latest(self, said: tuple[int, int], until: int) -> int:

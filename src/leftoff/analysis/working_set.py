@@ -115,7 +115,7 @@ def _commands(view: SessionView) -> tuple[Command, ...]:
     for check in checks(view):
         verdicts.setdefault((check.ref.message, check.ref.part), set()).add(check.verdict)
     last: dict[str, Command] = {}
-    for ran in view.active(Ran):
+    for ran in view.each(Ran):
         place = (ran.ref.message, ran.part)
         outcome = view.outcomes.get(place)
         did = set(kinds.get(place, ()))
@@ -159,7 +159,7 @@ def _importance(kind: str) -> int:
 def _variables(view: SessionView) -> tuple[str, ...]:
     """Names of environment variables in commands; never a value."""
     found: dict[str, None] = {}
-    for ran in view.active(Ran):
+    for ran in view.each(Ran):
         if "$" in ran.command or "=" in ran.command or "env" in ran.command:
             for match in _VARIABLE.finditer(ran.command):
                 name = match[match.lastindex or 0]

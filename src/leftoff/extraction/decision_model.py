@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from _blake2 import blake2b  # that of `hashlib`, which loads OpenSSL, too
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain, islice, pairwise, repeat
@@ -81,9 +82,10 @@ class Model(Struct, frozen=True):
         """
         return sum(map(self.gate.get, words, repeat(0))) >= self.gate_least
 
-    def knows(self, feature: str) -> bool:
-        """Whether a feature has a weight; of a model without weights, each may get one."""
-        return not self.weights or feature in self.weights or feature in self.kind_weights
+    def known(self, features: Sequence[str]) -> Sequence[str]:
+        """The features that have a weight; of a model without weights, each may get one."""
+        weights, kinds = self.weights, self.kind_weights
+        return [f for f in features if f in weights or f in kinds] if weights else features
 
     def score(self, features: Iterable[str]) -> float:
         """Log odds that a sentence with these features states a decision."""
@@ -386,10 +388,7 @@ _TEXTS = (60, 120, 200, 350, 700, 1500, 4000)
 
 def bucket(number: float, edges: Sequence[float]) -> int:
     """Index of the first edge that a number does not exceed."""
-    for index, edge in enumerate(edges):
-        if number <= edge:
-            return index
-    return len(edges)
+    return bisect_left(edges, number)
 
 
 def word_features(found: Sequence[str]) -> list[str]:
@@ -413,7 +412,7 @@ def subjects_of(word: str) -> tuple[str, ...]:
     )
 
 
-def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> list[str]:
+def subject_features(found: Iterable[str], kind: str, steps: tuple[int, ...]) -> list[str]:
     """Features of the subjects of these words: for each subject the steps that its number of
     words reaches, and the most frequent subject.
 
@@ -421,13 +420,15 @@ def subject_features(found: Iterable[str], kind: str, steps: Sequence[int]) -> l
         kind: prefix of the names of the features.
         steps: numbers of words.
     """
-    named = list(chain.from_iterable(map(subjects_of, found)))
-    if not named:
-        return []
+    named = tuple(chain.from_iterable(map(subjects_of, found)))
+    return list(_counted(named, kind, steps)) if named else []
+
+
+@lru_cache(maxsize=1 << 12)
+def _counted(named: tuple[str, ...], kind: str, steps: tuple[int, ...]) -> tuple[str, ...]:
     counts = {name: named.count(name) for name in SUBJECTS}
     out = [f"{kind}:{name}{s}" for name in counts for s in steps if counts[name] >= s]
-    out.append(f"{kind}:most-{max(counts, key=counts.__getitem__)}")
-    return out
+    return (*out, f"{kind}:most-{max(counts, key=counts.__getitem__)}")
 
 
 def sentence_subjects(found: Iterable[str]) -> list[str]:

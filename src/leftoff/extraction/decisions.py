@@ -92,7 +92,7 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
             if start >= done and MIN_SENTENCE <= end - start <= MAX_SENTENCE:
                 where = f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
                 around = layout_features(text, blocks, number, start, end)
-                yield start, end, " ".join((where, *filter(model.knows, around)))
+                yield start, end, " ".join((where, *model.known(around)))
             at = done = end
 
 

@@ -136,6 +136,16 @@ class EvidenceLog:
             found += items
         return found + self._unpacked_of(kind)
 
+    def by_kind(self) -> dict[type, list[Any]]:
+        """The pieces of every kind, each in order: for callers that want most of them."""
+        kinds = {kind for block in self._blocks for kind in block.pieces}
+        found: dict[type, list[Any]] = {kind: self.of(kind) for kind in kinds}
+        for item in self._newest:
+            kind = type(item)
+            if kind not in kinds:
+                found.setdefault(kind, []).append(item)
+        return found
+
     def each(self, kind: type[E]) -> Iterator[E]:
         """The pieces of one kind, in order, unpacked a block at a time."""
         for block in self._blocks:

@@ -172,6 +172,7 @@ class LineReader(ABC):
         self._buffered = 0
         self._partial_line = HeldBytes()  # an unterminated last line
         self._skipping = False  # inside a line that is too long
+        self._cut = False  # inside a line
         self._detect_from = 0
         if format is not None:
             self._set_format(formats.get(format))
@@ -206,7 +207,8 @@ class LineReader(ABC):
         for piece in pieces:
             if piece[-1:] != b"\n":
                 self._add_partial_line(piece)
-            elif self._partial_line or self._skipping or len(piece) > codec.MAX_LINE:
+            elif self._cut or len(piece) > codec.MAX_LINE:
+                self._cut = False
                 self._partial_line.append(piece)
                 whole, self._partial_line = self._partial_line.whole(), HeldBytes()
                 if self._skipping or len(whole) > codec.MAX_LINE:
@@ -229,6 +231,7 @@ class LineReader(ABC):
 
     def _add_partial_line(self, piece: bytes) -> None:
         """Adds to an unterminated line; one that grows too long is skipped up to its end."""
+        self._cut = True
         if self._skipping:
             self.offset += len(piece)
             return

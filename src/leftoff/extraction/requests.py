@@ -54,6 +54,7 @@ _TASK_FILE = re.compile(
     r"|backlog|spec|briefs?)(?:\b|_)[\w.-]*)\.(?:mdx?|txt|rst|org|adoc)$",
     re.IGNORECASE,
 )
+_TASK_ENDINGS = (".md", ".mdx", ".txt", ".rst", ".org", ".adoc")
 _TASK_COMMAND = re.compile(
     r"(?:^|&& |; )(?:bd show|(?:gh|glab) issue view|jira issue view)\b"
     r"|^(?:cat|head) [^|;&]*(?:\b|_)(?:plan|todo|tasks?|roadmap)[\w-]*\.(?:md|txt)\b",
@@ -275,6 +276,8 @@ class Requests(Struct):
 
 def _shows_task(call: Pending) -> bool:
     """Whether a call shows a plan or a ticket."""
+    if call.kind == "read" and not call.text.rstrip("\n").lower().endswith(_TASK_ENDINGS):
+        return False
     shell = call.kind in {"shell", "powershell"}
     rule = _TASK_FILE if call.kind == "read" else _TASK_COMMAND if shell else _TASK_TOOL
     return rule.search(call.name if rule is _TASK_TOOL else call.text) is not None

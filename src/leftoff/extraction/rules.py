@@ -12,7 +12,7 @@ from __future__ import annotations
 from _blake2 import blake2b  # that of `hashlib`, which loads OpenSSL, too
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 import msgspec
@@ -34,6 +34,8 @@ class Rule(Struct, frozen=True):
         tools: programs that print the line, for rules on checks; "" is any program.
         own: the match counts only in the output of one of `tools`.
         ends: each run of `tools` prints one such line, at its end.
+        lines: a match stands on one line, but for what may open it on the two lines with words
+            above, and `$` is an end of a line: only lines on which the gate fires are searched.
         matches, misses: lines that the rule must and must not match.
     """
 
@@ -48,6 +50,7 @@ class Rule(Struct, frozen=True):
     tools: tuple[str, ...] = ()
     own: bool = False
     ends: bool = False
+    lines: bool = False
     matches: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
@@ -84,6 +87,8 @@ def _as_compiled(pattern: str, ignore_case: bool) -> str:
 
 _UPPER = re.compile(r"(?<!\\)(?<!\(\?)[A-Z]")
 
+
+_WORD = re.compile(r"[^\W_]")
 
 SHORT_TEXT = 40
 """Code points; for a shorter text the patterns themselves are tried, so that the few words of
@@ -156,6 +161,21 @@ class Gate:
             return list(range(len(self.rules))) if text else []
         return (self._match(text.encode()) or []) if text else []
 
+    def _lines(self, number: int, text: str) -> list[tuple[int, int]]:
+        """The stretches of a text with the lines on which the gate of a rule fires."""
+        found: list[tuple[int, int]] = []
+        before = last = at = 0  # where the last two lines with words begin
+        for line in text.split("\n"):
+            end = at + len(line) + 1
+            if number in self.candidates(line):
+                if found and found[-1][1] >= before:
+                    before = found.pop()[0]
+                found.append((before, end))
+            if _WORD.search(line):
+                before, last = last, at
+            at = end
+        return found
+
     def scan(self, text: str, part: int, most: int = MAX_MATCHES) -> dict[str, list[Hit]]:
         """The first `most` matches of every rule, by extractor, in order of place."""
         numbers = self.candidates(text)
@@ -165,7 +185,11 @@ class Gate:
         low = lowered(text)
         for number in sorted(numbers):
             name, rule = self.rules[number]
-            matches = rule.exact.finditer(low if rule.ignore_case else text)
+            searched = low if rule.ignore_case else text
+            whole = [(0, len(text))]
+            parts = self._lines(number, searched) if rule.lines else whole
+            find = rule.exact.finditer
+            matches = chain.from_iterable(find(searched, *part) for part in parts)
             for match in islice(matches, most):
                 start, end = match.span(1) if match.re.groups else (-1, -1)
                 captured = text[start:end] if start >= 0 else rule.value

@@ -51,7 +51,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -306,8 +305,7 @@ class FileState:
         )
 
 
-@dataclass(slots=True)
-class _PathChange:
+class _PathChange(msgspec.Struct):
     before: Kind
     after: Kind
     tool: str

@@ -83,7 +83,7 @@ def _denied(
     """The decisions, with those whose edit the person denied: what names the file of that call,
     if it was never written, else the step that the agent announced last before the call."""
     out = list(decisions)
-    calls = [call for call in view.active(Called) if call.kind in EDITS]
+    calls = [call for call in view.each(Called) if call.kind in EDITS]
     for call in calls:
         outcome = view.outcomes.get((call.message, call.part))
         if outcome is None or outcome.status != "denied":
@@ -286,7 +286,7 @@ def _undone(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecision
     out = list(decisions)
     changed: dict[str, list[int]] = {}
     undone: dict[str, int] = {}
-    for call in view.active(Called):
+    for call in view.each(Called):
         if not view.succeeded(call.message, call.part):
             continue
         if call.kind == "shell":

@@ -280,21 +280,6 @@ def _decision(
 # -- what the model looks at -------------------------------------------------------------------
 
 
-def candidates(view: SessionView, topic: str = "decision") -> list[Candidate]:
-    """The candidate sentences on the active branch, with their features.
-
-    Args:
-        topic: the topic under which they were recorded.
-    """
-    return with_features(view, view.sentences(topic))
-
-
-def with_features(view: SessionView, said: Sequence[Said]) -> list[Candidate]:
-    """Sentences with their features and those of the session around them; those of messages
-    that are not in English are left out."""
-    return [candidate for group in CandidateGroups(view, said) for candidate in group]
-
-
 class CandidateGroups(Sequence[list[Candidate]]):
     """The candidates of each message, in order; empty for one that is not in English.
 
@@ -351,14 +336,6 @@ class CandidateGroups(Sequence[list[Candidate]]):
         ]
 
 
-def by_message(found: Iterable[Candidate]) -> list[list[Candidate]]:
-    """Candidates grouped by the message that they stand in."""
-    groups: dict[int, list[Candidate]] = {}
-    for candidate in found:
-        groups.setdefault(candidate.said.ref.message, []).append(candidate)
-    return [groups[message] for message in sorted(groups)]
-
-
 class _Context:
     """What the person wrote before a message and what the agent did after it, as features.
 
@@ -384,9 +361,9 @@ class _Context:
         self.tested = [message for message, activity in done if activity == "test"]
         self.failures = sorted(
             {s.ref.message for s in view.active(Shown) if not s.good}
-            | {r.message for r in view.active(Returned) if r.status in {"error", "timeout"}}
+            | {r.message for r in view.each(Returned) if r.status in {"error", "timeout"}}
         )
-        called = sorted((c.message, c.part, c.kind) for c in view.active(Called))
+        called = sorted((c.message, c.part, c.kind) for c in view.each(Called))
         self.called = [message for message, _, _ in called]
         self.kinds = [kind for _, _, kind in called]
         self._latest: tuple[int, list[str]] = (-1, [])

@@ -143,7 +143,7 @@ class _Commits:
     def __init__(self, view: SessionView) -> None:
         self.made: list[int] = []
         self.staged: list[tuple[int, str]] = []
-        for ran in view.active(Ran):
+        for ran in view.each(Ran):
             if "git" not in ran.command or not view.succeeded(ran.ref.message, ran.part):
                 continue
             if _COMMIT.search(ran.command):

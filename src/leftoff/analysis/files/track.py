@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -11,6 +10,7 @@ from itertools import chain
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff.analysis.activities import programs_in
 from leftoff.analysis.files.net_changes import (
     FileEvent,
     UnknownChange,
@@ -368,7 +368,9 @@ class Tracker:
         if act.language == "python":
             if outcome is not None and _REFUSED in outcome.output:
                 return
-            command = f"python3 -c {shlex.quote(_plain_python(command))}"
+            from shlex import quote  # few sessions have a notebook
+
+            command = f"python3 -c {quote(_plain_python(command))}"
         elif act.language != "bash":
             if not denied:
                 self.apply_powershell(act, status)
@@ -392,6 +394,7 @@ class Tracker:
         for name in self.roots:
             command = command.replace(name, f"\\{name}")
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
+        programs_in(command)  # while it is parsed
         effects = resolve(script, outcome=result, known=self.known, wide=False)
         if outcome is not None and outcome.output:
             refused = {absolute(p, cwd) for p in refused_paths(outcome.output)}
