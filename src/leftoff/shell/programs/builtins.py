@@ -172,13 +172,17 @@ def _run_declare(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_trap(walk: Walk, args: Invocation) -> Status:
-    """``trap ACTION EXIT``: the action runs at the end; others are not followed."""
+    """``trap ACTION EXIT``: the action runs at the end; one of ``ERR`` or ``DEBUG`` may run
+    at any time; that of a signal, hardly ever."""
     walk.stdout = ""
     if args.flags - {"--"}:
         return None
     action, *signals = [word for word in args.words if word != "--"] or [""]
     if {"EXIT", "0"} & set(signals):
         walk.exit_trap = None if action in ("", "-") else action
+    elif action not in ("", "-") and {"ERR", "DEBUG", "RETURN"} & set(signals):
+        interpreter.run_speculatively(walk, parse(action, home=walk.home).body)
+        walk.stdout = ""
     return True
 
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 
 from leftoff.shell import operations as ops
-from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation
 from leftoff.shell.filesystem import Action
 from leftoff.shell.paths import parent_of
@@ -375,18 +374,19 @@ def _unknown_changes(walk: Walk, words: list[str]) -> Status:
 
 
 def _worktree(walk: Walk, words: list[str]) -> Status:
-    return _unknown_changes(walk, words) if words[:1] != ["list"] else None
+    makes = words[:1] in (["add"], ["move"], ["remove"])
+    return _unknown_changes(walk, words) if makes else None
 
 
 def _output(walk: Walk, words: list[str]) -> Status:
     """``git diff``, ``git log``, ``git archive``: only ``--output`` writes a file."""
     for i, word in enumerate(words):
-        name = (
-            words[i + 1]
-            if word == "-o" and i + 1 < len(words)
-            else word.partition("--output=")[2]
-        )
-        if name and UNKNOWN not in name:
+        name = word.partition("--output=")[2]
+        if word in ("--output", "-o") and i + 1 < len(words):
+            name = words[i + 1]
+        elif word[:2] == "-o":
+            name = word[2:]
+        if name:
             ops.write(walk, name, "git")
     return None
 

@@ -116,8 +116,8 @@ def _run_xargs(walk: Walk, args: Invocation) -> Status:
                 single = value == "1"
             else:
                 separator = _SEPARATORS.get(value, value)
-        elif word in ("-i", "--replace"):
-            replace = "{}"
+        elif word[:2] == "-i" or word.startswith("--replace"):
+            replace = word.removeprefix("-i").removeprefix("--replace").lstrip("=") or "{}"
         elif word in args.entry.takes:
             i += 1
         elif word == "--null" or word[1:2] in ("0", "r") and "0" in word:
