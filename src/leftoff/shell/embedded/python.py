@@ -40,9 +40,14 @@ def _verbs(kind: str) -> dict[str, str]:
 _CALLS, _METHODS = _verbs("calls"), _verbs("methods")
 _HINTS = re.compile(
     r"open|writ|copy|re(?:mov|nam|plac)|link|shutil|subproc|system|touch|sql|fileinput|exec|sav"
-    r"|dump|runpy|import_|[_zF]ile|read_|retrieve|tract|trunc|create|append|edit|insert|to_"
+    r"|dump|runpy|import_|[_zF]ile|read_|retrieve|tract|trunc|filename|create|append|edit|insert|to_"
 )
 """What a script that works on files has in it; most others are not parsed."""
+
+
+_FILE_NAME = re.compile(
+    r"[\w./-]+\.(?:xml|html|svg|zip|xlsx|docx|pdf|png|csv|json|ini|toml|ya?ml)"
+)
 
 
 class _Number(str):
@@ -62,7 +67,7 @@ def python_effects(code: str, arguments: tuple[str, ...] = ()) -> ScriptSteps:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(code)
-        reader = _PythonReader(arguments)
+        reader = _PythonReader(arguments, code)
         reader.block(tree.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ScriptSteps((), True)
@@ -72,7 +77,8 @@ def python_effects(code: str, arguments: tuple[str, ...] = ()) -> ScriptSteps:
 class _PythonReader:
     """Walks a syntax tree in order, with the values of names that are plain strings."""
 
-    def __init__(self, arguments: tuple[str, ...]) -> None:
+    def __init__(self, arguments: tuple[str, ...], code: str = "") -> None:
+        self.code = code
         self.steps: list[tuple[str, str, str]] = []
         self.partial = False
         self.values: dict[str, Value] = {"sys.argv": ["", *arguments]}
@@ -215,11 +221,13 @@ class _PythonReader:
     def branches(self, bodies: Iterable[Iterable[ast.AST]], ends: tuple[str, ...] = ()) -> None:
         """Parts of which it is not known which ran: what they do is not known, nor are the
         values that they set. `ends`: the jumps that lead no further than this."""
-        start, before, afters = len(self.steps), self.values, [self.values]
+        before, afters = self.values, [self.values]
         doubts: list[str] = []
         for body in bodies:
             self.values = dict(before)
+            start, shown = len(self.steps), ""
             for item in body:
+                shown = shown or self.printed(item)
                 if isinstance(item, ast.stmt):
                     self.block([item])
                 elif isinstance(item, ast.expr):
@@ -232,15 +240,24 @@ class _PythonReader:
             ):
                 doubts.append(self.ended)
             self.ended = ""
+            if any(step[0] != "read" for step in self.steps[start:]):
+                self.steps.insert(start, ("maybe", shown, ""))
+                self.steps.append(("surely", "", ""))
         names = set().union(*afters)
         same = {n: all(one.get(n) == afters[0].get(n) for one in afters) for n in names}
         self.values = {n: before.get(n) if same[n] else None for n in names}
-        if any(step[0] != "read" for step in self.steps[start:]):
-            self.steps.insert(start, ("maybe", "", ""))
-            self.steps.append(("surely", "", ""))
         for doubt in doubts:  # what comes after it may not run
             self.steps.append(("maybe", "", ""))
             self.doubts.append(doubt)
+
+    def printed(self, item: ast.AST) -> str:
+        """The text that a statement prints, if no other prints it: it shows what ran."""
+        call = item.value if isinstance(item, ast.Expr) else None
+        if not isinstance(call, ast.Call) or self.name(call.func) != "print" or not call.args:
+            return ""
+        text = self.value(call.args[0])
+        alone = isinstance(text, str) and len(text) > 3 and self.code.count(text) == 1
+        return text if alone and isinstance(text, str) else ""
 
     def guard(self, body: list[ast.stmt]) -> None:
         """A part whose errors do not end the script: how far it came is not known, but what
@@ -253,7 +270,7 @@ class _PythonReader:
         self.block(body[1:])
         self.guarded -= 1
         self.close("raise")
-        if any(not step[0].startswith(("read", "delete")) for step in self.steps[start:]):
+        if any(step[0] != "read" for step in self.steps[start:]):
             self.steps.insert(start, ("maybe", "", ""))
             self.steps.append(("surely", "", ""))
 
@@ -480,6 +497,8 @@ class _PythonReader:
     def call(self, node: ast.Call) -> None:
         name = self.name(node.func)
         known = _CALLS.get(name)
+        if name.endswith("basicConfig") and "filename=" in ast.unparse(node):
+            self.partial = True
         if known is not None:
             self._call_known(known, node)
             return
@@ -535,15 +554,18 @@ class _PythonReader:
         verb = _METHODS.get(func.attr)
         if verb is None:
             return
+        given = self.value(node.args[0]) if node.args else ""
         if verb == "write_argument":
-            given = self.value(node.args[0]) if node.args else ""
             if given and isinstance(given, str) and "." in posixpath.basename(given):
                 self.add("write", given)
             elif given != "":
                 self.partial = True  # it may add a suffix
             return
-        if verb == "partial":
+        if verb == "partial" or (
+            verb == "perhaps" and given and _FILE_NAME.fullmatch(str(given))
+        ):
             self.partial = True
+        if verb in ("partial", "perhaps"):
             return
         owner = func.value
         path = self.value(owner)

@@ -76,7 +76,7 @@ def script_steps(code: str, tool: str) -> ScriptSteps:
     """The calls of a script that read or write a file of a literal name; where it changes
     files in other ways, it is `partial`. Only statements outside of braces and without a
     condition have surely run."""
-    if len(code) > MAX_SCRIPT or UNKNOWN in code:
+    if len(code) > MAX_SCRIPT or UNKNOWN in code or "chdir" in code:
         return ScriptSteps((), True)
     stream = [*_tokens(code.replace("<?php", "").replace("?>", "")), *[("mark", ";")] * 4]
     names: dict[str, str] = {}
@@ -120,6 +120,7 @@ def script_steps(code: str, tool: str) -> ScriptSteps:
                 claimed += text.startswith(("File.w", "IO.w"))
                 steps += [step] if depth <= 0 or step[0] == "read" else _doubted([step])
     partial = sum(1 for _ in _CHANGES.finditer(code)) > claimed
+    partial = partial or ("`" in code and tool in ("ruby", "irb", "perl", "php"))
     return ScriptSteps(tuple(steps[:MAX_STEPS]), partial)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation
@@ -98,8 +99,9 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
             for field in words[:1] if name in ("-c", "--check", "-l") else ():
                 ops.read(walk, field)
             return None
-        if args.name == "ruby" and "i" in name and name[1] != "-":
-            break  # it changes its operands
+        if args.name == "ruby" and re.match("-[aFlnpsUw]*i", name):
+            walk.effects.unknown("ruby")  # it changes its operands
+            return None
         if name in ("-e", "--eval", "-p", "--print", "-pe", "-ne") or (
             name == "-r" and args.name == "php"
         ):
@@ -156,11 +158,14 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
         walk.expected_status = None
         status = False
     cwd, base = walk.cwd, walk.uncertainty
-    nested = 0
+    ran: list[bool] = []
     for verb, first, second in found.steps:
         if verb == "maybe" or verb == "surely":
-            nested += 1 if verb == "maybe" else -1
-            walk.uncertainty = 2 if nested else base
+            if verb == "maybe":  # what this part prints may show that it ran
+                ran.append(bool(first) and not walk.captured and first in (walk.output or ""))
+            elif ran:
+                ran.pop()
+            walk.uncertainty = base if all(ran) else 2
         elif verb == "write":
             status = status if ops.write(walk, first, tool) else False
         elif verb == "add":
@@ -175,7 +180,7 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
         elif verb in _STEPS:
             _STEPS[verb](walk, first, second, tool)
         elif verb == "cd":
-            walk.cwd = None if nested else walk.path(first)
+            walk.cwd = walk.path(first) if all(ran) else None
     walk.cwd = cwd
     walk.uncertainty = uncertainty
     if found.partial:

@@ -62,11 +62,17 @@ def _run_sed(walk: Walk, args: Invocation) -> Status:
     if not scripts and args.operands:
         scripts = args.operands[:1]
     for text in scripts:
+        if _SED_RUNS.search(text):
+            walk.effects.unknown("sed")
         for line in text.split(";"):
             line = line.strip()
             if line.startswith("w ") or "/w " in line:
                 ops.write(walk, line.rpartition("w ")[2].strip())
     return status
+
+
+_SED_RUNS = re.compile(r"(?:^|[;\n\d$/!}])\s*[gIpM]*e(?:\s+[\w./]|\s*$)")
+"""``e`` runs a command."""
 
 
 def _run_perl(walk: Walk, args: Invocation) -> Status:
