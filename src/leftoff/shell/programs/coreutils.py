@@ -80,6 +80,8 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
         if UNKNOWN in source or not PATTERN_MARKS.isdisjoint(source):
             if into and path is not None:
                 ops.record_unknown_below(walk, target)
+            else:
+                ops.record_unknown(walk, goal, "unknown")
             ops.record_unknown(walk, source, "deleted" if move else "read")
             status = both_succeed(status, None)
             continue

@@ -38,6 +38,8 @@ def _run_wrapper(walk: Walk, args: Invocation) -> Status:
             i += 1
         else:
             break
+    if args.name == "flock" and i < len(words) and walk.kind(words[i]) != "file":
+        walk.effects.unknown("flock", walk.path(words[i]), action="created")
     i += args.entry.skip
     if i >= len(words):
         return True
