@@ -13,21 +13,12 @@ from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
 from leftoff.tables import table
 
+_Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 Value = str | list[str] | None
 """What is known of an expression: a text, several, or nothing."""
 PATH_METHODS = frozenset(
-    (
-        "joinpath",
-        "with_suffix",
-        "with_name",
-        "with_stem",
-        "resolve",
-        "absolute",
-        "expanduser",
-        "glob",
-        "rglob",
-        "iterdir",
-    )
+    "joinpath with_suffix with_name with_stem resolve absolute expanduser"
+    " glob rglob iterdir".split()
 )
 """Methods of a ``Path`` that give another one, or several; which one, is not followed."""
 
@@ -43,11 +34,6 @@ _HINTS = re.compile(
     r"|dump|runpy|import_|[_zF]ile|read_|retrieve|tract|trunc|filename|create|append|edit|insert|to_"
 )
 """What a script that works on files has in it; most others are not parsed."""
-
-
-_FILE_NAME = re.compile(
-    r"[\w./-]+\.(?:xml|html|svg|zip|xlsx|docx|pdf|png|csv|json|ini|toml|ya?ml)"
-)
 
 
 class _Number(str):
@@ -113,34 +99,25 @@ class _PythonReader:
 
     def block(self, body: Iterable[ast.stmt]) -> None:
         for item in body:
-            if self.ended:
-                return
-            self.statement(item)
+            self.budget -= 1
+            if self.budget <= 0 or self.depth > 30:
+                self.partial = True
+            elif not self.ended:
+                self.depth += 1
+                self.statement(item)
+                self.depth -= 1
 
     def statement(self, item: ast.stmt) -> None:
-        self.budget -= 1
-        if self.budget <= 0 or self.depth > 30:
-            self.partial = True
-            return
-        self.depth += 1
-        try:
-            self._statement(item)
-        finally:
-            self.depth -= 1
-
-    def _statement(self, item: ast.stmt) -> None:
         if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef):
             self.functions[item.name] = item
             if item.decorator_list:  # what calls it is not known
                 self.aside([item])
         elif isinstance(item, ast.ClassDef):
             self.aside(item.body)
-        elif isinstance(item, ast.Import):
+        elif isinstance(item, ast.Import | ast.ImportFrom):
+            above = f"{item.module}." if isinstance(item, ast.ImportFrom) else ""
             for alias in item.names:
-                self.modules[alias.asname or alias.name] = alias.name
-        elif isinstance(item, ast.ImportFrom):
-            for alias in item.names:
-                self.modules[alias.asname or alias.name] = f"{item.module}.{alias.name}"
+                self.modules[alias.asname or alias.name] = above + alias.name
         elif isinstance(item, ast.Assign | ast.AnnAssign | ast.AugAssign):
             source = item.value or ast.Constant(None)
             self.expression(source)
@@ -149,6 +126,8 @@ class _PythonReader:
             value = self.value(source)
             for target in item.targets if isinstance(item, ast.Assign) else [item.target]:
                 self.bind(target, value, source)
+                if isinstance(target, ast.Subscript | ast.Attribute):
+                    self.forget(target)
         elif isinstance(item, ast.For | ast.AsyncFor):
             self.loop(item)
         elif isinstance(item, ast.With | ast.AsyncWith):
@@ -208,20 +187,19 @@ class _PythonReader:
         self.branches([item.body, item.orelse])
         name = self.name(test.func) if isinstance(test, ast.Call) else ""
         steps = [step for step in self.steps[before:] if step[0] not in ("maybe", "surely")]
-        if isinstance(test, ast.Call) and name.endswith(
-            ("exists", "isfile", "is_file", "isdir")
-        ):
+        if isinstance(test, ast.Call) and name.endswith(("exists", "isfile", "is_file")):
             given = test.args[0] if test.args else test.func
             path = self.value(given.value if isinstance(given, ast.Attribute) else given)
             if steps and all(one[0].startswith("delete") and one[1] == path for one in steps):
                 # It is gone afterwards, whether it was there or not.
-                verbs = {"delete": "delete_if"}
-                self.steps[before:] = [(verbs.get(a, a), b, c) for a, b, c in steps]
+                self.steps[before:] = [
+                    ("delete_if" if a == "delete" else a, b, c) for a, b, c in steps
+                ]
 
     def branches(self, bodies: Iterable[Iterable[ast.AST]], ends: tuple[str, ...] = ()) -> None:
         """Parts of which it is not known which ran: what they do is not known, nor are the
         values that they set. `ends`: the jumps that lead no further than this."""
-        before, afters = self.values, [self.values]
+        before, afters, tables = self.values, [self.values], dict(self.tables)
         doubts: list[str] = []
         for body in bodies:
             self.values = dict(before)
@@ -233,11 +211,7 @@ class _PythonReader:
                 elif isinstance(item, ast.expr):
                     self.expression(item)
             afters.append(self.values)
-            if (
-                self.ended
-                and self.ended not in ends
-                and (self.ended != "raise" or self.guarded)
-            ):
+            if self.ended not in ("", *ends, *([] if self.guarded else ["raise"])):
                 doubts.append(self.ended)
             self.ended = ""
             if any(step[0] != "read" for step in self.steps[start:]):
@@ -246,6 +220,7 @@ class _PythonReader:
         names = set().union(*afters)
         same = {n: all(one.get(n) == afters[0].get(n) for one in afters) for n in names}
         self.values = {n: before.get(n) if same[n] else None for n in names}
+        self.tables = {n: one for n, one in tables.items() if self.tables.get(n) is one}
         for doubt in doubts:  # what comes after it may not run
             self.steps.append(("maybe", "", ""))
             self.doubts.append(doubt)
@@ -282,10 +257,12 @@ class _PythonReader:
             self.steps.append(("surely", "", ""))
 
     def forget(self, item: ast.AST) -> None:
-        """The values of names that a part sets are not known."""
+        """The values of names that a part sets, or that it changes, are not known."""
+        changed = isinstance(item, ast.Subscript | ast.Attribute)
         for node in ast.walk(item):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            if isinstance(node, ast.Name) and (changed or isinstance(node.ctx, ast.Store)):
                 self.values[node.id] = None
+                self.tables.pop(node.id, None)
 
     def loop(self, item: ast.For | ast.AsyncFor) -> None:
         self.expression(item.iter)
@@ -338,12 +315,9 @@ class _PythonReader:
             return self.is_path(node.args[0])
         if name.endswith(("Path", "Path.cwd", "Path.home")):
             return True
-        method = name.rpartition(".")[2]
-        return (
-            isinstance(node.func, ast.Attribute)
-            and name not in ("glob.glob", "glob.iglob")
-            and method in PATH_METHODS
-        )
+        if not isinstance(node.func, ast.Attribute) or name in ("glob.glob", "glob.iglob"):
+            return False
+        return node.func.attr in PATH_METHODS
 
     def values_of(self, node: ast.expr) -> list[str | list[str]] | None:
         if isinstance(node, ast.Name) and node.id in self.tables:
@@ -398,15 +372,12 @@ class _PythonReader:
             return "".join(texts) if len(texts) == len(pieces) else None
         if isinstance(node, ast.BinOp):
             left, right = self.value(node.left), self.value(node.right)
-            if any(
-                not isinstance(one, str) or isinstance(one, _Number) for one in (left, right)
-            ):
-                return None
-            if isinstance(node.op, ast.Add):
-                return f"{left}{right}"
-            return (
-                posixpath.join(f"{left}", f"{right}") if isinstance(node.op, ast.Div) else None
-            )
+            if isinstance(left, str) and isinstance(right, str):
+                if isinstance(node.op, ast.Div):
+                    return posixpath.join(left, right)
+                if isinstance(node.op, ast.Add) and not isinstance(left, _Number):
+                    return left + right
+            return None
         if isinstance(node, ast.List | ast.Tuple):
             return [self.text(item) for item in node.elts]
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
@@ -469,7 +440,7 @@ class _PythonReader:
             self.branches([[node.body], [node.orelse]])
         elif isinstance(node, ast.Name) and node.id in self.functions:
             self.aside([self.functions[node.id]])  # handed to another function
-        elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
+        elif isinstance(node, _Comprehension):
             self.comprehension(node)
         else:
             for child in ast.iter_child_nodes(node):
@@ -477,22 +448,20 @@ class _PythonReader:
                     self.expression(child)
         self.depth -= 1
 
-    def comprehension(
-        self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
-    ) -> None:
+    def comprehension(self, node: _Comprehension) -> None:
         first = node.generators[0]
         self.expression(first.iter)
         values = self.values_of(first.iter)
         bodies = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        if values is None or first.ifs or len(node.generators) > 1:
+        known = values is not None and not first.ifs and len(node.generators) == 1
+        for value in values if values is not None and known else [None]:
             self.forget(node)
-            self.bind(first.target, None, first.iter)
-            self.branches([[*first.ifs, *bodies]])
-            return
-        for value in values:
             self.bind(first.target, value if isinstance(value, str) else None, first.iter)
-            for body in bodies:
-                self.expression(body)
+            if known:
+                for body in bodies:
+                    self.expression(body)
+            else:
+                self.branches([[*first.ifs, *bodies]])
 
     def call(self, node: ast.Call) -> None:
         name = self.name(node.func)
@@ -512,13 +481,7 @@ class _PythonReader:
         first = self.value(node.args[0]) if node.args else None
         second = self.value(node.args[1]) if len(node.args) > 1 else ""
         if verb == "open":
-            mode = second if len(node.args) > 1 else "r"
-            for keyword in node.keywords:
-                if keyword.arg == "mode":
-                    mode = self.value(keyword.value)
-                elif keyword.arg == "file":
-                    first = self.value(keyword.value)
-            self._add_open(first, mode)
+            self._open(first, node, 1)
         elif verb == "shell":
             if isinstance(first, list):
                 quoted = ["'" + part.replace("'", "'\\''") + "'" for part in first]
@@ -532,26 +495,26 @@ class _PythonReader:
             self.add("add", second)
         elif verb == "partial":
             self.partial = True
-        elif verb == "delete_tree" or verb in ("move", "move_into", "copy", "copy_tree"):
-            self.add(verb, first, second if verb != "delete_tree" else "")
         else:
-            self.add(verb, first)
+            self.add(verb, first, second if verb.startswith(("move", "copy")) else "")
 
-    def _add_open(self, path: Value, mode: Value) -> None:
+    def _open(self, path: Value, node: ast.Call, at: int) -> None:
+        mode = self.value(node.args[at]) if len(node.args) > at else "r"
+        for keyword in node.keywords:
+            if keyword.arg == "mode":
+                mode = self.value(keyword.value)
+            elif keyword.arg == "file":
+                path = self.value(keyword.value)
         if not isinstance(mode, str):
             self.partial = True
             return
-        if "w" in mode or "x" in mode:
-            self.add("write", path)
-        elif "a" in mode:
-            self.add("append", path)
-        elif "+" in mode:
-            self.add("modify", path)
-        else:
-            self.add("read", path)
+        verbs = {"w": "write", "x": "write", "a": "append", "+": "modify"}
+        self.add(next((verbs[sign] for sign in verbs if sign in mode), "read"), path)
 
     def _call_method(self, func: ast.Attribute, node: ast.Call) -> None:
         verb = _METHODS.get(func.attr)
+        if isinstance(func.value, ast.Name) and func.attr in _MUTATORS:
+            self.forget(func)
         if verb is None:
             return
         given = self.value(node.args[0]) if node.args else ""
@@ -561,11 +524,8 @@ class _PythonReader:
             elif given != "":
                 self.partial = True  # it may add a suffix
             return
-        if verb == "partial" or (
-            verb == "perhaps" and given and _FILE_NAME.fullmatch(str(given))
-        ):
-            self.partial = True
         if verb in ("partial", "perhaps"):
+            self.partial = self.partial or verb == "partial" or _names_a_file(given)
             return
         owner = func.value
         path = self.value(owner)
@@ -575,25 +535,17 @@ class _PythonReader:
         )
         if func.attr in ("replace", "rename", "open", "touch", "mkdir", "unlink", "rmdir"):
             if not is_path or (func.attr == "replace" and len(node.args) != 1):
-                if isinstance(owner, ast.Name) and path is None and func.attr == "unlink":
-                    self.partial = True
+                if isinstance(owner, ast.Name) and path is None and not node.keywords:
+                    moves = func.attr == "rename" and len(node.args) == 1
+                    self.partial = self.partial or moves or func.attr == "unlink"
                 return
         if verb == "move":
             target = self.value(node.args[0]) if node.args else None
-            if path is None and not isinstance(target, str):
-                if func.attr == "rename":
-                    self.partial = True
-                return
-            self.add("move", path, target)
+            if path is not None or isinstance(target, str):
+                self.add("move", path, target)
+            self.partial = self.partial or func.attr == "rename" and path is None
         elif verb == "open_method":
-            mode = self.value(node.args[0]) if node.args else "r"
-            for keyword in node.keywords:
-                if keyword.arg == "mode":
-                    mode = self.value(keyword.value)
-            if path is not None:
-                self._add_open(path, mode)
-        elif verb == "link_method":
-            self.add("add", path)
+            self._open(path, node, 0)
         else:
             missing = any(word.arg == "missing_ok" for word in node.keywords)
             self.add("delete_if" if verb == "delete" and missing else verb, path)
@@ -608,8 +560,7 @@ class _PythonReader:
         given = function.args
         names = [arg.arg for arg in (*given.posonlyargs, *given.args)]
         self.values.update(dict.fromkeys([*names, *(arg.arg for arg in given.kwonlyargs)]))
-        defaults = function.args.defaults
-        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=False):
+        for name, default in zip(reversed(names), reversed(given.defaults), strict=False):
             self.values[name] = self.value(default)
         for name, arg in zip(names, node.args, strict=False):
             self.values[name] = self.value(arg)
@@ -623,6 +574,16 @@ class _PythonReader:
         self.values = saved
 
 
+def _names_a_file(given: Value) -> bool:
+    return (
+        isinstance(given, str)
+        and re.fullmatch(r"[\w./-]+\.(?:xml|html|svg)", given) is not None
+    )
+
+
+_MUTATORS = frozenset(
+    "append extend insert pop remove clear update setdefault add sort".split()
+)
 _AT_ONCE = ("read", "write", "append", "delete_if")
 _PLAIN_EXITS = ("raise SystemExit", "raise SystemExit()", "raise SystemExit(0)")
 
