@@ -451,7 +451,7 @@ class Effects:
         `restored`, of files that are not known to be restored."""
         for path, change in self._changes.items():
             if change.wrote or change.after != change.before:
-                if change.restored and not restored:
+                if change.restored and not restored or _is_scratch(path):
                     continue
                 change.uncertainty = 2
                 self.state.mark_unknown(path)

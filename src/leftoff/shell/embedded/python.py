@@ -45,10 +45,8 @@ class _Number(str):
 @functools.lru_cache(maxsize=256)
 def python_effects(code: str, arguments: tuple[str, ...] = ()) -> ScriptSteps:
     """What a Python script does to files whose paths are literals."""
-    if len(code) > MAX_SCRIPT:
-        return ScriptSteps((), True)
-    if _HINTS.search(code) is None:
-        return ScriptSteps((), False)
+    if len(code) > MAX_SCRIPT or _HINTS.search(code) is None:
+        return ScriptSteps((), len(code) > MAX_SCRIPT)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -72,10 +70,11 @@ class _PythonReader:
         self.tables: dict[str, ast.Dict] = {}
         self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self.modules: dict[str, str] = {}
-        self.depth = 0
-        self.guarded = 0
+        self.depth = self.guarded = 0
         self.ended = ""
         self.doubts: list[str] = []
+        self.active: list[ast.AST] = []
+        self.recursive = False
         self.budget = 4_000
 
     def add(self, verb: str, first: Value, second: Value = "") -> None:
@@ -158,7 +157,7 @@ class _PythonReader:
             for child in ast.iter_child_nodes(item):
                 if isinstance(child, ast.expr):
                     self.expression(child)
-            self.ended = _end(item)
+            self.ended = self.ended or _end(item)
 
     def aside(self, body: Iterable[ast.AST]) -> None:
         """Functions whose calls are not followed (methods, callbacks): if they change files,
@@ -364,8 +363,8 @@ class _PythonReader:
         if isinstance(node, ast.Name):
             return self.values.get(node.id)
         if isinstance(node, ast.FormattedValue):
-            plain = node.conversion == -1 and node.format_spec is None
-            return self.value(node.value) if plain else None
+            formatted = node.conversion != -1 or node.format_spec is not None
+            return None if formatted else self.value(node.value)
         if isinstance(node, ast.JoinedStr):
             pieces = [self.value(part) for part in node.values]
             texts = [piece for piece in pieces if isinstance(piece, str)]
@@ -465,16 +464,13 @@ class _PythonReader:
 
     def call(self, node: ast.Call) -> None:
         name = self.name(node.func)
-        known = _CALLS.get(name)
         if name.endswith("basicConfig") and "filename=" in ast.unparse(node):
             self.partial = True
-        if known is not None:
-            self._call_known(known, node)
-            return
-        if isinstance(node.func, ast.Name) and node.func.id in self.functions:
+        if name in _CALLS:
+            self._call_known(_CALLS[name], node)
+        elif isinstance(node.func, ast.Name) and node.func.id in self.functions:
             self._call_own_function(self.functions[node.func.id], node)
-            return
-        if isinstance(node.func, ast.Attribute):
+        elif isinstance(node.func, ast.Attribute):
             self._call_method(node.func, node)
 
     def _call_known(self, verb: str, node: ast.Call) -> None:
@@ -553,11 +549,11 @@ class _PythonReader:
     def _call_own_function(
         self, function: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.Call
     ) -> None:
-        if self.depth > 25:
-            self.partial = True
+        if function in self.active or self.depth > 25:
+            self.recursive = True
             return
-        saved = dict(self.values)
-        given = function.args
+        self.active.append(function)
+        start, saved, given = len(self.steps), dict(self.values), function.args
         names = [arg.arg for arg in (*given.posonlyargs, *given.args)]
         self.values.update(dict.fromkeys([*names, *(arg.arg for arg in given.kwonlyargs)]))
         for name, default in zip(reversed(names), reversed(given.defaults), strict=False):
@@ -566,12 +562,13 @@ class _PythonReader:
             self.values[name] = self.value(arg)
             if self.is_path(arg):
                 self.paths.add(name)
-        for keyword in node.keywords:
-            if keyword.arg is not None:
-                self.values[keyword.arg] = self.value(keyword.value)
+        self.values.update({k.arg: self.value(k.value) for k in node.keywords if k.arg})
         self.block(function.body)
         self.close("return")
         self.values = saved
+        self.active.pop()
+        if self.recursive and any(step[0] != "read" for step in self.steps[start:]):
+            self.partial = True
 
 
 def _names_a_file(given: Value) -> bool:
@@ -585,13 +582,12 @@ _MUTATORS = frozenset(
     "append extend insert pop remove clear update setdefault add sort".split()
 )
 _AT_ONCE = ("read", "write", "append", "delete_if")
-_PLAIN_EXITS = ("raise SystemExit", "raise SystemExit()", "raise SystemExit(0)")
 
 
 def _end(item: ast.stmt) -> str:
     """The jump that a statement is: ``exit``, ``return``, …; "" for another statement. An exit
     as a failure is ``raise``: a script that succeeded did not come there."""
-    if isinstance(item, ast.Raise) and ast.unparse(item) in _PLAIN_EXITS:
+    if re.fullmatch(r"raise SystemExit(?:\(0?\))?", ast.unparse(item)):
         return "exit"
     if isinstance(item, ast.Return | ast.Raise | ast.Break | ast.Continue):
         return type(item).__name__.lower()

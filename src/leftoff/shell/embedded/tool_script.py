@@ -59,10 +59,10 @@ _FILE_CALL = re.compile(
 _VERBS = {"get": "read", "put": "write", "unlink": "delete", "rm": "delete_tree"}
 _WORDS = r"(?:write|append|unlink|rename|copy|cp|mv|rm|truncate|symlink|createWrite)"
 _CHANGES = re.compile(
-    rf"(?<!stdout\.)(?<!stderr\.)(?<!STDOUT\.)(?<!STDERR\.)\b(?:{_WORDS}|link|remove|touch|mkdir_p"
+    rf"(?<!stdout\.)(?<!stderr\.)(?<!STDOUT\.)(?<!STDERR\.)\b(?:{_WORDS}|remove|touch|mkdir_p"
     r"|exec|eval|spawn|fork|system|file_put|delete|output[FJ])\w*[\]'\"]*\s*[$(`'\"]"
     rf"|\b{_WORDS}\w*(?:File|Sync|Stream)(?!\s*[(,}}])\b|\.{_WORDS}\w*\s*[,}}]"
-    r"|\b(?:File\.)?f?open(?:Sync)?\b(?![^;\n]*['\"](?:<|r['\"]))|\bqx\b|%x"
+    r"|\b(?:File\.)?f?open(?:Sync)?\b(?![^;\n]*['\"](?:<|r['\"]))|\bqx\b|%x|\blink(?:Sync)?\s*\("
 )
 """What a script does beyond reading and printing, or names in order to do it."""
 _CONTROL = frozenset(
@@ -120,7 +120,8 @@ def script_steps(code: str, tool: str) -> ScriptSteps:
                 claimed += text.startswith(("File.w", "IO.w"))
                 steps += [step] if depth <= 0 or step[0] == "read" else _doubted([step])
     partial = sum(1 for _ in _CHANGES.finditer(code)) > claimed
-    partial = partial or ("`" in code and tool in ("ruby", "irb", "perl", "php"))
+    if tool in ("ruby", "irb", "perl", "php"):  # between backticks stands a command
+        partial = partial or re.search(r"(?:^|[=(;,]|puts|print|echo)\s*`", code) is not None
     return ScriptSteps(tuple(steps[:MAX_STEPS]), partial)
 
 
