@@ -42,13 +42,16 @@ def load() -> tuple[Row, list[Row]]:
 
 
 def answer(head: Row, row: Row) -> list[str]:
-    """What leftoff says: `+made`, `~changed`, `-removed`, `?` where it is not known."""
+    """What leftoff says: `+made`, `~changed`, `-removed`, `?` where it is not known, and for a
+    file with its committed contents again (which may be those that it had)."""
     above = {name.rpartition("/")[0] for name in head["files"] if "/" in name}
     folders = sorted({*head["folders"], *above})
     known = FileState(head["files"], folders, [".", *folders])
     outcome = Outcome(exit_code=row.get("exit", 0), output=row.get("output", ""))
     return sorted(
-        "?" if effect.certainty == "unknown" else f"{SIGNS[effect.action]}{effect.path}"
+        "?"
+        if effect.certainty == "unknown" or effect.restored
+        else f"{SIGNS[effect.action]}{effect.path}"
         for effect in resolve(analyze(row["command"]), outcome=outcome, known=known)
         if effect.action != "read"
     )

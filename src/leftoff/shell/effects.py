@@ -21,6 +21,7 @@ from leftoff.shell import interpreter
 from leftoff.shell.ast import Opaque, Script, Sequence, named_commands
 from leftoff.shell.commands import is_quiet, program_of, program_rules, programs_of
 from leftoff.shell.filesystem import FileEffect, FileState
+from leftoff.shell.heredocs import extract_heredocs
 from leftoff.shell.listings import Observation, read_listings
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import join
@@ -46,13 +47,21 @@ _MAX_CONTENTS = 400
 not measured."""
 
 _CMDLET = (
-    r"(?:Get|Set|Remove|New|Copy|Move|Select|Out|Add|Test|Write|ForEach|Where|Invoke|Start|Rename"
-    r"|Measure|ConvertTo)-[A-Z][a-z]"
+    r"\b(?:(?:Get|Set|Remove|New|Copy|Move|Rename|Clear|Test)-(?:Item|ItemProperty|Content|Location"
+    r"|ChildItem|Path|Variable|Process|Command|Help|Date|Module|Service|Object|Acl|Alias|FileHash"
+    r"|Host|Random|History|ExecutionPolicy|NetTCPConnection|PSDrive|CimInstance|WmiObject|Package"
+    r"|AppxPackage|Unique|Member)|(?:Select|Where|ForEach|Measure|Sort|Group|Compare|Tee|New|Add)"
+    r"-(?:Object|String|Member|Content|Type|Xml)|(?:Out|Write|Read)-(?:File|Host|Output|Null|String"
+    r"|Error|Warning|Verbose)|Invoke-(?:WebRequest|RestMethod|Expression|Command|Item)"
+    r"|(?:Start|Stop|Wait)-(?:Process|Service|Sleep|Job|Transcript)|Format-(?:Table|List)"
+    r"|(?:ConvertTo|ConvertFrom|Import|Export)-(?:Json|Csv|Module|Clixml|Html|SecureString)"
+    r"|(?:Expand|Compress)-Archive|(?:Split|Join|Resolve|Convert)-Path)\b"
 )
 _POWERSHELL = re.compile(rf"(?:\A\s*|[|;] ){_CMDLET}")
 _POWERSHELL_NAMES = re.compile(rf"{_CMDLET}|\A[^\0]{{0,200}}\$env:")
 _POWERSHELL_MARKS = re.compile(r"\$env:|\$PSVersionTable|-ErrorAction|\$_\.|-LiteralPath")
 """What stands in PowerShell alone; with a cmdlet anywhere it shows the language."""
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*\"""")
 _POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]")
 """A cheap first check: all of these contain a match of this."""
 
@@ -135,7 +144,9 @@ def _is_powershell(command: str) -> bool:
     ):
         return False
     if _POWERSHELL.search(head) is not None:
-        return True
+        plain = extract_heredocs(head)[0] if "<<" in head else head
+        if _POWERSHELL.search(_QUOTED.sub("''", plain)) is not None:
+            return True
     marked = _POWERSHELL_MARKS.search(head) is not None and "powershell" not in head.lower()
     return marked and _POWERSHELL_NAMES.search(head) is not None
 

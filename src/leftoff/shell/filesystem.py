@@ -444,6 +444,16 @@ class Effects:
         known."""
         self._unknowns.setdefault((path, action, tool, pattern), certainty)
 
+    def doubt(self, *, restored: bool = True) -> None:
+        """Record that what was written and deleted so far may have been undone; unless
+        `restored`, of files that are not known to be restored."""
+        for path, change in self._changes.items():
+            if change.wrote or change.after != change.before:
+                if change.restored and not restored or _is_scratch(path):
+                    continue
+                change.uncertainty = 2
+                self.state.mark_unknown(path)
+
     def changed(self) -> dict[str, Action]:
         """The files changed so far, by this command as well, each with its first change."""
         found = dict(self.state.changed())

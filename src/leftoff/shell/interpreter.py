@@ -432,6 +432,8 @@ def _command(walk: Walk, node: ast.Command, expected_status: Status) -> Status:
     for name, value in node.assignments:
         if words[0] not in ("export", "local", "declare", "typeset", "readonly"):
             replaced.setdefault(name, walk.variables.get(name))
+        elif words[0] in ("local", "declare", "typeset"):
+            walk.local.setdefault(name, walk.variables.get(name))
         assign(walk, name, value)
     stderr_hidden, stdin, captured = walk.stderr_hidden, walk.stdin, walk.captured
     if node.redirects:
@@ -469,10 +471,12 @@ def call(walk: Walk, words: list[str], expected_status: Status) -> Status:
     walk.stdout = None
     try:
         if body is not None:
-            saved = {key: walk.variables.get(key) for key in ("@", "#", "1", "2", "3")}
+            outer_local = walk.local
+            walk.local = {key: walk.variables.get(key) for key in ("@", "#", "1", "2", "3")}
             set_positional(walk, words[1:])
             status = run(walk, body, expected_status)
-            _restore_variables(walk, saved)
+            _restore_variables(walk, walk.local)
+            walk.local = outer_local
             if walk.jump == "return":
                 walk.resume()
             return status

@@ -350,7 +350,7 @@ class _Compiler:
 
     def for_loop(self, node: Any) -> ast.Statement:
         """``for x in …``; how often ``for ((i=A; i<B; i++))`` runs is not followed."""
-        counted = node.type == "c_style_for_statement"
+        counted = node.type == "c_style_for_statement" or node.children[0].type == "select"
         name, body = "", _EMPTY
         values: list[str | ast.Word] = []
         listed = False

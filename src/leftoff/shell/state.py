@@ -50,6 +50,7 @@ class Walk:
         uncertainty: How sure the effects recorded now are: 0 sure, 1 likely, 2 unknown.
         effects: The effects so far.
         contents: Texts of files that this session wrote, by path.
+        local: The values before of names that the present function keeps to itself.
         expected_status: The status of the present command where the recording shows it.
         stderr_hidden: Whether the error messages of the present command are redirected away.
         captured: Whether its standard output goes elsewhere than into the output of the call.
@@ -79,6 +80,7 @@ class Walk:
     contents: dict[str, str] = field(init=False)
     variables: dict[str, str | list[str]] = field(default_factory=dict)
     functions: dict[str, ast.Statement] = field(default_factory=dict)
+    local: dict[str, str | list[str] | None] = field(default_factory=dict)
     expected_status: Status = None
     stderr_hidden: bool = False
     captured: bool = False

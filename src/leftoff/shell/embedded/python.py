@@ -8,25 +8,17 @@ import posixpath
 import warnings
 from collections.abc import Iterable
 
+from leftoff import lazy_re as re
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
 from leftoff.tables import table
 
+_Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 Value = str | list[str] | None
 """What is known of an expression: a text, several, or nothing."""
 PATH_METHODS = frozenset(
-    (
-        "joinpath",
-        "with_suffix",
-        "with_name",
-        "with_stem",
-        "resolve",
-        "absolute",
-        "expanduser",
-        "glob",
-        "rglob",
-        "iterdir",
-    )
+    "joinpath with_suffix with_name with_stem resolve absolute expanduser"
+    " glob rglob iterdir".split()
 )
 """Methods of a ``Path`` that give another one, or several; which one, is not followed."""
 
@@ -37,46 +29,29 @@ def _verbs(kind: str) -> dict[str, str]:
 
 
 _CALLS, _METHODS = _verbs("calls"), _verbs("methods")
-_PYTHON_HINTS = (
-    "open",
-    "write",
-    "remove",
-    "unlink",
-    "rename",
-    "replace",
-    "shutil",
-    "subprocess",
-    "system",
-    "read_text",
-    "read_bytes",
-    "touch",
-    "rmtree",
-    "sqlite3",
-    "fileinput",
-    "exec",
-    "save",
-    "_csv",
-    "runpy",
-    "import_module",
-    "__import__",
-    "link",
-    "_file",
-    "ZipFile",
+_HINTS = re.compile(
+    r"open|writ|copy|re(?:mov|nam|plac)|link|shutil|subproc|system|touch|sql|fileinput|exec|sav"
+    r"|dump|runpy|import_|[_zF]ile|read_|retrieve|tract|trunc|filename|create|append|edit|insert|to_"
 )
+"""What a script that works on files has in it; most others are not parsed."""
+
+
+class _Number(str):
+    """A number as text: it names no file, and ``+`` does not join it."""
+
+    __slots__ = ()
 
 
 @functools.lru_cache(maxsize=256)
 def python_effects(code: str, arguments: tuple[str, ...] = ()) -> ScriptSteps:
     """What a Python script does to files whose paths are literals."""
-    if len(code) > MAX_SCRIPT:
-        return ScriptSteps((), True)
-    if not any(hint in code for hint in _PYTHON_HINTS):
-        return ScriptSteps((), False)
+    if len(code) > MAX_SCRIPT or _HINTS.search(code) is None:
+        return ScriptSteps((), len(code) > MAX_SCRIPT)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(code)
-        reader = _PythonReader(arguments)
+        reader = _PythonReader(arguments, code)
         reader.block(tree.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ScriptSteps((), True)
@@ -86,7 +61,8 @@ def python_effects(code: str, arguments: tuple[str, ...] = ()) -> ScriptSteps:
 class _PythonReader:
     """Walks a syntax tree in order, with the values of names that are plain strings."""
 
-    def __init__(self, arguments: tuple[str, ...]) -> None:
+    def __init__(self, arguments: tuple[str, ...], code: str = "") -> None:
+        self.code = code
         self.steps: list[tuple[str, str, str]] = []
         self.partial = False
         self.values: dict[str, Value] = {"sys.argv": ["", *arguments]}
@@ -94,133 +70,218 @@ class _PythonReader:
         self.tables: dict[str, ast.Dict] = {}
         self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self.modules: dict[str, str] = {}
-        self.depth = 0
-        self.guarded = 0
+        self.depth = self.guarded = 0
+        self.ended = ""
+        self.doubts: list[str] = []
+        self.active: list[ast.AST] = []
+        self.recursive = False
         self.budget = 4_000
 
     def add(self, verb: str, first: Value, second: Value = "") -> None:
-        if verb == "none":
+        if verb == "none" or isinstance(first, _Number):
             return
-        if (
+        if verb == "cd":
+            # Where it is not known, relative names are of an unknown directory from here on.
+            first, second = first if isinstance(first, str) else UNKNOWN, ""
+        elif (
             not isinstance(first, str)
             or not isinstance(second, str)
             or UNKNOWN in first
             or UNKNOWN in second
             or len(self.steps) >= MAX_STEPS
         ):
-            if verb not in ("read", "mkdir", "cd"):
+            if verb not in ("read", "mkdir"):
                 self.partial = True
             return
-        if self.guarded and verb not in ("read", "mkdir"):
-            verb = "delete_if" if verb == "delete" else verb
+        verb = "delete_if" if self.guarded and verb == "delete" else verb
         self.steps.append((verb, first, second))
 
-    def block(self, body: list[ast.stmt]) -> None:
+    def block(self, body: Iterable[ast.stmt]) -> None:
         for item in body:
-            self.statement(item)
+            self.budget -= 1
+            if self.budget <= 0 or self.depth > 30:
+                self.partial = True
+            elif not self.ended:
+                self.depth += 1
+                self.statement(item)
+                self.depth -= 1
 
     def statement(self, item: ast.stmt) -> None:
-        self.budget -= 1
-        if self.budget <= 0 or self.depth > 30:
-            self.partial = True
-            return
-        self.depth += 1
-        try:
-            self._statement(item)
-        finally:
-            self.depth -= 1
-
-    def _statement(self, item: ast.stmt) -> None:
         if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef):
             self.functions[item.name] = item
+            if item.decorator_list:  # what calls it is not known
+                self.aside([item])
         elif isinstance(item, ast.ClassDef):
-            self.methods(item)
-        elif isinstance(item, ast.Import):
+            self.aside(item.body)
+        elif isinstance(item, ast.Import | ast.ImportFrom):
+            above = f"{item.module}." if isinstance(item, ast.ImportFrom) else ""
             for alias in item.names:
-                self.modules[alias.asname or alias.name] = alias.name
-        elif isinstance(item, ast.ImportFrom):
-            for alias in item.names:
-                self.modules[alias.asname or alias.name] = f"{item.module}.{alias.name}"
-        elif isinstance(item, ast.Assign):
-            self.expression(item.value)
-            value = self.value(item.value)
-            for target in item.targets:
-                self.bind(target, value, item.value)
+                self.modules[alias.asname or alias.name] = above + alias.name
+        elif isinstance(item, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            source = item.value or ast.Constant(None)
+            self.expression(source)
+            if isinstance(item, ast.AugAssign):
+                source = ast.BinOp(item.target, item.op, source)  # ``a += b`` is ``a = a + b``
+            value = self.value(source)
+            for target in item.targets if isinstance(item, ast.Assign) else [item.target]:
+                self.bind(target, value, source)
+                if isinstance(target, ast.Subscript | ast.Attribute):
+                    self.forget(target)
         elif isinstance(item, ast.For | ast.AsyncFor):
             self.loop(item)
         elif isinstance(item, ast.With | ast.AsyncWith):
             for context in item.items:
                 self.expression(context.context_expr)
-            self.block(item.body)
+                if context.optional_vars is not None:
+                    self.bind(context.optional_vars, None, context.context_expr)
+            ignores = any("suppress(" in ast.unparse(part.context_expr) for part in item.items)
+            (self.guard if ignores else self.block)(item.body)
         elif isinstance(item, ast.If):
             self.choice(item)
         elif isinstance(item, ast.Try | ast.TryStar):
-            self.guarded += 1
-            self.block(item.body)
-            self.block(item.orelse)
-            self.guarded -= 1
+            self.guard(item.body)
+            self.branches([*(handler.body for handler in item.handlers), item.orelse])
             self.block(item.finalbody)
         elif isinstance(item, ast.While):
             self.expression(item.test)
-            self.block(item.body)
+            self.forget(item)
+            if ast.unparse(item.test) in ("True", "1"):
+                self.block(item.body)
+            else:
+                self.branches([item.body], ("break", "continue"))
+            self.close("break", "continue")
+            self.block(item.orelse)
         elif isinstance(item, ast.Match):
             self.partial = True
         else:
             for child in ast.iter_child_nodes(item):
                 if isinstance(child, ast.expr):
                     self.expression(child)
+            self.ended = self.ended or _end(item)
 
-    def methods(self, item: ast.ClassDef) -> None:
-        """Objects are not tracked: a class whose methods change files makes the script
-        partial."""
+    def aside(self, body: Iterable[ast.AST]) -> None:
+        """Functions whose calls are not followed (methods, callbacks): if they change files,
+        the script is partial."""
+        if self.depth > 25:
+            return
         inner = _PythonReader(())
-        inner.depth = self.depth
-        for method in item.body:
-            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
-                inner.block(method.body)
+        inner.depth, inner.budget = self.depth + 1, self.budget
+        inner.modules, inner.functions = self.modules, self.functions
+        for item in body:
+            if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef):
+                inner.block(item.body)
+            elif isinstance(item, ast.expr):
+                inner.expression(item)
+        self.budget = inner.budget
         if inner.partial or any(step[0] not in ("read", "mkdir", "cd") for step in inner.steps):
             self.partial = True
 
     def choice(self, item: ast.If) -> None:
         test = item.test
-        text = ast.dump(test) if isinstance(test, ast.Compare) else ""
-        if "__name__" in text:
+        if isinstance(test, ast.Compare) and "__name__" in ast.unparse(test):
             self.block(item.body)
             return
         self.expression(test)
-        name = self.name(test.func) if isinstance(test, ast.Call) else ""
-        if name.endswith(("exists", "isfile", "is_file")):
-            self.guarded += 1
-            self.block(item.body)
-            self.guarded -= 1
-            return
-        self.either_of((item.body, item.orelse))
-
-    def either_of(self, bodies: Iterable[list[ast.stmt]]) -> None:
         before = len(self.steps)
+        self.branches([item.body, item.orelse])
+        name = self.name(test.func) if isinstance(test, ast.Call) else ""
+        steps = [step for step in self.steps[before:] if step[0] not in ("maybe", "surely")]
+        if isinstance(test, ast.Call) and name.endswith(("exists", "isfile", "is_file")):
+            given = test.args[0] if test.args else test.func
+            path = self.value(given.value if isinstance(given, ast.Attribute) else given)
+            if steps and all(one[0].startswith("delete") and one[1] == path for one in steps):
+                # It is gone afterwards, whether it was there or not.
+                self.steps[before:] = [
+                    ("delete_if" if a == "delete" else a, b, c) for a, b, c in steps
+                ]
+
+    def branches(self, bodies: Iterable[Iterable[ast.AST]], ends: tuple[str, ...] = ()) -> None:
+        """Parts of which it is not known which ran: what they do is not known, nor are the
+        values that they set. `ends`: the jumps that lead no further than this."""
+        before, afters, tables = self.values, [self.values], dict(self.tables)
+        doubts: list[str] = []
         for body in bodies:
-            self.block(body)
-        harmless = [step for step in self.steps[before:] if step[0] in ("read", "mkdir")]
-        if len(harmless) != len(self.steps) - before:
-            # Which branch ran is not known: its steps are likely at most.
-            self.steps.insert(before, ("maybe", "", ""))
+            self.values = dict(before)
+            start, shown = len(self.steps), ""
+            for item in body:
+                shown = shown or self.printed(item)
+                if isinstance(item, ast.stmt):
+                    self.block([item])
+                elif isinstance(item, ast.expr):
+                    self.expression(item)
+            afters.append(self.values)
+            if self.ended not in ("", *ends, *([] if self.guarded else ["raise"])):
+                doubts.append(self.ended)
+            self.ended = ""
+            if any(step[0] != "read" for step in self.steps[start:]):
+                self.steps.insert(start, ("maybe", shown, ""))
+                self.steps.append(("surely", "", ""))
+        names = set().union(*afters)
+        same = {n: all(one.get(n) == afters[0].get(n) for one in afters) for n in names}
+        self.values = {n: before.get(n) if same[n] else None for n in names}
+        self.tables = {n: one for n, one in tables.items() if self.tables.get(n) is one}
+        for doubt in doubts:  # what comes after it may not run
+            self.steps.append(("maybe", "", ""))
+            self.doubts.append(doubt)
+
+    def printed(self, item: ast.AST) -> str:
+        """The text that a statement prints, if no other prints it: it shows what ran."""
+        call = item.value if isinstance(item, ast.Expr) else None
+        if not isinstance(call, ast.Call) or self.name(call.func) != "print" or not call.args:
+            return ""
+        text = self.value(call.args[0])
+        alone = isinstance(text, str) and len(text) > 3 and self.code.count(text) == 1
+        return text if alone and isinstance(text, str) else ""
+
+    def guard(self, body: list[ast.stmt]) -> None:
+        """A part whose errors do not end the script: how far it came is not known, but what
+        it opens or removes first of all is written or gone."""
+        start = len(self.steps)
+        self.guarded += 1
+        self.block(body[:1])
+        while start < len(self.steps) and self.steps[start][0] in _AT_ONCE:
+            start += 1
+        self.block(body[1:])
+        self.guarded -= 1
+        self.close("raise")
+        if any(step[0] != "read" for step in self.steps[start:]):
+            self.steps.insert(start, ("maybe", "", ""))
             self.steps.append(("surely", "", ""))
-            self.partial = True
+
+    def close(self, *ends: str) -> None:
+        """The end of a loop or a function: jumps to it are over."""
+        self.ended = "" if self.ended in ends else self.ended
+        for doubt in [one for one in self.doubts if one in ends]:
+            self.doubts.remove(doubt)
+            self.steps.append(("surely", "", ""))
+
+    def forget(self, item: ast.AST) -> None:
+        """The values of names that a part sets, or that it changes, are not known."""
+        changed = isinstance(item, ast.Subscript | ast.Attribute)
+        for node in ast.walk(item):
+            if isinstance(node, ast.Name) and (changed or isinstance(node.ctx, ast.Store)):
+                self.values[node.id] = None
+                self.tables.pop(node.id, None)
 
     def loop(self, item: ast.For | ast.AsyncFor) -> None:
         self.expression(item.iter)
         values = self.values_of(item.iter)
         if values is None:
+            self.forget(item)
             self.bind(item.target, None, item.iter)
-            self.block(item.body)
-            return
-        for value in values[:MAX_STEPS]:
+            self.branches([item.body], ("break", "continue"))
+        for value in values[:MAX_STEPS] if values else ():
             if isinstance(item.target, ast.Tuple) and isinstance(value, list):
                 for part, inner in zip(item.target.elts, value, strict=False):
                     self.bind(part, inner, item.iter)
             else:
                 self.bind(item.target, value, item.iter)
             self.block(item.body)
+            self.close("continue")
+            if self.ended:
+                break
+        self.close("break", "continue")
+        self.block(item.orelse)
 
     def bind(self, target: ast.expr, value: Value, source: ast.expr) -> None:
         if isinstance(target, ast.Name):
@@ -253,12 +314,9 @@ class _PythonReader:
             return self.is_path(node.args[0])
         if name.endswith(("Path", "Path.cwd", "Path.home")):
             return True
-        method = name.rpartition(".")[2]
-        return (
-            isinstance(node.func, ast.Attribute)
-            and name not in ("glob.glob", "glob.iglob")
-            and method in PATH_METHODS
-        )
+        if not isinstance(node.func, ast.Attribute) or name in ("glob.glob", "glob.iglob"):
+            return False
+        return node.func.attr in PATH_METHODS
 
     def values_of(self, node: ast.expr) -> list[str | list[str]] | None:
         if isinstance(node, ast.Name) and node.id in self.tables:
@@ -283,13 +341,13 @@ class _PythonReader:
             if name == "range":
                 bounds = [ast.unparse(arg) for arg in node.args[:3]]
                 if all(bound.lstrip("-").isdecimal() for bound in bounds):
-                    return [str(n) for n in range(*map(int, bounds))[:MAX_STEPS]]
+                    return [_Number(n) for n in range(*map(int, bounds))[:MAX_STEPS]]
             if name in ("enumerate", "sorted", "list", "reversed"):
                 inner = self.values_of(node.args[0])
                 if inner is None or name != "enumerate":
                     return inner
                 values = enumerate(inner)
-                return [[str(i), v if isinstance(v, str) else UNKNOWN] for i, v in values]
+                return [[_Number(i), v if isinstance(v, str) else UNKNOWN] for i, v in values]
         value = self.values.get(node.id) if isinstance(node, ast.Name) else None
         return list(value) if isinstance(value, list) else None
 
@@ -299,11 +357,14 @@ class _PythonReader:
 
     def value(self, node: ast.expr | None) -> Value:
         if isinstance(node, ast.Constant):
-            return str(node.value) if isinstance(node.value, str | int) else None
+            if isinstance(node.value, int):
+                return _Number(node.value)
+            return node.value if isinstance(node.value, str) else None
         if isinstance(node, ast.Name):
             return self.values.get(node.id)
         if isinstance(node, ast.FormattedValue):
-            return self.value(node.value)
+            formatted = node.conversion != -1 or node.format_spec is not None
+            return None if formatted else self.value(node.value)
         if isinstance(node, ast.JoinedStr):
             pieces = [self.value(part) for part in node.values]
             texts = [piece for piece in pieces if isinstance(piece, str)]
@@ -311,10 +372,11 @@ class _PythonReader:
         if isinstance(node, ast.BinOp):
             left, right = self.value(node.left), self.value(node.right)
             if isinstance(left, str) and isinstance(right, str):
-                if isinstance(node.op, ast.Add):
-                    return left + right
                 if isinstance(node.op, ast.Div):
-                    return f"{left.rstrip('/')}/{right}" if right[:1] != "/" else right
+                    return posixpath.join(left, right)
+                if isinstance(node.op, ast.Add) and not isinstance(left, _Number):
+                    return left + right
+            return None
         if isinstance(node, ast.List | ast.Tuple):
             return [self.text(item) for item in node.elts]
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
@@ -324,7 +386,9 @@ class _PythonReader:
                     return listed[index]
         if isinstance(node, ast.Attribute) and node.attr == "parent":
             whole = self.value(node.value)
-            return (posixpath.dirname(whole) or ".") if isinstance(whole, str) else None
+            if not isinstance(whole, str):
+                return None
+            return posixpath.dirname(whole.rstrip("/")) or ("/" if whole[:1] == "/" else ".")
         if isinstance(node, ast.Call):
             name = self.name(node.func)
             if name in ("Path", "pathlib.Path", "str", "PurePath", "os.fspath", "os.path.join"):
@@ -332,7 +396,7 @@ class _PythonReader:
                 joined = [part for part in parts if isinstance(part, str)]
                 if not parts:
                     return "." if name.endswith("Path") else None
-                return "/".join(joined) if len(joined) == len(parts) else None
+                return str(posixpath.join(*joined)) if len(joined) == len(parts) else None
         return None
 
     def name(self, node: ast.expr) -> str:
@@ -363,8 +427,19 @@ class _PythonReader:
                 self.expression(keyword.value)
             self.call(node)
         elif isinstance(node, ast.Lambda):
-            pass
-        elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
+            self.aside([node.body])
+        elif isinstance(node, ast.NamedExpr):
+            self.expression(node.value)
+            self.bind(node.target, self.value(node.value), node.value)
+        elif isinstance(node, ast.BoolOp):
+            self.expression(node.values[0])
+            self.branches([node.values[1:]])
+        elif isinstance(node, ast.IfExp):
+            self.expression(node.test)
+            self.branches([[node.body], [node.orelse]])
+        elif isinstance(node, ast.Name) and node.id in self.functions:
+            self.aside([self.functions[node.id]])  # handed to another function
+        elif isinstance(node, _Comprehension):
             self.comprehension(node)
         else:
             for child in ast.iter_child_nodes(node):
@@ -372,78 +447,81 @@ class _PythonReader:
                     self.expression(child)
         self.depth -= 1
 
-    def comprehension(
-        self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
-    ) -> None:
+    def comprehension(self, node: _Comprehension) -> None:
         first = node.generators[0]
         self.expression(first.iter)
         values = self.values_of(first.iter)
         bodies = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        for value in values if values is not None else [UNKNOWN]:
+        known = values is not None and not first.ifs and len(node.generators) == 1
+        for value in values if values is not None and known else [None]:
+            self.forget(node)
             self.bind(first.target, value if isinstance(value, str) else None, first.iter)
-            for body in bodies:
-                self.expression(body)
+            if known:
+                for body in bodies:
+                    self.expression(body)
+            else:
+                self.branches([[*first.ifs, *bodies]])
 
     def call(self, node: ast.Call) -> None:
         name = self.name(node.func)
-        known = _CALLS.get(name)
-        if known is not None:
-            self._call_known(known, node)
-            return
-        if isinstance(node.func, ast.Name) and node.func.id in self.functions:
+        if name.endswith("basicConfig") and "filename=" in ast.unparse(node):
+            self.partial = True
+        if name in _CALLS:
+            self._call_known(_CALLS[name], node)
+        elif isinstance(node.func, ast.Name) and node.func.id in self.functions:
             self._call_own_function(self.functions[node.func.id], node)
-            return
-        if isinstance(node.func, ast.Attribute):
+        elif isinstance(node.func, ast.Attribute):
             self._call_method(node.func, node)
 
     def _call_known(self, verb: str, node: ast.Call) -> None:
         first = self.value(node.args[0]) if node.args else None
         second = self.value(node.args[1]) if len(node.args) > 1 else ""
         if verb == "open":
-            mode = second if len(node.args) > 1 else "r"
-            for keyword in node.keywords:
-                if keyword.arg == "mode":
-                    mode = self.value(keyword.value)
-                elif keyword.arg == "file":
-                    first = self.value(keyword.value)
-            self._add_open(first, mode)
+            self._open(first, node, 1)
         elif verb == "shell":
             if isinstance(first, list):
                 quoted = ["'" + part.replace("'", "'\\''") + "'" for part in first]
                 first = None if any(UNKNOWN in part for part in first) else " ".join(quoted)
+            for keyword in node.keywords:
+                if keyword.arg == "cwd" and isinstance(first, str):
+                    place = self.value(keyword.value)
+                    first = f"cd '{place}' && {first}" if isinstance(place, str) else None
             self.add("shell", first)
         elif verb == "link":
             self.add("add", second)
         elif verb == "partial":
             self.partial = True
-        elif verb == "delete_tree" or verb in ("move", "move_into", "copy", "copy_tree"):
-            self.add(verb, first, second if verb != "delete_tree" else "")
         else:
-            self.add(verb, first)
+            self.add(verb, first, second if verb.startswith(("move", "copy")) else "")
 
-    def _add_open(self, path: Value, mode: Value) -> None:
+    def _open(self, path: Value, node: ast.Call, at: int) -> None:
+        mode = self.value(node.args[at]) if len(node.args) > at else "r"
+        for keyword in node.keywords:
+            if keyword.arg == "mode":
+                mode = self.value(keyword.value)
+            elif keyword.arg == "file":
+                path = self.value(keyword.value)
         if not isinstance(mode, str):
             self.partial = True
             return
-        if "w" in mode or "x" in mode:
-            self.add("write", path)
-        elif "a" in mode:
-            self.add("append", path)
-        elif "+" in mode:
-            self.add("modify", path)
-        else:
-            self.add("read", path)
+        verbs = {"w": "write", "x": "write", "a": "append", "+": "modify"}
+        self.add(next((verbs[sign] for sign in verbs if sign in mode), "read"), path)
 
     def _call_method(self, func: ast.Attribute, node: ast.Call) -> None:
         verb = _METHODS.get(func.attr)
+        if isinstance(func.value, ast.Name) and func.attr in _MUTATORS:
+            self.forget(func)
         if verb is None:
             return
+        given = self.value(node.args[0]) if node.args else ""
         if verb == "write_argument":
-            if node.args and isinstance(self.value(node.args[0]), str):
-                self.add("write", self.value(node.args[0]))
+            if given and isinstance(given, str) and "." in posixpath.basename(given):
+                self.add("write", given)
+            elif given != "":
+                self.partial = True  # it may add a suffix
             return
-        if verb == "partial":
-            self.partial = True
+        if verb in ("partial", "perhaps"):
+            self.partial = self.partial or verb == "partial" or _names_a_file(given)
             return
         owner = func.value
         path = self.value(owner)
@@ -453,25 +531,17 @@ class _PythonReader:
         )
         if func.attr in ("replace", "rename", "open", "touch", "mkdir", "unlink", "rmdir"):
             if not is_path or (func.attr == "replace" and len(node.args) != 1):
-                if isinstance(owner, ast.Name) and path is None and func.attr == "unlink":
-                    self.partial = True
+                if isinstance(owner, ast.Name) and path is None and not node.keywords:
+                    moves = func.attr == "rename" and len(node.args) == 1
+                    self.partial = self.partial or moves or func.attr == "unlink"
                 return
         if verb == "move":
             target = self.value(node.args[0]) if node.args else None
-            if path is None and not isinstance(target, str):
-                if func.attr == "rename":
-                    self.partial = True
-                return
-            self.add("move", path, target)
+            if path is not None or isinstance(target, str):
+                self.add("move", path, target)
+            self.partial = self.partial or func.attr == "rename" and path is None
         elif verb == "open_method":
-            mode = self.value(node.args[0]) if node.args else "r"
-            for keyword in node.keywords:
-                if keyword.arg == "mode":
-                    mode = self.value(keyword.value)
-            if path is not None:
-                self._add_open(path, mode)
-        elif verb == "link_method":
-            self.add("add", path)
+            self._open(path, node, 0)
         else:
             missing = any(word.arg == "missing_ok" for word in node.keywords)
             self.add("delete_if" if verb == "delete" and missing else verb, path)
@@ -479,19 +549,51 @@ class _PythonReader:
     def _call_own_function(
         self, function: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.Call
     ) -> None:
-        if self.depth > 25:
+        if function in self.active or self.depth > 25:
+            self.recursive = True
             return
-        saved = dict(self.values)
-        names = [arg.arg for arg in function.args.args]
-        defaults = function.args.defaults
-        for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=False):
+        self.active.append(function)
+        start, saved, given = len(self.steps), dict(self.values), function.args
+        names = [arg.arg for arg in (*given.posonlyargs, *given.args)]
+        self.values.update(dict.fromkeys([*names, *(arg.arg for arg in given.kwonlyargs)]))
+        for name, default in zip(reversed(names), reversed(given.defaults), strict=False):
             self.values[name] = self.value(default)
         for name, arg in zip(names, node.args, strict=False):
             self.values[name] = self.value(arg)
             if self.is_path(arg):
                 self.paths.add(name)
-        for keyword in node.keywords:
-            if keyword.arg is not None:
-                self.values[keyword.arg] = self.value(keyword.value)
+        self.values.update({k.arg: self.value(k.value) for k in node.keywords if k.arg})
         self.block(function.body)
+        self.close("return")
         self.values = saved
+        self.active.pop()
+        if self.recursive and any(step[0] != "read" for step in self.steps[start:]):
+            self.partial = True
+
+
+def _names_a_file(given: Value) -> bool:
+    return (
+        isinstance(given, str)
+        and re.fullmatch(r"[\w./-]+\.(?:xml|html|svg)", given) is not None
+    )
+
+
+_MUTATORS = frozenset(
+    "append extend insert pop remove clear update setdefault add sort".split()
+)
+_AT_ONCE = ("read", "write", "append", "delete_if")
+
+
+def _end(item: ast.stmt) -> str:
+    """The jump that a statement is: ``exit``, ``return``, …; "" for another statement. An exit
+    as a failure is ``raise``: a script that succeeded did not come there."""
+    if re.fullmatch(r"raise SystemExit(?:\(0?\))?", ast.unparse(item)):
+        return "exit"
+    if isinstance(item, ast.Return | ast.Raise | ast.Break | ast.Continue):
+        return type(item).__name__.lower()
+    call = item.value if isinstance(item, ast.Expr) else None
+    names = ("sys.exit", "exit", "quit", "os._exit", "os.abort")
+    if isinstance(call, ast.Call) and ast.unparse(call.func) in names:
+        failed = call.args and ast.unparse(call.args[0]) not in ("0", "None")
+        return "raise" if failed else "exit"
+    return ""

@@ -165,6 +165,8 @@ def _run_unset(walk: Walk, args: Invocation) -> Status:
 def _run_declare(walk: Walk, args: Invocation) -> Status:
     for word in args.operands:
         name, found, value = word.partition("=")
+        if args.name in ("local", "declare", "typeset") and not args.has("-g"):
+            walk.local.setdefault(name, walk.variables.get(name))
         if found:
             walk.variables[name] = value
     walk.stdout = ""
@@ -172,13 +174,17 @@ def _run_declare(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_trap(walk: Walk, args: Invocation) -> Status:
-    """``trap ACTION EXIT``: the action runs at the end; others are not followed."""
+    """``trap ACTION EXIT``: the action runs at the end; one of ``ERR`` or ``DEBUG`` may run
+    at any time; that of a signal, hardly ever."""
     walk.stdout = ""
     if args.flags - {"--"}:
         return None
     action, *signals = [word for word in args.words if word != "--"] or [""]
     if {"EXIT", "0"} & set(signals):
         walk.exit_trap = None if action in ("", "-") else action
+    elif action not in ("", "-") and {"ERR", "DEBUG", "RETURN"} & set(signals):
+        interpreter.run_speculatively(walk, parse(action, home=walk.home).body)
+        walk.stdout = ""
     return True
 
 
@@ -186,6 +192,8 @@ def _run_source(walk: Walk, args: Invocation) -> Status:
     if not args.operands:
         return None
     text = walk.known_content(args.operands[0])
+    if args.operands[0] == "/dev/stdin":
+        text = walk.stdin
     status = ops.read(walk, args.operands[0])
     if status is False:
         return False
@@ -312,8 +320,17 @@ def _run_basename(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_mktemp(walk: Walk, args: Invocation) -> Status:
-    number = len(walk.contents)
-    path = f"/tmp/{TEMPORARY}{number}"  # noqa: S108  # stands for a name, never opened
+    folder, name = "/tmp", ""  # noqa: S108  # stands for a name, never opened
+    if args.operands and not args.has("-t", "--tmpdir", "-p"):
+        folder, slash, name = args.operands[-1].rpartition("/")
+        folder = folder or ("/" if slash else ".")
+    folder = args.value("-p", "--tmpdir") or folder
+    path = walk.resolved(f"{folder}/{name.rstrip('X')}{TEMPORARY}{len(walk.contents)}")
+    if path is None:
+        walk.effects.unknown("mktemp")
+        return True
+    if not path.startswith("/tmp/") and not args.has("-d", "--directory", "-u"):  # noqa: S108
+        walk.effects.write(path, "mktemp", walk.uncertainty)
     walk.contents[path] = ""
     if args.has("-d", "--directory"):
         walk.state.put_directory(path, empty=True)

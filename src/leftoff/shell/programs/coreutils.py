@@ -80,6 +80,8 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
         if UNKNOWN in source or not PATTERN_MARKS.isdisjoint(source):
             if into and path is not None:
                 ops.record_unknown_below(walk, target)
+            else:
+                ops.record_unknown(walk, goal, "unknown")
             ops.record_unknown(walk, source, "deleted" if move else "read")
             status = both_succeed(status, None)
             continue
@@ -237,17 +239,36 @@ def _run_download(walk: Walk, args: Invocation) -> Status:
     if walk.expected_status is False or args.has("--spider"):
         return None
     curl = args.name == "curl"
-    named = ("-o", "--output") if curl else ("-O", "--output-document")
-    targets = [value for option in named for value in args.values.get(option, ())]
-    for option in ("-T", "--upload-file") if curl else ():
+    targets: list[str] = []
+    for option, use in args.entry.roles.items():
         for field in args.values.get(option, ()):
-            ops.read(walk, field)
-    if not targets and (not curl or args.has("-O", "--remote-name")):
-        names = [url.partition("?")[0].rpartition("/")[2] for url in args.operands]
-        if not all(names) or args.has("-r", "-m", "--mirror", "-P", "--directory-prefix"):
-            walk.effects.unknown(args.name)
-            return None
-        targets = names
+            if use == "read":
+                ops.read(walk, field)
+            else:
+                targets.append(field)
+    named = bool(targets)
+    if curl and args.has("-O", "--remote-name", "--remote-name-all") or not (curl or named):
+        found = [url.partition("?")[0].partition("://") for url in args.operands]
+        addresses = [rest if mark else host for host, mark, rest in found]
+        targets += [one.partition("/")[2].rpartition("/")[2] for one in addresses]
+    if (
+        args.has(*_OTHER_NAMES[args.name].split())
+        or not all(targets)
+        or not (curl or named or targets)
+        or not (curl or named)
+        and any(walk.kind(name) == "file" for name in targets)
+    ):
+        walk.effects.unknown(args.name)
+        return None
     for field in targets:
         ops.write(walk, field)
     return None
+
+
+_OTHER_NAMES = {
+    "curl": "--output-dir -K --config -J --remote-header-name --stderr",
+    "wget": "-r -m -p -P -i -o -a -b -x -N -c -nc -k -E --recursive --mirror --directory-prefix"
+    " --input-file --output-file --append-output --content-disposition --save-cookies"
+    " --no-clobber --page-requisites --continue --background --timestamping",
+}
+"""Options with which other files than the named one are written."""

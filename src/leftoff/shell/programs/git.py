@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 
 from leftoff.shell import operations as ops
-from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation
 from leftoff.shell.filesystem import Action
 from leftoff.shell.paths import parent_of
@@ -67,6 +66,9 @@ def _rm(walk: Walk, words: list[str]) -> Status:
     status: Status = True
     for field in before + after:
         path = walk.resolved(field)
+        if not _PLAIN(field):
+            walk.effects.unknown("git", action="deleted")
+            continue
         if path is not None and walk.state.kind(path) == "absent":
             status = False
         recursive = bool(options & {"-r", "-rf"}) or "-r" in options
@@ -132,13 +134,14 @@ def _restore(walk: Walk, words: list[str]) -> Status:
 def _restore_paths(walk: Walk, fields: list[str]) -> Status:
     for field in fields:
         path = walk.resolved(field)
-        if path is None or field == "." or walk.state.kind(path) == "directory":
+        if path is None or not _PLAIN(field) or walk.state.kind(path) == "directory":
             if field == ".":
                 _restore_all(walk)
             else:
+                walk.effects.doubt()
                 walk.effects.unknown("git")
         elif walk.state.kind(path) == "absent":
-            ops.write(walk, field, "git")
+            walk.effects.write(path, "git", walk.uncertainty, restored=True)
         else:
             # Without changes a file stays as it is; only those of the session are known.
             seen = path in walk.state.changed()
@@ -147,6 +150,10 @@ def _restore_paths(walk: Walk, fields: list[str]) -> Status:
             if not seen and walk.uncertainty < 2:
                 walk.state.put(path)
     return None
+
+
+_PLAIN = re.compile(r"(?!\.\Z|:)[^*?\[]*\Z").match
+"""A name of one file or directory, as against a pattern that git expands."""
 
 
 def _restore_all(walk: Walk) -> tuple[tuple[str, Action], ...]:
@@ -158,6 +165,7 @@ def _restore_all(walk: Walk) -> tuple[tuple[str, Action], ...]:
         ):
             walk.effects.write(path, "git", max(walk.uncertainty, 1), restored=True)
             found.append((path, action))
+    walk.effects.doubt(restored=False)
     walk.effects.unknown("git")
     return tuple(found)
 
@@ -182,6 +190,7 @@ def _change_commit(walk: Walk) -> Status:
     if walk.output is not None and not walk.captured:
         if "Already on" in walk.output:
             return None
+    walk.effects.doubt()
     walk.effects.unknown("git")
     return None
 
@@ -265,6 +274,11 @@ def _merge(walk: Walk, words: list[str]) -> Status:
     return True
 
 
+def _revert(walk: Walk, words: list[str]) -> Status:
+    walk.effects.doubt()
+    return _merge(walk, words)
+
+
 _STASHED = re.compile(r"\b(?:WIP on|On) [^:]+:")
 """The name of a stash entry, which no language translates."""
 
@@ -338,6 +352,7 @@ def _clean(walk: Walk, words: list[str]) -> Status:
         for field in before + after:
             walk.effects.unknown("git", walk.path(field))
         if not (before or after):
+            walk.effects.doubt()
             walk.effects.unknown("git", action="deleted")
     return True
 
@@ -375,18 +390,19 @@ def _unknown_changes(walk: Walk, words: list[str]) -> Status:
 
 
 def _worktree(walk: Walk, words: list[str]) -> Status:
-    return _unknown_changes(walk, words) if words[:1] != ["list"] else None
+    makes = words[:1] in (["add"], ["move"], ["remove"])
+    return _unknown_changes(walk, words) if makes else None
 
 
 def _output(walk: Walk, words: list[str]) -> Status:
     """``git diff``, ``git log``, ``git archive``: only ``--output`` writes a file."""
     for i, word in enumerate(words):
-        name = (
-            words[i + 1]
-            if word == "-o" and i + 1 < len(words)
-            else word.partition("--output=")[2]
-        )
-        if name and UNKNOWN not in name:
+        name = word.partition("--output=")[2]
+        if word in ("--output", "-o") and i + 1 < len(words):
+            name = words[i + 1]
+        elif word[:2] == "-o":
+            name = word[2:]
+        if name:
             ops.write(walk, name, "git")
     return None
 
@@ -401,7 +417,7 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
     "pull": _merge,
     "rebase": _merge,
     "cherry-pick": _merge,
-    "revert": _merge,
+    "revert": _revert,
     "am": _merge,
     "stash": _stash,
     "reset": _reset,

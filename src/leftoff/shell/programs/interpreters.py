@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from leftoff import lazy_re as re
-from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation
 from leftoff.shell.embedded.python import python_effects
-from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
-from leftoff.shell.parser import parse
+from leftoff.shell.embedded.steps import ScriptSteps
+from leftoff.shell.embedded.tool_script import script_steps
 from leftoff.shell.paths import parent_of
+from leftoff.shell.programs.nested import run_text
 from leftoff.shell.state import Status, Walk
 
 
@@ -88,67 +88,46 @@ def _python_module(walk: Walk, words: list[str]) -> Status:
     return None
 
 
-_SCRIPT_NAME = re.compile(r"""\b(\w+)\s*=\s*(["'`])([^"'`$#\n]+)\2(?!\s*[+.])""")
-_SCRIPT_CALL = re.compile(
-    r"\b(?P<verb>(?:read|write|append|unlink|rm)(?:File)?(?:Sync)?|file_(?:get|put)_contents"
-    r"""|File\.(?:read|write))\s*\(\s*(?:(["'`])(?P<path>[^"'`$#\n]+)\2|(?P<name>\w+))\s*(?=[,)])"""
-)
-_SCRIPT_COMMENT = re.compile(r"/\*[\s\S]*?\*/|(?<![:'\"])//[^\n]*")
-_SCRIPT_VERBS = {
-    "append": "append",
-    "unlink": "delete",
-    "rm": "delete_tree",
-    "file_get": "read",
-}
-_SCRIPT_CHANGES = re.compile(
-    r"(?<!stdout\.)(?<!stderr\.)\b(?:write|append|unlink|rename|copy|cp|mv|rm|truncate|symlink|remove"
-    r"|touch|mkdir_p|exec|spawn|system|file_put|delete|createWrite)\w*\s*[$('\"]"
-    r"|\b(?:File\.)?f?open\b(?![^;\n]*['\"](?:<|r['\"]))"
-)
-"""What a script of another language does beyond reading and printing."""
-
-
-def apply_script(walk: Walk, tool: str, code: str) -> Status:
-    """JavaScript, Ruby, PHP or Perl: the calls that read or write a file of a literal name;
-    others may have changed any file."""
-    if len(code) > MAX_SCRIPT or UNKNOWN in code:
-        walk.effects.unknown(tool)
-        return None
-    code = _SCRIPT_COMMENT.sub("", code)
-    names: dict[str, str] = {}
-    for name, _, text in _SCRIPT_NAME.findall(code):
-        names[name] = text if names.get(name, text) == text else UNKNOWN
-    steps: list[tuple[str, str, str]] = []
-    for found in _SCRIPT_CALL.finditer(code):
-        path = found["path"] or names.get(found["name"], UNKNOWN)
-        verb = next((v for k, v in _SCRIPT_VERBS.items() if found["verb"].startswith(k)), "")
-        verb = verb or ("read" if "read" in found["verb"] else "write")
-        if path != UNKNOWN or verb != "read":
-            steps.append((verb, path, ""))
-    partial = _SCRIPT_CHANGES.search(_SCRIPT_CALL.sub("", code)) is not None
-    return apply_steps(walk, tool, ScriptSteps(tuple(steps[:MAX_STEPS]), partial))
-
-
 def _run_script(walk: Walk, args: Invocation) -> Status:
-    """``node``, ``ruby``, ``php``, ``deno``, ``bun`` and their like."""
-    code = args.value("-e", "--eval", "-p", "--print", "-r", "-pe")
-    if args.name == "node" and args.value("-r") is not None and not args.has("-e", "-p"):
-        code = None
-    if code is None and (not args.operands or args.operands[0] == "-"):
-        code = walk.stdin
-    if code is None and args.operands:
-        code = walk.known_content(args.operands[0])
-        if ops.read(walk, args.operands[0]) is False:
-            return False
-        if args.has("-v", "--check", "-c"):
+    """``node``, ``ruby``, ``php`` and their like: options, then a script with arguments of its
+    own; ``deno`` and ``bun`` have subcommands."""
+    words, code = list(args.words), None
+    while words and words[0][:1] == "-" and len(words[0]) > 1 and code is None:
+        option = words.pop(0)
+        name, _, value = option.partition("=")
+        if name in ("-v", "-V", "-h") and not words or name in _SHOWS.get(args.name, ()):
+            for field in words[:1] if name in ("-c", "--check", "-l") else ():
+                ops.read(walk, field)
             return None
+        if args.name == "ruby" and re.match("-[aFlnpsUw]*i", name):
+            walk.effects.unknown("ruby")  # it changes its operands
+            return None
+        if name in ("-e", "--eval", "-p", "--print", "-pe", "-ne") or (
+            name == "-r" and args.name == "php"
+        ):
+            code = value or (words.pop(0) if words else "")
+        elif name in args.entry.takes and not value:
+            words[:1] = []
+    if words[:1] == ["eval"] and args.name == "deno":
+        code = words[1] if len(words) > 1 else ""
+    if code is None and (not words or words[0] == "-"):
+        code = walk.stdin
+    elif code is None and args.name in ("deno", "bun") and "." not in words[0]:
+        if words[0] == "run" and len(words) > 1 and "." in words[-1]:
+            ops.read(walk, words[-1])
+    elif code is None:
+        code = walk.known_content(words[0])
+        if ops.read(walk, words[0]) is False:
+            return False
     if code is not None and args.name in _LANGUAGES:
-        return apply_script(walk, args.name, code)
+        return apply_steps(walk, args.name, script_steps(code, args.name))
     if walk.expected_status is not False:
         walk.effects.unknown(args.name)
     return None
 
 
+_SHOWS = {"node": ("-c", "--check"), "ruby": ("-c",), "php": ("-l", "-S", "-i", "-m")}
+"""Options with which nothing is run."""
 _LANGUAGES = frozenset("node nodejs deno bun tsx ruby irb php".split())
 
 
@@ -163,7 +142,7 @@ _STEPS: dict[str, Callable[[Walk, str, str, str], object]] = {
     "move": lambda w, a, b, _tool: ops.transfer(w, a, b, move=True, recursive=True),
     "copy_tree": lambda w, a, b, _tool: ops.transfer(w, a, b, move=False, recursive=True),
     "mkdir": lambda w, a, _b, _tool: ops.make_directory(w, a, parents=True),
-    "shell": lambda w, a, _b, _tool: interpreter.run(w, parse(a, home=w.home).body),
+    "shell": lambda w, a, _b, _tool: run_text(w, a),
 }
 """What a step does, given the walk, its paths and the program."""
 
@@ -179,11 +158,14 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
         walk.expected_status = None
         status = False
     cwd, base = walk.cwd, walk.uncertainty
-    nested = 0
+    ran: list[bool] = []
     for verb, first, second in found.steps:
         if verb == "maybe" or verb == "surely":
-            nested += 1 if verb == "maybe" else -1
-            walk.uncertainty = max(base, 1) if nested else base
+            if verb == "maybe":  # what this part prints may show that it ran
+                ran.append(bool(first) and not walk.captured and first in (walk.output or ""))
+            elif ran:
+                ran.pop()
+            walk.uncertainty = base if all(ran) else 2
         elif verb == "write":
             status = status if ops.write(walk, first, tool) else False
         elif verb == "add":
@@ -198,7 +180,7 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
         elif verb in _STEPS:
             _STEPS[verb](walk, first, second, tool)
         elif verb == "cd":
-            walk.cwd = walk.path(first)
+            walk.cwd = walk.path(first) if all(ran) else None
     walk.cwd = cwd
     walk.uncertainty = uncertainty
     if found.partial:

@@ -6,7 +6,8 @@ from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
 from leftoff.shell.commands import Invocation
 from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
-from leftoff.shell.programs.interpreters import apply_script, apply_steps
+from leftoff.shell.embedded.tool_script import script_steps
+from leftoff.shell.programs.interpreters import apply_steps
 from leftoff.shell.programs.nested import both_succeed
 from leftoff.shell.state import Status, Walk
 
@@ -61,6 +62,8 @@ def _run_sed(walk: Walk, args: Invocation) -> Status:
     if not scripts and args.operands:
         scripts = args.operands[:1]
     for text in scripts:
+        if _SED_RUNS.search(text):
+            walk.effects.unknown("sed")
         for line in text.split(";"):
             line = line.strip()
             if line.startswith("w ") or "/w " in line:
@@ -68,28 +71,35 @@ def _run_sed(walk: Walk, args: Invocation) -> Status:
     return status
 
 
-_PERL_SWITCHES = re.compile(
-    r"-(?P<flags>[a-df-hj-zA-DF-HJ-LN-Z0-9]*)(?P<in_place>i(?P<backup>\.\w+|~)?[pnl]*)?(?P<code>[eE])?"
-)
+_SED_RUNS = re.compile(r"(?:^|[;\n\d$/!}])\s*[gIpM]*e(?:\s+[\w./]|\s*$)")
+"""``e`` runs a command."""
 
 
 def _run_perl(walk: Walk, args: Invocation) -> Status:
     """``perl``: with ``-i`` its operands are changed, else read; code that writes is not
     followed."""
-    in_place, backup, code = False, "", ""
+    in_place, backup, code = False, "", None
     words = list(args.words)
     while words and words[0][:1] == "-" and len(words[0]) > 1:
-        word = words.pop(0)
-        if word == "--":
+        letters = words.pop(0)[1:]
+        if letters == "-":
             break
-        found = _PERL_SWITCHES.fullmatch(word)
-        if found is None:
-            continue
-        in_place = in_place or found["in_place"] is not None
-        backup = found["backup"] or backup
-        if found["code"] and words:
-            code += words.pop(0)
-    if not code:
+        while letters:
+            letter, letters = letters[0], letters[1:]
+            if letter == "i":  # the rest of the word names the backup
+                in_place, backup, letters = True, letters, ""
+            elif letter in "eEIMm":
+                value = letters or (words.pop(0) if words else "")
+                code = (code or "") + value + "\n" if letter in "eE" else code
+                letters = ""
+            elif letter in "0lFxCD":
+                letters = letters.lstrip("0123456789xabcdefABCDEF") if letter in "0l" else ""
+            elif letter in "vVhc":
+                return None
+            elif letter not in "anpswtTuUWX":
+                walk.effects.unknown("perl")
+                return None
+    if code is None:
         status = ops.read(walk, words[0]) if words else None
         if status is not False:
             walk.effects.unknown("perl")
@@ -97,13 +107,18 @@ def _run_perl(walk: Walk, args: Invocation) -> Status:
     if not in_place:
         for field in words:
             ops.read(walk, field)
-        return apply_script(walk, "perl", code)
+        return apply_steps(walk, "perl", script_steps(code, "perl"))
     if walk.expected_status is False:
         return False
+    if script_steps(code, "perl").partial:
+        walk.effects.unknown("perl")
     for field in words:
         path = walk.resolved(field)
         if backup and path is not None and walk.state.kind(path) != "absent":
-            walk.effects.write(path + backup, "perl", walk.uncertainty)
+            folder, _, name = path.rpartition("/")
+            name = backup.replace("*", name) if "*" in backup else name + backup
+            kept = name if "/" in name or not folder else f"{folder}/{name}"
+            walk.effects.write(kept, "perl", walk.uncertainty)
         ops.modify(walk, field)
     return None
 

@@ -38,6 +38,8 @@ def _run_wrapper(walk: Walk, args: Invocation) -> Status:
             i += 1
         else:
             break
+    if args.name == "flock" and i < len(words) and walk.kind(words[i]) != "file":
+        walk.effects.unknown("flock", walk.path(words[i]), action="created")
     i += args.entry.skip
     if i >= len(words):
         return True
@@ -116,8 +118,8 @@ def _run_xargs(walk: Walk, args: Invocation) -> Status:
                 single = value == "1"
             else:
                 separator = _SEPARATORS.get(value, value)
-        elif word in ("-i", "--replace"):
-            replace = "{}"
+        elif word[:2] == "-i" or word.startswith("--replace"):
+            replace = word.removeprefix("-i").removeprefix("--replace").lstrip("=") or "{}"
         elif word in args.entry.takes:
             i += 1
         elif word == "--null" or word[1:2] in ("0", "r") and "0" in word:
