@@ -133,8 +133,8 @@ def test_what_the_session_wrote_and_discarded_is_told() -> None:
         DiscardedFile("probe.py", "", at(3)),
     )
     assert files(Handover(discarded=found)) == [
-        "- draft.py (written here, then renamed rows.py #5)",
-        "- probe.py (written here, then deleted #4)",
+        "- draft.py (made here, then renamed rows.py #5)",
+        "- probe.py (made here, then deleted #4)",
     ]
 
 

@@ -64,6 +64,12 @@ _GIT = {
     "merge-base": "inspect_change",
     "rev-parse": "look",
     "rev-list": "look",
+    "mv": "tidy",
+    "rm": "tidy",
+    "clean": "tidy",
+    "apply": "edit",
+    "am": "sync",
+    "revert": "sync",
 }
 _LOOKERS = frozenset(
     "cat head tail sed nl less more bat awk cut sort uniq wc ls tree stat file pwd jq yq od xxd"

@@ -350,7 +350,8 @@ _TICKET = re.compile(r"#\d+\b|\b[A-Z]{2,}-\d+\b")
 def _offered(view: SessionView) -> str:
     """The last question in the agent's last words that asks whether to do something."""
     heard = view.state.extractors.get("requests")
-    tail = heard.tail if isinstance(heard, Requests) else ""
+    typed = max((asked.ref.message for asked in view.active(Asked)), default=-1)
+    tail = heard.tail if isinstance(heard, Requests) and heard.said > typed else ""
     return whole(next(reversed(_OFFERS.findall(tail)), "").strip(), MAX_STEP)
 
 

@@ -160,8 +160,10 @@ def _turn_state(view: SessionView) -> TurnState:
         status, failed = OPEN, words.tail.strip().split("\n", 1)[0][:300]
     question = ""
     if status == CLOSED:
-        waits = call > said and call in view.calls and view.calls[call].kind == "ask"
-        question = "\n".join(words.questions) if waits else last_question(words.tail)
+        if call > said and call in view.calls and view.calls[call].kind == "ask":
+            question = "\n".join(words.questions)
+        elif words.said > typed:  # what was asked before is answered
+            question = last_question(words.tail)
     return TurnState(
         status=status,
         since=view.state.header.ended,

@@ -16,7 +16,7 @@ from leftoff.extraction.rules import SHORT_TEXT, Rule, lowered
 from leftoff.formats.injected import is_plan
 from leftoff.formats.vocabulary import EDITS, argument
 from leftoff.model import Text, ToolCall, ToolResult, Typed
-from leftoff.text.truncation import whole
+from leftoff.text.truncation import tail, whole
 
 TAIL = 2000
 """Code points of the agent's last words that are searched for a question. Chosen by hand."""
@@ -48,6 +48,9 @@ _LINK = re.compile(
 MAX_TASK = 3000
 """Code points of the text of a plan or a ticket that are remembered. Chosen by hand; not
 measured."""
+
+MAX_PROPOSED = 4
+"""Writes of such a text that wait for their results: calls of one message. Chosen by hand."""
 
 _TASK_FILE = re.compile(
     r"(?:^|[/\\\s])(?:plans[/\\][\w.-]+|[\w.-]*(?:\b|_)(?:plans?|to-?do|tasks?|tickets?|roadmap"
@@ -132,6 +135,8 @@ class Requests(Struct):
         trail: what the agent said since, with the message.
         task: the plan or ticket that the agent last read or wrote: message, the call's name,
             its path or command, the start of the text.
+        proposed: writes and edits of a task's file without a result so far: message, part, the
+            text that is replaced, "" for all, the new text.
         links: the last addresses in the agent's words, with their message.
     """
 
@@ -150,6 +155,7 @@ class Requests(Struct):
     report: tuple[int, str] = (-1, "")
     trail: list[tuple[int, str]] = field(default_factory=list)
     task: tuple[int, str, str, str] = (-1, "", "", "")
+    proposed: list[tuple[int, int, str, str]] = field(default_factory=list)
     links: dict[str, int] = field(default_factory=dict)
 
     def see(self, view: View) -> Iterable[Evidence]:
@@ -161,7 +167,7 @@ class Requests(Struct):
                 if type(part) is Text:
                     if part.text and not part.text.isspace():
                         self.said, self.said_part = message.index, number
-                        self.tail = part.text[-TAIL:]
+                        self.tail = tail(part.text, TAIL)
                         if "://" in part.text:
                             self._linked(message.index, part.text)
                         self.trail.append((message.index, whole(part.text, MAX_REMARK)))
@@ -172,7 +178,7 @@ class Requests(Struct):
                     if part.kind == "ask":
                         self.questions = _questions(part)
                     elif part.kind in EDITS:
-                        self._written(message.index, part)
+                        self._propose(message.index, number, part)
             self.stop = message.stop
             if self.ends and (called or spoke):
                 self.went_on[self.ends] = self.went_on.get(self.ends, 0) + 1
@@ -182,12 +188,14 @@ class Requests(Struct):
                 self.ends = _ending(self.tail)
         for number, pending in view.calls.items():
             shown = message.parts[number]
+            if type(shown) is ToolResult and self.proposed:
+                self._written(pending, shown.status)
             if (
                 type(shown) is ToolResult
                 and shown.status in {"ok", "unknown"}
                 and _shows_task(pending)
             ):
-                text = shown.text[: 2 * MAX_TASK].strip()
+                text = whole(shown.text, 2 * MAX_TASK).strip()
                 # What begins in the middle of a document says neither what it is about nor why.
                 if pending.kind != "read" or _START.match(text):
                     text = _NUMBER.sub("", text)
@@ -199,7 +207,8 @@ class Requests(Struct):
         return ()
 
     def _linked(self, at: int, text: str) -> None:
-        for found in _LINK.finditer(text):
+        # An address in a block of code is part of an example or of an output.
+        for found in _LINK.finditer("\n".join(text.split("```")[::2])):
             link = found[0].rstrip(".,:;!?")
             if not link[-1].isalnum() and link[-1] != "/":
                 continue  # a pattern: the rest stands for something
@@ -208,17 +217,28 @@ class Requests(Struct):
         for link in list(self.links)[:-MAX_LINKS]:
             del self.links[link]
 
-    def _written(self, at: int, call: ToolCall) -> None:
+    def _propose(self, at: int, number: int, call: ToolCall) -> None:
         path, text = argument(call, "path"), argument(call, "content")
         if not isinstance(path, str):
             return
+        old, new = argument(call, "old"), argument(call, "new")
         if isinstance(text, str):
             if _TASK_FILE.search(path):
-                self._remember(at, call.name, path, text[: 2 * MAX_TASK].strip())
-        elif path == self.task[2]:
-            old, new = argument(call, "old"), argument(call, "new")
-            if isinstance(old, str) and isinstance(new, str) and old and old in self.task[3]:
-                self._remember(at, call.name, path, self.task[3].replace(old, new, 1))
+                self.proposed.append((at, number, "", whole(text, 2 * MAX_TASK).strip()))
+        elif path == self.task[2] and isinstance(old, str) and isinstance(new, str) and old:
+            self.proposed.append((at, number, whole(old, MAX_TASK), whole(new, MAX_TASK)))
+        del self.proposed[:-MAX_PROPOSED]
+
+    def _written(self, call: Pending, status: str) -> None:
+        """What a call was to write stands in the file once its result says so."""
+        for one in self.proposed:
+            at, number, old, new = one
+            if (at, number) == (call.message, call.part):
+                self.proposed.remove(one)
+                text = self.task[3].replace(old, new, 1) if old else new
+                if status == "ok" and (not old or old in self.task[3]):
+                    self._remember(at, call.name, call.text, text)
+                return
 
     def _remember(self, at: int, tool: str, words: str, text: str) -> None:
         if text and at >= 0 and text[0] not in "{[":
@@ -303,7 +323,7 @@ def _questions(call: ToolCall) -> list[str]:
         if isinstance(one, dict):
             words = one.get("question") or one.get("prompt") or one.get("header")
         if isinstance(words, str) and words.strip():
-            found.append(words.strip()[:MAX_QUESTION])
+            found.append(whole(words.strip(), MAX_QUESTION))
     return found[:MAX_QUESTIONS]
 
 

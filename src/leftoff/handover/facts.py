@@ -221,7 +221,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         last_words=Fact(words.text, "", words.message) if words.text else None,
         steps=steps,
         links=tuple(Fact(w.text, "", w.message) for w in working.links or ()),
-        plan=_plan(working, summary.stats.message_count),
+        plan=_plan(summary),
         report=report,
         running=tuple(
             Fact(_inside(c.text or c.tool, folder), f"job {c.line}", c.ref.message, "tool")
@@ -465,11 +465,17 @@ def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
             yield Fact(step.text, "", at, "agent", weight)
 
 
-def _plan(working: WorkingSet, end: int) -> tuple[Fact, ...]:
-    """The call that showed the text of a task, unless that is long ago, and its blocks: the
-    first say why, and what is not ticked off comes before what is."""
-    call = working.task
-    if not call or call.ref.message < end - PLAN_AGE:
+def _plan(summary: ContextSummary) -> tuple[Fact, ...]:
+    """The call that showed the text of a task, unless that is long ago or its file was deleted
+    since, and its blocks: the first say why, and what is not ticked off precedes what is."""
+    call, working = summary.working_set.task, summary.working_set
+    if not call or call.ref.message < summary.stats.message_count - PLAN_AGE:
+        return ()
+    places = {
+        f.path: f.last_message for f in summary.file_modifications if f.action == "deleted"
+    }
+    places |= {f.path: f.ref.message for f in working.discarded or ()}
+    if any(call.text.endswith(path) and places[path] > call.ref.message for path in places):
         return ()
     blocks = [
         block

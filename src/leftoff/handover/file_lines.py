@@ -42,7 +42,9 @@ def _least(file: FileModification, *, short: bool = False) -> list[str]:
     """What was done to a file: action, lines added and removed, never nothing. A deletion has
     its place: something else may have made the file again since."""
     counted = file.added is not None
-    notes = [] if file.action == "modified" and counted else [file.action]
+    # Of an edit without a recorded result it is not known whether it made the file.
+    done = "changed" if (file.action, file.certainty) == ("modified", "likely") else file.action
+    notes = [] if file.action == "modified" and counted else [done]
     first = min((ref.message for ref in file.refs), default=file.last_message)
     if file.action == "created" and not counted and first < file.last_message:
         notes = ["created, later modified"]
@@ -144,8 +146,8 @@ def _discarded(file: DiscardedFile) -> str:
         folder, _, name = file.renamed_to.rpartition("/")
         name = name if name != _base(file.path) else folder + "/"
         become = f"renamed {inline(name)}"
-        return f"{inline(file.path)} (written here, then {become} {place})"
-    return f"{inline(file.path)} (written here, then deleted {place})"
+        return f"{inline(file.path)} (made here, then {become} {place})"
+    return f"{inline(file.path)} (made here, then deleted {place})"
 
 
 def _base(path: str) -> str:

@@ -334,22 +334,28 @@ def last_checks(checks: Iterable[Check]) -> list[Check]:
     """The last run of each check, the latest first; a run is left out where a later one of the
     same tool or command covered it, or the same command line passed."""
     last: list[Check] = []
+    checks = list(checks)
+    # Of a line that stopped at one check, the others may not have run again.
+    stopped = {check.ref for check in checks if check.verdict != "passed"}
     for check in checks:
-        last = [other for other in last if not _replaces(check, other)]
+        last = [other for other in last if not _replaces(check, other, stopped)]
         last.append(check)
     return last[::-1]
 
 
-def _replaces(check: Check, other: Check) -> bool:
-    """Whether a later run of a check says more than the earlier one."""
-    if check.verdict == "passed" and other.verdict == "failed" and check.ref != other.ref:
+def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
+    """Whether a later run of a check says more than the earlier one; one with an unknown result
+    says less than one with a known result."""
+    if check.verdict == "passed" and other.verdict == "failed" and check.ref not in stopped:
         # One line runs several tools; some print nothing where they pass.
         if check.command == other.command and _RE["several"].search(check.command) is None:
             return True
-    covers = check.verdict != "unknown" and (
+    known = check.verdict != "unknown"
+    covers = known and (
         not check.scope or other.scope.startswith((f"{check.scope}::", f"{check.scope}/"))
     )
-    return (covers or other.scope == check.scope) and _is_same(check, other)
+    same = other.scope == check.scope and (known or other.verdict == "unknown")
+    return (covers or same) and _is_same(check, other)
 
 
 def _is_same(check: Check, other: Check) -> bool:

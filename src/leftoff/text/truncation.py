@@ -143,16 +143,39 @@ def whole(text: str, limit: int) -> str:
 
 def ends(text: str, limit: int) -> str:
     r"""Gives a text of at most ``limit`` code points: its beginning, as by `whole`, and from an
-    empty line on its end, where a report says what is left. No secret holds an empty line.
+    empty line on its end, where a report says what is left. The only secrets that hold an empty
+    line are private keys: a text with one keeps its beginning alone.
 
     >>> ends("Done.\n\nMany details here.\n\nNext: the docs.", 30)
     'Done.\n\n…\n\nNext: the docs.'
     """
     at = text.find("\n\n", max(0, len(text) - limit * 2 // 3))
-    if len(text) <= limit or at < 0:
+    if len(text) <= limit or at < 0 or _has_key(text):
         return whole(text, limit)
     end = "\n\n…" + text[at:]
     return whole(text, limit - len(end)) + end
+
+
+def tail(text: str, limit: int) -> str:
+    r"""Gives the end of a text, at most ``limit`` code points, from the beginning of a
+    paragraph or a sentence on, where no secret can be halved or lose the name in front of it.
+    "" where there is no such place, and of a long text with a private key.
+
+    >>> tail("Many words stand here. The till is done. Shall I push it?", 36)
+    'The till is done. Shall I push it?'
+    """
+    if len(text) <= limit:
+        return text
+    begin = None if _has_key(text) else _BEGIN.search(text, len(text) - limit)
+    return text[begin.end() :] if begin else ""
+
+
+# No label (`password:`) ends so, and no secret but a private key goes on behind it.
+_BEGIN = re.compile(r"\n[ \t]*\n|(?<=[.!?…。！？])\s+|(?<=[.!?…。！？][*_)\"'])\s+")
+
+
+def _has_key(text: str) -> bool:
+    return "PRIVATE KEY" in text or "Private-Lines" in text
 
 
 def short(text: str, limit: int = 100, marker: str = "...") -> str:

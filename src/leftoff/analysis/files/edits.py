@@ -143,6 +143,7 @@ class _Commits:
     def __init__(self, view: SessionView) -> None:
         self.made: list[int] = []
         self.staged: list[tuple[int, str]] = []
+        self.clean = max((s.ref.message for s in view.shown({"git_clean"})), default=-1)
         for ran in view.each(Ran):
             if "git" not in ran.command or not view.succeeded(ran.ref.message, ran.part):
                 continue
@@ -154,10 +155,12 @@ class _Commits:
 
     def include(self, path: str, last: int) -> bool | None:
         """Whether a commit after message `last` includes a file: False if there is none, None
-        if none of the commands that staged files names it."""
+        if that is not known: none of the commands that staged files names it, say."""
         made = [m for m in self.made if m >= last]
         if not made:
-            return False
+            # Where git shows a clean tree later, another program committed the file, or git
+            # ignores it.
+            return None if self.clean > last else False
         name = path.rsplit("/", 1)[-1]
         named = any(
             last <= at <= made[-1] and (what == "*" or name in what) for at, what in self.staged
