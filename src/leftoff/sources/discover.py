@@ -293,12 +293,20 @@ class _Header:
 
 
 def read_session_info(recorded: SessionFile) -> SessionInfo | None:
-    """The session in a file, by its header; None if the file is no session of its own: no
-    message in it, or a subagent's words only."""
+    """As `session_in`; None if the file cannot be read, too."""
     try:
-        data = read_head(recorded.path, HEADER_BYTES)
+        return session_in(recorded)
     except SourceError:
         return None
+
+
+def session_in(recorded: SessionFile) -> SessionInfo | None:
+    """The session in a file, by its header; None if the file is no session of its own: no
+    message in it, or a subagent's words only.
+
+    Raises:
+        SourceError: the file cannot be read."""
+    data = read_head(recorded.path, HEADER_BYTES)
     complete = len(data) < HEADER_BYTES or recorded.path.endswith(f":{recorded.id}")
     name, header = _read(data, recorded.place.formats, complete=complete)
     if not header.spoken and (complete or header.of_subagent):
