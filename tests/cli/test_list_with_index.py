@@ -15,7 +15,9 @@ from leftoff.cli.group import leftoff
 from leftoff.errors import SourceError
 from leftoff.memory import headers
 from leftoff.memory.index import forget, update
+from leftoff.redaction.redactor import Redactor
 from leftoff.sources import discover
+from leftoff.sources.open import read_head
 
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
@@ -150,7 +152,7 @@ def test_what_cannot_be_read_once_is_listed_the_next_time(
 ) -> None:
     """That it is no session was stored, and it was hidden until it changed."""
     with monkeypatch.context() as patch:
-        read = discover.read_head
+        read = read_head
 
         def refused(path: str, count: int) -> bytes:
             if "session-1" in path:
@@ -168,7 +170,7 @@ def test_the_index_is_not_locked_while_headers_are_redacted(
     """It was, for as long as 10,000 headers take: a search at the same time failed."""
     redacted = []
 
-    class Gate(headers.Redactor):
+    class Gate(Redactor):
         def value(self, given: Any) -> Any:
             with sqlite3.connect(home.index, timeout=0) as other:
                 other.execute("BEGIN IMMEDIATE")

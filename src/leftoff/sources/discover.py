@@ -302,10 +302,7 @@ def read_session_info(recorded: SessionFile) -> SessionInfo | None:
 
 def session_in(recorded: SessionFile) -> SessionInfo | None:
     """The session in a file, by its header; None if the file is no session of its own: no
-    message in it, or a subagent's words only.
-
-    Raises:
-        SourceError: the file cannot be read."""
+    message in it, or a subagent's words only. `SourceError`: it cannot be read."""
     data = read_head(recorded.path, HEADER_BYTES)
     complete = len(data) < HEADER_BYTES or recorded.path.endswith(f":{recorded.id}")
     name, header = _read(data, recorded.place.formats, complete=complete)
@@ -335,7 +332,6 @@ def session_in(recorded: SessionFile) -> SessionInfo | None:
 def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, _Header]:
     header = _Header()
     sample = Sample(data, complete)
-    found = None
     if len(names) == 1:  # recognising would cost more than reading
         found = formats.get(names[0])
     else:
