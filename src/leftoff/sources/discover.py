@@ -332,14 +332,12 @@ def session_in(recorded: SessionFile) -> SessionInfo | None:
 def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, _Header]:
     header = _Header()
     sample = Sample(data, complete)
-    if len(names) == 1:  # recognising would cost more than reading
-        found = formats.get(names[0])
-    else:
-        fitting = (formats.get(name) for name in names)
-        found = next((f for f in fitting if f.detect(sample)), None)
-        if found is None and not complete:
-            whole = data.lstrip()[:1] == b"{" and b"\n" in data[:4]
-            found = formats.get(names[0] if whole else names[-1])
+    sure = len(names) == 1  # to recognise it would cost more than to read it
+    fitting = (formats.get(name) for name in names)
+    found = next((f for f in fitting if sure or f.detect(sample)), None)
+    if found is None and not complete:
+        whole = data.lstrip()[:1] == b"{" and b"\n" in data[:4]
+        found = formats.get(names[0] if whole else names[-1])
     if found is None:
         found = detect(sample)
     if found is None:
