@@ -8,6 +8,6 @@ python=$(bash .ci/environment tables) || {
     exit 77
 }
 "$python" -m pytest -q -p no:cacheprovider tests/contracts/test_batch_tables.py \
-    tests/contracts/test_notebook.py
+    tests/contracts/test_notebook.py tests/unit/test_linear_baseline.py
 LEFTOFF_RAY=1 RAY_USAGE_STATS_ENABLED=0 timeout 150 "$python" -m pytest -q -p no:cacheprovider \
     tests/contracts/test_batch_cluster.py

@@ -26,6 +26,11 @@ import orjson
 
 from leftoff import lazy_re as re
 
+try:  # that of `hashlib` loads OpenSSL, too
+    from _blake2 import blake2b as blake2b  # noqa: PLC0414 - others import it from here
+except ImportError:  # a private module: not in every Python
+    from hashlib import blake2b as blake2b  # noqa: PLC0414 - others import it from here
+
 if TYPE_CHECKING:
     import msgspec
 else:

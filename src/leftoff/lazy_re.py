@@ -177,7 +177,7 @@ def _read() -> bytes:
     return b""
 
 
-_file: Final = [_read()]  # read at import, since what uses a pattern may open no file
+_file: Final = _read()  # read at import, since what uses a pattern may open no file
 
 
 def _decoded(data: bytes) -> dict[str, _Code]:
@@ -193,7 +193,7 @@ def _decoded(data: bytes) -> dict[str, _Code]:
 
 @cache
 def _known() -> dict[str, _Code]:
-    return _decoded(_file.pop())
+    return _decoded(_file)
 
 
 def compiled(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:

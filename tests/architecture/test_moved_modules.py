@@ -44,6 +44,11 @@ def test_a_name_that_left_its_module(module: str) -> None:
         _ = old.no_such_name
 
 
+def test_a_name_that_was_removed_says_where_it_is() -> None:
+    with pytest.raises(ImportError, match="tests/strategies/recordings"):
+        exec("from leftoff.testing import recordings")
+
+
 def test_old_and_new_are_the_same_class_in_a_fresh_process() -> None:
     code = (
         "from leftoff.thresholds import Preset as a\n"

@@ -93,9 +93,24 @@ def test_a_run_compares_with_itself_and_tells_what_became_worse(
 
 def test_the_page_is_written_where_asked(run: Run, labels: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = run("eval", "labels", str(labels), "--resamples", "20", "--html", str(page))
+    done = run(
+        "eval",
+        "labels",
+        str(labels),
+        "--resamples",
+        "20",
+        "--html",
+        str(page),
+        "--date",
+        "2026-03-01",
+        "--machine",
+        "two cores",
+    )
     assert done.returncode == 0
-    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    shown = page.read_text(encoding="utf-8")
+    assert shown.startswith("<!doctype html>")
+    assert "2026-03-01" in shown
+    assert "two cores" in shown
 
 
 def test_a_label_that_points_at_nothing_is_told(run: Run, labels: Path) -> None:

@@ -6,14 +6,18 @@ import json
 import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from leftoff.cli.group import leftoff
+from leftoff.errors import SourceError
 from leftoff.memory import headers
 from leftoff.memory.index import forget, update
+from leftoff.redaction.redactor import Redactor
 from leftoff.sources import discover
+from leftoff.sources.open import read_head
 
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
@@ -33,13 +37,13 @@ class Home:
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("HOME", str(folder))
         monkeypatch.chdir(self.project)
-        read = discover.read_session_info
+        read = discover.session_in
 
         def counted(file: discover.SessionFile) -> discover.SessionInfo | None:
             self.opened.append(Path(file.path).stem)
             return read(file)
 
-        monkeypatch.setattr(discover, "read_session_info", counted)
+        monkeypatch.setattr(discover, "session_in", counted)
         monkeypatch.setenv("LEFTOFF_MEMORY", str(self.index))
 
     def record(self, name: str, prompt: str, *, at: int) -> Path:
@@ -141,6 +145,42 @@ def test_an_index_that_is_in_use_or_of_another_version_does_no_harm(
     assert len(home.opened) == 5
     home.index.write_bytes(b"no index")
     assert home.run("list") == expected
+
+
+def test_what_cannot_be_read_once_is_listed_the_next_time(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it is no session was stored, and it was hidden until it changed."""
+    with monkeypatch.context() as patch:
+        read = read_head
+
+        def refused(path: str, count: int) -> bytes:
+            if "session-1" in path:
+                raise SourceError(f"{path}: cannot be read (Input/output error)")
+            return read(path, count)
+
+        patch.setattr(discover, "read_head", refused)
+        assert "session-1" not in home.run("list")
+    assert "session-1" in home.run("list")
+
+
+def test_the_index_is_not_locked_while_headers_are_redacted(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was, for as long as 10,000 headers take: a search at the same time failed."""
+    redacted = []
+
+    class Gate(Redactor):
+        def value(self, given: Any) -> Any:
+            with sqlite3.connect(home.index, timeout=0) as other:
+                other.execute("BEGIN IMMEDIATE")
+            redacted.append(given)
+            return super().value(given)
+
+    monkeypatch.setattr(headers, "Redactor", Gate)
+    home.run("list")
+    assert len(redacted) == 5
+    assert len(_stored(home)) == 4
 
 
 def _stored(home: Home) -> list[str]:

@@ -8,10 +8,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+
+from leftoff.cli.group import main
+from leftoff.memory.lookup import NAME
+from leftoff.stores.atomic import create_and_open
 
 Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -27,15 +32,18 @@ def home(root: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+def environment(home: Path) -> dict[str, str]:
+    own = {"CLAUDE_CONFIG_DIR": ".claude", "LEFTOFF_MEMORY": "memory.sqlite3"}
+    return {"HOME": str(home), **{name: str(home / path) for name, path in own.items()}}
+
+
 @pytest.fixture
 def leftoff(home: Path) -> Run:
     def run(*args: str, given: str = "") -> subprocess.CompletedProcess[str]:
-        environ = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
-        environ |= {"LEFTOFF_MEMORY": str(home / "memory.sqlite3")}
         return subprocess.run(
             [sys.executable, "-m", "leftoff", *args],
             input=given,
-            env=environ,
+            env=os.environ | environment(home),
             cwd=home,
             capture_output=True,
             text=True,
@@ -57,6 +65,26 @@ def test_the_first_search_builds_the_index(leftoff: Run, home: Path) -> None:
     assert (row["number"], row["message"], row["kind"]) == (13, 12, "decision")
     assert leftoff("search", "zeppelin", "--no-update").returncode == 1
     assert "sessions     1" in leftoff("memory", "status").stdout
+
+
+def test_a_search_waits_for_the_process_that_builds_the_index(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It said "nothing found" of what the other process had not yet added."""
+    for name, value in environment(home).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("leftoff.cli.memory.WAIT", 0.01)
+    index = home / "memory.sqlite3"
+    with ExitStack() as other:
+        other.enter_context(other.enter_context(create_and_open(home)).lock(f"{NAME}.lock"))
+        assert main(["search", "largest"]) == 2
+        said = capsys.readouterr()
+        assert f"{index}: another process is still updating it" in said.err
+        assert "nothing found" not in said.err
+        with monkeypatch.context() as patch:
+            patch.setattr("leftoff.cli.memory.tell", lambda _: other.close())
+            assert main(["search", "largest"]) == 0
+    assert "b0b81e65#13" in capsys.readouterr().out
 
 
 def test_blame_of_lines(leftoff: Run, home: Path) -> None:

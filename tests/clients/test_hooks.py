@@ -1,24 +1,21 @@
 """Hooks in the real clients: a session decides, edits, is compacted and ends, and the next one
 begins with what it left.
-
-The programs run in a scratch home against a scripted model on the loopback interface;
-`LEFTOFF_CLIENTS` names the folder with `node_modules` in which they are installed.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.recording.scripted_model import Call, ScriptedModel, Turn
+from benchmarks.reviews.homes import environment
+from tests.clients.conftest import installed
 
 from leftoff import api
 from leftoff.hooks import queue
@@ -41,26 +38,15 @@ OTHERS = """{
 pytestmark = pytest.mark.timeout(240)
 
 
-def _program(name: str) -> str:
-    named = os.environ.get("LEFTOFF_CLIENTS")
-    if not named:
-        pytest.skip("needs the real clients: LEFTOFF_CLIENTS names no folder with node_modules")
-    program = Path(named).resolve() / "node_modules" / ".bin" / name
-    if not program.exists():
-        pytest.skip(f"{name} is not installed in LEFTOFF_CLIENTS")
-    return str(program)
-
-
 class Scratch:
     """A home with a project and one client."""
 
-    def __init__(self, name: str, root: Path, model: Any) -> None:
-        self.program, self.model = _program(name), model
+    def __init__(self, name: str, root: Path, model: ScriptedModel) -> None:
+        self.program, self.model = installed(name), model
         self.home = root / "home"
         self.project = self.home / "shop"
         self.project.mkdir(parents=True)
-        homes = importlib.import_module("benchmarks.reviews.homes")
-        self.environ: dict[str, str] = homes.environment(name, self.home, model.url)
+        self.environ = environment(name, self.home, model.url)
         self.kept = self.project / ".leftoff"
 
     def run(self, *words: str) -> None:
@@ -121,35 +107,23 @@ class Scratch:
         return found
 
 
-@pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The module of the scripted model."""
-    known = set(sys.modules)  # what others imported stays theirs
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield importlib.import_module("benchmarks.recording.scripted_model")
-    for name in set(sys.modules) - known:
-        if name.split(".")[0] == "benchmarks":
-            del sys.modules[name]
-
-
 def test_the_next_session_of_claude_code_begins_with_what_the_last_one_left(
-    tmp_path: Path, models: Any
+    tmp_path: Path,
 ) -> None:
-    call, turn = models.Call, models.Turn
     written = {"file_path": str(tmp_path / "home/shop/queue.py"), "content": "import sqlite3\n"}
     planned = {"subject": OPEN, "description": "They were queued by the old version."}
     usage = {"input_tokens": 860_000, "output_tokens": 40}
     turns = [
-        turn(text=(DECISION,), calls=(call("Write", written),)),
-        turn(calls=(call("TaskCreate", planned),)),
-        turn(text=("queue.py is written.",)),
-        turn(text=("It opens the file on first use.",), usage=usage),
-        turn(text=("Nearly full.",), usage=usage),
-        turn(text=("I go on.",)),
-        turn(text=("I know.",)),
+        Turn(text=(DECISION,), calls=(Call("Write", written),)),
+        Turn(calls=(Call("TaskCreate", planned),)),
+        Turn(text=("queue.py is written.",)),
+        Turn(text=("It opens the file on first use.",), usage=usage),
+        Turn(text=("Nearly full.",), usage=usage),
+        Turn(text=("I go on.",)),
+        Turn(text=("I know.",)),
     ]
-    summary = turn(text=(f"<summary>{KEPT} queue.py was created.{' ' * 600}</summary>",))
-    with models.ScriptedModel(turns, routes={COMPACTING: [summary]}) as model:
+    summary = Turn(text=(f"<summary>{KEPT} queue.py was created.{' ' * 600}</summary>",))
+    with ScriptedModel(turns, routes={COMPACTING: [summary]}) as model:
         scratch = Scratch("claude", tmp_path, model)
         settings = Path(scratch.environ["CLAUDE_CONFIG_DIR"]) / "settings.json"
         settings.write_text(OTHERS)
@@ -210,17 +184,14 @@ def test_the_next_session_of_claude_code_begins_with_what_the_last_one_left(
         assert sorted(p.name for p in settings.parent.glob("settings*")) == ["settings.json"]
 
 
-def test_the_next_session_of_codex_begins_with_what_the_last_one_left(
-    tmp_path: Path, models: Any
-) -> None:
-    call, turn = models.Call, models.Turn
+def test_the_next_session_of_codex_begins_with_what_the_last_one_left(tmp_path: Path) -> None:
     command = {"cmd": "echo 'import sqlite3' > queue.py"}
     turns = [
-        turn(text=(DECISION,), calls=(call("exec_command", command),)),
-        turn(text=(f"queue.py is written. Still to do: {OPEN}.",)),
-        turn(text=("I know.",)),
+        Turn(text=(DECISION,), calls=(Call("exec_command", command),)),
+        Turn(text=(f"queue.py is written. Still to do: {OPEN}.",)),
+        Turn(text=("I know.",)),
     ]
-    with models.ScriptedModel(turns) as model:
+    with ScriptedModel(turns) as model:
         scratch = Scratch("codex", tmp_path, model)
         hooks = Path(scratch.environ["CODEX_HOME"]) / "hooks.json"
         scratch.leftoff("install", "--client", "codex", "--yes")
@@ -257,19 +228,16 @@ _RUN = {
 _CONTINUE = {"claude": ["--continue"], "codex": ["resume", "--last"]}
 
 
-def test_after_a_compaction_codex_gets_what_stood_before_it(
-    tmp_path: Path, models: Any
-) -> None:
-    call, turn = models.Call, models.Turn
+def test_after_a_compaction_codex_gets_what_stood_before_it(tmp_path: Path) -> None:
     command = {"cmd": "echo 'import sqlite3' > queue.py"}
     usage = {"input_tokens": 60_000, "output_tokens": 40}
     turns = [
-        turn(text=(DECISION,), calls=(call("exec_command", command),)),
-        turn(text=("queue.py is written.",), usage=usage),
-        turn(text=("I go on.",)),
+        Turn(text=(DECISION,), calls=(Call("exec_command", command),)),
+        Turn(text=("queue.py is written.",), usage=usage),
+        Turn(text=("I go on.",)),
     ]
-    summary = turn(text=("queue.py is written. " * 30,))
-    with models.ScriptedModel(turns, routes={"CONTEXT CHECKPOINT": [summary]}) as model:
+    summary = Turn(text=("queue.py is written. " * 30,))
+    with ScriptedModel(turns, routes={"CONTEXT CHECKPOINT": [summary]}) as model:
         scratch = Scratch("codex", tmp_path, model)
         config = Path(scratch.environ["CODEX_HOME"]) / "config.toml"
         config.write_text("model_auto_compact_token_limit = 50000\n" + config.read_text())
@@ -293,26 +261,25 @@ def test_after_a_compaction_codex_gets_what_stood_before_it(
 
 @pytest.mark.parametrize("name", ["claude", "codex"])
 def test_what_was_recorded_before_arrives_and_a_prompt_recalls_what_fits(
-    name: str, tmp_path: Path, models: Any
+    name: str, tmp_path: Path
 ) -> None:
-    call, turn = models.Call, models.Turn
 
     def write(file: str, content: str) -> Any:
         path = str(tmp_path / "home/shop" / file)
         if name == "claude":
-            return call("Write", {"file_path": path, "content": content})
-        return call("exec_command", {"cmd": f"echo '{content.strip()}' > {file}"})
+            return Call("Write", {"file_path": path, "content": content})
+        return Call("exec_command", {"cmd": f"echo '{content.strip()}' > {file}"})
 
     turns = [
-        turn(text=(DECISION,), calls=(write("queue.py", "import sqlite3\n"),)),
-        turn(text=("queue.py is written.",)),
-        turn(text=("Good morning.",)),
-        turn(text=("Thank you.",)),
-        turn(text=(MAIL,), calls=(write("mail.py", "import smtplib\n"),)),
-        turn(text=("mail.py is written.",)),
-        turn(text=("Because it survives a crash.",)),
+        Turn(text=(DECISION,), calls=(write("queue.py", "import sqlite3\n"),)),
+        Turn(text=("queue.py is written.",)),
+        Turn(text=("Good morning.",)),
+        Turn(text=("Thank you.",)),
+        Turn(text=(MAIL,), calls=(write("mail.py", "import smtplib\n"),)),
+        Turn(text=("mail.py is written.",)),
+        Turn(text=("Because it survives a crash.",)),
     ]
-    with models.ScriptedModel(turns) as model:
+    with ScriptedModel(turns) as model:
         scratch = Scratch(name, tmp_path, model)
         run = _RUN[name]
         scratch.run(*run, f"Write queue.py. {RULE}")  # without hooks

@@ -1,21 +1,18 @@
 """The memory in the real clients: an agent calls its tools over MCP, and a session begins with
 the lines of the ledger.
-
-As `test_hooks`: a scripted model on the loopback interface, `LEFTOFF_CLIENTS` with the programs.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.recording.scripted_model import Call, ScriptedModel, Turn
 from tests.clients.test_hooks import _RUN, DECISION, RULE, Scratch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,17 +25,6 @@ FIXED = "import sqlite3\nprint('queue ready')\n"
 
 pytestmark = pytest.mark.timeout(240)
 pytest.importorskip("mcp", reason="needs leftoff[mcp]")
-
-
-@pytest.fixture
-def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The module of the scripted model."""
-    known = set(sys.modules)  # what others imported stays theirs
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield importlib.import_module("benchmarks.recording.scripted_model")
-    for name in set(sys.modules) - known:
-        if name.split(".")[0] == "benchmarks":
-            del sys.modules[name]
 
 
 def ours(scratch: Scratch, *words: str) -> str:
@@ -56,29 +42,28 @@ def ours(scratch: Scratch, *words: str) -> str:
     return done.stdout
 
 
-def recorded(name: str, project: Path, models: Any) -> list[Any]:
+def recorded(name: str, project: Path) -> list[Turn]:
     """Turns of a session that writes a file, fails, and repairs it."""
-    call, turn = models.Call, models.Turn
     file = str(project / "shop_queue.py")
     if name == "claude":
-        run = call("Bash", {"command": "python3 shop_queue.py", "description": "Runs it"})
-        write = call("Write", {"file_path": file, "content": BROKEN})
-        edit = call("Edit", {"file_path": file, "old_string": BROKEN, "new_string": FIXED})
+        run = Call("Bash", {"command": "python3 shop_queue.py", "description": "Runs it"})
+        write = Call("Write", {"file_path": file, "content": BROKEN})
+        edit = Call("Edit", {"file_path": file, "old_string": BROKEN, "new_string": FIXED})
     else:
-        run = call("exec_command", {"cmd": "python3 shop_queue.py"})
+        run = Call("exec_command", {"cmd": "python3 shop_queue.py"})
         write, edit = (
-            call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{_BEGIN}{what}{_END}EOF\n"})
+            Call("exec_command", {"cmd": f"apply_patch <<'EOF'\n{_BEGIN}{what}{_END}EOF\n"})
             for what in (
                 "*** Add File: shop_queue.py\n" + _plus(BROKEN),
                 "*** Update File: shop_queue.py\n@@\n" + _minus(BROKEN) + _plus(FIXED),
             )
         )
     return [
-        turn(text=(DECISION,), calls=(write,)),
-        turn(calls=(run,)),
-        turn(calls=(edit,)),
-        turn(calls=(run,)),
-        turn(text=("shop_queue.py runs.",)),
+        Turn(text=(DECISION,), calls=(write,)),
+        Turn(calls=(run,)),
+        Turn(calls=(edit,)),
+        Turn(calls=(run,)),
+        Turn(text=("shop_queue.py runs.",)),
     ]
 
 
@@ -109,10 +94,9 @@ def configure(name: str, scratch: Scratch) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["claude", "codex"])
-def test_an_agent_asks_the_memory_over_mcp(name: str, tmp_path: Path, models: Any) -> None:
-    call, turn = models.Call, models.Turn
+def test_an_agent_asks_the_memory_over_mcp(name: str, tmp_path: Path) -> None:
     project = tmp_path / "home/shop"
-    asked = {
+    asked: dict[str, dict[str, object]] = {
         "ledger": {},
         "search": {"query": "queue in SQLite", "by": "agent"},
         "blame": {"file": "shop_queue.py", "first": 1},
@@ -121,12 +105,12 @@ def test_an_agent_asks_the_memory_over_mcp(name: str, tmp_path: Path, models: An
         "show": {"session": "latest", "first": 1},
     }
     turns = [
-        *recorded(name, project, models),
-        turn(calls=(_WAIT[name](call),)),  # the server starts meanwhile
-        *(turn(calls=(call(f"mcp__leftoff__{tool}", given),)) for tool, given in asked.items()),
-        turn(text=("Because it survives a crash.",)),
+        *recorded(name, project),
+        Turn(calls=(_WAIT[name](),)),  # the server starts meanwhile
+        *(Turn(calls=(Call(f"mcp__leftoff__{tool}", given),)) for tool, given in asked.items()),
+        Turn(text=("Because it survives a crash.",)),
     ]
-    with models.ScriptedModel(turns) as model:
+    with ScriptedModel(turns) as model:
         scratch = Scratch(name, tmp_path, model)
         scratch.run(*_RUN[name], f"Write shop_queue.py. {RULE}", *_ALL[name])
         ours(scratch, "memory", "update")
@@ -145,8 +129,8 @@ def test_an_agent_asks_the_memory_over_mcp(name: str, tmp_path: Path, models: An
 
 
 _WAIT = {
-    "claude": lambda call: call("Bash", {"command": "sleep 12", "description": "Waits"}),
-    "codex": lambda call: call("exec_command", {"cmd": "sleep 12", "yield_time_ms": 13_000}),
+    "claude": lambda: Call("Bash", {"command": "sleep 12", "description": "Waits"}),
+    "codex": lambda: Call("exec_command", {"cmd": "sleep 12", "yield_time_ms": 13_000}),
 }
 
 _ALL = {"claude": ["--allowedTools", "Bash"], "codex": []}
@@ -177,17 +161,14 @@ def _text(content: Any) -> str:
 
 
 @pytest.mark.parametrize("name", ["claude", "codex"])
-def test_a_session_begins_with_lines_of_the_ledger(
-    name: str, tmp_path: Path, models: Any
-) -> None:
+def test_a_session_begins_with_lines_of_the_ledger(name: str, tmp_path: Path) -> None:
     """What the person required two sessions ago is in the first request of the third."""
-    turn = models.Turn
     turns = [
-        *recorded(name, tmp_path / "home/shop", models),
-        turn(text=("The mails are plain text now.",)),
-        turn(text=("I know the rules.",)),
+        *recorded(name, tmp_path / "home/shop"),
+        Turn(text=("The mails are plain text now.",)),
+        Turn(text=("I know the rules.",)),
     ]
-    with models.ScriptedModel(turns) as model:
+    with ScriptedModel(turns) as model:
         scratch = Scratch(name, tmp_path, model)
         scratch.leftoff("install", "--client", name, "--yes")
         scratch.run(*_RUN[name], f"Write shop_queue.py. {RULE}", *_ALL[name])

@@ -1,9 +1,4 @@
-"""What the clients write today is read without one record of an unknown kind.
-
-The real programs run in a scratch home against a scripted model on the loopback interface; see
-`benchmarks/recording`. `LEFTOFF_CLIENTS` names the folder with `node_modules` in which they are
-installed; `.ci/extras.d/10-clients.sh` installs them and runs this.
-"""
+"""What the clients write today is read without one record of an unknown kind."""
 
 from __future__ import annotations
 
@@ -14,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.clients.conftest import installed, version
 
 from leftoff import api
 from leftoff.sources.discover import find_session, list_sessions
@@ -24,48 +20,17 @@ PINNED = {"claude": "2.1.197", "codex": "0.169.0"}
 SCENARIOS = {"prorate": "claude", "tenants": "claude", "outbox": "claude", "sift": "codex"}
 
 
-@pytest.fixture(scope="session")
-def clients() -> Path:
-    """The folder in which the clients are installed."""
-    named = os.environ.get("LEFTOFF_CLIENTS")
-    if not named:
-        pytest.skip("needs the real clients: LEFTOFF_CLIENTS names no folder with node_modules")
-    folder = Path(named).resolve()
-    for program in PINNED:
-        if not (folder / "node_modules" / ".bin" / program).exists():
-            pytest.skip(f"{program} is not installed in LEFTOFF_CLIENTS")
-    return folder
-
-
-def version(clients: Path, program: str, home: Path) -> str:
-    """What the program says of itself; a program that does not start here proves nothing."""
-    done = subprocess.run(
-        [str(clients / "node_modules" / ".bin" / program), "--version"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={"PATH": os.environ["PATH"], "HOME": str(home)},
-    )
-    if done.returncode:
-        pytest.skip(f"{program} does not start here: {done.stderr.strip()[-200:]}")
-    return next(word for word in done.stdout.split() if word[0].isdigit())
-
-
 @pytest.mark.parametrize("program", sorted(PINNED))
-def test_the_clients_are_of_the_pinned_versions(
-    clients: Path, program: str, tmp_path: Path
-) -> None:
+def test_the_clients_are_of_the_pinned_versions(program: str) -> None:
     if os.environ.get("LEFTOFF_CLIENTS_NEWEST"):
         pytest.skip("the newest versions were asked for")
-    assert version(clients, program, tmp_path) == PINNED[program]
+    assert version(program) == PINNED[program]
 
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("scenario", sorted(SCENARIOS))
-def test_a_session_recorded_now_holds_nothing_unknown(
-    clients: Path, scenario: str, tmp_path: Path
-) -> None:
+def test_a_session_recorded_now_holds_nothing_unknown(scenario: str, tmp_path: Path) -> None:
+    clients = installed(SCENARIOS[scenario]).parents[2]
     script = f"benchmarks/recording/scenarios/{scenario}.yaml"
     out = tmp_path / "out"
     stream = tmp_path / "stream.jsonl"
@@ -87,7 +52,7 @@ def test_a_session_recorded_now_holds_nothing_unknown(
     summary = api.summarize(str(main))
     assert summary.user_requests
     assert summary.stats.tool_call_count
-    assert summary.session.agent_version == version(clients, SCENARIOS[scenario], tmp_path)
+    assert summary.session.agent_version == version(SCENARIOS[scenario])
     assert len(summary.session.children) == len(
         [p for p in transcripts if "subagents" in p.parts]
     )

@@ -1,12 +1,7 @@
-"""Reviews with the real clients: asked, resumed, refused, and asked again in full.
-
-The programs run in a scratch home against a scripted model on the loopback interface;
-`LEFTOFF_CLIENTS` names the folder with `node_modules` in which they are installed.
-"""
+"""Reviews with the real clients: asked, resumed, refused, and asked again in full."""
 
 from __future__ import annotations
 
-import importlib
 import os
 import stat
 import subprocess
@@ -17,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.recording.scripted_model import ScriptedModel, Turn
+from benchmarks.reviews.homes import environment, expire
+from tests.clients.conftest import installed
 
 from leftoff import codec
 from leftoff.errors import ClientError
@@ -40,15 +38,14 @@ pytestmark = pytest.mark.timeout(240)
 class Scratch:
     """A home with a project, a scripted model, and a client that asks it."""
 
-    def __init__(self, name: str, root: Path, model: Any) -> None:
+    def __init__(self, name: str, root: Path, model: ScriptedModel) -> None:
         self.name, self.model = name, model
         self.home, self.project = root / "home", root / "home" / "notes"
         self.project.mkdir(parents=True)
         self.kept = root / "kept"
         self.store = FileStore(self.kept)
-        self.program = _program(name)
-        self._homes = importlib.import_module("benchmarks.reviews.homes")
-        self.environ = self._homes.environment(name, self.home, model.url)
+        self.program = installed(name)
+        self.environ = environment(name, self.home, model.url)
 
     def reviewer(self, **options: Any) -> Reviewer:
         given = {
@@ -81,7 +78,7 @@ class Scratch:
 
     def expire(self) -> None:
         """The client loses its conversations."""
-        self._homes.expire(self.name, self.home)
+        expire(self.name, self.home)
 
     def document(self, review_id: str) -> Review:
         kept = self.store.load("review", review_id)
@@ -97,54 +94,25 @@ class Scratch:
         return [request for request in self.model.requests if request.route == "main"]
 
 
-def _program(name: str) -> Path:
-    named = os.environ.get("LEFTOFF_CLIENTS")
-    if not named:
-        pytest.skip("needs the real clients: LEFTOFF_CLIENTS names no folder with node_modules")
-    program = Path(named).resolve() / "node_modules" / ".bin" / name
-    if not program.exists():
-        pytest.skip(f"{name} is not installed in LEFTOFF_CLIENTS")
-    done = subprocess.run(
-        [str(program), "--version"],
-        capture_output=True,
-        timeout=60,
-        check=False,
-        env={"PATH": os.environ["PATH"], "HOME": os.devnull},
-    )
-    if done.returncode:
-        pytest.skip(f"{name} does not start here: {done.stderr.decode()[-200:]}")
-    return program
-
-
 @pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def scripted() -> Iterator[ScriptedModel]:
     """A scripted model that is running."""
-    known = set(sys.modules)  # what others imported stays theirs
-    monkeypatch.syspath_prepend(str(ROOT))
-    made = importlib.import_module("benchmarks.recording.scripted_model")
-    turns = [made.Turn(text=(f"Finding number {n}.",)) for n in range(1, ANSWERS)]
-    with made.ScriptedModel(turns) as model:
+    turns = [Turn(text=(f"Finding number {n}.",)) for n in range(1, ANSWERS)]
+    with ScriptedModel(turns) as model:
         yield model
-    for name in set(sys.modules) - known:
-        if name.split(".")[0] == "benchmarks":
-            del sys.modules[name]
 
 
 @pytest.fixture(params=["claude", "codex"])
-def scratch(request: pytest.FixtureRequest, tmp_path: Path, scripted: Any) -> Scratch:
+def scratch(request: pytest.FixtureRequest, tmp_path: Path, scripted: ScriptedModel) -> Scratch:
     """Each client in a home of its own."""
     return Scratch(request.param, tmp_path, scripted)
 
 
 @pytest.mark.parametrize("name", ["claude", "codex"])
 @pytest.mark.parametrize("valid", [True, False])
-def test_a_client_as_second_reader(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, valid: bool
-) -> None:
-    monkeypatch.syspath_prepend(str(ROOT))
-    made = importlib.import_module("benchmarks.recording.scripted_model")
+def test_a_client_as_second_reader(name: str, tmp_path: Path, *, valid: bool) -> None:
     answer = '```json\n{"decisions": [], "open": [], "goal": 1}\n```' if valid else "Line 1."
-    with made.ScriptedModel([made.Turn(text=(answer,))] * 4) as model:
+    with ScriptedModel([Turn(text=(answer,))] * 4) as model:
         scratch = Scratch(name, tmp_path, model)
         path = f"{scratch.program.parent}{os.pathsep}{os.environ['PATH']}"
         recording = ROOT / "corpora/sessions/claude_code/prorate.jsonl"
@@ -178,13 +146,13 @@ def test_a_client_as_second_reader(
 
 
 @pytest.fixture
-def claude(tmp_path: Path, scripted: Any) -> Scratch:
+def claude(tmp_path: Path, scripted: ScriptedModel) -> Scratch:
     """Claude Code in a home of its own."""
     return Scratch("claude", tmp_path, scripted)
 
 
 @pytest.fixture
-def codex(tmp_path: Path, scripted: Any) -> Scratch:
+def codex(tmp_path: Path, scripted: ScriptedModel) -> Scratch:
     """Codex in a home of its own."""
     return Scratch("codex", tmp_path, scripted)
 

@@ -29,6 +29,9 @@ def test_every_extra_is_tried(root: Path) -> None:
     named = set(project["optional-dependencies"]) - {"dev", "docs"}
     text = (root / "tests" / "packaging" / "extras.py").read_text("utf-8")
     assert set(re.findall(r'^    "([\w-]+)": \w+,$', text, re.MULTILINE)) == named
+    # README.md offered one that had been removed.
+    offered = (root / "README.md").read_text("utf-8").partition("Optional extras")[2]
+    assert set(re.findall("`([\\w-]+)`", offered.partition(". A command")[0])) == named
 
 
 def test_the_security_page_invents_no_address(root: Path) -> None:

@@ -81,6 +81,19 @@ def test_a_separator_in_a_token_hides_nothing(separator: str, secret: str) -> No
         assert shown.endswith(" for the upload.")
 
 
+@pytest.mark.parametrize("folded", [False, True])
+@pytest.mark.parametrize("end", ["\\\n", "\\\r\n", "\\\n  "])
+def test_the_hyphen_of_a_key_at_the_beginning_of_a_line_is_no_mark_of_a_diff(
+    end: str, folded: bool
+) -> None:
+    """It was taken for one and left out, so that the key was none any more."""
+    shown = f"/srv/{'gl'}pat{end}-lMpyaqKFbFdI76mHEaYC.py"
+    given = " ".join(shown.split()) if folded else shown
+    assert "lMpyaqKF" not in Redactor().text(given)
+    diff = f"-curl {'gl'}pat-lMpyaqK\\\n-FbFdI76mHEaYC\n"
+    assert "FbFdI76m" not in Redactor().text(diff)
+
+
 @pytest.mark.parametrize("column", [40, 64, 76])
 @pytest.mark.parametrize("secret", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\\n"])

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-resource = pytest.importorskip("resource")
+resource = pytest.importorskip("resource", reason="Windows has no limits of a process")
 
 MB = 1 << 20
 

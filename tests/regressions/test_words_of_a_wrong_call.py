@@ -101,7 +101,7 @@ def test_an_index_in_use(tmp_path: Path) -> None:
 def test_a_file_that_is_no_index(tmp_path: Path) -> None:
     path = tmp_path / "index"
     path.write_text("words " * 1000)
-    with pytest.raises(StateError, match="no index of a batch"):
+    with pytest.raises(StateError, match="or name another with --index"):
         Index(str(path), "", 0)
     assert path.read_text() == "words " * 1000
 

@@ -38,7 +38,6 @@ class Tried:
 
     def __init__(self, writer: Writer, scratch: Path) -> None:
         self.writer, self.scratch = writer, scratch
-        self.retries = writer.name != "save, sqlite"
         writers.prepared(scratch, writer)
         work = writers.renewed(scratch)
         self.before = writers.look(work)
@@ -77,8 +76,7 @@ class Tried:
             assert new or self.told(trial, err), "acknowledged, and not there"
         elif said != "killed":
             self.refused(said, err, old=old)
-        # SQLite writes the old pages again before it brings them to the disk a second time.
-        for wrong in tracing.retried(outcome.trace) if self.retries else ():
+        for wrong in tracing.retried(outcome.trace):
             raise AssertionError(wrong)
         for wrong in writers.whole(work):
             raise AssertionError(wrong)

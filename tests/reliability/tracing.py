@@ -218,12 +218,16 @@ def failures(trace: str) -> list[Trial]:
     return found
 
 
-_DONE = re.compile(r"^(?:\d+\s+)?(fsync|fdatasync|close)\((\d+)\)\s+=\s+(-?\d+)", re.MULTILINE)
+_DONE = re.compile(r"^(?:\d+\s+)?(fsync|close)\((\d+)\)\s+=\s+(-?\d+)", re.MULTILINE)
 
 
 def retried(trace: str) -> list[str]:
     """Files that were brought to the disk again after that had failed: the system may have
-    forgotten by then what it could not write."""
+    forgotten by then what it could not write.
+
+    Calls of fdatasync are SQLite's, and right: it undoes the write that failed, with pages from
+    a journal that it had brought to the disk before or by cutting the file off where it ended,
+    and brings that to the disk, which are other bytes."""
     failed: set[str] = set()
     wrong = []
     for name, number, result in _DONE.findall(trace):

@@ -101,6 +101,16 @@ class Command:
         return main(list(self.words))
 
 
+class Compacting(Command):
+    """An update of the memory that compacts the index, as one of many recordings does."""
+
+    def __call__(self, folder: Path) -> int:
+        from leftoff.memory import index
+
+        index.COMPACTED_FROM = 1
+        return super().__call__(folder)
+
+
 class Event(Command):
     """An event of a client; the worker that it asks for is tried by itself."""
 
@@ -239,6 +249,7 @@ def removed(folder: Path) -> int:
 
 
 _MEMORY = Command("memory", "update", "session.jsonl")
+_COMPACTING = Compacting(*_MEMORY.words)
 _LOG = Command("log", "create", "session.jsonl", "--id", "one")
 _CHECKPOINT = Command("checkpoint", "create", "session.jsonl", "--goal", "Sort", "--task", "t1")
 _SAVE = Command("resume", "--save", "session.jsonl")
@@ -370,6 +381,7 @@ WRITERS: tuple[Writer, ...] = (
     ),
     Writer("memory update, first", (grow,), _MEMORY, (2,), True),
     Writer("memory update, more", (grow, _MEMORY, grow), _MEMORY, (2,), True),
+    Writer("memory update, compacted", (grow, _MEMORY, grow), _COMPACTING, (2,), True),
     Writer("memory forget", (grow, _MEMORY, removed), Command("memory", "forget"), (2,), True),
     Writer("memory, headers of list", (grow, _MEMORY, listed), Command("list"), (1, 2), True),
     Writer("SessionManager", (session(300),), session(920), (), True),

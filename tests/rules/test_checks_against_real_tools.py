@@ -13,9 +13,12 @@ from leftoff.evaluation.truth_outputs import PLANTED, Known, plants, run_of, sum
 COMMITTED = Path(__file__).parents[1] / "checks_outputs"
 FOLDER = Path(os.environ.get("LEFTOFF_CHECKS_OUTPUTS", COMMITTED))
 KNOWN = table(str(FOLDER))
+committed = pytest.mark.skipif(
+    FOLDER != COMMITTED, reason="about the committed outputs; LEFTOFF_CHECKS_OUTPUTS has others"
+)
 
 
-@pytest.mark.skipif(FOLDER != COMMITTED, reason="other outputs")
+@committed
 def test_the_table_is_of_many_tools_and_every_case() -> None:
     assert len({known.tool for known in KNOWN}) >= 25
     cases = {Path(known.file).stem for known in KNOWN}
@@ -24,7 +27,7 @@ def test_the_table_is_of_many_tools_and_every_case() -> None:
     assert listed == {p.relative_to(FOLDER).as_posix() for p in FOLDER.rglob("*.txt")}
 
 
-@pytest.mark.skipif(FOLDER != COMMITTED, reason="other outputs")
+@committed
 def test_nothing_of_the_machine_is_in_the_outputs() -> None:
     for known in KNOWN:
         assert not any(mark in known.output for mark in ("/root", "/tmp/", "/work/")), (

@@ -85,10 +85,10 @@ def test_benign_line_is_untouched(rank: int, template: str) -> None:
     assert len(changed) <= (2 if "{" in template else 0), fill(template, changed[0])
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.rank}-{rule.kind}")
+@pytest.mark.parametrize(
+    "rule", [r for r in RULES if r.pattern], ids=lambda rule: f"{rule.rank}-{rule.kind}"
+)
 def test_gate_fires_wherever_the_pattern_matches(rule: Any) -> None:
-    if not rule.pattern:
-        pytest.skip("the rule is matched by code")
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     gate = re2.compile(rule.gate.encode(), options)

@@ -72,15 +72,24 @@ def test_what_repeats_a_recording_is_left_out(tmp_path: Path) -> None:
     assert (names, found.left_out) == (["agent-1.jsonl", "ui_messages.json"], 2)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
-def test_a_closed_folder_is_told_when_its_turn_comes(tmp_path: Path) -> None:
-    (tmp_path / "closed").mkdir(mode=0)
+def test_a_closed_folder_is_told_when_its_turn_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "closed").mkdir()
+    scan = os.scandir
+
+    def refused(path: Any) -> Any:  # to root the system refuses none
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr("leftoff.batch.files.os.scandir", refused)
     assert list(find_files([tmp_path], {}).files) == [str(tmp_path / "closed")]
 
 
 @pytest.fixture
 def memory() -> Any:
-    fsspec = pytest.importorskip("fsspec")
+    fsspec = pytest.importorskip("fsspec", reason="needs fsspec")
     system = fsspec.filesystem("memory")
     top = f"/{uuid.uuid4()}"
     for name in ("a.jsonl", "sub/b.json.gz", "c.png"):
@@ -120,7 +129,9 @@ def test_a_remote_file_is_opened_here_for_a_while(memory: str, tmp_path: Path) -
 
 
 def test_a_server_that_errs_is_told(memory: str) -> None:
-    implementations = pytest.importorskip("fsspec.implementations.memory")
+    implementations = pytest.importorskip(
+        "fsspec.implementations.memory", reason="needs fsspec"
+    )
 
     def refuse(*args: Any, **options: Any) -> Any:
         raise PermissionError("keep out")

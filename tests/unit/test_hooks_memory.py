@@ -548,3 +548,17 @@ def test_an_index_that_is_in_use_is_not_waited_for(client: Client, index: Path) 
     log = (client.home / queue.STATE / queue.LOG).read_text()
     assert re.search(r"worker: memory a1 \d\.\d\d s in use\n", log)
     assert (client.home / queue.STATE / "a1" / queue.BRIEFING).exists()
+
+
+def test_an_event_without_a_transcript_takes_no_ledger_away(client: Client) -> None:
+    """The worker took it for an event of a project whose memory is switched off, and removed the
+    ledgers of all sessions."""
+    five_sessions(client)
+    before = sorted(client.home.rglob(queue.LEDGER))
+    assert len(before) == 5
+    answer.answer(
+        codec.dumps({"session_id": "x", "hook_event_name": "Stop", "cwd": str(client.project)}),
+        {},
+    )
+    client.work("x")
+    assert sorted(client.home.rglob(queue.LEDGER)) == before

@@ -33,7 +33,7 @@ class Recorder:
         self.sessions = 0
 
     def session(self, *events: tuple[Any, ...], project: str = PROJECT) -> Path:
-        """Events: ("person", text), ("agent", text), ("Bash" | "Write" | "Edit", input, output)
+        """Events: ("person", text), ("agent", text, command it runs, if any), ("Bash" | "Write" | "Edit", input, output)
         and ("failed", command, output)."""
         self.sessions += 1
         name = f"{self.sessions:08d}-0000-4000-8000-{self.sessions:012d}"
@@ -69,7 +69,13 @@ class Recorder:
             if what == "person":
                 yield line("user", first)
             elif what == "agent":
-                yield line("assistant", [{"type": "text", "text": first}])
+                said = [{"type": "text", "text": first}]
+                run = {"type": "tool_use", "id": f"c{number}", "name": "Bash"}
+                said += [{**run, "input": {"command": command}} for command in rest]
+                yield line("assistant", said)
+                if rest:
+                    ok = {"type": "tool_result", "tool_use_id": f"c{number - 1}", "content": ""}
+                    yield line("user", [ok])
             else:
                 tool = "Bash" if what == "failed" else what
                 given = {"command": first} if tool == "Bash" else first
@@ -204,6 +210,21 @@ def test_a_reason_is_not_repeated(recorder: Recorder, index: Path) -> None:
     assert [hit.note for hit in found] == [""]
 
 
+def test_a_reason_is_not_left_out_for_the_name_of_a_file(
+    recorder: Recorder, index: Path
+) -> None:
+    """The path, the best result of the message, stands in the decision: the longer text was
+    taken for a repetition of the shorter one."""
+    why = "I decided to delete shop/vouchers.py because no module imports it."
+    recorder.session(
+        ("person", "Where do vouchers live?"), ("agent", why, "rm shop/vouchers.py")
+    )
+    read_all(index, recorder)
+    found = [hit.text for hit in Memory(index).search("shop/vouchers.py")]
+    assert found[0] == "shop/vouchers.py"
+    assert why in found
+
+
 def test_chinese_text_is_found_by_part(recorder: Recorder, index: Path) -> None:
     recorder.session(("person", "请把购物车的数据保存到数据库里"), ("agent", "好的。"))
     read_all(index, recorder)
@@ -310,7 +331,7 @@ def test_two_updates_at_once_do_the_work_once(recorder: Recorder, index: Path) -
 def test_a_file_that_is_no_index_is_said_to_be_none(recorder: Recorder, index: Path) -> None:
     recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
     index.write_bytes(b"something else, long enough to be read as a header of a database")
-    with pytest.raises(StateError, match="no index of a batch, or damaged"):
+    with pytest.raises(StateError, match="or name another with LEFTOFF_MEMORY"):
         read_all(index, recorder)
     with pytest.raises(StateError):
         Memory(index).search("voucher")

@@ -48,20 +48,25 @@ def job_signature(job: Job) -> bytes:
     return hashlib.blake2b(codec.pack_state(files_and_times), digest_size=16).digest()
 
 
-def index_error(path: str, error: sqlite3.Error | OSError) -> StateError:
-    """What is wrong with an index and what to do, by the kind of the error."""
+def index_error(
+    path: str, error: sqlite3.Error | OSError, option: str = "--index"
+) -> StateError:
+    """What is wrong with an index and what to do, by the kind of the error.
+
+    Args:
+        option: what names another index."""
     name = getattr(error, "sqlite_errorname", "")
     number = error.errno if isinstance(error, OSError) else None
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        what = "in use by another run; wait for it, or name another index with --index"
+        what = f"in use by another run; wait for it, or name another index with {option}"
     elif name == "SQLITE_FULL" or number in {errno.ENOSPC, errno.EDQUOT}:
-        what = "the disk is full; make room, or name an index on another disk with --index"
+        what = f"the disk is full; make room, or name an index on another disk with {option}"
     elif name.startswith("SQLITE_READONLY") or number in {errno.EROFS, errno.EACCES}:
-        what = "cannot be written; name an index in a folder of yours with --index"
+        what = f"cannot be written; name an index in a folder of yours with {option}"
     elif name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        what = "no index of a batch, or damaged; remove it, or name another with --index"
+        what = f"no index, or damaged; remove it, or name another with {option}"
     else:
-        what = "the index of the batch cannot be used"
+        what = "the index cannot be used"
     return StateError(f"{path}: {what} ({getattr(error, 'strerror', None) or error})")
 
 
@@ -80,6 +85,9 @@ class Index:
     locking = "EXCLUSIVE"
     """One run at a time: concurrent runs would overwrite each other's results."""
 
+    option = "--index"
+    """What names another index."""
+
     def __init__(self, path: str, rules: str, looked: int) -> None:
         self.path, self._rules, self._looked = path, rules, looked
         try:
@@ -96,7 +104,7 @@ class Index:
             self.set_about("schema", str(SCHEMA))
             self._db.commit()
         except (sqlite3.Error, OSError) as error:
-            raise index_error(path, error) from error
+            raise index_error(path, error, self.option) from error
 
     def close(self) -> None:
         """Commits and closes."""
@@ -111,7 +119,7 @@ class Index:
         try:
             yield
         except sqlite3.Error as error:
-            raise index_error(self.path, error) from error
+            raise index_error(self.path, error, self.option) from error
 
     def about(self, name: str) -> str:
         """The value of a name in the table `about`, "" if there is none."""

@@ -265,14 +265,15 @@ def labels_command(
     )
     for problem in finished.problems:
         complain(problem)
-    options.deliver(finished.report, finished.report.blocks())
+    report = replace(finished.report, date=options.date, machine=options.machine)
+    options.deliver(report, report.blocks())
     if html:
         from leftoff.evaluation.pages import page
 
-        deliver(page(finished.report, finished.sessions, finished.predictions), html)
+        deliver(page(report, finished.sessions, finished.predictions), html)
     if before is None:
         return 0
-    worse, notes = label_runs.regressions(finished.report, before, resamples=options.resamples)
+    worse, notes = label_runs.regressions(report, before, resamples=options.resamples)
     for word, sentences in (("note", notes), ("worse", worse)):
         for sentence in sentences:
             print(f"{word}: {sentence}", file=sys.stderr)

@@ -15,18 +15,24 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.batch.pool import Engine, InProcess, Pool
+from leftoff.batch.run import Report
 from leftoff.cli.batch import BatchProgress, summary_line
 from leftoff.cli.filters import folder_of, project_option
 from leftoff.cli.group import tell
 from leftoff.cli.output import columns, deliver
 from leftoff.cli.params import grouped, json_lines_option
+from leftoff.errors import StateError
 from leftoff.handover.wording import plural
-from leftoff.memory.index import forget, statistics, update
+from leftoff.memory.index import LOCK_TIMEOUT, forget, statistics, update
 from leftoff.memory.lookup import memory_path
 from leftoff.memory.search import Filters
 from leftoff.sources.discover import parse_time
 
 T = TypeVar("T")
+
+WAIT = 30.0
+"""Seconds to wait for another process that updates the index: an agent's commands have two
+minutes. Chosen by hand; not measured."""
 
 
 class Question(Struct, frozen=True):
@@ -53,13 +59,25 @@ class Question(Struct, frozen=True):
         return Filters(project=folder, since=begin, speakers=speakers, kinds=kinds)
 
     def index(self) -> Path:
-        """The path of this user's index, brought up to date unless that is not wanted."""
+        """The path of this user's index, brought up to date unless that is not wanted.
+
+        Raises:
+            StateError: another process has been updating it for `WAIT` seconds: without what it
+                is going to add, "nothing found" would not be true.
+        """
         path = memory_path(os.environ)
         if not self.no_update:
             new = not path.exists()
             if new:
                 tell("building the index of all recordings on this machine ...")
-            _update(path, (), Pool() if new else InProcess())
+            begin = Pool if new else InProcess
+            if _update(path, (), begin()) is None:
+                tell("another process updates the index; waiting for it (--no-update: do not)")
+                if _update(path, (), begin(), WAIT) is None:
+                    raise StateError(
+                        f"{path}: another process is still updating it; try again later, or"
+                        " search what it holds so far with --no-update"
+                    )
         return path
 
     def answer(
@@ -96,17 +114,18 @@ asking = grouped(
 )
 
 
-def _update(path: Path, paths: tuple[str, ...], engine: Engine) -> str:
+def _update(
+    path: Path, paths: tuple[str, ...], engine: Engine, timeout: float = LOCK_TIMEOUT
+) -> Report | None:
     shown = BatchProgress() if sys.stderr.isatty() else None
     try:
-        report = update(path, paths, environ=os.environ, engine=engine, watcher=shown)
+        return update(
+            path, paths, environ=os.environ, engine=engine, watcher=shown, timeout=timeout
+        )
     finally:
         engine.close()
         if shown is not None:
             shown.end()
-    if report is None:
-        return "another process is updating the index"
-    return summary_line(report)
 
 
 @click.group()
@@ -129,7 +148,9 @@ def update_command(paths: tuple[str, ...], workers: int | None) -> int:
     Example: leftoff memory update
     """
     path = memory_path(os.environ)
-    tell(_update(path, paths, Pool(workers or 0)).replace("\n", "; "))
+    report = _update(path, paths, Pool(workers or 0))
+    done = summary_line(report) if report else "another process is updating the index"
+    tell(done.replace("\n", "; "))
     return 0
 
 

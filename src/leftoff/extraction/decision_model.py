@@ -8,7 +8,6 @@ are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`.
 from __future__ import annotations
 
 import math
-from _blake2 import blake2b  # that of `hashlib`, which loads OpenSSL, too
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
@@ -20,6 +19,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff import lazy_re as re
+from leftoff.codec import blake2b
 from leftoff.extraction.rules import Rule, lowered
 from leftoff.tables import table
 from leftoff.text.markdown import FENCE, HEADING, ITEM, PARAGRAPH, Block

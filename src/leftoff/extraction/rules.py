@@ -9,7 +9,6 @@ its rarest part as its gate.
 
 from __future__ import annotations
 
-from _blake2 import blake2b  # that of `hashlib`, which loads OpenSSL, too
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from itertools import chain, islice
@@ -19,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff.codec import blake2b
 from leftoff.tables import table
 
 

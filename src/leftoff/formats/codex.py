@@ -135,9 +135,11 @@ class CodexReader(Struct):
     """The last item came from the model, so the next model item is of the same response."""
     exit_codes: dict[str, int] = msgspec.field(default_factory=dict)
     """Exit codes by call id, from events that precede the output item of the call."""
+    copied: bool = False
+    """A subagent's recording, up to its prompt: a copy of what its parent recorded before."""
     task: str = ""
-    """The words of the last call that started a subagent. Where the recording is that of the
-    subagent, with a copy of what came before, they come again as its prompt."""
+    """The words of the last call in that copy that started a subagent; they come again as the
+    prompt of this one."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         payload = line.payload
@@ -186,6 +188,7 @@ class CodexReader(Struct):
             # A fork: the parent's own header is copied in front of the parent's history.
             return (SessionFacts(forked_from=identity),)
         self.session = identity
+        self.copied = bool(parent)
         self.cwd = text_of(payload.cwd) or self.cwd
         return (
             SessionFacts(
@@ -255,7 +258,7 @@ class CodexReader(Struct):
                 given = decode_arguments(given)
             if given is None and isinstance(item.action, dict):
                 given = item.action
-            if name == "spawn_agent":
+            if name == "spawn_agent" and self.copied:
                 self.task = text_of(dict_of(given).get("message"))
             call = tool_call(item.call_id or "", name, given)
             return (self._assistant_message(call, time, cursor),)
@@ -298,6 +301,7 @@ class CodexReader(Struct):
         origin = "prompt" if typed or pasted else "injected"
         if self.task and texts == [self.task]:
             origin, typed = "injected", ()
+            self.task, self.copied = "", False
         if not typed and len(texts) == 1 and texts[0].startswith("<turn_aborted>"):
             origin = "interruption"
         parts = tuple(Text(t) for t in texts)

@@ -39,7 +39,6 @@ set (a resumed pass), only appending, `pack` and `len` are valid."""
 
 from __future__ import annotations
 
-from _blake2 import blake2b  # that of `hashlib`, which loads OpenSSL, too
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -47,6 +46,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from leftoff.codec import blake2b
 from leftoff.model import Message
 
 ORIGINS = ("prompt", "agent", "tool", "injected", "compaction", "meta", "interruption")

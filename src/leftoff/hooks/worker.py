@@ -263,9 +263,11 @@ class _Job:
     def remember(self, *, project_too: bool) -> str:
         """Reads this session, and with `project_too` the others of the project, into the user's
         index and writes the project's ledger; returns the outcome for the log."""
-        if not self.transcript or not self._settings().hooks.memory:
+        if not self._settings().hooks.memory:
             for old in (self.home / queue.STATE).glob(f"*/{queue.LEDGER}"):
                 old.unlink(missing_ok=True)
+            return ""
+        if not self.transcript:
             return ""
         from leftoff.memory.index import update
         from leftoff.memory.ledger import ledger

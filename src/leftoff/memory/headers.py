@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from leftoff import codec
 from leftoff._version import __version__
+from leftoff.errors import SourceError
 from leftoff.memory.lookup import memory_path
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources import discover
@@ -64,7 +65,10 @@ class StoredHeaders:
             if row is not None:
                 stored: SessionInfo | None = codec.unpack_state(row[0], SessionInfo | None)
                 return stored
-        found = discover.read_session_info(recorded)
+        try:
+            found = discover.session_in(recorded)
+        except SourceError:  # this time: it may be readable the next
+            return None
         if recorded.modified < time.time() - RESOLUTION:
             self._fresh.append((about, found))
         return found
@@ -76,10 +80,11 @@ class StoredHeaders:
         import sqlite3
 
         with suppress(sqlite3.Error):
-            if self._fresh:
+            rows = list(self._rows())  # before the index is locked: redaction takes time
+            if rows:
                 self._db.execute("BEGIN IMMEDIATE")
                 self._db.executemany(
-                    "INSERT OR REPLACE INTO headers VALUES (?, ?, ?, ?, ?)", self._rows()
+                    "INSERT OR REPLACE INTO headers VALUES (?, ?, ?, ?, ?)", rows
                 )
                 self._db.execute("COMMIT")
         self._db.close()

@@ -65,9 +65,13 @@ def update(
     environ: Mapping[str, str],
     engine: Engine | None = None,
     watcher: ProgressListener | None = None,
+    timeout: float = LOCK_TIMEOUT,
 ) -> Report | None:
     """Reads what is new in the recordings at `paths`, those in the default places of all
     clients if none are given, into the index at `path`.
+
+    Args:
+        timeout: seconds to wait for another process that is doing the same.
 
     Returns:
         What was read; None if another process is doing the same.
@@ -80,7 +84,7 @@ def update(
     given = [os.fspath(p) for p in paths]
     named = [p if is_url(p) else os.path.abspath(os.path.expanduser(p)) for p in given]  # noqa: PTH100, PTH111
     try:
-        with create_and_open(path.parent) as folder, folder.lock(f"{NAME}.lock", LOCK_TIMEOUT):
+        with create_and_open(path.parent) as folder, folder.lock(f"{NAME}.lock", timeout):
             run = Run(
                 named,
                 BatchOptions(what="memory"),
@@ -115,6 +119,7 @@ class MemoryIndex(Index):
     """The index of a batch that stores entries in place of rows."""
 
     locking = "NORMAL"
+    option = "LEFTOFF_MEMORY"
 
     def __init__(self, path: str, rules: str, looked: int) -> None:
         super().__init__(path, rules, looked)
@@ -363,7 +368,7 @@ def opened(path: Path) -> Any:
         finally:
             db.close()
     except sqlite3.Error as error:
-        raise index_error(str(path), error) from error
+        raise index_error(str(path), error, MemoryIndex.option) from error
 
 
 def statistics(path: Path) -> JsonObject:

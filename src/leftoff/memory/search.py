@@ -259,15 +259,15 @@ def _merged(hits: Iterable[Hit]) -> list[Hit]:
     """The hits with one for each call, what it showed and what became of it, and without those
     whose words stand in a better one of the same message."""
     found: dict[object, Hit] = {}
-    said: dict[tuple[str, int], list[str]] = {}
+    said: dict[tuple[str, int], list[Hit]] = {}
     for hit in hits:
         head = hit.text.partition("\n")[0]
         only_read = hit.kind == "file" and hit.note == "read"
         if not only_read and hit.kind not in {"seen", "command", "check"}:
-            texts = said.setdefault((hit.recording, hit.message), [])
-            if hit.message < 0 or not any(_same_words(hit.text, text) for text in texts):
+            better = said.setdefault((hit.recording, hit.message), [])
+            if hit.message < 0 or not any(_says(one, hit) for one in better):
                 found[id(hit)] = hit
-                texts.append(hit.text)
+                better.append(hit)
             continue
         call = hit.recording, " ".join(head.split())[:SAME_CALL]
         known = found.setdefault(call, hit)
@@ -278,9 +278,11 @@ def _merged(hits: Iterable[Hit]) -> list[Hit]:
     return list(found.values())
 
 
-def _same_words(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return short in long or fuzz.partial_ratio(short, long) >= SAME_WORDS
+def _says(better: Hit, hit: Hit) -> bool:
+    """Whether the words of a hit stand in a better one, and not as the name of a file."""
+    if len(hit.text) > len(better.text) or (better.kind == "file" and hit.kind != "file"):
+        return False
+    return hit.text in better.text or (fuzz.partial_ratio(hit.text, better.text) >= SAME_WORDS)
 
 
 def _entry(db: sqlite3.Connection, known: dict[int, list[Stored | None]], at: int) -> Stored:

@@ -56,7 +56,7 @@ _CODES: Final = (
 )
 _SPELT = (
     rf"\\u(?i:{_CODES})"
-    r"|\\(?:x[0189]|x7[fF]|033|e\[|/|\r?\n|\\\\n|[ \t][A-Za-z0-9])"
+    r"|\\(?:x[0189]|x7[fF]|033|e\[|/|\r?\n|\\\\n|[ \t][A-Za-z0-9-])"
     r"|[A-Za-z0-9]\\[bfrv][A-Za-z0-9]"
     r"|%(?:25){0,3}(?:[2-7][0-9a-fA-F]|00|1[bB]|[cC]2%|[eE]2%|[eE][fF]%)|&#[0-9xX]"
     rf"|&(?:{_ENTITIES});"
@@ -95,6 +95,8 @@ def reveal(match: re.Match[str]) -> str:
     if first == "\\":
         if found[-1] == "/":
             return "/"
+        if found[-2:] in {"\n+", "\n-"} and not _in_diff(match):
+            return found[-1]
         code = _CODE.fullmatch(found)
         # Otherwise a sequence, the end of a line, or a character of two halves.
         return _visible(code[1] or code[2]) if code is not None else ""
@@ -114,6 +116,13 @@ def reveal(match: re.Match[str]) -> str:
     if "\uff01" <= first <= "\uff5e":
         return chr(ord(first) - 0xFEE0)
     return _LATIN.get(first, "")
+
+
+def _in_diff(match: re.Match[str]) -> bool:
+    """Whether the mark at the end of a match is that of a changed line: the line before it has
+    the same. Else it is a character of what goes on there."""
+    begin = match.string.rfind("\n", 0, match.start()) + 1
+    return match.string[begin] == match.group()[-1]
 
 
 def _visible(code: str) -> str:

@@ -293,12 +293,17 @@ class _Header:
 
 
 def read_session_info(recorded: SessionFile) -> SessionInfo | None:
-    """The session in a file, by its header; None if the file is no session of its own: no
-    message in it, or a subagent's words only."""
+    """As `session_in`; None if the file cannot be read, too."""
     try:
-        data = read_head(recorded.path, HEADER_BYTES)
+        return session_in(recorded)
     except SourceError:
         return None
+
+
+def session_in(recorded: SessionFile) -> SessionInfo | None:
+    """The session in a file, by its header; None if the file is no session of its own: no
+    message in it, or a subagent's words only. `SourceError`: it cannot be read."""
+    data = read_head(recorded.path, HEADER_BYTES)
     complete = len(data) < HEADER_BYTES or recorded.path.endswith(f":{recorded.id}")
     name, header = _read(data, recorded.place.formats, complete=complete)
     if not header.spoken and (complete or header.of_subagent):
@@ -327,15 +332,12 @@ def read_session_info(recorded: SessionFile) -> SessionInfo | None:
 def _read(data: bytes, names: tuple[str, ...], *, complete: bool) -> tuple[str, _Header]:
     header = _Header()
     sample = Sample(data, complete)
-    found = None
-    if len(names) == 1:  # recognising would cost more than reading
-        found = formats.get(names[0])
-    else:
-        fitting = (formats.get(name) for name in names)
-        found = next((f for f in fitting if f.detect(sample)), None)
-        if found is None and not complete:
-            whole = data.lstrip()[:1] == b"{" and b"\n" in data[:4]
-            found = formats.get(names[0] if whole else names[-1])
+    sure = len(names) == 1  # to recognise it would cost more than to read it
+    fitting = (formats.get(name) for name in names)
+    found = next((f for f in fitting if sure or f.detect(sample)), None)
+    if found is None and not complete:
+        whole = data.lstrip()[:1] == b"{" and b"\n" in data[:4]
+        found = formats.get(names[0] if whole else names[-1])
     if found is None:
         found = detect(sample)
     if found is None:
