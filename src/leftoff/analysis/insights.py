@@ -75,8 +75,8 @@ MAX_FIXES = 3
 
 
 def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
-    """Failed calls, equal messages merged, with whether the call succeeded later and what was
-    changed in between. The same check counts as the same call, however it was typed, and so
+    """Failed calls, of equal messages the last, with whether the call succeeded later and what
+    was changed in between. The same check counts as the same call, however it was typed, and so
     does the same program on one of the same things with other options. Where only another call
     of that program or tool worked, it is not known whether that mended anything."""
     clean = _clean_runs(view)
@@ -96,11 +96,11 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             by = whole(view.calls[corrected].text.strip().partition("\n")[0], 120)
         like = _like(made) if later is None else ()
         fixed = None if clean.first_after(place, like) else later is not None
-        known = found.get((tool, failed.text))
+        known = found.pop((tool, failed.text), None)
         found[tool, failed.text] = ErrorSeen(
             text=failed.text,
             tool=tool,
-            ref=known.ref if known else view.ref(failed.ref),
+            ref=view.ref(failed.ref),
             count=known.count + 1 if known else 1,
             fixed=fixed,
             fixed_by=by or (_between(view, touched, ran, place, later) if later else ""),
