@@ -20,6 +20,7 @@ from leftoff.analysis.files.net_changes import (
 )
 from leftoff.analysis.files.removals import (
     one_that_ends_with,
+    only_shows,
     refused_paths,
     removed_by_powershell,
 )
@@ -28,6 +29,7 @@ from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
 from leftoff.shell import Outcome, analyze, command_facts, resolve
+from leftoff.shell.ast import Opaque
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.paths import absolute, home_of
 from leftoff.summary import ACTIONS
@@ -370,7 +372,7 @@ class Tracker:
                 return
             command = f"python3 -c {shlex.quote(_plain_python(command))}"
         elif act.language != "bash":
-            if not denied:
+            if not denied and not only_shows(command):
                 self.apply_powershell(act, status)
                 self.unseen.append(
                     UnknownChange(act.language, "unknown", self.view.ref(act.ref))
@@ -393,6 +395,8 @@ class Tracker:
             command = command.replace(name, f"\\{name}")
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
         effects = resolve(script, outcome=result, known=self.known, wide=False)
+        if isinstance(script.body, Opaque) and only_shows(command):
+            effects = []
         if outcome is not None and outcome.output:
             refused = {absolute(p, cwd) for p in refused_paths(outcome.output)}
             effects = [e for e in effects if absolute(e.path or "", cwd) not in refused]
