@@ -486,8 +486,8 @@ def _said_left(view: SessionView) -> list[NextStep]:
         counts = deferred or stays or at == last or at in ends and _NOT_YET.search(text)
         if said.rule == "left-undone" and not counts:
             continue
-        kept = deferred or stays or said.rule == "next-heading" and at == listed
-        if not (kept or (at >= since and prompts) or at == last):
+        lasting = deferred or stays or said.rule == "next-heading" and at == listed
+        if not (lasting or (at >= since and prompts) or at == last):
             continue
         if at < last and _INTENDS.search(text):
             continue

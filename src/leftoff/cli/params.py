@@ -98,10 +98,21 @@ class RecordingOptions(Struct, frozen=True):
         second reader gave nothing."""
         for issue in summary.issues:
             if issue.code == "several_sessions" and self.which is None:
-                complain(f"{issue.count} {issue.what} (choose with --session)")
+                complain(f"{issue.count} {issue.what} ({CHOOSE})")
         for issue in summary.issues:
             if issue.code == "second_reader":
                 complain(issue.what)
+
+
+CHOOSE = "choose with --session N, or FILE@N"
+"""Follows the warning that a file holds several sessions."""
+
+which_option = click.option(
+    "--session",
+    "which",
+    metavar="N|ID|DATE",
+    help="Which session of a file that holds several: its number from 1, its id or date.",
+)
 
 
 def recording_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,13 +123,7 @@ def recording_options(command: Callable[..., Any]) -> Callable[..., Any]:
         own = {name: given.pop(name) for name in RecordingOptions.__struct_fields__}
         return command(*args, recording=RecordingOptions(**own), **given)
 
-    which = click.option(
-        "--session",
-        "which",
-        metavar="N|ID|DATE",
-        help="Which session of a file that holds several: its number from 1, its id or date.",
-    )
-    return which(recorder_option(reader_options(read)))
+    return which_option(recorder_option(reader_options(read)))
 
 
 json_lines_option = click.option(

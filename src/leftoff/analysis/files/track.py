@@ -431,8 +431,8 @@ class Tracker:
         call = self.call_site(act.ref, act.tool, act.cwd)
         for given in removed_by_powershell(act.command):
             path = self.resolve_path(absolute(given, act.cwd or self.root))
-            gone = [p for p in self.changed if p == path or p.startswith(path + "/")]
-            for name in sorted(gone):
+            removed = [p for p in self.changed if p == path or p.startswith(path + "/")]
+            for name in sorted(removed):
                 self.record_delete(name)
                 self.add_event(call, name, "deleted", "likely", tool="Remove-Item")
 
