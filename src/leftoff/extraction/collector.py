@@ -545,13 +545,15 @@ _EMPTY: dict[Any, Any] = {}
 _FILE_PROGRAMS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")
 """Programs whose output names files."""
 
-_FILE_ERRORS = (
+_FILE_WORDS = (
     "No such file",
     "annot ",
     "can't ",
     "not found",
     "ermission denied",
     "patching ",
+    "Wrote to ",
+    " bytes)",
     "introduced new syntax error",
 )
 
@@ -560,7 +562,7 @@ def _may_name_files(command: str, output: str) -> bool:
     """Whether an output may show what its command did to files."""
     if _FILE_PROGRAMS.search(command) is not None:
         return True
-    return any(mark in output for mark in _FILE_ERRORS)
+    return any(mark in output for mark in _FILE_WORDS)
 
 
 _OUTPUT_HEAD, _OUTPUT_TAIL = 800, 3000
