@@ -288,8 +288,13 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     question = turn.question or (_offered(view) if turn.status == "closed" else "")
     if question:
         found.append(NextStep(question, "question", ref))
-    elif prompts and prompts[-1].ref.message > last and _unanswered(view, turn.status):
-        asked = prompts[-1]  # nothing was said to it
+    elif prompts and (
+        prompts[-1].ref.message > last  # nothing was said to it
+        and _unanswered(view, turn.status)
+        or turn.status != "closed"  # the step that was announced has long been taken
+        and sum(call.message > last for call in view.active(Called)) > MAX_ACTED
+    ):
+        asked = prompts[-1]
         found.append(_quoted(view, asked, whole(asked.text, MAX_STEP).rstrip(), 0, "next"))
     elif turn.status != "closed" and (about := _about_to(view)):
         found.append(NextStep(about, "next", _place_of(view, last) or ref))
@@ -379,6 +384,10 @@ def _about_to(view: SessionView) -> str:
             return whole(" ".join(sentences[max(0, at - 1) : at + 1]), MAX_STEP)
     return ""
 
+
+MAX_ACTED = 5
+"""Calls after the agent's last words up to which these announce the step that it is at. Chosen
+by hand; not measured."""
 
 MAX_STEP = 400
 """Code points of a step that was about to be taken."""
@@ -474,8 +483,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
     found = []
     sentences = view.sentences("next_step")
     listed = max((s.ref.message for s in sentences if s.rule == "next-heading"), default=-1)
-    if listed < since:  # what was asked for since stands among the requests
-        done += [(a.ref.message, _content(a.text)) for a in asked if a.ref.message > listed]
+    # What was asked for since stands among the requests.
+    done += [(a.ref.message, _content(a.text)) for a in asked]
+    recent = range(prompts[-STALE - 1] if len(prompts) > STALE else 0, last + 1)
     for said in sentences:
         text, at = said.text.strip(), said.ref.message
         deferred = _DEFERRED.search(text) is not None
@@ -486,7 +496,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
         counts = deferred or stays or at == last or at in ends and _NOT_YET.search(text)
         if said.rule == "left-undone" and not counts:
             continue
-        lasting = deferred or stays or said.rule == "next-heading" and at == listed
+        lasting = (
+            deferred or stays or said.rule == "next-heading" and (at == listed or at in recent)
+        )
         if not (lasting or (at >= since and prompts) or at == last):
             continue
         if at < last and _INTENDS.search(text):
