@@ -42,7 +42,7 @@ _NOTHING_LEFT = re.compile(
     r"|^\W*(?:if|when|once|whenever)\b.*\byou (?:have|need) to\b|\bmust remain open\b"
     r"|\b(?:each|every|an?) (?:untested|unverified|uncommitted|unpushed)\b"
     r"|\bseparate (?:issue|concern|problem) from\b|\bmarked \W*(?:completed?|done)\b"
-    r"|^\W*(?:the|this|it|users?|they)\b[^.]*\bwill\b"
+    r"|^\W*(?:the|this|it|users?|they)\b[^.]*\bwill\b(?! (?:need|require|have to)\b)"
     r"|\bonly (?:the )?pre-?existing\b|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
     re.IGNORECASE,
 )
@@ -56,7 +56,9 @@ _UNDELIVERED = re.compile(
 )
 
 _SUPPOSED = re.compile(
-    r"\b(?:if|when|once|unless|until|whether|e\.g|i\.e)\b|\((?:not|un)[^)]*\)", re.IGNORECASE
+    r"\b(?:if|when|once|unless|until|whether|where|which|e\.g|i\.e)\b|\((?:not|un)[^)]*\)"
+    r"|\b(?:shows?|marks?|lists?|warns?|detects?|displays?|indicates?|refuses?)\b",
+    re.IGNORECASE,
 )
 """That something is not delivered is a case that the sentence speaks of, not what is so."""
 
@@ -119,7 +121,7 @@ class _CleanRuns:
         self.operands: dict[tuple[int, int], frozenset[str]] = {}
 
     def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
-        """What the call at a place did: its text, and the checks that it ran."""
+        """What the call at a place did: its text, and the checks that failed."""
         keys = list(self.checks.get(place, ()))
         if made is not None and made.text:
             keys.append((made.name, made.text))
@@ -183,11 +185,12 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
     for check in checks(view):
         place = (check.ref.message, check.ref.part or 0)
         key = ("check", check.kind, check.tool, check.scope)
-        found.checks.setdefault(place, []).append(key)
+        found.checks.setdefault(place, [])
         if check.verdict == "passed":
             found.at.setdefault(key, []).append(place)
             found.refs[place] = check.ref
         elif check.verdict == "failed":
+            found.checks[place].append(key)
             bad.add(place)
     refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.all(Ran)}
     refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.all(Touched)}
@@ -335,18 +338,22 @@ def _for_the_person(view: SessionView) -> list[NextStep]:
 
 
 def _tickets(view: SessionView) -> list[NextStep]:
-    """Tickets that the agent created and that no later words call settled."""
-    said = view.sentences("ticket")
-    settled = {
-        number: s.ref.message
-        for s in view.sentences("ticket_settled")
-        for number in _TICKET.findall(s.text)
-    }
+    """Tickets that the agent created and that no later words call settled; without a number
+    these settle the last one before them."""
+    settled = [
+        (s.ref.message, _TICKET.findall(s.text)) for s in view.sentences("ticket_settled")
+    ]
     found: dict[str, NextStep] = {}
-    for one in said:
-        for number in _TICKET.findall(one.text)[:1]:
-            if settled.get(number, -1) < one.ref.message:
-                found.setdefault(number, NextStep(one.text, "agreed", view.ref(one.ref)))
+    at: dict[str, int] = {}
+    for one in view.sentences("ticket"):
+        if number := _TICKET.search(one.text, one.start):
+            found.setdefault(number[0], NextStep(one.text, "said", view.ref(one.ref)))
+            at.setdefault(number[0], one.ref.message)
+    for message, numbers in settled:
+        before = [number for number in found if at[number] < message]
+        for number in numbers or before[-1:]:
+            if number in before:
+                del found[number]
     return list(found.values())
 
 
@@ -361,7 +368,7 @@ def _offered(view: SessionView) -> str:
 
 
 _OFFERS = re.compile(
-    r"(?:^|[.!?:*>]\s+)((?:(?:do you )?want me to|should i|shall i|would you like me to)\b"
+    r"(?:^|[.!?:*]\s+)((?:(?:do you )?want me to|should i|shall i|would you like me to)\b"
     r"[^\n?]{10,400}\?"
     r"|if you (?:want|like|prefer),? i can (?:now )?(?:commit|push|merge|deploy|release)\b"
     r"[^\n?.]{5,400}[?.])",
