@@ -340,20 +340,18 @@ def _for_the_person(view: SessionView) -> list[NextStep]:
 def _tickets(view: SessionView) -> list[NextStep]:
     """Tickets that the agent created and that no later words call settled; without a number
     these settle the last one before them."""
-    settled = [
-        (s.ref.message, _TICKET.findall(s.text)) for s in view.sentences("ticket_settled")
-    ]
     found: dict[str, NextStep] = {}
     at: dict[str, int] = {}
     for one in view.sentences("ticket"):
-        if number := _TICKET.search(one.text, one.start):
+        number = _TICKET.search(one.text, one.start)
+        if number is not None:
             found.setdefault(number[0], NextStep(one.text, "said", view.ref(one.ref)))
             at.setdefault(number[0], one.ref.message)
-    for message, numbers in settled:
-        before = [number for number in found if at[number] < message]
-        for number in numbers or before[-1:]:
-            if number in before:
-                del found[number]
+    for one in view.sentences("ticket_settled"):
+        before = [key for key in found if at[key] < one.ref.message]
+        last = before[-1:] if "ticket" in one.text.casefold() else []
+        for key in {*(_TICKET.findall(one.text) or last)}.intersection(before):
+            del found[key]
     return list(found.values())
 
 
