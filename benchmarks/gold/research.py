@@ -155,7 +155,7 @@ def swe_agent(dialogue: Dialogue) -> Written:
     task, replies = _one_task(dialogue)
     opened = "n/a"
 
-    def told(output: str) -> str:
+    def printed(output: str) -> str:
         return f"{output}\n(Open file: {opened})\n(Current directory: {make.cwd})\nbash-$"
 
     prompt = (
@@ -164,7 +164,7 @@ def swe_agent(dialogue: Dialogue) -> Written:
     )
     history: list[dict[str, Any]] = [
         {"role": "system", "content": _SYSTEM, "agent": "primary"},
-        {"role": "user", "content": told(prompt), "agent": "primary"},
+        {"role": "user", "content": printed(prompt), "agent": "primary"},
     ]
     trajectory: list[dict[str, Any]] = []
     places = [Place(1, 1)]
@@ -194,7 +194,7 @@ def swe_agent(dialogue: Dialogue) -> Written:
         history += [
             {"role": "assistant", "content": content, "thought": f"{words}\n\n",
              "action": f"{action}\n", "agent": "primary"},
-            {"role": "user", "content": told(output), "agent": "primary"},
+            {"role": "user", "content": printed(output), "agent": "primary"},
         ]  # fmt: skip
         trajectory.append(
             {"action": f"{action}\n", "observation": output, "response": content,
@@ -275,7 +275,7 @@ def aider(dialogue: Dialogue) -> Written:
     ]  # fmt: skip
     places: list[Place] = []
 
-    def told(text: str) -> None:
+    def printed(text: str) -> None:
         rows.extend(["", *(f"> {row}  " for row in text.split("\n"))])
 
     reply: int | None = None
@@ -303,12 +303,12 @@ def aider(dialogue: Dialogue) -> Written:
         reply = None
         if call.tool == "run":
             rows += ["", f"#### /run {call.target}  "]
-            told(call.output or "(no output)")
+            printed(call.output or "(no output)")
             continue
         fence = call.target.rsplit(".", 1)[-1]
         old = [] if call.tool == "write" else call.old.split("\n")
         rows += ["", call.target, f"```{fence}", "<<<<<<< SEARCH", *old, "=======",
                  *call.new.split("\n"), ">>>>>>> REPLACE", "```"]  # fmt: skip
-        told("Tokens: 6.2k sent, 310 received.")
-        told(f"Applied edit to {call.target}")
+        printed("Tokens: 6.2k sent, 310 received.")
+        printed(f"Applied edit to {call.target}")
     return ("\n".join(rows) + "\n").encode(), places

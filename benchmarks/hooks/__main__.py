@@ -48,7 +48,7 @@ def build(path: Path, size: int) -> int:
 
 def ask(event: str, transcript: Path, project: Path) -> tuple[float, float]:
     """Wall and processor time of one hook in milliseconds, its worker left aside."""
-    told = {
+    payload = {
         "session_id": "big",
         "transcript_path": str(transcript),
         "cwd": str(project),
@@ -59,7 +59,7 @@ def ask(event: str, transcript: Path, project: Path) -> tuple[float, float]:
     began = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "leftoff", "hook"],
-        input=json.dumps(told).encode(),
+        input=json.dumps(payload).encode(),
         stdout=subprocess.DEVNULL,
         check=True,
     )

@@ -87,6 +87,7 @@ def test_a_session_is_chosen_by_number_id_or_date(run: Run, history: Path, choic
     assert by_option.stderr == b""
     assert by_option.stdout == by_name.stdout
     assert b"beans" in run("show", f"{history}@{choice}#2").stdout
+    assert b"beans" in run("show", f"{history}#2", "--session", choice).stdout
     assert b"row two" in run("export", f"{history}@{choice}").stdout
     assert [m.text for m in api.read(f"{history}@{choice}")][1] == "plant the beans"
 

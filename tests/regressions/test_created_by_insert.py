@@ -9,27 +9,27 @@ from leftoff import codec
 from leftoff.extraction.files import was_created
 from leftoff.model import ToolResult
 
-VIEWED = "Here's the result of running `cat -n` on /work/a.py:\n     1\tone\n"
+VIEWED = "Here's the result of running `cat -n` on /srv/app/a.py:\n     1\tone\n"
 
 
 def test_a_file_that_was_read_is_not_created_by_an_insert(tmp_path: Path) -> None:
     """OpenHands wrote `prev_exist: false` of each file that its tool had not written before."""
     history = [
         {"id": 0, "source": "user", "action": "message", "args": {"content": "Mend a.py"}},
-        {"id": 1, "source": "agent", "action": "read", "args": {"path": "/work/a.py"}},
+        {"id": 1, "source": "agent", "action": "read", "args": {"path": "/srv/app/a.py"}},
         {"id": 2, "source": "agent", "cause": 1, "observation": "read", "content": VIEWED},
         {
             "id": 3,
             "source": "agent",
             "action": "edit",
-            "args": {"path": "/work/a.py", "command": "insert", "new_str": "two"},
+            "args": {"path": "/srv/app/a.py", "command": "insert", "new_str": "two"},
         },
         {
             "id": 4,
             "source": "agent",
             "cause": 3,
             "observation": "edit",
-            "content": "The file /work/a.py has been edited.",
+            "content": "The file /srv/app/a.py has been edited.",
             "extras": {"old_content": None, "new_content": "two", "prev_exist": False},
         },
     ]
@@ -41,5 +41,5 @@ def test_a_file_that_was_read_is_not_created_by_an_insert(tmp_path: Path) -> Non
 
 def test_a_fenced_result_says_that_the_file_was_there() -> None:
     """SpecStory's fence hid "has been updated", so that the file was called created."""
-    result = ToolResult("1", "```\nThe file /work/a.json has been updated.\n```", "ok")
+    result = ToolResult("1", "```\nThe file /srv/app/a.json has been updated.\n```", "ok")
     assert was_created(result, "create") is False

@@ -159,3 +159,15 @@ def test_every_form_says_it_in_one_line(made: Recording) -> None:
         assert len(lines) == 1, form
     assert "unknown_effects" not in seed_shape(made.summary())
     assert "make" not in made.summary().formatted
+
+
+def test_a_long_edit_counts_the_lines_that_differ() -> None:
+    """The equal lines between two changes of a block of 300 lines were counted as added and as
+    removed."""
+    old = [f"line {n}" for n in range(300)]
+    new = [f"{line} changed" if n in {3, 290} else line for n, line in enumerate(old)]
+    recording = Recording()
+    recording.say("Change the table.")
+    recording.edit(f"{ROOT}/table.py", "\n".join(old), "\n".join(new))
+    (file,) = recording.files()
+    assert (file.added, file.removed) == (2, 2)

@@ -86,7 +86,7 @@ def test_a_renamed_recording_is_read_to_its_end(path: Path, follower: Follower) 
         path.write_bytes(lines("s", 25, 20))
         look = follower.look()
         assert look.began
-        assert look.gone == ()
+        assert look.deleted == ()
         old.write(lines("s", 45, 1)[:-30])  # after the next has begun, and not ended
         assert numbers(follower) == list(range(45))
         path.with_suffix(".1").rename(path.with_suffix(".2"))
@@ -141,7 +141,7 @@ def test_what_is_destroyed_is_gone(how: str, path: Path, follower: Follower) -> 
         path.write_bytes(lines("two", 20, 5 if how == "truncate" else 30))
     look = follower.look()
     assert look.began
-    assert look.gone == (str(path),)
+    assert look.deleted == (str(path),)
     assert numbers(follower) == list(range(20, 25 if how == "truncate" else 50))
     assert {p.name for p in follower.folder.iterdir()} <= {PARTS, f"{PARTS}.lock", "2"}
 
@@ -265,7 +265,7 @@ def test_a_document_is_told_as_it_is_now(how: str, path: Path, follower: Followe
             other.write_text(json.dumps(said))
             other.replace(path)
         look = follower.look()
-        assert (look.read, look.began, look.gone) == (path.stat().st_size, count == 1, ())
+        assert (look.read, look.began, look.deleted) == (path.stat().st_size, count == 1, ())
         assert not follower.look().changed
         assert to_json(follower.summary()) == to_json(api.summarize(path))
         assert len(follower.parts) == 1

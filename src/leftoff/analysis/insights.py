@@ -41,7 +41,7 @@ _NOTHING_LEFT = re.compile(
     r"|^\W*(?:if|when|once|whenever)\b.*\byou (?:have|need) to\b|\bmust remain open\b"
     r"|\b(?:each|every|an?) (?:untested|unverified|uncommitted|unpushed)\b"
     r"|\bseparate (?:issue|concern|problem) from\b|\bmarked \W*(?:completed?|done)\b"
-    r"|^\W*(?:the|this|it|users?|they)\b[^.]*\bwill\b"
+    r"|^\W*(?:the|this|it|users?|they)\b[^.]*\bwill\b(?! (?:need|require|have to)\b)"
     r"|\bonly (?:the )?pre-?existing\b|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
     re.IGNORECASE,
 )
@@ -55,7 +55,9 @@ _UNDELIVERED = re.compile(
 )
 
 _SUPPOSED = re.compile(
-    r"\b(?:if|when|once|unless|until|whether|e\.g|i\.e)\b|\((?:not|un)[^)]*\)", re.IGNORECASE
+    r"\b(?:if|when|once|unless|until|whether|where|which|e\.g|i\.e)\b|\((?:not|un)[^)]*\)"
+    r"|\b(?:shows?|marks?|lists?|warns?|detects?|displays?|indicates?|refuses?)\b",
+    re.IGNORECASE,
 )
 """That something is not delivered is a case that the sentence speaks of, not what is so."""
 
@@ -74,8 +76,8 @@ MAX_FIXES = 3
 
 
 def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
-    """Failed calls, equal messages merged, with whether the call succeeded later and what was
-    changed in between. The same check counts as the same call, however it was typed, and so
+    """Failed calls, of equal messages the last, with whether the call succeeded later and what
+    was changed in between. The same check counts as the same call, however it was typed, and so
     does the same program on one of the same things with other options. Where only another call
     of that program or tool worked, it is not known whether that mended anything."""
     clean = _clean_runs(view)
@@ -95,11 +97,11 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             by = whole(view.calls[corrected].text.strip().partition("\n")[0], 120)
         like = _like(made, _programs(made)) if made and later is None else ()
         fixed = None if clean.first_after(place, like) else later is not None
-        known = found.get((tool, failed.text))
+        known = found.pop((tool, failed.text), None)
         found[tool, failed.text] = ErrorSeen(
             text=failed.text,
             tool=tool,
-            ref=known.ref if known else view.ref(failed.ref),
+            ref=view.ref(failed.ref),
             count=known.count + 1 if known else 1,
             fixed=fixed,
             fixed_by=by or (_between(view, touched, ran, place, later) if later else ""),
@@ -118,7 +120,7 @@ class _CleanRuns:
         self.operands: dict[tuple[int, int], frozenset[str]] = {}
 
     def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
-        """What the call at a place did: its text, and the checks that it ran."""
+        """What the call at a place did: its text, and the checks that failed."""
         keys = list(self.checks.get(place, ()))
         if made is not None and made.text:
             keys.append((made.name, made.text))
@@ -180,11 +182,12 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
     for check in checks(view):
         place = (check.ref.message, check.ref.part or 0)
         key = ("check", check.kind, check.tool, check.scope)
-        found.checks.setdefault(place, []).append(key)
+        found.checks.setdefault(place, [])
         if check.verdict == "passed":
             found.at.setdefault(key, []).append(place)
             found.refs[place] = check.ref
         elif check.verdict == "failed":
+            found.checks[place].append(key)
             bad.add(place)
     refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.each(Ran, rewound=True)}
     refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.each(Touched, rewound=True)}
@@ -287,8 +290,13 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     question = turn.question or (_offered(view) if turn.status == "closed" else "")
     if question:
         found.append(NextStep(question, "question", ref))
-    elif prompts and prompts[-1].ref.message > last and _unanswered(view, turn.status):
-        asked = prompts[-1]  # nothing was said to it
+    elif prompts and (
+        prompts[-1].ref.message > last  # nothing was said to it
+        and _unanswered(view, turn.status)
+        or turn.status != "closed"  # the step that was announced has long been taken
+        and sum(call.message > last for call in view.active(Called)) > MAX_ACTED
+    ):
+        asked = prompts[-1]
         found.append(_quoted(view, asked, whole(asked.text, MAX_STEP).rstrip(), 0, "next"))
     elif turn.status != "closed" and (about := _about_to(view)):
         found.append(NextStep(about, "next", _place_of(view, last) or ref))
@@ -329,18 +337,20 @@ def _for_the_person(view: SessionView) -> list[NextStep]:
 
 
 def _tickets(view: SessionView) -> list[NextStep]:
-    """Tickets that the agent created and that no later words call settled."""
-    said = view.sentences("ticket")
-    settled = {
-        number: s.ref.message
-        for s in view.sentences("ticket_settled")
-        for number in _TICKET.findall(s.text)
-    }
+    """Tickets that the agent created and that no later words call settled; without a number
+    these settle the last one before them."""
     found: dict[str, NextStep] = {}
-    for one in said:
-        for number in _TICKET.findall(one.text)[:1]:
-            if settled.get(number, -1) < one.ref.message:
-                found.setdefault(number, NextStep(one.text, "agreed", view.ref(one.ref)))
+    at: dict[str, int] = {}
+    for one in view.sentences("ticket"):
+        number = _TICKET.search(one.text, one.start)
+        if number is not None:
+            found.setdefault(number[0], NextStep(one.text, "said", view.ref(one.ref)))
+            at.setdefault(number[0], one.ref.message)
+    for one in view.sentences("ticket_settled"):
+        before = [key for key in found if at[key] < one.ref.message]
+        last = before[-1:] if "ticket" in one.text.casefold() else []
+        for key in {*(_TICKET.findall(one.text) or last)}.intersection(before):
+            del found[key]
     return list(found.values())
 
 
@@ -356,7 +366,7 @@ def _offered(view: SessionView) -> str:
 
 
 _OFFERS = re.compile(
-    r"(?:^|[.!?:*>]\s+)((?:(?:do you )?want me to|should i|shall i|would you like me to)\b"
+    r"(?:^|[.!?:*]\s+)((?:(?:do you )?want me to|should i|shall i|would you like me to)\b"
     r"[^\n?]{10,400}\?"
     r"|if you (?:want|like|prefer),? i can (?:now )?(?:commit|push|merge|deploy|release)\b"
     r"[^\n?.]{5,400}[?.])",
@@ -379,6 +389,10 @@ def _about_to(view: SessionView) -> str:
             return whole(" ".join(sentences[max(0, at - 1) : at + 1]), MAX_STEP)
     return ""
 
+
+MAX_ACTED = 5
+"""Calls after the agent's last words up to which these announce the step that it is at. Chosen
+by hand; not measured."""
 
 MAX_STEP = 400
 """Code points of a step that was about to be taken."""
@@ -474,8 +488,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
     found = []
     sentences = view.sentences("next_step")
     listed = max((s.ref.message for s in sentences if s.rule == "next-heading"), default=-1)
-    if listed < since:  # what was asked for since stands among the requests
-        done += [(a.ref.message, _content(a.text)) for a in asked if a.ref.message > listed]
+    # What was asked for since stands among the requests.
+    done += [(a.ref.message, _content(a.text)) for a in asked]
+    recent = range(prompts[-STALE - 1] if len(prompts) > STALE else 0, last + 1)
     for said in sentences:
         text, at = said.text.strip(), said.ref.message
         deferred = _DEFERRED.search(text) is not None
@@ -486,8 +501,10 @@ def _said_left(view: SessionView) -> list[NextStep]:
         counts = deferred or stays or at == last or at in ends and _NOT_YET.search(text)
         if said.rule == "left-undone" and not counts:
             continue
-        kept = deferred or stays or said.rule == "next-heading" and at == listed
-        if not (kept or (at >= since and prompts) or at == last):
+        lasting = (
+            deferred or stays or said.rule == "next-heading" and (at == listed or at in recent)
+        )
+        if not (lasting or (at >= since and prompts) or at == last):
             continue
         if at < last and _INTENDS.search(text):
             continue

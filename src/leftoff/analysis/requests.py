@@ -159,7 +159,9 @@ class _Outcomes:
                 state = self._state(turns, asked[number], after)
                 if state == CLOSED:
                     following = (CLOSED, number + 1)
-                elif state == INTERRUPTED and not matches("goes_on", after.text):
+                elif state == INTERRUPTED and not (
+                    matches("goes_on", after.text) or matches("adjusts", after.text[:300])
+                ):
                     following = (INTERRUPTED, number + 1)
             found.append(following)
         return found[::-1]

@@ -110,7 +110,7 @@ class _Watch:
         try:
             look = self._follower.look()
             self._due = self._due or look.changed
-            for path in look.gone:
+            for path in look.deleted:
                 complain(f"{path}: the recording was removed; a new one begins")
             found = self._follower.summary() if self._due else None
         except (InputError, StateError) as error:

@@ -132,23 +132,23 @@ class RecordingOptions(ReaderOptions, frozen=True):
         second reader gave nothing."""
         for issue in summary.issues:
             if issue.code == "several_sessions" and self.which is None:
-                complain(f"{issue.count} {issue.what} (choose with --session)")
+                complain(f"{issue.count} {issue.what} ({CHOOSE})")
         for issue in summary.issues:
             if issue.code == "second_reader":
                 complain(issue.what)
 
 
+CHOOSE = "choose with --session N, or FILE@N"
+"""Follows the warning that a file holds several sessions."""
+
+which_option = click.option(
+    "--session",
+    "which",
+    metavar="N|ID|DATE",
+    help="Which session of a file that holds several: its number from 1, its id or date.",
+)
 recording_options = grouped(
-    "recording",
-    RecordingOptions,
-    click.option(
-        "--session",
-        "which",
-        metavar="N|ID|DATE",
-        help="Which session of a file that holds several: its number from 1, its id or date.",
-    ),
-    recorder_option,
-    *_READER_OPTIONS,
+    "recording", RecordingOptions, which_option, recorder_option, *_READER_OPTIONS
 )
 json_lines_option = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object on each line."

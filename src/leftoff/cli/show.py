@@ -12,7 +12,7 @@ from leftoff.api import default_session, gather, read
 from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of
 from leftoff.cli.output import coloured, deliver
-from leftoff.cli.params import complete, no_redact_option, path_of
+from leftoff.cli.params import CHOOSE, complete, no_redact_option, path_of, which_option
 from leftoff.errors import UsageError
 from leftoff.model import Message
 from leftoff.rendering.messages import between, message_text
@@ -26,8 +26,9 @@ _RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$
 @click.argument("place", metavar="SESSION[@N][#FIRST[-LAST]]", shell_complete=complete)
 @click.option("--alone", is_flag=True, help="Number the messages of this file only.")
 @click.option("--full", is_flag=True, help="Do not shorten long tool results.")
+@which_option
 @no_redact_option
-def show(place: str, *, alone: bool, full: bool, bare: bool) -> None:
+def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) -> None:
     """Print messages of a session by their numbers in summaries.
 
     Example: leftoff show session.jsonl#12-20
@@ -35,8 +36,8 @@ def show(place: str, *, alone: bool, full: bool, bare: bool) -> None:
     The results of the calls in these messages are printed, too. Numbers start at 1; without a
     range, all messages are printed. Numbers of a forked session continue those of the
     recordings that it continues, unless --alone is given. In a file that contains several
-    sessions, @N selects one by its number, id or date (`leftoff list FILE` lists them):
-    chat.md@3#4.
+    sessions, @N or --session N selects one by its number, id or date (`leftoff list FILE` lists
+    them): chat.md@3#4.
     """
     match = _RANGE.match(place)
     session = match["session"] if match else place
@@ -49,7 +50,7 @@ def show(place: str, *, alone: bool, full: bool, bare: bool) -> None:
         raise UsageError(f"{place}: a range counts up from 1, as in {session}#12-20")
     gate = gate_of(bare=bare, output=None)
     shown = False
-    numbered = _numbered(_one_session(path_of(session)), alone=alone)
+    numbered = _numbered(_one_session(path_of(session), which), alone=alone)
     for number, message in between(numbered, first, last):
         shown = True
         if number != message.index + 1:
@@ -81,13 +82,15 @@ def _parts(path: str) -> list[str]:
     return [gathered.sources[source].path for _, source in gathered.mains]
 
 
-def _one_session(path: str) -> str:
-    """The path, with the session that summaries are of where the file holds several and none
-    is chosen: message numbers count in one session."""
+def _one_session(path: str, which: str | None) -> str:
+    """The path, with the chosen session, or that which summaries are of where the file holds
+    several: message numbers count in one session."""
+    if which is not None:
+        return f"{split_choice(path)[0]}@{which}"
     if split_choice(path)[1] is not None:
         return path
     number, count = default_session(path)
     if count == 1:
         return path
-    complain(f"{count} sessions in {path}; this is number {number} (choose with @N)")
+    complain(f"{count} sessions in {path}; this is number {number} ({CHOOSE})")
     return f"{path}@{number}"

@@ -545,13 +545,15 @@ _EMPTY: dict[Any, Any] = {}
 _FILE_PROGRAMS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")
 """Programs whose output names files."""
 
-_FILE_ERRORS = (
+_FILE_WORDS = (
     "No such file",
     "annot ",
     "can't ",
     "not found",
     "ermission denied",
     "patching ",
+    "Wrote to ",
+    " bytes)",
     "introduced new syntax error",
 )
 
@@ -562,7 +564,7 @@ def _may_name_files(command: str, output: str) -> bool:
         return True
     if "python" in command and len(output) < 400:  # it may say which branch ran; chosen by hand
         return True
-    return any(mark in output for mark in _FILE_ERRORS)
+    return any(mark in output for mark in _FILE_WORDS)
 
 
 _OUTPUT_HEAD, _OUTPUT_TAIL = 800, 3000

@@ -176,7 +176,7 @@ class Change(Struct, frozen=True):
     """One replaced region.
 
     Attributes:
-        removed, added: lines; of a short region without the equal ones between them.
+        removed, added: lines, without the equal ones between them up to `MAX_LINES`.
         first: its first line from 1, 0 where it is not known.
         before: the line before the region that has letters, "" where it is not known.
         old, new: all lines of the region, None where `removed` and `added` are.
@@ -284,8 +284,8 @@ def _first(value: dict[str, Any], keys: Sequence[str]) -> str:
 
 
 def _replaced(old: str, new: str, first: int = 0) -> Change:
-    """What differs between two texts, without the equal lines at their ends and, in short ones,
-    without those between."""
+    """What differs between two texts, without the equal lines at their ends and, up to
+    `MAX_LINES`, without those between."""
     # Cleaned first: `splitlines` also ends a line in the middle of a word.
     before, after = clean(old).splitlines(), clean(new).splitlines()
     start = 0
@@ -297,15 +297,13 @@ def _replaced(old: str, new: str, first: int = 0) -> Change:
     removed, added = before[start : len(before) - end], after[start : len(after) - end]
     old_lines, new_lines = removed, added
     line_before = next((line for line in reversed(before[:start]) if line.strip()), "")
-    few = len(removed) + len(added) <= MAX_LINES // 10
+    few = len(removed) + len(added) <= MAX_LINES
     if removed and added and few and not set(removed).isdisjoint(added):
-        from difflib import SequenceMatcher  # most edits need none
+        from rapidfuzz.distance import LCSseq  # most edits need none
 
-        same = SequenceMatcher(None, removed, added, autojunk=False).get_matching_blocks()
-        kept_old = {i for b in same for i in range(b.a, b.a + b.size)}
-        kept_new = {i for b in same for i in range(b.b, b.b + b.size)}
-        removed = [line for i, line in enumerate(removed) if i not in kept_old]
-        added = [line for i, line in enumerate(added) if i not in kept_new]
+        changes = [c for c in LCSseq.opcodes(removed, added) if c.tag != "equal"]
+        removed = [line for c in changes for line in removed[c.src_start : c.src_end]]
+        added = [line for c in changes for line in added[c.dest_start : c.dest_end]]
     at = first + start if first else 0
     return Change(removed, added, at, line_before, old_lines, new_lines)
 

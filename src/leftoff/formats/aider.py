@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from shlex import quote
 
 from msgspec import field
 
@@ -17,6 +18,7 @@ from leftoff.formats.injected import typed_spans
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import TextReader, text_lines
 from leftoff.formats.vocabulary import tool_call
+from leftoff.text.line_hashes import line_hash
 
 _HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\s*$")
 _DETECT = re.compile(r"(?m)^# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s*$")
@@ -34,6 +36,16 @@ _CREATES = re.compile(r"Create new file\?.{0,80}: *[yYaA]")
 """The person's yes to a new file; the line before it is the path."""
 _SKIPPED = re.compile(r"Skipping edits to (.+?)(?: that matches| with|$)")
 _COMMIT = re.compile(r"Commit [0-9a-f]{7,40} \S")
+_NO_COMMIT = "Unable to commit: "
+_COMMIT_LINE = re.compile(
+    r"cmdline: git commit -m (.*?)(?: --no-verify)?(?: -- |\n|\Z)", re.DOTALL
+)
+"""The command line of a commit that failed, as GitPython prints it: without quotes."""
+_UNMATCHED = re.compile(r"(?:# )?(\d+) SEARCH/REPLACE blocks? failed to match!")
+_IN_FILE = re.compile(r"(?m)^#+ \w+: This SEARCH block failed to exactly match lines in ")
+"""Before the path of each block that failed, which aider prints again."""
+_OTHERS = re.compile(r"(?m)^# The other (\d+) SEARCH/REPLACE blocks? were applied")
+_LAST_LINES = ("Just reply with fixed versions", "The SEARCH section must exactly match")
 _ANSWERED = re.compile(
     r".*\?(?: \(Y\)es/\(N\)o.*\[\w+\]: (?P<answer>[A-Za-z][\w' ]{0,15})| (?P<letter>[yn]))$"
 )
@@ -43,8 +55,6 @@ _VERSION = re.compile(r"Aider v(\S+)")
 _MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
 _FOLDER = re.compile(r"Git working dir: (.+)")
 _NOT_APPLIED = (
-    "SEARCH/REPLACE block failed to match",
-    "SEARCH/REPLACE blocks failed to match",
     "did not conform to the edit format",
     "did not conform to the expected edit format",
     "Malformed edit block",
@@ -99,8 +109,8 @@ class AiderReader(TextReader):
     cwd: str = ""
     edits: int = 0
     commits: int = 0
-    waiting: list[tuple[str, str]] = field(default_factory=list)
-    """Id and path of the edits without a result."""
+    waiting: list[tuple[str, str, int]] = field(default_factory=list)
+    """Id, path and digest of the edits without a result."""
     sent: int = 0
     received: int = 0
     hit: int = 0
@@ -205,7 +215,8 @@ class AiderReader(TextReader):
         new = {
             path.strip() for path, asked in pairwise(shown) if _CREATES.match(asked) is not None
         }
-        for text in shown:
+        unmatched = any(_UNMATCHED.match(text) for text in shown)
+        for text in _statements(shown):
             applied, skipped = _APPLIED.match(text), _SKIPPED.match(text)
             if applied is not None:
                 path = applied[1].strip()
@@ -216,10 +227,13 @@ class AiderReader(TextReader):
                     changed.append((path.replace("\\", "/"), action, ""))
             elif skipped is not None:
                 results += self._edit_results(skipped[1].strip(), text, "denied")
-            elif any(mark in text for mark in _NOT_APPLIED):
+            elif _UNMATCHED.match(text):
+                results += self._unmatched(text, new)
+                rest.append(text)
+            elif not unmatched and any(mark in text for mark in _NOT_APPLIED):
                 results += self._edit_results("", text, "error")
                 rest.append(text)
-            elif _COMMIT.match(text):
+            elif _COMMIT.match(text) or text.startswith(_NO_COMMIT):
                 results += self._commit(text)
             else:
                 rest.append(text)
@@ -245,14 +259,38 @@ class AiderReader(TextReader):
         mine = [w for w in self.waiting if not path or w[1] == path]
         self.waiting = [w for w in self.waiting if w not in mine]
         detail = {"created": True} if new else None
-        return [rec.ToolResult(identity, text, status, detail=detail) for identity, _ in mine]
+        return [rec.ToolResult(identity, text, status, detail=detail) for identity, *_ in mine]
+
+    def _unmatched(self, text: str, new: set[str]) -> list[rec.Part]:
+        """The results of a reply with blocks that were not found in their file: those that
+        aider prints again failed; the others were applied if there are as many as it says, and
+        else have no result."""
+        waiting, self.waiting = self.waiting, []
+        line = text.partition("\n")[0]
+        failed = {_digest(old, new) for _, old, new in edits_in(_IN_FILE.sub("", text))}
+        count, others = _UNMATCHED.match(text), _OTHERS.search(text)
+        if count is not None and len(waiting) == int(count[1]):
+            failed = {digest for _, _, digest in waiting}
+        rest = [w for w in waiting if w[2] not in failed]
+        applied = others is not None and int(others[1]) == len(rest)
+        results: list[rec.Part] = []
+        for identity, path, digest in waiting:
+            if digest in failed:
+                results.append(rec.ToolResult(identity, line, "error"))
+            elif applied and others is not None:
+                detail = {"created": True} if path in new else None
+                results.append(rec.ToolResult(identity, others[0][2:], "ok", detail=detail))
+        return results
 
     def _commit(self, text: str) -> list[rec.Part]:
-        """The commit that aider made itself, as a call with its result."""
+        """The commit that aider made itself, or could not make, as a call with its result."""
         self.commits += 1
-        identity = f"commit-{self.commits}"
-        call = tool_call(identity, "git commit", {"command": "git commit"})
-        return [call, rec.ToolResult(identity, text, "ok")]
+        identity, command = f"commit-{self.commits}", "git commit"
+        if line := _COMMIT_LINE.search(text):
+            command += f" -m {quote(line[1])}"
+        call = tool_call(identity, "git commit", {"command": command})
+        status = "error" if text.startswith(_NO_COMMIT) else "ok"
+        return [call, rec.ToolResult(identity, text, status)]
 
     def _session_facts(self, texts: list[str]) -> Iterator[rec.Record]:
         for text in texts:
@@ -291,11 +329,36 @@ class AiderReader(TextReader):
         for path, old, new in edits_in(answer):
             self.edits += 1
             identity = f"edit-{self.edits}"
-            self.waiting.append((identity, path))
+            self.waiting.append((identity, path, _digest(old, new)))
             given = {"path": path, "old_string": old, "new_string": new}
             parts.append(tool_call(identity, "edit", given))
         self.turns += 1
         return self._said(parts, cursor, model=self.model, cwd=self.cwd)
+
+
+def _statements(lines: list[str]) -> Iterator[str]:
+    """What aider printed, each thing whole: the error of a commit, and the blocks that it could
+    not apply, have several lines."""
+    at = 0
+    while at < len(lines):
+        first, end = lines[at], at + 1
+        if first.startswith(_NO_COMMIT):
+            while end < len(lines) and not lines[end].startswith((_NO_COMMIT, *_AFTER_REPLY)):
+                end += 1
+                if lines[end - 1].endswith("'") and not "".join(
+                    lines[end : end + 1]
+                ).startswith("stderr: "):
+                    break
+        elif _UNMATCHED.match(first):
+            ends = (n for e in _LAST_LINES for n, t in enumerate(lines) if t.startswith(e))
+            end = next((n for n in ends if n > at), at) + 1
+        yield "\n".join(lines[at:end])
+        at = end
+
+
+def _digest(old: str, new: str) -> int:
+    """Of a block, without the blanks at the ends of its lines: aider prints them cut."""
+    return line_hash("\n".join([line.rstrip() for line in f"{old}\0{new}".split("\n")]))
 
 
 def _answer_in(line: str) -> re.Match[str] | None:

@@ -353,13 +353,21 @@ class OpenHandsReader(Struct):
             status, code = ("timeout" if "timed out" in text[-400:] else "running"), None
         elif code:
             status = "error"
-        elif kind == "run_ipython" and "Traceback (most recent call last)" in text:
+        elif kind == "run_ipython" and any(mark in text for mark in _FAILED_CELL):
             status = "error"
         detail: dict[str, Any] | None = None
         if status == "ok" and call in self.created and "old_content" in extras:
             old = extras.get("old_content")
             detail = {"created": old is None and extras.get("prev_exist") is False}
         return rec.ToolResult(call, text, status, code, detail)
+
+
+_FAILED_CELL = (
+    "Traceback (most recent call last)",
+    "[Your proposed edit has introduced new syntax error",
+    "[No exact match found in ",
+)
+"""What a Python cell prints where it failed, or where the editor in it changed nothing."""
 
 
 class OpenHandsLinesReader(OpenHandsReader):

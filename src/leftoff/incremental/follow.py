@@ -90,17 +90,17 @@ class Look(Struct, frozen=True):
         read: bytes that were added.
         complete: False if a recording was being moved; the next call finds it.
         began: whether a new recording is at the path.
-        gone: the last known paths of recordings that no longer exist."""
+        deleted: the last known paths of recordings that no longer exist."""
 
     read: int = 0
     complete: bool = True
     began: bool = False
-    gone: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
         """Whether the summary may have changed."""
-        return bool(self.read or self.began or self.gone)
+        return bool(self.read or self.began or self.deleted)
 
 
 class Follower:

@@ -36,6 +36,8 @@ class ProgramRule(msgspec.Struct, frozen=True):
         slow: Whether the program may run long, so that an interruption falls on it.
         firm: Whether the program hardly ever fails.
         looks: Options with which an opaque program changes nothing.
+        prints: What an opaque program prints of each file: a pattern for one line that captures
+            the path as `made` or `changed`.
         handler: A handler in `programs.dispatch.HANDLERS`, which then decides; else empty.
         fires: Examples: files before, command, effects.
         silent: Commands that must have no effect."""
@@ -54,6 +56,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
     slow: bool = False
     reliable: bool = False
     looks: tuple[str, ...] = ()
+    prints: str = ""
     handler: str = ""
     fires: tuple[tuple[str, str, str], ...] = ()
     silent: tuple[str, ...] = ()

@@ -480,7 +480,7 @@ def call(walk: Walk, words: list[str], expected_status: Status) -> Status:
             if walk.jump == "return":
                 walk.resume()
             return status
-        walk.tool = name.rpartition("/")[2] or name
+        walk.tool = (name.rpartition("/")[2] or name).removesuffix(".exe")
         if walk.interrupted and walk.tool in walk.slow:
             walk.stopped = True
             return None

@@ -228,11 +228,16 @@ def _stated(view: SessionView, asked: Asked) -> Iterator[KeyDecision]:
     few = sum(items) < LISTED or 4 * sum(act is not None for act in acts) < len(acts)
     for (start, end), act, item in zip(spans, acts, items, strict=True):
         said = asked.text[start:end]
+        if said[-1] == ":" and _CODE.match(asked.text, end):
+            continue  # it only introduces code, mostly in an assistant's answer that was pasted
         if act is None and item and not few and not _pattern("no_item").search(lowered(said)):
             act = _LISTED_ITEM
         if act is not None and quotes.end(start, end) == end:
             yield _decision(view, asked, start, end, said, act.id, act.weight)
 
+
+_CODE = re.compile(r"\s*(?:```|~~~|[a-z+#]{2,12}Copy\b)")
+"""A block of code; "typescriptCopy" is what the pages of assistants leave of its heading."""
 
 LISTED = 3
 """Items of a prompt's lists from which those that settle nothing by themselves count with the

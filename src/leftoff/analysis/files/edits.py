@@ -91,12 +91,12 @@ def with_changes(
         if file.action != "read" and changing:
             refs = [event.ref for event in changing.values()]
         of_main = [
-            r.message
+            (r.message, r.part or 0)
             for r in refs
             if r.source == view.source and (r.line, r.item) not in theirs
         ]
-        last = max(of_main, default=-1)
-        file = replace(file, last_message=last)
+        last = max(of_main, default=(-1, 0))
+        file = replace(file, last_message=last[0])
         changes = found.get(file.path, _Changes())
         if file.action != "read":
             file = replace(file, committed=commits.include(file.path, last))
@@ -141,28 +141,37 @@ class _Commits:
     """The commands that staged and committed, by message."""
 
     def __init__(self, view: SessionView) -> None:
-        self.made: list[int] = []
+        self.outcomes = view.outcomes
+        self.made: list[tuple[int, int]] = []
         self.staged: list[tuple[int, str]] = []
         self.clean = max((s.ref.message for s in view.shown({"git_clean"})), default=-1)
         for ran in view.each(Ran):
             if "git" not in ran.command or not view.succeeded(ran.ref.message, ran.part):
                 continue
             if _COMMIT.search(ran.command):
-                self.made.append(ran.ref.message)
+                self.made.append((ran.ref.message, ran.part))
             if _ADDS_ALL.search(ran.command):
                 self.staged.append((ran.ref.message, "*"))
             self.staged += [(ran.ref.message, m[1]) for m in _ADDS.finditer(ran.command)]
 
-    def include(self, path: str, last: int) -> bool | None:
-        """Whether a commit after message `last` includes a file: False if there is none, None
-        if that is not known: none of the commands that staged files names it, say."""
-        made = [m for m in self.made if m >= last]
+    def include(self, path: str, last: tuple[int, int]) -> bool | None:
+        """Whether a commit after a call (message, part) includes a file: False for no commit,
+        None if that is not known: none of the commands that staged files names it, say. A commit that is recorded in
+        the message of the call's result, before it, came before the change."""
+        first, result = last[0], self.outcomes.get(last)
+        made = [
+            message
+            for message, part in self.made
+            if message >= first
+            and (result is None or message != result.message or part > result.part)
+        ]
         if not made:
             # Where git shows a clean tree later, another program committed the file, or git
             # ignores it.
-            return None if self.clean > last else False
+            return None if self.clean > first else False
         name = path.rsplit("/", 1)[-1]
         named = any(
-            last <= at <= made[-1] and (what == "*" or name in what) for at, what in self.staged
+            first <= at <= made[-1] and (what == "*" or name in what)
+            for at, what in self.staged
         )
         return True if named else None

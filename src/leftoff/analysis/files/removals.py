@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from leftoff import lazy_re as re
+from leftoff.shell.commands import program_rules
 
 _REMOVE_ITEM = re.compile(
     r"(?:^|[;&|{(\n])\s*(?:Remove-Item|ri|del|erase|rm)\b((?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|]+))*)",
@@ -37,6 +39,37 @@ def removed_by_powershell(command: str) -> list[str]:
             if text and not set("$*?`@") & set(text):
                 found.append(text)
     return found
+
+
+def only_shows(command: str) -> bool:
+    """Whether a PowerShell command line runs nothing but programs and cmdlets that change no
+    file, without a redirection, a block that calls something, or a method.
+
+    >>> only_shows("Get-ChildItem src -Recurse | Where-Object { $_.Length -gt 5 }")
+    True
+    >>> only_shows("Get-Content a.txt | ForEach-Object { Remove-Item $_ }")
+    False
+    """
+    words = _STRING.sub("''", command)
+    if _ACTS.search(words):
+        return False
+    known = _without_effects()
+    steps = filter(str.strip, re.split(r"[;|\n]|&&", words))
+    return all((m := _STEP.match(step)) and m[1].casefold() in known for step in steps)
+
+
+_STRING = re.compile(r"'[^'\n]*'|\"[^\"\n$`]*\"")
+_ACTS = re.compile(
+    r"(?<!2)>|2>(?!&1|\s*\$null|\s*NUL\b)|\$\(|(?<![&\d>])&(?!&)|\]::|\.\w+\(|`", re.IGNORECASE
+)
+_STEP = re.compile(r"\s*(?:\$\w+\s*=\s*)?([A-Za-z][\w-]*)(?:\.exe)?(?![\w.:\\/-])")
+
+
+@cache
+def _without_effects() -> frozenset[str]:
+    rules = program_rules().by_name
+    inert = {name.casefold() for name, rule in rules.items() if rule.kind == "inert"}
+    return frozenset(inert | {"ls", "dir", "cat", "echo", "cd", "gci", "gc", "select", "sort"})
 
 
 def refused_paths(output: str) -> list[str]:

@@ -20,6 +20,7 @@ from leftoff.analysis.files.net_changes import (
 )
 from leftoff.analysis.files.removals import (
     one_that_ends_with,
+    only_shows,
     refused_paths,
     removed_by_powershell,
 )
@@ -28,6 +29,7 @@ from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
 from leftoff.shell import Outcome, analyze, command_facts, resolve
+from leftoff.shell.ast import Opaque
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.paths import absolute, home_of
 from leftoff.summary import ACTIONS
@@ -372,7 +374,7 @@ class Tracker:
 
             command = f"python3 -c {quote(_plain_python(command))}"
         elif act.language != "bash":
-            if not denied:
+            if not denied and not only_shows(command):
                 self.apply_powershell(act, status)
                 self.unseen.append(
                     UnknownChange(act.language, "unknown", self.view.ref(act.ref))
@@ -396,6 +398,8 @@ class Tracker:
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
         programs_in(command)  # while it is parsed
         effects = resolve(script, outcome=result, known=self.known, wide=False)
+        if isinstance(script.body, Opaque) and only_shows(command):
+            effects = []
         if outcome is not None and outcome.output:
             refused = {absolute(p, cwd) for p in refused_paths(outcome.output)}
             effects = [e for e in effects if absolute(e.path or "", cwd) not in refused]
@@ -430,8 +434,8 @@ class Tracker:
         call = self.call_site(act.ref, act.tool, act.cwd)
         for given in removed_by_powershell(act.command):
             path = self.resolve_path(absolute(given, act.cwd or self.root))
-            gone = [p for p in self.changed if p == path or p.startswith(path + "/")]
-            for name in sorted(gone):
+            removed = [p for p in self.changed if p == path or p.startswith(path + "/")]
+            for name in sorted(removed):
                 self.record_delete(name)
                 self.add_event(call, name, "deleted", "likely", tool="Remove-Item")
 

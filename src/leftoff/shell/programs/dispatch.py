@@ -99,7 +99,14 @@ def _run_by_rule(walk: Walk, args: Invocation) -> Status:
     if kind == "inert":
         return True if entry.reliable else None
     if kind == "opaque":
-        if walk.expected_status is not False and not args.has(*entry.looks):
+        if walk.expected_status is False or args.has(*entry.looks):
+            return None
+        shown = "" if walk.captured else walk.output or ""
+        named = list(re.finditer(entry.prints, shown, re.MULTILINE)) if entry.prints else []
+        for line in named:
+            path = line[line.lastgroup or 0].replace("\\", "/")
+            (ops.write if line.lastgroup == "made" else ops.modify)(walk, path)
+        if not named:
             walk.effects.unknown(args.name)
         return None
     return _run_by_table(walk, args)
