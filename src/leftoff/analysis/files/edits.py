@@ -156,8 +156,9 @@ class _Commits:
 
     def include(self, path: str, last: tuple[int, int]) -> bool | None:
         """Whether a commit after a call (message, part) includes a file: False for no commit,
-        None if that is not known: none of the commands that staged files names it, say. A commit that is recorded in
-        the message of the call's result, before it, came before the change."""
+        None if that is not known: none of the commands that staged files names it, say. A
+        commit recorded in the message of the call's result, before it, came before the change.
+        """
         first, result = last[0], self.outcomes.get(last)
         made = [
             message
