@@ -14,12 +14,6 @@ import pytest
 from leftoff.analysis.session_pass import Pass
 
 
-@pytest.fixture(autouse=True)
-def _benchmarks(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Benchmarks are no installed package."""
-    monkeypatch.syspath_prepend(str(root))
-
-
 def test_a_summary_is_not_slower_than_it_was(root: Path) -> None:
     """Processor time, medians of rounds, a process of its own, which tries twice."""
     watched = {"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "PYTHONTRACEMALLOC"}

@@ -6,27 +6,14 @@ state or in the list of programs, is known to no rule.
 
 from __future__ import annotations
 
-import importlib
 import random
-import sys
-from pathlib import Path
-from types import ModuleType
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def planting(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.accuracy.redaction.documents")
+from benchmarks.accuracy.redaction import documents as planting
 
 
 @pytest.mark.parametrize("seed", [3, 4])
-def test_no_output_shows_a_piece_of_a_planted_secret(planting: ModuleType, seed: int) -> None:
+def test_no_output_shows_a_piece_of_a_planted_secret(seed: int) -> None:
     report, leaks = planting.documents(28, seed)
     assert report["planted"] == 28
     assert leaks == []
@@ -39,7 +26,7 @@ def test_no_output_shows_a_piece_of_a_planted_secret(planting: ModuleType, seed:
     assert all(size for name, size in shown.items() if not name.endswith(".lock"))
 
 
-def test_a_piece_that_is_shown_is_found(planting: ModuleType) -> None:
+def test_a_piece_that_is_shown_is_found() -> None:
     _, plants = planting.session(random.Random(1), 14)
     wanted = planting.pieces(plants)
     secret = plants[0].planted.secret.split("\n")[-2 if "\n" in plants[0].planted.secret else 0]

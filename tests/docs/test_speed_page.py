@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from benchmarks.speed.figures import PARTS, rendered
 
 
-def test_the_figures_on_the_page_are_those_of_the_runs(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(root))
-    from benchmarks.speed.figures import PARTS, rendered
-
+def test_the_figures_on_the_page_are_those_of_the_runs(root: Path) -> None:
     page = (root / "docs" / "speed.md").read_text("utf-8")
     for part in PARTS:
         assert f"<!-- {part} -->" in page

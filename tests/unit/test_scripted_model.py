@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 import urllib.request
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.recording import scenario, scrub
+from benchmarks.recording import scripted_model as scripted
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = [{"name": "Bash"}]
-
-
-@pytest.fixture(autouse=True)
-def _repository_on_the_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    known = set(sys.modules)  # what others imported stays theirs
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield
-    for name in set(sys.modules) - known:
-        if name.split(".")[0] == "benchmarks":
-            del sys.modules[name]
-
-
-def _recording(module: str) -> Any:
-    return importlib.import_module(f"benchmarks.recording.{module}")
 
 
 def _post(url: str, body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -43,7 +28,6 @@ def _said(text: str) -> list[dict[str, str]]:
 
 
 def test_turns_are_played_in_order_and_requests_recorded() -> None:
-    scripted = _recording("scripted_model")
     call = scripted.Call("Bash", {"command": "ls"})
     turns = [scripted.Turn(text=("Looking.",), calls=(call,)), scripted.Turn(text=("Done.",))]
     with scripted.ScriptedModel(turns) as model:
@@ -61,7 +45,6 @@ def test_turns_are_played_in_order_and_requests_recorded() -> None:
 
 
 def test_side_calls_and_routes_use_up_no_turn_of_the_main_thread() -> None:
-    scripted = _recording("scripted_model")
     routes = {"needle": [scripted.Turn(text=("from the route",))]}
     with scripted.ScriptedModel([scripted.Turn(text=("main",))], routes=routes) as model:
         url = f"{model.url}/v1/messages"
@@ -72,7 +55,6 @@ def test_side_calls_and_routes_use_up_no_turn_of_the_main_thread() -> None:
 
 
 def test_the_responses_protocol_tells_free_form_from_function_calls() -> None:
-    scripted = _recording("scripted_model")
     calls = (
         scripted.Call("apply_patch", "*** Begin Patch"),
         scripted.Call("exec", {"cmd": "ls"}),
@@ -86,7 +68,7 @@ def test_the_responses_protocol_tells_free_form_from_function_calls() -> None:
 
 
 def test_the_address_is_refused_before_start_and_after_stop() -> None:
-    model = _recording("scripted_model").ScriptedModel([])
+    model = scripted.ScriptedModel([])
     with pytest.raises(RuntimeError, match="not running"):
         _ = model.url
     model.start().stop()
@@ -96,7 +78,6 @@ def test_the_address_is_refused_before_start_and_after_stop() -> None:
 
 
 def test_scrubbing_keeps_links_and_moves_the_clock() -> None:
-    scrub = _recording("scrub")
     started = datetime(2026, 3, 1, 8, tzinfo=UTC)
     scrubber = scrub.Scrubber("s", started, 10, {"/scratch/x": "/home/dev"})
     old = "0a1b2c3d-0000-4000-8000-00000000000"
@@ -115,7 +96,6 @@ def test_scrubbing_keeps_links_and_moves_the_clock() -> None:
 
 
 def test_the_clients_own_instructions_are_left_out() -> None:
-    scrub = _recording("scrub")
     scrubber = scrub.Scrubber("s", datetime(2026, 3, 1, tzinfo=UTC), 1, {})
     line = {"type": "session_meta", "payload": {"base_instructions": {"text": "You are …"}}}
     assert "You are" not in scrubber.scrub(json.dumps(line))
@@ -125,6 +105,6 @@ def test_the_clients_own_instructions_are_left_out() -> None:
     "path", sorted((ROOT / "benchmarks/recording/scenarios").glob("*.yaml"))
 )
 def test_every_scenario_loads(path: Path) -> None:
-    loaded = _recording("scenario").load(path, Path("/home/dev"))
+    loaded = scenario.load(path, Path("/home/dev"))
     assert loaded.client in ("claude_code", "codex")
     assert loaded.turns
