@@ -51,6 +51,7 @@ class Act(Struct, frozen=True):
         weight: the share of its hits that are decisions, by reading; the confidence.
         routine: it counts in an order of routine, too.
         objects: it objects to what is there or was done.
+        foreign: it is in another language than English.
         matches, misses: sentences in which it must and must not be found.
     """
 
@@ -60,6 +61,7 @@ class Act(Struct, frozen=True):
     unless: str = ""
     routine: bool = False
     objects: bool = False
+    foreign: bool = False
     matches: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
@@ -257,19 +259,19 @@ def _lines(text: str) -> Iterator[Span]:
 
 
 def act_of(sentence: str) -> Act | None:
-    """The surest way in which a sentence decides; None if it decides nothing, was pasted, or is
-    not in English."""
+    """The surest way in which a sentence decides; None if it decides nothing or was pasted."""
     marked = _marked(sentence)
     found = [act for act in ACTS if act.found_in(marked)] if len(marked) > MIN_SENTENCE else []
     if found and _pattern("order_of_routine").match(marked):
         found = [act for act in found if act.routine]
     low = lowered(sentence)
-    if not found or _pattern("pasted").search(low) or is_foreign(sentence):
+    if not found or _pattern("pasted").search(low):
         return None
     used = set(low.split())
-    if len(used & (FOREIGN - ENGLISH)) > max(1, len(used & ENGLISH)):
-        return None
-    return max(found, key=lambda act: act.weight)
+    foreign = len(used & (FOREIGN - ENGLISH)) > max(1, len(used & ENGLISH))
+    if foreign or is_foreign(sentence):
+        found = [act for act in found if act.foreign]
+    return max(found, key=lambda act: act.weight, default=None)
 
 
 def _pattern(name: str) -> re.Pattern[str]:
