@@ -323,9 +323,8 @@ def _deciding(text: str) -> str:
     if act_of(text[:ROOM]) is not None:
         return ""
     rests = [text[clause.end() :] for clause in _CLAUSE.finditer(text)]
-    weights = [act.weight if (act := act_of(rest[:ROOM])) else 0.0 for rest in rests]
-    surest = max(weights, default=0.0)
-    return f"… {rests[weights.index(surest)]}" if surest else ""
+    deciding = next((rest for rest in rests if act_of(rest[:ROOM]) is not None), "")
+    return f"… {deciding}" if deciding else ""
 
 
 def last_checks(checks: Iterable[Check]) -> list[Check]:
