@@ -132,13 +132,19 @@ def _found(pattern: str, marked: str) -> bool:
     return find(marked) is not None
 
 
-def _marked(sentence: str) -> str:
-    """A sentence in lower case without what opens it, with the mark of its list before each
-    listed verb."""
+def _opened(sentence: str) -> tuple[str, str]:
+    """What opens a sentence, and the rest of it, in lower case."""
     low = lowered(sentence).replace("’", "'").strip()
     low = _MISSPELT.sub(lambda found: _SPELLING[found[0]], low)
     opening = _pattern("opening").match(low)
-    found = low[opening.end() if opening else 0 :].split(" ")
+    end = opening.end() if opening else 0
+    return low[:end], low[end:]
+
+
+def _marked(sentence: str) -> str:
+    """A sentence in lower case without what opens it, with the mark of its list before each
+    listed verb."""
+    found = _opened(sentence)[1].split(" ")
     plain = [word.strip('\n\t,.:;!?()"*`') for word in found]
     for place, word in enumerate(plain):
         for rest, mark in _LISTED.get(word, ()):
@@ -283,7 +289,8 @@ def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentenc
         acts = (act for act in acts if not act.foreign)
     if _pattern("order_of_routine").match(marked):
         acts = (act for act in acts if act.foreign or act.routine)
-    act = next((act for act in acts if act.found_in(marked)), None)
+    parts = [_marked(part) for part in _PART.split(said)] if other else [marked]
+    act = next((act for act in acts if any(map(act.found_in, parts))), None)
     return Sentence(start, end, marked, act, pasted, other, item)
 
 
@@ -307,6 +314,7 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
     }
     return [
         *word_features(words(one.marked, 60)),
+        *dict.fromkeys("o:" + word for word in words(_opened(said)[0])),
         *(f"s:{name}{bucket(value, edges)}" for name, (value, edges) in steps.items()),
         f"s:end{last if last in '.:?!,;)' else 'x'}",
         f"s:before-{_look(read, number - 1)}",
@@ -338,6 +346,9 @@ def _stated(view: SessionView, asked: Asked, model: Model) -> Iterator[KeyDecisi
             rule = one.act.id if one.act else "words"
             yield _decision(view, asked, one.start, one.end, said, rule, round(chance, 3))
 
+
+_PART = re.compile("[，；。,;]")
+"""Ends the parts of a sentence in which a rule for another language looks."""
 
 _ITEM = re.compile(r"(?:^|\n)[^\S\n]*(?:[-*•+–]|\d{1,2}[.)])[^\S\n]+\Z")
 
