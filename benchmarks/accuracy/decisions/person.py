@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from leftoff.analysis.decisions.person import features, person_decisions, read_prompt
+from leftoff.analysis.decisions.person import Sentence, features, person_decisions, read_prompt
 from leftoff.api import open_pass
 from leftoff.evaluation.labels import find_recordings
 from leftoff.extraction.decision_model import PERSON, SCALE, Model
@@ -31,10 +31,10 @@ DECISIONS = ("way", "order", "rejection", "answer")
 work; a rejection; an answer or approval. `task` (names a thing to be made and no more) and
 `unsure` are scored neither way."""
 
-LATE = ("later", "last", "fresh", "held", "drawn")
+LATE = ("later", "last", "fresh", "held", "drawn", "blind")
 """Halves that were labelled after the rules were written: the threshold is chosen on them."""
 
-SAFE = 0.89
+SAFE = 0.88
 """Precision that the threshold must reach out of fold, a task counting as half a false one."""
 
 PENALTY, TASK = 12.0, 0.5
@@ -53,7 +53,7 @@ class Labelled(Struct, frozen=True):
             only after the first version of them; "later": read after the second version, and
             "last": after the third; "fresh" and "held": drawn at random before the model was
             made, of repositories with an even and an odd CRC-32, of which only the first were
-            read; "drawn": likely ones of the same repositories.
+            read; "drawn": likely ones of the same repositories; "blind": a last draw.
         rows: message, part, start and end in code points, `slice_hash` of the words, kind.
     """
 
@@ -99,8 +99,10 @@ class Read(Struct, frozen=True):
 
     def examples(self) -> Iterator[Example]:
         """What the model learns from."""
+        prompts: dict[str, list[Sentence]] = {}
         for asked, start, end, kind in self.places():
-            read = read_prompt(asked.text)
+            read = prompts.get(asked.text) or read_prompt(asked.text)
+            prompts[asked.text] = read
             numbers = [n for n, r in enumerate(read) if r.start < end and start < r.end]
             if numbers and kind != "unsure":
                 yield Example(kind, features(asked, read, numbers[0]))
