@@ -313,7 +313,7 @@ def _decision(decision: KeyDecision) -> Item:
 
 def _deciding(text: str) -> str:
     """The part of a decision that decides: of an answer the answer, after the beginning of its
-    question; of a long sentence what stands from the first clause on that decides something."""
+    question; of a long sentence what stands from the last clause on that decides something."""
     if len(text) <= ROOM:
         return ""
     question, arrow, answer = text.partition(ARROW)
@@ -323,7 +323,7 @@ def _deciding(text: str) -> str:
     if act_of(text[:ROOM]) is not None:
         return ""
     rests = [text[clause.end() :] for clause in _CLAUSE.finditer(text)]
-    deciding = next((rest for rest in rests if act_of(rest[:ROOM]) is not None), "")
+    deciding = next((rest for rest in reversed(rests) if act_of(rest[:ROOM]) is not None), "")
     return f"… {deciding}" if deciding else ""
 
 

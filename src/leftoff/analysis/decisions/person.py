@@ -296,10 +296,12 @@ def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentenc
 
 def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
     """What the model reads of the sentence `number`: its words, its look, and how its prompt
-    reads around it. Nothing of one that was pasted, is too short, or in another language."""
+    reads around it. Nothing of one that was pasted, is too short, a bare yes, or in another
+    language."""
     one, text = read[number], asked.text
     said = text[one.start : one.end]
-    if one.pasted or one.other or len(said) <= MIN_SENTENCE:
+    bare = len(said) <= MIN_SENTENCE or matches("approval", said)
+    if one.pasted or one.other or bare:
         return []
     others = read[:number] + read[number + 1 :]
     most = max(1, len(others))
