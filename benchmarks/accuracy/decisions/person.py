@@ -34,7 +34,7 @@ work; a rejection; an answer or approval. `task` (names a thing to be made and n
 LATE = ("later", "last", "fresh", "held", "drawn", "blind")
 """Halves that were labelled after the rules were written: the threshold is chosen on them."""
 
-SAFE = 0.88
+SAFE = 0.89
 """Precision that the threshold must reach out of fold, a task counting as half a false one."""
 
 PENALTY, TASK = 12.0, 0.5
