@@ -84,6 +84,8 @@ def test_the_fast_layout_gives_the_same_scores() -> None:
         ('  File "a.py", line 3, use_cache', None),
         ("/plan keep the old table", None),
         ("no lo veo en la raiz, keep", None),
+        ("vale, pon los totales debajo de la tabla", "spanish"),
+        ("把合计直接放到表格下面", "chinese"),
         ("keep das bitte so, wir brauchen die Tabelle auch für den Bericht der Kollegen", None),
     ],
 )

@@ -323,6 +323,10 @@ _WEIGHTS = _FOLDER.joinpath("decisions.json").read_bytes()
 MODEL = msgspec.json.decode(_WEIGHTS, type=Model)
 """The shipped weights."""
 
+_PERSON_WEIGHTS = _FOLDER.joinpath("person.json").read_bytes()
+PERSON = msgspec.json.decode(_PERSON_WEIGHTS, type=Model)
+"""The weights for the sentences of a person, see `analysis.decisions.person`."""
+
 
 @cache
 def shipped_scorer() -> Scorer:
@@ -332,6 +336,7 @@ def shipped_scorer() -> Scorer:
 
 DIGEST = blake2b(
     _WEIGHTS
+    + _PERSON_WEIGHTS
     + b"".join(
         _FOLDER.joinpath(f"{name}.toml").read_bytes() for name in ("decisions", "person")
     ),

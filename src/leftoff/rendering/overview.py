@@ -315,7 +315,7 @@ def _decision(decision: KeyDecision) -> Item:
 
 def _deciding(text: str) -> str:
     """The part of a decision that decides: of an answer the answer, after the beginning of its
-    question; of a long sentence what stands from the first clause on that decides something."""
+    question; of a long sentence what stands from the last clause on that decides something."""
     if len(text) <= ROOM:
         return ""
     question, arrow, answer = text.partition(ARROW)
@@ -325,9 +325,8 @@ def _deciding(text: str) -> str:
     if act_of(text[:ROOM]) is not None:
         return ""
     rests = [text[clause.end() :] for clause in _RE["clause"].finditer(text)]
-    weights = [act.weight if (act := act_of(rest[:ROOM])) else 0.0 for rest in rests]
-    surest = max(weights, default=0.0)
-    return f"… {rests[weights.index(surest)]}" if surest else ""
+    deciding = next((rest for rest in reversed(rests) if act_of(rest[:ROOM]) is not None), "")
+    return f"… {deciding}" if deciding else ""
 
 
 def last_checks(checks: Iterable[Check]) -> list[Check]:

@@ -19,7 +19,7 @@ from leftoff.analysis.decisions.select import (
 )
 from leftoff.analysis.milestones import Claims
 from leftoff.analysis.stages import MIN_RUN, Segment, labelled_segments, stage_runs, timeline
-from leftoff.extraction.decision_model import MODEL, SCALE
+from leftoff.extraction.decision_model import MODEL, PERSON, SCALE
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
@@ -192,10 +192,11 @@ def _of_user(decision: KeyDecision, reported: bool) -> DecisionExplanation:
         owner=decision.owner,
         confidence=decision.confidence,
         reported=reported,
-        needed=0.0,
+        needed=0.0 if answer else PERSON.least / SCALE,
         rule=decision.rule,
-        how="the share that is right, by reading: "
-        + ("an answer to a question" if answer else "the person's words settle it"),
+        how="the share of answers to a question that are decisions, by reading"
+        if answer
+        else "the sentence's own, calibrated; in another language the share that is right",
         ref=decision.ref,
     )
 

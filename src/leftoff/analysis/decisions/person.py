@@ -2,14 +2,16 @@
 
 How it works: a prompt is read sentence by sentence. What opens a sentence ("ok, so", "please")
 is left out, and each listed verb of `rules/person.toml` gets a mark that says of which list it
-is, so that a rule names a list by one character. A sentence is a decision where a rule finds
-how or what in it ("put it below", "it must not", "we don't need"); an order of routine ("run
-the tests") is none unless the rule says so.
+is, so that a rule names a list by one character. Whether a sentence decides is said by a
+logistic regression (`rules/person.json`, written by `benchmarks/accuracy/decisions/person.py`)
+over its words, whether a rule finds how or what in it ("put it below", "it must not"; an order
+of routine, "run the tests", only if the rule says so), and what stands around it. Sentences of
+other languages have rules alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import msgspec
@@ -17,7 +19,18 @@ from msgspec import Struct
 
 import leftoff.extraction
 from leftoff import lazy_re as re
-from leftoff.extraction.decision_model import ENGLISH, FOREIGN, PATTERNS, is_foreign
+from leftoff.extraction.decision_model import (
+    ENGLISH,
+    FOREIGN,
+    PATTERNS,
+    PERSON,
+    SCALE,
+    Model,
+    bucket,
+    is_foreign,
+    word_features,
+    words,
+)
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches
 from leftoff.extraction.rules import lowered
@@ -28,8 +41,9 @@ from leftoff.summary import KeyDecision
 from leftoff.tables import table
 from leftoff.text.markdown import Span, sentences
 
-ANSWER_CONFIDENCE = 0.9
-"""Confidence of an answer with its question: the share that is one, by reading."""
+ANSWER_CONFIDENCE = FOREIGN_CONFIDENCE = 0.9
+"""Confidence of an answer with its question, and of what a rule for another language finds: the
+share that is one, by reading."""
 
 MAX_PROMPT = 4000
 """Code points; a longer prompt is mostly pasted. Chosen by hand; not measured."""
@@ -48,18 +62,18 @@ class Act(Struct, frozen=True):
     Attributes:
         id: stable name; it appears in the output.
         pattern: of a sentence in `_marked` form; `unless`: of one that is none all the same.
-        weight: the share of its hits that are decisions, by reading; the confidence.
         routine: it counts in an order of routine, too.
         objects: it objects to what is there or was done.
+        foreign: it is in another language than English.
         matches, misses: sentences in which it must and must not be found.
     """
 
     id: str
     pattern: str
-    weight: float
     unless: str = ""
     routine: bool = False
     objects: bool = False
+    foreign: bool = False
     matches: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
@@ -71,8 +85,9 @@ class Act(Struct, frozen=True):
 
 
 _TABLE = table(leftoff.extraction.__file__, "rules", "person.toml")
-ACTS: tuple[Act, ...] = msgspec.convert(_TABLE["rule"], tuple[Act, ...])
-"""The rules of `rules/person.toml`, in file order."""
+_ACTS = msgspec.convert(_TABLE["rule"], tuple[Act, ...])
+ACTS = tuple(sorted(_ACTS, key=lambda act: not act.objects))
+"""The rules of `rules/person.toml` in file order, those that object first."""
 
 OBJECTIONS = frozenset(act.id for act in ACTS if act.objects)
 """Rules whose sentences object to what the agent took up."""
@@ -117,13 +132,19 @@ def _found(pattern: str, marked: str) -> bool:
     return find(marked) is not None
 
 
-def _marked(sentence: str) -> str:
-    """A sentence in lower case without what opens it, with the mark of its list before each
-    listed verb."""
+def _opened(sentence: str) -> tuple[str, str]:
+    """What opens a sentence, and the rest of it, in lower case."""
     low = lowered(sentence).replace("’", "'").strip()
     low = _MISSPELT.sub(lambda found: _SPELLING[found[0]], low)
     opening = _pattern("opening").match(low)
-    found = low[opening.end() if opening else 0 :].split(" ")
+    end = opening.end() if opening else 0
+    return low[:end], low[end:]
+
+
+def _marked(sentence: str) -> str:
+    """A sentence in lower case without what opens it, with the mark of its list before each
+    listed verb."""
+    found = _opened(sentence)[1].split(" ")
     plain = [word.strip('\n\t,.:;!?()"*`') for word in found]
     for place, word in enumerate(plain):
         for rest, mark in _LISTED.get(word, ()):
@@ -132,21 +153,24 @@ def _marked(sentence: str) -> str:
     return " ".join(found)
 
 
-def person_decisions(view: SessionView, least: float | None = None) -> list[KeyDecision]:
+def person_decisions(
+    view: SessionView, least: float | None = None, model: Model = PERSON
+) -> list[KeyDecision]:
     """Answers to questions, with the question, and sentences of prompts that settle how or
     what, each once. A bare label without the question or the option's words is none.
 
     Args:
-        least: the lowest confidence that is reported; all if None.
+        least: the lowest confidence that is reported; the model's own threshold if None.
     """
+    least = model.least / SCALE if least is None else least
     found: list[KeyDecision] = []
     for asked in view.active(Asked):
         answer = _answer(asked)
         if answer is not None:
             found.append(_decision(view, asked, 0, len(asked.text), *answer, ANSWER_CONFIDENCE))
         elif asked.via in {"prompt", "queued", "rejection"} and len(asked.text) <= MAX_PROMPT:
-            found += _stated(view, asked)
-    once = {(d.text, d.rule): d for d in reversed(found) if d.confidence >= (least or 0.0)}
+            found += _stated(view, asked, model)
+    once = {(d.text, d.rule): d for d in reversed(found) if d.confidence >= least}
     return [d for d in found if once.get((d.text, d.rule)) is d]
 
 
@@ -219,39 +243,121 @@ def _before_options(question: str) -> str:
     return question if question.endswith("?") else ""
 
 
-def _stated(view: SessionView, asked: Asked) -> Iterator[KeyDecision]:
-    """The sentences of a prompt that settle something, but for those that cut a secret."""
+class Sentence(Struct, frozen=True):
+    """A sentence of a prompt.
+
+    Attributes:
+        start, end: code points in the prompt.
+        marked: its `_marked` form; `act`: the first rule that finds a decision in it.
+        pasted: it was, by its look; `other`: it is in another language than English.
+        item: it opens an item of a list.
+    """
+
+    start: int
+    end: int
+    marked: str
+    act: Act | None
+    pasted: bool
+    other: bool
+    item: bool
+
+
+def read_prompt(text: str) -> list[Sentence]:
+    """The sentences of a prompt."""
+    found: list[Sentence] = []
+    for start, end in _lines(text):
+        item = _ITEM.search(text[max(0, start - 12) : start]) is not None
+        found.append(_sentence(text[start:end], start, end, item=item))
+    return found
+
+
+def act_of(sentence: str) -> Act | None:
+    """The first rule that finds a decision in a sentence; None if it was pasted."""
+    return _sentence(sentence, 0, len(sentence)).act
+
+
+def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentence:
+    marked, low = _marked(said), lowered(said)
+    pasted = _pattern("pasted").search(low) is not None
+    used = set(low.split())
+    english, foreign = len(used & ENGLISH), len(used & (FOREIGN - ENGLISH))
+    other = is_foreign(said) or foreign > max(1, english)
+    acts: Iterable[Act] = ACTS if len(marked) > MIN_SENTENCE and not pasted else ()
+    if other:
+        acts = (act for act in acts if act.foreign)
+    elif english > foreign:
+        acts = (act for act in acts if not act.foreign)
+    if _pattern("order_of_routine").match(marked):
+        acts = (act for act in acts if act.foreign or act.routine)
+    parts = [_marked(part) for part in _PART.split(said)] if other else [marked]
+    act = next((act for act in acts if any(map(act.found_in, parts))), None)
+    return Sentence(start, end, marked, act, pasted, other, item)
+
+
+def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
+    """What the model reads of the sentence `number`: its words, its look, and how its prompt
+    reads around it. Nothing of one that was pasted, is too short, a bare yes, or in another
+    language."""
+    one, text = read[number], asked.text
+    said = text[one.start : one.end]
+    bare = len(said) <= MIN_SENTENCE or matches("approval", said)
+    if one.pasted or one.other or bare:
+        return []
+    others = read[:number] + read[number + 1 :]
+    most = max(1, len(others))
+    letters = sum(c.isalpha() or c == " " for c in said) / len(said)
+    last = said[-1]
+    steps = {
+        "chosen": (sum(o.act is not None for o in others) / most, (0, 0.1, 0.25, 0.4, 0.6)),
+        "pasted": (sum(o.pasted for o in others) / most, (0, 0.1, 0.3, 0.6)),
+        "length": (len(said), (10, 20, 40, 70, 120, 200)),
+        "size": (len(text), (40, 100, 200, 400, 800, 1600)),
+        "letters": (letters, (0.6, 0.8, 0.9, 0.97)),
+    }
+    return [
+        *word_features(words(one.marked, 60)),
+        *dict.fromkeys("o:" + word for word in words(_opened(said)[0])),
+        *(f"s:{name}{bucket(value, edges)}" for name, (value, edges) in steps.items()),
+        f"s:end{last if last in '.:?!,;)' else 'x'}",
+        f"s:before-{_look(read, number - 1)}",
+        f"s:after-{_look(read, number + 1)}",
+        f"s:rest{len(others) > 0:d}",
+        *(["s:item"] if one.item else []),
+        *(["s:rule"] if one.act else []),
+        *(["s:asked"] if asked.question else []),
+    ]
+
+
+def _look(read: list[Sentence], number: int) -> str:
+    if not 0 <= number < len(read):
+        return "none"
+    return "rule" if read[number].act else "pasted" if read[number].pasted else "other"
+
+
+def _stated(view: SessionView, asked: Asked, model: Model) -> Iterator[KeyDecision]:
+    """The sentences of a prompt that may settle something, but for those that cut a secret."""
     quotes = QuoteEnds(asked.text)
-    spans = list(_lines(asked.text))
-    acts = [act_of(asked.text[start:end]) for start, end in spans]
-    items = [_item(asked.text, start, end) for start, end in spans]
-    few = sum(items) < LISTED or 4 * sum(act is not None for act in acts) < len(acts)
-    for (start, end), act, item in zip(spans, acts, items, strict=True):
-        said = asked.text[start:end]
-        if said[-1] == ":" and _CODE.match(asked.text, end):
+    read = read_prompt(asked.text)
+    for number, one in enumerate(read):
+        said = asked.text[one.start : one.end]
+        if said[-1] == ":" and _CODE.match(asked.text, one.end):
             continue  # it only introduces code, mostly in an assistant's answer that was pasted
-        if act is None and item and not few and not _pattern("no_item").search(lowered(said)):
-            act = _LISTED_ITEM
-        if act is not None and quotes.end(start, end) == end:
-            yield _decision(view, asked, start, end, said, act.id, act.weight)
+        names = features(asked, read, number)
+        chance = model.statement_probability(model.score(names), 0) if names else 0.0
+        if one.act is not None and one.act.foreign:
+            chance = FOREIGN_CONFIDENCE
+        if chance and quotes.end(one.start, one.end) == one.end:
+            rule = one.act.id if one.act else "words"
+            yield _decision(view, asked, one.start, one.end, said, rule, round(chance, 3))
 
 
 _CODE = re.compile(r"\s*(?:```|~~~|[a-z+#]{2,12}Copy\b)")
 """A block of code; "typescriptCopy" is what the pages of assistants leave of its heading."""
 
-LISTED = 3
-"""Items of a prompt's lists from which those that settle nothing by themselves count with the
-others, if a quarter of its sentences settles something. Chosen on the labelled sentences."""
+_PART = re.compile("[，；。,;]")
+"""Ends the parts of a sentence in which a rule for another language looks."""
 
-_ITEM = re.compile(r"(?:^|\n)[^\S\n]*(?:[-*•+–]|(\d{1,2})[.)])[^\S\n]+\Z")
-_LISTED_ITEM = Act("listed", "", 0.85)
-
-
-def _item(text: str, start: int, end: int) -> bool:
-    """Whether a sentence opens an item of a list; a word or two only in a numbered list, where
-    they answer."""
-    marker = _ITEM.search(text[max(0, start - 12) : start])
-    return marker is not None and (marker[1] is not None or len(text[start:end].split()) > 2)
+_ITEM = re.compile(r"(?:^|\n)[^\S\n]*(?:[-*•+–]|\d{1,2}[.)])[^\S\n]+\Z")
 
 
 def _lines(text: str) -> Iterator[Span]:
@@ -259,22 +365,6 @@ def _lines(text: str) -> Iterator[Span]:
     for first, last in sentences(text):
         for line in re.finditer(r"\S(?:[^\n]*\S)?", text[first:last]):
             yield first + line.start(), first + line.end()
-
-
-def act_of(sentence: str) -> Act | None:
-    """The surest way in which a sentence decides; None if it decides nothing, was pasted, or is
-    not in English."""
-    marked = _marked(sentence)
-    found = [act for act in ACTS if act.found_in(marked)] if len(marked) > MIN_SENTENCE else []
-    if found and _pattern("order_of_routine").match(marked):
-        found = [act for act in found if act.routine]
-    low = lowered(sentence)
-    if not found or _pattern("pasted").search(low) or is_foreign(sentence):
-        return None
-    used = set(low.split())
-    if len(used & (FOREIGN - ENGLISH)) > max(1, len(used & ENGLISH)):
-        return None
-    return max(found, key=lambda act: act.weight)
 
 
 def _pattern(name: str) -> re.Pattern[str]:

@@ -18,9 +18,8 @@ LIKELY = MODEL.likely / SCALE
 that were not trained on, the first three are then right in 60 % of the cases."""
 
 PERSON_SURE = 0.9
-"""Confidence from which a decision of the person is shown: of those above it 0.92 of 83 are
-right in sentences that the rules were not written on, of all 0.91 of 150
-(`benchmarks/accuracy/decisions/README.md`)."""
+"""Confidence from which a decision of the person is shown: of 160 of those shown 148 are right,
+of all reported 0.91 (`benchmarks/accuracy/decisions/README.md`)."""
 
 
 def shown_decisions(summary: ContextSummary) -> tuple[KeyDecision, ...]:
