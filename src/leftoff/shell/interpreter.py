@@ -105,16 +105,16 @@ def _sequence(walk: Walk, node: ast.Sequence, expected_status: Status) -> Status
         expected = (
             expected_status
             if i == last
-            else (True if walk.errexit and expected_status else None)
+            else (True if (walk.errexit and not walk.sheltered) and expected_status else None)
         )
-        if walk.errexit and expected_status is False and i < last:
+        if (walk.errexit and not walk.sheltered) and expected_status is False and i < last:
             status = _run_in_failed_chain(walk, item, list(node.items[i + 1 :]))
         else:
             status = run(walk, item, expected)
         printed.append(walk.stdout)
         if walk.stopped:
             break
-        if walk.errexit and status is False:
+        if (walk.errexit and not walk.sheltered) and status is False:
             walk.stop("exit")
             break
     walk.stdout = _joined(printed)
@@ -125,20 +125,20 @@ def _logical(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
     printed: list[str | None] = []
     if node.both:
         if expected_status is True:
-            run(walk, node.left, True)
+            _tested(walk, node.left, True)
             printed.append(walk.stdout)
             run(walk, node.right, True)
             walk.stdout = _joined([*printed, walk.stdout])
             return True
         ran = walk.echo_evidence(node.right)
         if ran is not None:
-            left = run(walk, node.left, ran)
+            left = _tested(walk, node.left, ran)
             if ran is False:
                 return False
         elif expected_status is False:
             left = _run_in_failed_chain(walk, node.left, [node.right])
         else:
-            left = run(walk, node.left)
+            left = _tested(walk, node.left)
             if left is None and _has_error_output(walk, node.left):
                 left = False
         printed.append(walk.stdout)
@@ -149,10 +149,10 @@ def _logical(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
         return status if left is True or status is False else None
     ran = walk.echo_evidence(node.right)
     if expected_status is False:
-        run(walk, node.left, False)
+        _tested(walk, node.left, False)
         run(walk, node.right, False)
         return False
-    left = run(walk, node.left, None if ran is None else not ran)
+    left = _tested(walk, node.left, None if ran is None else not ran)
     if ran is not None:
         left = not ran
     elif left is None and _has_error_output(walk, node.left):
@@ -167,6 +167,14 @@ def _logical(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
     run_speculatively(walk, node.right)
     walk.stdout = None if walk.stdout else printed[0]
     return True if expected_status else None
+
+
+def _tested(walk: Walk, node: ast.Statement, expected_status: Status = None) -> Status:
+    """A condition, or the left side of ``&&`` or ``||``: in it, ``set -e`` ends nothing."""
+    outer, walk.sheltered = walk.sheltered, True
+    status = run(walk, node, expected_status)
+    walk.sheltered = outer
+    return status
 
 
 def _has_error_output(walk: Walk, node: ast.Statement) -> bool:
@@ -336,7 +344,7 @@ def _while(walk: Walk, node: ast.While, expected_status: Status) -> Status:
         return None
     go = not node.until
     for _ in range(ast.MAX_FIELDS):
-        status = run(walk, condition)
+        status = _tested(walk, condition)
         if status is not go:
             break
         _run_iteration(walk, node.body)
@@ -364,7 +372,7 @@ def _while(walk: Walk, node: ast.While, expected_status: Status) -> Status:
 
 def _if(walk: Walk, node: ast.If, expected_status: Status) -> Status:
     for i, (condition, body) in enumerate(node.branches):
-        status = run(walk, condition)
+        status = _tested(walk, condition)
         if status is None:
             status = walk.echo_evidence(body)
             if status is None and i == len(node.branches) - 1 and node.otherwise:

@@ -60,6 +60,7 @@ class Walk:
         jump_depth: How many loops ``break`` or ``continue`` still has to leave.
         loop_depth: How many loops are running.
         errexit, pipefail: The options of ``set``.
+        sheltered: Whether ``set -e`` ends nothing here.
         exit_trap: The command that ``trap … EXIT`` set.
         directory_stack: The directories of ``pushd``.
         tool: The program of the present command, without its directory.
@@ -92,6 +93,7 @@ class Walk:
     loop_depth: int = 0
     errexit: bool = False
     pipefail: bool = False
+    sheltered: bool = False
     exit_trap: str | None = None
     directory_stack: list[str | None] = field(default_factory=list)
     tool: str = ""

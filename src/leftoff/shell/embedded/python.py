@@ -503,9 +503,9 @@ class _PythonReader:
                 path = self.value(keyword.value)
         if not isinstance(mode, str):
             self.partial = True
-            return
-        verbs = {"w": "write", "x": "write", "a": "append", "+": "modify"}
-        self.add(next((verbs[sign] for sign in verbs if sign in mode), "read"), path)
+        elif re.fullmatch(r"[rwax+bt]+(?:[:|][\w*]*)?", mode) is not None:  # else no file
+            verbs = {"w": "write", "x": "write", "a": "append", "+": "modify"}
+            self.add(next((verbs[sign] for sign in verbs if sign in mode), "read"), path)
 
     def _call_method(self, func: ast.Attribute, node: ast.Call) -> None:
         verb = _METHODS.get(func.attr)
