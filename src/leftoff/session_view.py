@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,6 +13,7 @@ from leftoff.extraction.session_state import SessionState
 from leftoff.model import Ref
 
 E = TypeVar("E")
+T = TypeVar("T")
 
 
 class SessionView:
@@ -26,6 +27,7 @@ class SessionView:
         abandoned: messages of rewound branches.
         copies: messages that repeat history already in the recording.
         children: the views of its subagents.
+        results: what judges found that several ask for (`once`).
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class SessionView:
         self.source = source
         self.abandoned = self.thread.abandoned()
         self.copies = self.thread.copies()
+        self.results: dict[object, Any] = {}
         self._cache: dict[type, list[Any]] = {}
         self._grouped: dict[type, list[Any]] | None = None
 
@@ -127,3 +130,16 @@ class SessionView:
         """Results shown by tools, of the given kinds."""
         wanted = set(kinds)
         return [s for s in self.all(Shown) if s.kind in wanted]
+
+
+def once(judge: Callable[[SessionView], T]) -> Callable[[SessionView], T]:
+    """A function of a view whose result is computed once for each view."""
+
+    @wraps(judge)
+    def known(view: SessionView) -> T:
+        if judge not in view.results:
+            view.results[judge] = judge(view)
+        found: T = view.results[judge]
+        return found
+
+    return known

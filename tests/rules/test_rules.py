@@ -99,3 +99,16 @@ def test_a_match_is_found_whatever_stands_around_it() -> None:
             alone = [h.rule.id for h in Gate({name: [rule]}).scan(text, 0).get(name, [])]
             together = [h.rule.id for h in fused.scan(text, 0).get(name, [])]
             assert set(alone) <= set(together), rule.id
+
+
+LINES = ("Done.", "- All fixed now", "Perfect!", "***", "", "Before merging, rebase it", "_ _",
+         "I did not run it", "The bug is fixed", "plain words", "Great", "complete")  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(lines=st.lists(st.sampled_from(LINES), max_size=12))
+def test_marked_lines_hold_all_that_the_whole_text_does(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    for rule in (rule for rule in ALL if rule.lines):
+        found = [(hit.start, hit.end) for hit in Gate({"": [rule]}).scan(text, 0).get("", [])]
+        assert found == [match.span() for match in rule.exact.finditer(lowered(text))]

@@ -11,11 +11,10 @@ activities, `progress` looks for edits, test runs and deliveries.
 from __future__ import annotations
 
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Ran, Touched
-from leftoff.session_view import SessionView
+from leftoff.session_view import SessionView, once
 from leftoff.shell import analyze, command_facts
 from leftoff.shell.paths import is_test
 
@@ -121,21 +120,9 @@ _PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\\]+)")
 _ISSUE = re.compile(r"issue|ticket|linear|jira|comment", re.IGNORECASE)
 
 
+@once
 def activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
     """The activities of every call on the active branch, by message and part."""
-    known = _KNOWN.get(view)
-    if known is None:
-        known = _KNOWN[view] = _activities(view)
-    return known
-
-
-_KNOWN: WeakKeyDictionary[SessionView, dict[tuple[int, int], tuple[str, ...]]] = (
-    WeakKeyDictionary()
-)
-"""Cache: computed once for each view."""
-
-
-def _activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
     ran = {(r.ref.message, r.part): (r.command, r.language) for r in view.each(Ran)}
     touched: dict[tuple[int, int], list[str]] = {}
     for item in view.each(Touched):

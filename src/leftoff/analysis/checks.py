@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from weakref import WeakKeyDictionary
 
 import re2
 from msgspec import Struct
@@ -32,7 +31,7 @@ from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
 from leftoff.extraction.rule_sets import CHECK_RULES, CheckTool
 from leftoff.extraction.rules import Rule
 from leftoff.model import Ref
-from leftoff.session_view import SessionView
+from leftoff.session_view import SessionView, once
 from leftoff.summary import Check
 
 MAX_FAILING = 20
@@ -50,16 +49,10 @@ _NO_OUTCOME = {
 }
 
 
+@once
 def checks(view: SessionView) -> tuple[Check, ...]:
     """The checks of a session in order. A call that was refused ran none."""
-    known = _KNOWN.get(view)
-    if known is None:
-        known = _KNOWN[view] = _Judge(view).judge()
-    return known
-
-
-_KNOWN: WeakKeyDictionary[SessionView, tuple[Check, ...]] = WeakKeyDictionary()
-"""Cache: computed once for each view."""
+    return _Judge(view).judge()
 
 
 class _Output(Struct):

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import of_command
 from leftoff.extraction.evidence import Called, Ran, Returned, Shown
 from leftoff.model import Ref
-from leftoff.session_view import SessionView
+from leftoff.session_view import SessionView, once
 from leftoff.summary import GitEvent
 
 if TYPE_CHECKING:
@@ -57,16 +56,10 @@ _PR_TOOL = re.compile(
 )
 
 
+@once
 def git_events(view: SessionView) -> tuple[GitEvent, ...]:
     """The events of a session in order, each once."""
-    known = _KNOWN.get(view)
-    if known is None:
-        known = _KNOWN[view] = tuple(_Judge(view).events())
-    return known
-
-
-_KNOWN: WeakKeyDictionary[SessionView, tuple[GitEvent, ...]] = WeakKeyDictionary()
-"""Cache: computed once for each view."""
+    return tuple(_Judge(view).events())
 
 
 def last_commit(view: SessionView) -> str:

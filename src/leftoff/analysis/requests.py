@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from weakref import WeakKeyDictionary
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import EDITING, activities
@@ -17,7 +16,7 @@ from leftoff.extraction.evidence import Asked, Called
 from leftoff.extraction.requests import RULES, Requests, matches
 from leftoff.extraction.rules import lowered
 from leftoff.model import slice_hash
-from leftoff.session_view import SessionView
+from leftoff.session_view import SessionView, once
 from leftoff.summary import UserRequest
 
 __all__ = ["turn_state", "user_requests"]
@@ -40,23 +39,13 @@ _MIDWAY = frozenset({"queued", "answer", "rejection"})
 _DELIVERED = frozenset({"deployed", "released"})
 
 
+@once
 def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
     """Everything that the person typed, in order: each prompt, answer and command as what it
     is, and after a prompt the rules that stand inside it.
 
     A prompt that was interrupted and sent again counts once, where it was sent last.
     """
-    known = _KNOWN.get(view)
-    if known is None:
-        known = _KNOWN[view] = _user_requests(view)
-    return known
-
-
-_KNOWN: WeakKeyDictionary[SessionView, tuple[UserRequest, ...]] = WeakKeyDictionary()
-"""Cache: computed once for each view."""
-
-
-def _user_requests(view: SessionView) -> tuple[UserRequest, ...]:
     asked = [a for a in view.active(Asked) if a.text.strip()]
     calls = sorted(c.message for c in view.each(Called))
     tried = [place for place, did in activities(view).items() if EDITING.intersection(did)]

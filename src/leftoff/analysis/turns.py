@@ -7,7 +7,6 @@ that ends its work. What the recorder says itself (`Message.stop`, `Turned`) com
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -15,7 +14,7 @@ from leftoff.extraction.evidence import Asked, Called, Compacted, Turned
 from leftoff.extraction.requests import RULES, Requests, last_question, matches
 from leftoff.formats.thread import ORIGINS
 from leftoff.model import Ref
-from leftoff.session_view import SessionView
+from leftoff.session_view import SessionView, once
 from leftoff.summary import TurnState
 
 OPEN, CLOSED, INTERRUPTED = "open", "closed", "interrupted"
@@ -106,22 +105,12 @@ def matches_command(command: str) -> bool:
     return any(rule.search(command) is not None for rule in RULES["finishes"])
 
 
+@once
 def turn_state(view: SessionView) -> TurnState:
     """Whose turn it is at the end of the recording.
 
     Notices, reminders and other injected records at the end change nothing.
     """
-    known = _KNOWN.get(view)
-    if known is None:
-        known = _KNOWN[view] = _turn_state(view)
-    return known
-
-
-_KNOWN: WeakKeyDictionary[SessionView, TurnState] = WeakKeyDictionary()
-"""Cache: computed once for each view."""
-
-
-def _turn_state(view: SessionView) -> TurnState:
     turns = Turns.of(view)
     heard = view.state.extractors.get("requests")
     words = heard if isinstance(heard, Requests) else Requests(said=view.state.last_at)

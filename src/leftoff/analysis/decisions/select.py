@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import overload
-from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec import Struct
@@ -36,7 +35,7 @@ from leftoff.extraction.decision_model import (
 from leftoff.extraction.evidence import Asked, Called, Returned, Said, Shown
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import slice_hash
-from leftoff.session_view import SessionView
+from leftoff.session_view import SessionView, once
 from leftoff.summary import KeyDecision
 
 REPORT_THRESHOLD = MODEL.least / SCALE
@@ -139,17 +138,16 @@ def chances(view: SessionView) -> Iterator[tuple[Said, float]]:
 
 
 def _scored(view: SessionView, model: Model) -> tuple[CandidateGroups, Scores]:
-    known = _KNOWN.get(view) if model is MODEL else None
-    if known is None:
-        groups = CandidateGroups(view, view.sentences("decision"))
-        known = groups, score_groups(groups, model)
-        if model is MODEL:
-            _KNOWN[view] = known
-    return known
+    if model is MODEL:
+        return _scored_once(view)
+    groups = CandidateGroups(view, view.sentences("decision"))
+    return groups, score_groups(groups, model)
 
 
-_KNOWN: WeakKeyDictionary[SessionView, tuple[CandidateGroups, Scores]] = WeakKeyDictionary()
-"""Cache: computed once for each view."""
+@once
+def _scored_once(view: SessionView) -> tuple[CandidateGroups, Scores]:
+    groups = CandidateGroups(view, view.sentences("decision"))
+    return groups, score_groups(groups, MODEL)
 
 
 def select_decisions(
