@@ -482,7 +482,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
     ends = {a.said for a in asked}  # the reports, as against words in the middle of a turn
     since = prompts[-RECENT_PROMPTS] if len(prompts) >= RECENT_PROMPTS else 0
     last = view.state.last_at
-    sent = max((e.ref.message for e in git_events(view) if e.kind in _SENDS), default=-1)
+    sends = [e.ref.message for e in git_events(view) if e.kind in _SENDS]
+    sends += [s.ref.message for s in view.sentences("milestone") if s.value in _SENT]
+    sent = max(sends, default=-1)
     done = _done_words(view)
     goes_on = turn_state(view).status != "closed"
     found = []
@@ -525,7 +527,7 @@ _NOT_YET = re.compile(
 )
 """What is not so yet stays so after a prompt about something else."""
 
-_SENDS = frozenset({"commit", "push"})
+_SENDS, _SENT = frozenset({"commit", "push"}), frozenset({"committed", "pushed"})
 _LAYOUT = re.compile(r"^\W*\|.*\|\W*$|^\W*$")
 _INTENDS = re.compile(
     r"^\W*(?:the )?next\b|\bI['’]m \w+ing\b.*\bnext\b|\bnext\b.*\bI['’]ll\b", re.IGNORECASE

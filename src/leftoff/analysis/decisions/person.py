@@ -225,17 +225,25 @@ def _stated(view: SessionView, asked: Asked) -> Iterator[KeyDecision]:
     spans = list(_lines(asked.text))
     acts = [act_of(asked.text[start:end]) for start, end in spans]
     items = [_item(asked.text, start, end) for start, end in spans]
+    asks = False
     few = sum(items) < LISTED or 4 * sum(act is not None for act in acts) < len(acts)
     for (start, end), act, item in zip(spans, acts, items, strict=True):
         said = asked.text[start:end]
         if said[-1] == ":" and _CODE.match(asked.text, end):
             continue  # it only introduces code, mostly in an assistant's answer that was pasted
+        asks = asks if item else _ASKS.match(said) is not None
+        if item and asks:
+            continue  # the list is what the question is about
         if act is None and item and not few and not _pattern("no_item").search(lowered(said)):
             act = _LISTED_ITEM
         if act is not None and quotes.end(start, end) == end:
             yield _decision(view, asked, start, end, said, act.id, act.weight)
 
 
+_ASKS = re.compile(
+    r"(?:what|which|how|why|where|who|is|are|do|does|did|has|have)\b[^\n]*\?[\s*]*\Z",
+    re.IGNORECASE,
+)
 _CODE = re.compile(r"\s*(?:```|~~~|[a-z+#]{2,12}Copy\b)")
 """A block of code; "typescriptCopy" is what the pages of assistants leave of its heading."""
 
