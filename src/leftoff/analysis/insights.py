@@ -121,7 +121,7 @@ class _CleanRuns:
         self.operands: dict[tuple[int, int], frozenset[str]] = {}
 
     def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
-        """What the call at a place did: its text, and the checks that failed."""
+        """What the call at a place did: its text, and the checks that failed, else the unknown."""
         keys = list(self.checks.get(place, ()))
         if made is not None and made.text:
             keys.append((made.name, made.text))
@@ -182,6 +182,7 @@ def _operands(command: str, program: tuple[str, str]) -> frozenset[str]:
 def _clean_runs(view: SessionView) -> _CleanRuns:
     found = _CleanRuns()
     bad: set[tuple[int, int]] = set()
+    unknown: dict[tuple[int, int], list[tuple[str, ...]]] = {}
     for check in checks(view):
         place = (check.ref.message, check.ref.part or 0)
         key = ("check", check.kind, check.tool, check.scope)
@@ -192,6 +193,10 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
         elif check.verdict == "failed":
             found.checks[place].append(key)
             bad.add(place)
+        else:
+            unknown.setdefault(place, []).append(key)
+    for place, keys in unknown.items():
+        found.checks[place] = found.checks[place] or keys
     refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.all(Ran)}
     refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.all(Touched)}
     for call in view.all(Called):
