@@ -120,7 +120,7 @@ class _CleanRuns:
         self.operands: dict[tuple[int, int], frozenset[str]] = {}
 
     def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
-        """What the call at a place did: its text, and the checks that failed."""
+        """What the call at a place did: its text, and the checks that failed, else the unknown."""
         keys = list(self.checks.get(place, ()))
         if made is not None and made.text:
             keys.append((made.name, made.text))
@@ -179,6 +179,7 @@ def _operands(command: str, program: tuple[str, str]) -> frozenset[str]:
 def _clean_runs(view: SessionView) -> _CleanRuns:
     found = _CleanRuns()
     bad: set[tuple[int, int]] = set()
+    unknown: dict[tuple[int, int], list[tuple[str, ...]]] = {}
     for check in checks(view):
         place = (check.ref.message, check.ref.part or 0)
         key = ("check", check.kind, check.tool, check.scope)
@@ -189,6 +190,10 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
         elif check.verdict == "failed":
             found.checks[place].append(key)
             bad.add(place)
+        else:
+            unknown.setdefault(place, []).append(key)
+    for place, keys in unknown.items():
+        found.checks[place] = found.checks[place] or keys
     refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.each(Ran, rewound=True)}
     refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.each(Touched, rewound=True)}
     for call in view.each(Called, rewound=True):
@@ -482,7 +487,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
     ends = {a.said for a in asked}  # the reports, as against words in the middle of a turn
     since = prompts[-RECENT_PROMPTS] if len(prompts) >= RECENT_PROMPTS else 0
     last = view.state.last_at
-    sent = max((e.ref.message for e in git_events(view) if e.kind in _SENDS), default=-1)
+    sends = [e.ref.message for e in git_events(view) if e.kind in _SENDS]
+    sends += [s.ref.message for s in view.sentences("milestone") if s.value in _SENT]
+    sent = max(sends, default=-1)
     done = _done_words(view)
     goes_on = turn_state(view).status != "closed"
     found = []
@@ -525,7 +532,7 @@ _NOT_YET = re.compile(
 )
 """What is not so yet stays so after a prompt about something else."""
 
-_SENDS = frozenset({"commit", "push"})
+_SENDS, _SENT = frozenset({"commit", "push"}), frozenset({"committed", "pushed"})
 _LAYOUT = re.compile(r"^\W*\|.*\|\W*$|^\W*$")
 _INTENDS = re.compile(
     r"^\W*(?:the )?next\b|\bI['’]m \w+ing\b.*\bnext\b|\bnext\b.*\bI['’]ll\b", re.IGNORECASE

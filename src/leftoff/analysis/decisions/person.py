@@ -338,10 +338,14 @@ def _stated(view: SessionView, asked: Asked, model: Model) -> Iterator[KeyDecisi
     """The sentences of a prompt that may settle something, but for those that cut a secret."""
     quotes = QuoteEnds(asked.text)
     read = read_prompt(asked.text)
+    asks = False
     for number, one in enumerate(read):
         said = asked.text[one.start : one.end]
         if said[-1] == ":" and _CODE.match(asked.text, one.end):
             continue  # it only introduces code, mostly in an assistant's answer that was pasted
+        asks = asks if one.item else _ASKS.match(said) is not None
+        if one.item and asks:
+            continue  # the list is what the question is about
         names = features(asked, read, number)
         chance = model.statement_probability(model.score(names), 0) if names else 0.0
         if one.act is not None and one.act.foreign:
@@ -351,6 +355,10 @@ def _stated(view: SessionView, asked: Asked, model: Model) -> Iterator[KeyDecisi
             yield _decision(view, asked, one.start, one.end, said, rule, round(chance, 3))
 
 
+_ASKS = re.compile(
+    r"(?:what|which|how|why|where|who|is|are|do|does|did|has|have)\b[^\n]*\?[\s*]*\Z",
+    re.IGNORECASE,
+)
 _CODE = re.compile(r"\s*(?:```|~~~|[a-z+#]{2,12}Copy\b)")
 """A block of code; "typescriptCopy" is what the pages of assistants leave of its heading."""
 
