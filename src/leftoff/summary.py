@@ -293,6 +293,7 @@ class FileModification(Shown, frozen=True):
             known.
         last_message: index of the last message that changed it, of a file only read that read
             it; -1 if a subagent did.
+        said: what the agent said right before edits of it, the latest first; absent if nothing.
     """
 
     path: str
@@ -310,6 +311,7 @@ class FileModification(Shown, frozen=True):
     hunk: str = ""
     committed: bool | None = None
     last_message: int = -1
+    said: tuple[Words, ...] | UnsetType = UNSET
 
 
 class UnknownEffect(Shown, frozen=True):

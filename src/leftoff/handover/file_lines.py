@@ -10,7 +10,15 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.handover.facts import Handover
 from leftoff.handover.packing import Line, line_of
-from leftoff.handover.wording import brief, inline, inline_code, unnamed_changes
+from leftoff.handover.standing import purpose
+from leftoff.handover.wording import (
+    brief,
+    condensed,
+    inline,
+    inline_code,
+    inline_prose,
+    unnamed_changes,
+)
 from leftoff.summary import DiscardedFile, FileModification
 
 MAX_SYMBOL = 100
@@ -18,6 +26,12 @@ MAX_SYMBOL = 100
 
 HUNKS = 3
 """Files whose last change is shown. Chosen by hand."""
+
+STEPS = 7
+"""Steps, the last, whose words are not given with the files, too. Chosen by hand."""
+
+PURPOSES, MAX_PURPOSE = 3, 110
+"""What the agent said before edits of one file: how often, and code points. Chosen by hand."""
 
 _FRAME = re.compile(
     r"[+-]\s*(?:(?:package|import|from|use|using|namespace)\b|#include|<\?|[\"'][\w./-]+[\"']$|\W*$)"
@@ -74,6 +88,7 @@ def file_lines(
         (r.message for e in handover.unnamed if e.action == "deleted" for r in e.refs),
         default=-1,
     )
+    latest = handover.steps[-STEPS:][0].message if handover.steps else 1 << 60
     placed: dict[str, list[Line]] = {}
     for place, file in enumerate(files):
         folder = folders.get(file.path, "")
@@ -94,12 +109,15 @@ def file_lines(
             since = f"; may be removed since, #{removed + 1}"
             notes, least = notes.replace("not committed, ", "") + since, least + since
         symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
-        forms = [f"{path} ({notes}): {symbols}"] if symbols else []
-        forms += [f"{path} ({text})" for text in (notes, least)]
+        words = _purposes(file, latest)
+        full = f"{path} ({notes}){f': {symbols}' if symbols else ''}"
+        forms = [f"{full} - {'; '.join(words[:n])}" for n in range(len(words), 0, -1)]
+        forms += [f"{path} ({notes}) - {words[0]}"] if words else []
+        forms += [full, f"{path} ({notes})", f"{path} ({least})"]
         telling = [line for line in file.hunk.splitlines() if not _FRAME.match(line)]
         if telling and place < HUNKS:
-            shown = " ".join(inline_code(line, 100) for line in telling[:4])
-            forms.insert(0, f"{forms[0]} {shown}")
+            hunk = " ".join(inline_code(line, 100) for line in telling[:4])
+            forms.insert(0, f"{forms[0]} {hunk}")
         placed.setdefault(group or file.path, []).append(
             # Of the newest, what was done to it is shown before more files are.
             replace(line_of(forms, head, 0.09, group), enough=max(0, len(forms) - 2))
@@ -112,6 +130,15 @@ def file_lines(
     found += [line_of([f"{bullet}{_discarded(file)}"], "", -0.5) for file in handover.discarded]
     unnamed = unnamed_changes(handover.unnamed)
     return (*found, *([Line((f"{bullet}{unnamed}",), 0.1)] if unnamed else []))
+
+
+def _purposes(file: FileModification, since: int) -> list[str]:
+    """What the agent said before edits of a file up to message `since`, in short."""
+    found: dict[str, None] = {}
+    for words in file.said or ():
+        if words.message < since and (text := purpose(words.text)):
+            found[f"{inline_prose(condensed(text), MAX_PURPOSE)} #{words.message + 1}"] = None
+    return list(found)[:PURPOSES]
 
 
 def _named_together(

@@ -170,7 +170,7 @@ def parts(
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
         *(() if closed else left_open),
         Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
-        Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.12),
+        Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.25),
         Part(PLAN, _lines(h.plan, bullet), 0.0, 0.08, 4),
         Part(LINKS, _lines(h.links, bullet, DECISION), 0.0, 0.015, 5),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
@@ -314,7 +314,7 @@ def _steps(steps: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
             found.append(_step(words, step, bullet))
             words = None
     found += [_step(words, None, bullet)] if words else []
-    return tuple(reversed(found))
+    return tuple(reversed(found[-7:]))
 
 
 def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:

@@ -47,6 +47,12 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 """What goes on or is so at the moment; how a check ended is said by its last run."""
+_CLAUSE = re.compile(r"(?<=[.!:])\s+(?=[A-Z`*])|\n")
+_DOES = re.compile(
+    rf"{_LEAD}(?:(?:i(?:['’]ll| will| need to| should|['’]m going to)|we need to|let me|let['’]?s|need to)"
+    r"\s+(?:now |also |just |then |first )*)?",
+    re.IGNORECASE,
+)
 _REASON = re.compile(
     r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
 )
@@ -87,6 +93,17 @@ def is_move(text: str) -> bool:
     at the moment."""
     moves = _MOVE.match(text.strip("* ")) is not None and not _REASON.search(text)
     return moves or _GOES_ON.search(text) is not None
+
+
+def purpose(text: str) -> str:
+    """What the agent said that it does, from its words before an edit: the last sentence that
+    says it, without "now let me"; "" where none does."""
+    for sentence in reversed(_CLAUSE.split(text)):
+        words = _DOES.sub("", sentence.strip(" *#-")).strip(" *:")
+        told = _NAMED.search(words) or len(content_words(words)) >= MIN_WORDS
+        if told and not _GOES_ON.search(words) and not words.endswith("?"):
+            return words
+    return ""
 
 
 class Decided(Struct, frozen=True):

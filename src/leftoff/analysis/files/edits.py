@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
@@ -13,10 +13,10 @@ from leftoff.extraction.evidence import Edited, Ran, Touched
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.shell.paths import relative
-from leftoff.summary import FileModification
+from leftoff.summary import FileModification, Words
 
-MAX_SYMBOLS = 8
-"""Symbols of one file, the latest. Chosen by hand."""
+MAX_SYMBOLS, MAX_SAID = 8, 6
+"""Symbols of one file, and words of the agent before its edits, the latest. Chosen by hand."""
 
 _COMMIT = re.compile(r"\bgit\b[^\n;&|]*\bcommit\b")
 _ADDS_ALL = re.compile(
@@ -37,6 +37,7 @@ class _Changes(Struct):
     lines: tuple[int, int] | None = None
     symbols: dict[str, None] = field(default_factory=dict)
     hunk: str = ""
+    said: dict[str, int] = field(default_factory=dict)
 
 
 def with_changes(
@@ -116,6 +117,8 @@ def with_changes(
                 lines=changes.lines,
                 symbols=tuple(changes.symbols)[::-1][:MAX_SYMBOLS],
                 hunk=changes.hunk,
+                said=tuple(Words(*one) for one in changes.said.items())[: -MAX_SAID - 1 : -1]
+                or UNSET,
             )
         result.append(file)
     return tuple(result)
@@ -135,6 +138,9 @@ def _add(changes: _Changes, edit: Edited, event: FileEvent | None, message: int)
         changes.symbols.pop(symbol, None)
         changes.symbols[symbol] = None
     changes.hunk = edit.hunk or changes.hunk
+    if edit.said:
+        changes.said.pop(edit.said, None)
+        changes.said[edit.said] = message
 
 
 class _Commits:
