@@ -34,6 +34,7 @@ from leftoff.handover.lines import (
     name_lines,
     parts,
     state_lines,
+    without_place,
 )
 from leftoff.handover.packing import Chosen, Measure, Part, pack
 from leftoff.handover.text_match import content_words
@@ -181,7 +182,7 @@ def _fresh(whole: Sequence[Part], lines: Mapping[str, Sequence[str]]) -> list[Pa
         if part.title in REMARKS:
             fresh = set()
             for line in sorted(part.lines, key=lambda one: -one.weight):
-                words = content_words(line.forms[0])
+                words = content_words(without_place(line.forms[0]))
                 least = max(MIN_SAME, SAME * len(words))
                 if not any(len(words & one) >= least or words <= one for one in known):
                     known.append(words)

@@ -343,7 +343,7 @@ def _blocks(text: str, message: int) -> tuple[Fact, ...]:
     blocks = [text[start:end] for start, end, _ in blocks_of(text)[0]]
     found = [b for b in blocks if _LETTER.search(b)]
     return tuple(
-        Fact(block, "", message, "person", 1 - n / (len(found) + 1))
+        Fact(block, "", -1 if n else message, "person", 1 - n / (len(found) + 1))
         for n, block in enumerate(found)
     )
 

@@ -118,12 +118,10 @@ def file_lines(
         if telling and place < HUNKS:
             hunk = " ".join(inline_code(line, 100) for line in telling[:4])
             forms.insert(0, f"{forms[0]} {hunk}")
-        placed.setdefault(group or file.path, []).append(
-            # Of the newest, what was done to it is shown before more files are.
-            replace(line_of(forms, head, 0.09, group), enough=max(0, len(forms) - 2))
-            if not place
-            else line_of(forms, head, -place / 1000, group)
-        )
+        line = line_of(forms, head, -place / 1000 if place else 0.09, group)
+        if not place:  # what was done to the newest is shown before more files are
+            line = replace(line, enough=max(0, len(line.forms) - (3 if words else 2)))
+        placed.setdefault(group or file.path, []).append(line)
     found = [line for lines in placed.values() for line in lines]
     others = handover.files[len(files) :]
     found += _named_together(others, _folders([f.path for f in others], known), bullet)

@@ -374,8 +374,7 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     for part in parts(handover, bullet="", grouped=False, stored=True):
         lines = []
         for form in (line.forms[0] for line in part.lines):
-            noted = _NOTED.fullmatch(form)
-            if part.title not in _REMARKS or (noted[1] if noted else form) not in known:
+            if part.title not in _REMARKS or without_place(form) not in known:
                 lines.append(form)
                 known += form
         found += [(part.title, tuple(lines))] if lines else []
@@ -435,6 +434,12 @@ def titles(state: Iterable[str]) -> tuple[str, ...]:
 _PLACE = r" (?:\((?:[^()]|\([^()]*\))*#\d+\)|#\d+)"
 _NOTED = re.compile(rf"(.*?)({_PLACE})(|: .*| `.*)", re.DOTALL)
 _CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE})(.*)", re.DOTALL)
+
+
+def without_place(line: str) -> str:
+    """The words of a line without its note and its place."""
+    noted = _NOTED.fullmatch(line)
+    return noted[1] if noted else line
 
 
 def stored_part(

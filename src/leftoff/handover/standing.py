@@ -96,14 +96,15 @@ def is_move(text: str) -> bool:
 
 
 def purpose(text: str) -> str:
-    """What the agent said that it does, from its words before an edit: the last sentence that
-    says it, without "now let me"; "" where none does."""
-    for sentence in reversed(_CLAUSE.split(text)):
+    """What the agent said that it does, from its words before an edit: of its sentences the one
+    that says most, without "now let me"; "" where none says anything."""
+    best, most = "", MIN_WORDS - 1
+    for sentence in _CLAUSE.split(text.replace("**", "")):
         words = _DOES.sub("", sentence.strip(" *#-")).strip(" *:")
-        told = _NAMED.search(words) or len(content_words(words)) >= MIN_WORDS
-        if told and not _GOES_ON.search(words) and not words.endswith("?"):
-            return words
-    return ""
+        says = min(len(content_words(words)), 2 * MIN_WORDS) + 2 * bool(_NAMED.search(words))
+        if says >= max(most, MIN_WORDS) and not _GOES_ON.search(words) and words[-1:] != "?":
+            best, most = words, says
+    return best
 
 
 class Decided(Struct, frozen=True):
