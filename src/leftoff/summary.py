@@ -445,6 +445,15 @@ class DiscardedFile(Shown, frozen=True):
     ref: Ref
 
 
+class Definition(Shown, frozen=True):
+    """A line of code that defines something, as message `message` showed it; `line` from 1."""
+
+    text: str
+    path: str
+    line: int
+    message: int
+
+
 class WorkingSet(Shown, frozen=True):
     """What whoever goes on would have to find out again.
 
@@ -463,6 +472,8 @@ class WorkingSet(Shown, frozen=True):
         task: the call that last read or wrote a plan or a ticket, with the start of its text in
             `line`; absent if there is none.
         links: the last addresses in its words, the latest first; absent if there are none.
+        definitions: where what it and the person last named is defined, as last read; absent
+            if nothing is known.
     """
 
     commit: str = ""
@@ -481,6 +492,7 @@ class WorkingSet(Shown, frozen=True):
     discarded: tuple[DiscardedFile, ...] | UnsetType = UNSET
     task: CallOutcome | UnsetType = UNSET
     links: tuple[Words, ...] | UnsetType = UNSET
+    definitions: tuple[Definition, ...] | UnsetType = UNSET
 
 
 class CompactionInfo(Shown, frozen=True):

@@ -18,6 +18,7 @@ from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Edited, Evidence, Saw, WroteLines
 from leftoff.extraction.extractor import FILE, RESULT, TEXT, TYPED, View
 from leftoff.extraction.files import edited_paths, operation
+from leftoff.extraction.names import DEFINITION
 from leftoff.formats.vocabulary import argument, text_argument
 from leftoff.model import Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor, is_quiet
@@ -41,14 +42,7 @@ _RUNS = frozenset({"shell", "powershell", "script", "python"})
 MAX_SYMBOLS = 6
 """Symbols recorded of one edit. Chosen by hand."""
 
-_SYMBOL = re.compile(
-    r"\n[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract"
-    r"|async|override|suspend|pub(?:\([a-z]+\))?|unsafe|extern|inline|virtual|sealed"
-    r"|partial) +)*"
-    r"(?:def|class|func(?: \([^)]*\))?|function\*?|fn|struct|enum|interface|trait|impl|type"
-    r"|module|namespace|record|protocol|object|macro_rules!|(?:const|let|var)(?= +\w+ *="
-    r" *(?:async )?(?:\(|function|\w+ *=>))) +([A-Za-z_$][\w$.]*)"
-)
+_SYMBOL = re.compile(rf"\n[ \t]*{DEFINITION}")
 """`re` finds the line end before it far faster than the place after one."""
 
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")

@@ -127,6 +127,7 @@ class Handover(Struct, frozen=True):
             (tool) and what was changed or looked at in a row (leftoff).
         plan: the call that last read or wrote a plan or a ticket, then the blocks of its text.
         links: the last addresses that the agent gave.
+        definitions: where what they name is defined, as last read.
         report: the blocks of the words with which it ended the turn before that.
         running: what was started in the background and is not seen to have ended.
         queued: what the person typed and the agent has not been given.
@@ -155,6 +156,7 @@ class Handover(Struct, frozen=True):
     steps: tuple[Fact, ...] = ()
     plan: tuple[Fact, ...] = ()
     links: tuple[Fact, ...] = ()
+    definitions: tuple[Fact, ...] = ()
     report: tuple[Fact, ...] = ()
     running: tuple[Fact, ...] = ()
     queued: tuple[Fact, ...] = ()
@@ -221,6 +223,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         last_words=Fact(words.text, "", words.message) if words.text else None,
         steps=steps,
         links=tuple(Fact(w.text, "", w.message) for w in working.links or ()),
+        definitions=tuple(_definitions(working, summary.file_modifications)),
         plan=_plan(working, summary.stats.message_count),
         report=report,
         running=tuple(
@@ -463,6 +466,16 @@ def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
             yield Fact(text, step.status, at, speaker, weight, step.line)
         elif at != working.last_words.message:
             yield Fact(step.text, "", at, "agent", weight)
+
+
+def _definitions(
+    working: WorkingSet, files: Iterable[FileModification]
+) -> Iterable[Fact]:
+    """What is defined where, without files that are no longer there."""
+    gone = {f.path for f in files if f.action == "deleted"}
+    for one in working.definitions or ():
+        if one.path not in gone:
+            yield Fact(one.text, f"{one.path}:{one.line}", one.message, "tool")
 
 
 def _plan(working: WorkingSet, end: int) -> tuple[Fact, ...]:

@@ -47,6 +47,7 @@ QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
 PLAN = "Plan or ticket as last read or written, may be done since"
 LINKS = "Links the agent gave"
+DEFINED = "Defined where, as last read"
 LIKELY_THEN = "Likely decided, may have changed since"
 PLANS = "Planned on the way, may have changed since"
 
@@ -171,6 +172,7 @@ def parts(
         *(() if closed else left_open),
         Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
         Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.25),
+        Part(DEFINED, _lines(h.definitions, bullet, SHORT), 0.0, 0.12, 2),
         Part(PLAN, _lines(h.plan, bullet), 0.0, 0.08, 4),
         Part(LINKS, _lines(h.links, bullet, DECISION), 0.0, 0.015, 5),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
@@ -395,6 +397,7 @@ def _shares() -> Mapping[str, Part]:
         last_words=fact,
         steps=(fact,),
         plan=(fact,),
+        definitions=(fact,),
         links=(fact,),
         report=(fact,),
         running=(fact,),
