@@ -110,7 +110,7 @@ class Names(Struct):
             key = f"{name.rpartition('.')[2]} {path}"
             self.defined.pop(key, None)
             self.defined[key] = Definition(
-                call.message, path, int(line), whole(words.rstrip(" {:\r"), MAX_LINE)
+                call.message, path, int(line), whole(words.rstrip(" {:(\r").removesuffix(" do"), MAX_LINE)
             )
         for key in list(self.defined)[:-MAX_DEFINED]:
             del self.defined[key]

@@ -27,6 +27,7 @@ from leftoff.handover.standing import (
     is_move,
     is_rule,
     is_statement,
+    is_step,
     objections,
     said,
     takes_up,
@@ -271,7 +272,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             and not refused.hit(said(w.text, w.message))
             and not w.text.rstrip(" *_").endswith("?")
             and w.text not in words.text
-            and is_statement(w.text)
+            and is_statement(w.text) and not is_step(w.text)
             and not any(w.text in text for text in shown)
             and not 0 < w.weight < LEAST_LIKELY
         ),
@@ -475,7 +476,7 @@ def _definitions(
     gone = {f.path for f in files if f.action == "deleted"}
     for one in working.definitions or ():
         if one.path not in gone:
-            yield Fact(one.text, f"{one.path}:{one.line}", one.message, "tool")
+            yield Fact(one.text, f":{one.line}", one.message, "tool", more=one.path)
 
 
 def _plan(working: WorkingSet, end: int) -> tuple[Fact, ...]:
@@ -488,7 +489,9 @@ def _plan(working: WorkingSet, end: int) -> tuple[Fact, ...]:
         block
         for start, end, kind in blocks_of(call.line)[0]
         for block in (_tick(call.line[:start]) + call.line[start:end].strip(),)
-        if kind in PROSE_KINDS and _LETTER.search(block) and not block.isupper()
+        if kind in PROSE_KINDS
+        and (len(_WORD.findall(block)) >= MIN_WORDS or _tick(call.line[:start]))
+        and not block.isupper()
     ]
     return (
         Fact(call.text or call.tool, "", call.ref.message, "tool", 1.0),

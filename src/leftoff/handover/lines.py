@@ -6,13 +6,15 @@ close no block. The order, floors and ceilings of the parts are those of `docs/h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
+from leftoff.extraction.names import DEFINITION
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import Line, Part, line_of
@@ -172,7 +174,7 @@ def parts(
         *(() if closed else left_open),
         Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
         Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.25),
-        Part(DEFINED, _lines(h.definitions, bullet, SHORT), 0.0, 0.12, 2),
+        Part(DEFINED, _definitions(h.definitions, bullet, {f.path for f in h.files}), 0.0, 0.08, 2, 0.05),
         Part(PLAN, _lines(h.plan, bullet), 0.0, 0.08, 4),
         Part(LINKS, _lines(h.links, bullet, DECISION), 0.0, 0.015, 5),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
@@ -282,6 +284,39 @@ def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[L
             forms.append(f"{inline_code(fact.text, SHORT)}{_note(fact)}")
         found.append(line_of(forms, bullet, fact.weight))
     return tuple(found)
+
+
+def _definitions(
+    facts: Iterable[Fact], bullet: str, changed: Container[str]
+) -> tuple[Line, ...]:
+    """What is defined where: a line for each file, with the message that showed it."""
+    by_file: dict[str, list[Fact]] = {}
+    for fact in facts:
+        by_file.setdefault(fact.more, []).append(fact)
+    found = []
+    for place, (path, defined) in enumerate(by_file.items()):
+        defined.sort(key=lambda fact: -fact.message)
+        shown = [
+            [
+                f"{text} {fact.note}" + (f" #{fact.message + 1}" if last else "")
+                for fact, last in zip(defined, ends, strict=True)
+                for text in (inline_code(fact.text, limit) if limit else _name(fact.text),)
+            ]
+            for ends in ([a.message != b.message for a, b in pairwise(defined)] + [True],)
+            for limit in (SHORT, LEAST, 0)
+        ]
+        name = path.rpartition("/")[2] if path in changed else path
+        forms = [f"{inline(name)}: {', '.join(one)}" for one in shown]
+        found.append(replace(line_of(forms, bullet, -place / 1000), count=len(defined)))
+    return tuple(found)
+
+
+def _name(definition: str) -> str:
+    found = _DEFINED.search(definition)
+    return inline(found[1] if found else definition)
+
+
+_DEFINED = re.compile(DEFINITION)
 
 
 def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:

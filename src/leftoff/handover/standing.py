@@ -95,6 +95,10 @@ def is_move(text: str) -> bool:
     return moves or _GOES_ON.search(text) is not None
 
 
+def is_step(text: str) -> bool:
+    return _STEP.match(text) is not None and not _REASON.search(text)
+
+
 def purpose(text: str) -> str:
     """What the agent said that it does, from its words before an edit: of its sentences the one
     that says most, without "now let me"; "" where none says anything."""
