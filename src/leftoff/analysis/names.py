@@ -71,7 +71,10 @@ def names_in_use(view: SessionView) -> tuple[Name, ...]:
 MAX_DEFINITIONS = 24
 """Definitions that are listed. Chosen by hand."""
 
-_MENTIONED = re.compile(rf"`[\w$.]*?([A-Za-z_$][\w$]{{2,}})(?:\([^`\n]*\))?`|(\w{{3,}})\(|({IN_CODE.pattern})")
+_MENTIONED = re.compile(
+    r"`[\w$.]*?([A-Za-z_$][\w$]{4,})(?:\([^`\n]*\))?`|(\w{5,})\("
+    rf"|({IN_CODE.pattern})"
+)
 _PROSE_FILE = re.compile(r"\.(?:mdx?|txt|rst|adoc|jsonl?|log)$", re.IGNORECASE)
 
 

@@ -48,6 +48,8 @@ from leftoff.summary import (
 from leftoff.text.markdown import PROSE_KINDS, blocks_of
 from leftoff.text.truncation import short
 
+# Code points of the person's last message that are given in one piece. Chosen by hand.
+LONG = 1600
 # Code points; a longer first request is given block by block. Chosen by hand.
 MIN_SPLIT_LENGTH = 400
 # Probability that a sentence states a decision, 0 where it is not known, from which it may fill
@@ -121,6 +123,7 @@ class Handover(Struct, frozen=True):
         goal: the first task, in one fact.
         task: the blocks of the first task where it is long, in order.
         last_message: the person's last message, uncut; None if there is none.
+        rest: the blocks of a very long last message from about `LONG` on, in order.
         said: the person's other messages.
         constraints: what the person required or forbade, in order of weight.
         last_words: the agent's last words.
@@ -151,6 +154,7 @@ class Handover(Struct, frozen=True):
     goal: Fact | None = None
     task: tuple[Fact, ...] = ()
     last_message: Fact | None = None
+    rest: tuple[Fact, ...] = ()
     said: tuple[Fact, ...] = ()
     constraints: tuple[Fact, ...] = ()
     last_words: Fact | None = None
@@ -211,6 +215,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         goal=_request(first) if first else None,
         task=_blocks(first.text, first.ref.message) if first and first is not last else (),
         last_message=_request(last) if last else None,
+        rest=_rest(last.text) if last else (),
         said=tuple(
             _request(r)
             for r in sorted(typed, key=_place, reverse=True)
@@ -350,6 +355,17 @@ def _blocks(text: str, message: int) -> tuple[Fact, ...]:
         Fact(block, "", -1 if n else message, "person", 1 - n / (len(found) + 1))
         for n, block in enumerate(found)
     )
+
+
+def _rest(text: str) -> tuple[Fact, ...]:
+    """The blocks of a text that its first `LONG` code points, on one line, do not hold."""
+    at, room = 0, LONG
+    for start, end, _ in blocks_of(text)[0] if len(text) > LONG else ():
+        room -= len(" ".join(text[at:end].split())) + 1
+        at = end
+        if room < 0:
+            return _blocks(text[start:], -1)
+    return ()
 
 
 def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> State:

@@ -24,13 +24,14 @@ from leftoff.summary import DiscardedFile, FileModification
 MAX_SYMBOL = 100
 """Code points of a symbol that is shown; a longer one is left out whole. Chosen by hand."""
 
-HUNKS = 3
-"""Files whose last change is shown. Chosen by hand."""
+HUNKS, NEWEST = 1, 3
+"""Files whose last change is shown, and of which is said what was done before others are
+shown: the latest. Chosen by hand."""
 
 STEPS = 7
 """Steps, the last, whose words are not given with the files, too. Chosen by hand."""
 
-PURPOSES, MAX_PURPOSE = 3, 110
+PURPOSES, MAX_PURPOSE = 3, 80
 """What the agent said before edits of one file: how often, and code points. Chosen by hand."""
 
 _FRAME = re.compile(
@@ -119,7 +120,7 @@ def file_lines(
             hunk = " ".join(inline_code(line, 100) for line in telling[:4])
             forms.insert(0, f"{forms[0]} {hunk}")
         line = line_of(forms, head, -place / 1000 if place else 0.09, group)
-        if not place:  # what was done to the newest is shown before more files are
+        if place < NEWEST and (words or not place):  # before more files are shown
             line = replace(line, enough=max(0, len(line.forms) - (3 if words else 2)))
         placed.setdefault(group or file.path, []).append(line)
     found = [line for lines in placed.values() for line in lines]

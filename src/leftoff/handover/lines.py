@@ -15,13 +15,13 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.extraction.names import DEFINITION
-from leftoff.handover.facts import Fact, Handover, State
+from leftoff.handover.facts import LONG, Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import Line, Part, line_of
 from leftoff.handover.wording import brief, condensed, inline, inline_code, inline_prose, plural
 from leftoff.summary import FileModification
 
-LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
+MIDDLE, DECISION, SHORT = 400, 240, 140
 """Code points of the forms of a text: the person's last message and the agent's last words
 begin at `LONG`, other facts at `MIDDLE`. Chosen by hand."""
 
@@ -49,6 +49,7 @@ QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
 PLAN = "Plan or ticket as last read or written, may be done since"
 LINKS = "Links the agent gave"
+REST = "The rest of the person's last message"
 DEFINED = "Defined where, as last read"
 LIKELY_THEN = "Likely decided, may have changed since"
 PLANS = "Planned on the way, may have changed since"
@@ -177,6 +178,7 @@ def parts(
         Part(DEFINED, _definitions(h.definitions, bullet, {f.path for f in h.files}), 0.0, 0.08, 2, 0.05),
         Part(PLAN, _lines(h.plan, bullet), 0.0, 0.08, 4),
         Part(LINKS, _lines(h.links, bullet, DECISION), 0.0, 0.015, 5),
+        Part(REST, _lines(h.rest, bullet), 0.0, 0.15, 3),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
@@ -427,6 +429,7 @@ def _shares() -> Mapping[str, Part]:
         goal=fact,
         task=(fact,),
         last_message=fact,
+        rest=(fact,),
         said=(fact,),
         constraints=(fact,),
         last_words=fact,
