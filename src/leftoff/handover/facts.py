@@ -436,6 +436,7 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         )
         verdict = check.verdict if check.verdict != "unknown" else "result unknown"
         note = f"{verdict}{f' ({counts})' if counts else ''}"
+        note = counts if verdict == "passed" and counts[:-7].isdigit() else note
         note += ", edited since" if check.edited_since else ""
         telling = ", ".join(check.failing[:5]) if check.verdict == "failed" else ""
         if check.verdict == "failed" and check.line:

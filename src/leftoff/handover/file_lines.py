@@ -136,7 +136,8 @@ def _purposes(file: FileModification, since: int) -> list[str]:
     found: dict[str, None] = {}
     for words in file.said or ():
         if words.message < since and (text := purpose(words.text)):
-            found[f"{inline_prose(condensed(text), MAX_PURPOSE)} #{words.message + 1}"] = None
+            place = f" #{words.message + 1}" if words.message != file.last_message else ""
+            found[inline_prose(condensed(text), MAX_PURPOSE) + place] = None
     return list(found)[:PURPOSES]
 
 

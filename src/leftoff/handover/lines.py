@@ -92,6 +92,9 @@ LATEST = 2
 """Of so many of the person's longer messages, the latest, no word is cut as long as there is
 room. Chosen by hand."""
 
+LATEST_STEPS = 7
+"""Steps that are shown: what was said in earlier ones stands with the files. Chosen by hand."""
+
 MAX_FAILURES = 5
 """Failures that are shown. Chosen by hand."""
 
@@ -343,17 +346,19 @@ def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
 
 def _steps(steps: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
     """What the agent did last, the latest first; words stand with what was done upon them."""
-    found: list[Line] = []
+    found: list[tuple[Fact | None, Fact | None]] = []
     words: Fact | None = None
     for step in steps:
         if step.speaker == "agent":
-            found += [_step(words, None, bullet)] if words else []
+            found += [(words, None)] if words else []
             words = step
         else:
-            found.append(_step(words, step, bullet))
+            found.append((words, step))
             words = None
-    found += [_step(words, None, bullet)] if words else []
-    return tuple(reversed(found[-7:]))
+    found += [(words, None)] if words else []
+    telling = [one for one in found[:-2] if one[0] or one[1] and one[1].speaker == "tool"]
+    latest = [*telling, *found[-2:]][-LATEST_STEPS:]
+    return tuple(_step(*one, bullet) for one in reversed(latest))
 
 
 def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:

@@ -49,7 +49,7 @@ _GOES_ON = re.compile(
 """What goes on or is so at the moment; how a check ended is said by its last run."""
 _CLAUSE = re.compile(r"(?<=[.!:])\s+(?=[A-Z`*])|\n")
 _DOES = re.compile(
-    rf"{_LEAD}(?:(?:i(?:['’]ll| will| need to| should|['’]m going to)|we need to|let me|let['’]?s|need to)"
+    rf"\W*{_LEAD}(?:(?:i(?:['’]ll| will| need to| should|['’]m going to)|we need to|let me|let['’]?s|need to)"
     r"\s+(?:now |also |just |then |first )*)?",
     re.IGNORECASE,
 )
@@ -104,7 +104,8 @@ def purpose(text: str) -> str:
     that says most, without "now let me"; "" where none says anything."""
     best, most = "", MIN_WORDS - 1
     for sentence in _CLAUSE.split(text.replace("**", "")):
-        words = _DOES.sub("", sentence.strip(" *#-")).strip(" *:")
+        start = _DOES.match(sentence)
+        words = sentence[start.end() if start else 0 :].strip(" *:#—–-")
         says = min(len(content_words(words)), 2 * MIN_WORDS) + 2 * bool(_NAMED.search(words))
         if says >= max(most, MIN_WORDS) and not _GOES_ON.search(words) and words[-1:] != "?":
             best, most = words, says
