@@ -21,8 +21,9 @@ from leftoff.handover.wording import (
 )
 from leftoff.summary import DiscardedFile, FileModification
 
-MAX_SYMBOL = 100
-"""Code points of a symbol that is shown; a longer one is left out whole. Chosen by hand."""
+MAX_SYMBOLS = 100
+"""Code points of the symbols of a file; those for which there is no room are left out whole.
+Chosen by hand."""
 
 HUNKS, NEWEST = 1, 3
 """Files whose last change is shown, and of which is said what was done before others are
@@ -109,7 +110,10 @@ def file_lines(
         elif file.certainty != "sure" and 0 <= file.last_message < removed:
             since = f"; may be removed since, #{removed + 1}"
             notes, least = notes.replace("not committed, ", "") + since, least + since
-        symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
+        symbols = ""
+        for symbol in map(inline, file.symbols):
+            if len(symbols) + len(symbol) <= MAX_SYMBOLS:
+                symbols += f", {symbol}" if symbols else symbol
         words = _purposes(file, latest)
         full = f"{path} ({notes}){f': {symbols}' if symbols else ''}"
         forms = [f"{full} - {'; '.join(words[:n])}" for n in range(len(words), 0, -1)]
