@@ -98,11 +98,13 @@ class Names(Struct):
                     names = sorted(counts, key=lambda n: (-counts[n], n))[:MAX_NAMES]
                     yield Wrote(view.message.index, number, tuple(names))
 
-
     def _read(self, call: Pending, text: str) -> None:
         found = []
         if call.kind == "read":
-            rows = ((call.text, *m.group(1, 2, 3)) for m in _NUMBERED.finditer("\n" + text[:MAX_READ]))
+            rows = (
+                (call.text, *m.group(1, 2, 3))
+                for m in _NUMBERED.finditer("\n" + text[:MAX_READ])
+            )
             found = list(rows)
         elif call.kind == "search" or call.kind == "shell" and _SEARCHES.search(call.text):
             found = [m.group(1, 2, 3, 4) for m in _FOUND.finditer("\n" + text[:MAX_READ])]
@@ -110,7 +112,10 @@ class Names(Struct):
             key = f"{name.rpartition('.')[2]} {path}"
             self.defined.pop(key, None)
             self.defined[key] = Definition(
-                call.message, path, int(line), whole(words.rstrip(" {:(\r").removesuffix(" do"), MAX_LINE)
+                call.message,
+                path,
+                int(line),
+                whole(words.rstrip(" {:(\r").removesuffix(" do"), MAX_LINE),
             )
         for key in list(self.defined)[:-MAX_DEFINED]:
             del self.defined[key]

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
 from leftoff.extraction.errors import is_frame
-from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
+from leftoff.handover import passages
 from leftoff.handover.standing import (
     INTENT,
     MIN_WORDS,
@@ -45,7 +45,6 @@ from leftoff.summary import (
     Words,
     WorkingSet,
 )
-from leftoff.text.markdown import PROSE_KINDS, blocks_of
 from leftoff.text.truncation import short
 
 # Code points of the person's last message that are given in one piece. Chosen by hand.
@@ -69,8 +68,6 @@ _FILTER = re.compile(
 )
 _WORD = re.compile(r"\w+")
 _PLAIN = re.compile(r"[a-z]+")
-_LETTER = re.compile(r"[^\W\d_]")
-_BOX = re.compile(r"\[[ xX]\]\s*\Z")
 
 
 class Fact(Struct, frozen=True):
@@ -215,7 +212,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         goal=_request(first) if first else None,
         task=_blocks(first.text, first.ref.message) if first and first is not last else (),
         last_message=_request(last) if last else None,
-        rest=_rest(last.text) if last else (),
+        rest=_blocks(passages.rest(last.text, LONG), -1) if last else (),
         said=tuple(
             _request(r)
             for r in sorted(typed, key=_place, reverse=True)
@@ -277,7 +274,8 @@ def handover_of(summary: ContextSummary) -> Handover:
             and not refused.hit(said(w.text, w.message))
             and not w.text.rstrip(" *_").endswith("?")
             and w.text not in words.text
-            and is_statement(w.text) and not is_step(w.text)
+            and is_statement(w.text)
+            and not is_step(w.text)
             and not any(w.text in text for text in shown)
             and not 0 < w.weight < LEAST_LIKELY
         ),
@@ -347,25 +345,11 @@ def with_goal(handover: Handover, goal: str) -> Handover:
 
 def _blocks(text: str, message: int) -> tuple[Fact, ...]:
     """A long request block by block; () for a short one."""
-    if len(text) <= MIN_SPLIT_LENGTH:
-        return ()
-    blocks = [text[start:end] for start, end, _ in blocks_of(text)[0]]
-    found = [b for b in blocks if _LETTER.search(b)]
+    found = passages.blocks(text) if len(text) > MIN_SPLIT_LENGTH else []
     return tuple(
         Fact(block, "", -1 if n else message, "person", 1 - n / (len(found) + 1))
         for n, block in enumerate(found)
     )
-
-
-def _rest(text: str) -> tuple[Fact, ...]:
-    """The blocks of a text that its first `LONG` code points, on one line, do not hold."""
-    at, room = 0, LONG
-    for start, end, _ in blocks_of(text)[0] if len(text) > LONG else ():
-        room -= len(" ".join(text[at:end].split())) + 1
-        at = end
-        if room < 0:
-            return _blocks(text[start:], -1)
-    return ()
 
 
 def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> State:
@@ -486,9 +470,7 @@ def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
             yield Fact(step.text, "", at, "agent", weight)
 
 
-def _definitions(
-    working: WorkingSet, files: Iterable[FileModification]
-) -> Iterable[Fact]:
+def _definitions(working: WorkingSet, files: Iterable[FileModification]) -> Iterable[Fact]:
     """What is defined where, without files that are no longer there."""
     gone = {f.path for f in files if f.action == "deleted"}
     for one in working.definitions or ():
@@ -497,52 +479,24 @@ def _definitions(
 
 
 def _plan(working: WorkingSet, end: int) -> tuple[Fact, ...]:
-    """The call that showed the text of a task, unless that is long ago, and its blocks: the
-    first say why, and what is not ticked off comes before what is."""
+    """The call that showed the text of a task, unless that is long ago, and its blocks."""
     call = working.task
     if not call or call.ref.message < end - PLAN_AGE:
         return ()
-    blocks = [
-        block
-        for start, end, kind in blocks_of(call.line)[0]
-        for block in (_tick(call.line[:start]) + call.line[start:end].strip(),)
-        if kind in PROSE_KINDS
-        and (len(_WORD.findall(block)) >= MIN_WORDS or _tick(call.line[:start]))
-        and not block.isupper()
-    ]
     return (
         Fact(call.text or call.tool, "", call.ref.message, "tool", 1.0),
         *(
-            Fact(block, "", -1, "tool", 0.9 - n / (2 * len(blocks)) + _open(block))
-            for n, block in enumerate(blocks)
+            Fact(block, "", -1, "tool", weight)
+            for block, weight in passages.plan_blocks(call.line)
         ),
     )
 
 
-def _tick(before: str) -> str:
-    """The box that stands before a block, which is no part of it."""
-    found = _BOX.search(before[-8:])
-    return f"{found[0].strip()} " if found else ""
-
-
-def _open(block: str) -> float:
-    return 0.3 if "[ ]" in block else -0.3 if "[x]" in block.casefold() else 0.0
-
-
 def _report(words: Words) -> tuple[Fact, ...]:
-    """The blocks of a report, without code; of one that was cut, those after the cut."""
-    text = words.text if len(words.text) < TAIL else words.text.partition("\n")[2]
-    blocks = [
-        block
-        for start, end, kind in blocks_of(text)[0]
-        for block in (text[start:end],)
-        if kind in PROSE_KINDS
-        and (len(_WORD.findall(block)) >= MIN_WORDS or not block.isascii())
-        and not block.rstrip(" *_").endswith("?")  # the person's words followed
-    ]
+    found = passages.report_blocks(words.text)
     return tuple(
-        Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
-        for n, block in enumerate(blocks)
+        Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(found) + 1))
+        for n, block in enumerate(found)
     )
 
 

@@ -49,8 +49,8 @@ _GOES_ON = re.compile(
 """What goes on or is so at the moment; how a check ended is said by its last run."""
 _CLAUSE = re.compile(r"(?<=[.!:])\s+(?=[A-Z`*])|\n")
 _DOES = re.compile(
-    rf"\W*{_LEAD}(?:(?:i(?:['’]ll| will| need to| should|['’]m going to)|we need to|let me|let['’]?s|need to)"
-    r"\s+(?:now |also |just |then |first )*)?",
+    rf"\W*{_LEAD}(?:(?:i(?:['’]ll| will| need to| should|['’]m going to)|we need to|let me"
+    r"|let['’]?s|need to)\s+(?:now |also |just |then |first )*)?",
     re.IGNORECASE,
 )
 _REASON = re.compile(
@@ -96,6 +96,7 @@ def is_move(text: str) -> bool:
 
 
 def is_step(text: str) -> bool:
+    """Whether a sentence says what the agent does next, without a reason."""
     return _STEP.match(text) is not None and not _REASON.search(text)
 
 
