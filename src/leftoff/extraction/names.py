@@ -1,4 +1,4 @@
-"""Extractor of the identifiers in code that the agent writes, and of definitions that it reads."""
+"""Extractor of the identifiers that the agent writes in code, and of definitions it reads."""
 
 from __future__ import annotations
 
