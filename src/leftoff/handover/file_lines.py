@@ -32,7 +32,7 @@ shown: the latest. Chosen by hand."""
 STEPS = 7
 """Steps, the last, whose words are not given with the files, too. Chosen by hand."""
 
-PURPOSES, MAX_PURPOSE = 3, 80
+PURPOSES, MAX_PURPOSE = 5, 120
 """What the agent said before edits of one file: how often, and code points. Chosen by hand."""
 
 _FRAME = re.compile(
@@ -92,6 +92,7 @@ def file_lines(
     )
     latest = handover.steps[-STEPS:][0].message if handover.steps else 1 << 60
     placed: dict[str, list[Line]] = {}
+    given: set[str] = set()
     for place, file in enumerate(files):
         folder = folders.get(file.path, "")
         head = bullet
@@ -114,7 +115,7 @@ def file_lines(
         for symbol in map(inline, file.symbols):
             if len(symbols) + len(symbol) <= MAX_SYMBOLS:
                 symbols += f", {symbol}" if symbols else symbol
-        words = _purposes(file, latest)
+        words = _purposes(file, latest, given)
         full = f"{path} ({notes}){f': {symbols}' if symbols else ''}"
         forms = [f"{full} - {'; '.join(words[:n])}" for n in range(len(words), 0, -1)]
         forms += [f"{path} ({notes}) - {words[0]}"] if words else []
@@ -135,14 +136,17 @@ def file_lines(
     return (*found, *([Line((f"{bullet}{unnamed}",), 0.1)] if unnamed else []))
 
 
-def _purposes(file: FileModification, since: int) -> list[str]:
-    """What the agent said before edits of a file up to message `since`, in short."""
-    found: dict[str, None] = {}
+def _purposes(file: FileModification, since: int, given: set[str]) -> list[str]:
+    """What the agent said before edits of a file up to message `since`, in short, without what
+    is `given` with another file."""
+    found = []
     for words in file.said or ():
-        if words.message < since and (text := purpose(words.text)):
+        text = inline_prose(condensed(purpose(words.text)), MAX_PURPOSE)
+        if text and words.message < since and text not in given and len(found) < PURPOSES:
+            given.add(text)
             place = f" #{words.message + 1}" if words.message != file.last_message else ""
-            found[inline_prose(condensed(text), MAX_PURPOSE) + place] = None
-    return list(found)[:PURPOSES]
+            found.append(text + place)
+    return found
 
 
 def _named_together(
