@@ -6,7 +6,7 @@ close no block. The order, floors and ceilings of the parts are those of `docs/h
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -178,14 +178,7 @@ def parts(
         *(() if closed else left_open),
         Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
         Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.25),
-        Part(
-            DEFINED,
-            _definitions(h.definitions, bullet, {f.path for f in h.files}),
-            0.0,
-            0.08,
-            2,
-            0.05,
-        ),
+        Part(DEFINED, _definitions(h, bullet), 0.0, 0.08, 2, 0.05),
         Part(PLAN, _lines(h.plan, bullet), 0.0, 0.08, 4),
         Part(LINKS, _lines(h.links, bullet, DECISION), 0.0, 0.015, 5),
         Part(REST, _lines(h.rest, bullet), 0.0, 0.15, 3),
@@ -194,8 +187,8 @@ def parts(
         Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
         Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
         Part("Failed, then fixed", _lines(h.lessons, bullet), 0.0, 0.02, 5),
-        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.045, 0.1, 2),
-        Part(LIKELY_THEN, _lines(likely, bullet, DECISION), 0.05, 0.11, 2),
+        Part("Decided", _full(_lines(h.decisions, bullet, DECISION)), 0.045, 0.1, 2),
+        Part(LIKELY_THEN, _full(_lines(likely, bullet, DECISION)), 0.05, 0.11, 2),
         Part(PLANS, _lines(plans, bullet, DECISION), 0.025, 0.1, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.02, 7),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
@@ -298,12 +291,11 @@ def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[L
     return tuple(found)
 
 
-def _definitions(
-    facts: Iterable[Fact], bullet: str, changed: Container[str]
-) -> tuple[Line, ...]:
+def _definitions(handover: Handover, bullet: str) -> tuple[Line, ...]:
     """What is defined where: a line for each file, with the message that showed it."""
+    changed = {file.path for file in handover.files}
     by_file: dict[str, list[Fact]] = {}
-    for fact in facts:
+    for fact in handover.definitions:
         by_file.setdefault(fact.more, []).append(fact)
     found = []
     for place, (path, defined) in enumerate(by_file.items()):
@@ -329,6 +321,11 @@ def _name(definition: str) -> str:
 
 
 _DEFINED = re.compile(DEFINITION)
+
+
+def _full(lines: Iterable[Line]) -> tuple[Line, ...]:
+    """Lines that stand in full before parts of lower priority have any."""
+    return tuple(replace(line, enough=0) for line in lines)
 
 
 def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
