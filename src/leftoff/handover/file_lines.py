@@ -141,7 +141,7 @@ def _purposes(file: FileModification, since: int, given: set[str]) -> list[str]:
     is `given` with another file."""
     found = []
     for words in file.said or ():
-        text = inline_prose(condensed(purpose(words.text)), MAX_PURPOSE)
+        text = inline_prose(condensed(purpose(words.text, file.path)), MAX_PURPOSE)
         if text and words.message < since and text not in given and len(found) < PURPOSES:
             given.add(text)
             place = f" #{words.message + 1}" if words.message != file.last_message else ""

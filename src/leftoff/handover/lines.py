@@ -47,7 +47,7 @@ NAMES = "Names in use"
 RUNNING = "Started in the background, no end seen"
 QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
-PLAN = "Plan or ticket as last read or written, may be done since"
+PLAN = "Plan or ticket as last seen, may be done since"
 LINKS = "Links the agent gave"
 REST = "The rest of the person's last message"
 DEFINED = "Defined where, as last read"
@@ -62,7 +62,7 @@ SHOWN = {
     "To do": "To do, as last listed",
     "Decided": "Likely decided, no later change seen",
     "Also said": "Also said then",
-    FILES: "Files changed, last edit seen at #n",
+    FILES: "Files changed, last edit at #n; agent's words before edits",
     "The person requires": "The person required, as said then",
     "Found out": "Found then, may have changed",
     REPORT: "The agent's report before that, as said then",
@@ -184,7 +184,7 @@ def parts(
         Part(REST, _lines(h.rest, bullet), 0.0, 0.15, 3),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
-        Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
+        Part("The person said before", _said(h.said, bullet), 0.1, 0.58, 1),
         Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
         Part("Failed, then fixed", _lines(h.lessons, bullet), 0.0, 0.02, 5),
         Part("Decided", _full(_lines(h.decisions, bullet, DECISION)), 0.045, 0.1, 2),

@@ -34,11 +34,16 @@ def plan_blocks(text: str) -> list[tuple[str, float]]:
     found = [
         _tick(text[:start]) + text[start:end].strip()
         for start, end, kind in blocks_of(text)[0]
-        if kind in PROSE_KINDS
-        and (len(_WORD.findall(text, start, end)) >= MIN_WORDS or _tick(text[:start]))
-        and not text[start:end].isupper()
+        if kind in PROSE_KINDS and (_says_something(text[start:end]) or _tick(text[:start]))
     ]
     return [(block, 0.9 - n / (2 * len(found)) + _open(block)) for n, block in enumerate(found)]
+
+
+def _says_something(block: str) -> bool:
+    """Whether a block is more than a heading, a name or a path."""
+    if not block.isascii():
+        return _LETTER.search(block) is not None
+    return len(block.split()) >= MIN_WORDS and not block.isupper()
 
 
 def _tick(before: str) -> str:

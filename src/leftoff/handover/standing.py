@@ -100,17 +100,24 @@ def is_step(text: str) -> bool:
     return _STEP.match(text) is not None and not _REASON.search(text)
 
 
-def purpose(text: str) -> str:
-    """What the agent said that it does, from its words before an edit: of its sentences the one
-    that says most, without "now let me"; "" where none says anything."""
-    best, most = "", MIN_WORDS - 1
+def purpose(text: str, path: str) -> str:
+    """What the agent said that it does, from its words before an edit of a file: of its
+    sentences the one that says most, rather one that names the file, without "now let me"; ""
+    where none says anything."""
+    best, most = "", MIN_WORDS
+    name = _plain(path.rpartition("/")[2].partition(".")[0])
     for sentence in _CLAUSE.split(text.replace("**", "")):
         start = _DOES.match(sentence)
         words = sentence[start.end() if start else 0 :].strip(" *:#—–-")
         says = min(len(content_words(words)), 2 * MIN_WORDS) + 2 * bool(_NAMED.search(words))
-        if says >= max(most, MIN_WORDS) and not _GOES_ON.search(words) and words[-1:] != "?":
+        says += 2 * (name in _plain(words))
+        if says >= most and not _GOES_ON.search(words) and words[-1:] != "?":
             best, most = words, says
     return best
+
+
+def _plain(text: str) -> str:
+    return text.casefold().replace("_", "").replace("-", "")
 
 
 class Decided(Struct, frozen=True):
