@@ -139,7 +139,7 @@ def file_lines(
 def _purposes(file: FileModification, since: int, given: set[str]) -> list[str]:
     """What the agent said before edits of a file up to message `since`, in short, without what
     is `given` with another file."""
-    found = []
+    found: list[str] = []
     for words in file.said or ():
         text = inline_prose(condensed(purpose(words.text, file.path)), MAX_PURPOSE)
         if text and words.message < since and text not in given and len(found) < PURPOSES:

@@ -73,6 +73,9 @@ def with_changes(
             elif one.succeeded(*call):
                 event_of = own.get(path, {}).get((one.source, *call))
                 _add(changes, edit, event_of, edit.message if number == 0 else -1)
+                if edit.said and number == 0 and edit.message not in one.abandoned:
+                    changes.said.pop(edit.said, None)
+                    changes.said[edit.said] = edit.message
                 if call in one.calls:
                     edited.setdefault(path, set()).add(one.calls[call].name)
     commits = _Commits(view)
@@ -117,7 +120,9 @@ def with_changes(
                 lines=changes.lines,
                 symbols=tuple(changes.symbols)[::-1][:MAX_SYMBOLS],
                 hunk=changes.hunk,
-                said=tuple(Words(*one) for one in changes.said.items())[: -MAX_SAID - 1 : -1]
+                said=tuple(map(Words, changes.said, changes.said.values()))[
+                    : -MAX_SAID - 1 : -1
+                ]
                 or UNSET,
             )
         result.append(file)
@@ -138,9 +143,6 @@ def _add(changes: _Changes, edit: Edited, event: FileEvent | None, message: int)
         changes.symbols.pop(symbol, None)
         changes.symbols[symbol] = None
     changes.hunk = edit.hunk or changes.hunk
-    if edit.said:
-        changes.said.pop(edit.said, None)
-        changes.said[edit.said] = message
 
 
 class _Commits:
