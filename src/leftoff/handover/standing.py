@@ -49,10 +49,16 @@ _GOES_ON = re.compile(
 """What goes on or is so at the moment; how a check ended is said by its last run."""
 _CLAUSE = re.compile(r"(?<=[.!:])\s+(?=[A-Z`*])|\n")
 _DOES = re.compile(
-    rf"\W*{_LEAD}(?:(?:i(?:['’]ll| will| need to| should|['’]m going to)|we need to|let me"
-    r"|let['’]?s|need to)\s+(?:now |also |just |then |first )*)?",
+    rf"[\s*#>—–-]*{_LEAD}(?:(?:i(?:['’]ll| will| need to| should|['’]m going to)|we need to"
+    r"|let me|let['’]?s|need to)\s+(?:now |also |just |then |first )*)?",
     re.IGNORECASE,
 )
+_LOOKS = re.compile(
+    r"(?:check|see|look|read|verify|view|find|search|run|wait|try|think|understand)\b",
+    re.IGNORECASE,
+)
+"""What is no change to a file."""
+
 _REASON = re.compile(
     r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
 )
@@ -111,7 +117,12 @@ def purpose(text: str, path: str) -> str:
         words = sentence[start.end() if start else 0 :].strip(" *:#—–-")
         says = min(len(content_words(words)), 2 * MIN_WORDS) + 2 * bool(_NAMED.search(words))
         says += 2 * (name in _plain(words))
-        if says >= most and not _GOES_ON.search(words) and words[-1:] != "?":
+        if (
+            says >= most
+            and not _LOOKS.match(words)
+            and not _GOES_ON.search(words)
+            and words[-1:] != "?"
+        ):
             best, most = words, says
     return best
 
