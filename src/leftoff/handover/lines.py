@@ -47,7 +47,7 @@ NAMES = "Names in use"
 RUNNING = "Started in the background, no end seen"
 QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
-PLAN = "Plan or ticket as last seen, may be done since"
+PLAN = "Plan or ticket as last read or written, may be done since"
 LINKS = "Links the agent gave"
 REST = "The rest of the person's last message"
 DEFINED = "Defined where, as last read"
@@ -58,11 +58,12 @@ SHOWN = {
     "The task": "The session began with",
     PLANS: "Said on the way, may have changed",
     STEPS: "What the agent did, latest first",
+    PLAN: "Plan or ticket as last seen, may be done since",
     "Left open": "Left open, as said then",
     "To do": "To do, as last listed",
     "Decided": "Likely decided, no later change seen",
     "Also said": "Also said then",
-    FILES: "Files changed, last edit at #n; agent's words before edits",
+    FILES: "Files changed, last edit seen #n; agent's words before edits",
     "The person requires": "The person required, as said then",
     "Found out": "Found then, may have changed",
     REPORT: "The agent's report before that, as said then",
@@ -483,6 +484,7 @@ def titles(state: Iterable[str]) -> tuple[str, ...]:
 
 _PLACE = r" (?:\((?:[^()]|\([^()]*\))*#\d+\)|#\d+)"
 _NOTED = re.compile(rf"(.*?)({_PLACE})(|: .*| `.*)", re.DOTALL)
+_FILED = re.compile(rf"(.*?{_PLACE})(?:: | - | `)", re.DOTALL)
 _CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE})(.*)", re.DOTALL)
 
 
@@ -518,8 +520,9 @@ def _stored_forms(kind: str, item: str, bullet: str) -> tuple[str, ...]:
     code, noted = _CODE.fullmatch(item), _NOTED.fullmatch(item)
     if code:  # what a tool printed: the telling line goes first
         forms = [inline_code(code[1], limit) + code[2] for limit in limits]
-    elif noted and kind == FILES:
-        forms = [noted[1] + noted[2]]
+    elif kind == FILES:
+        named = _FILED.match(item)
+        forms = [named[1]] if named else []
     elif kind in {NAMES, "Files read"}:
         forms = []  # a cut would leave out names without a word
     else:

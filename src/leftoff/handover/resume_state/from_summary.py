@@ -15,6 +15,7 @@ from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Handover, handover_of, with_goal
 from leftoff.handover.lines import (
     CHECKS,
+    DEFINED,
     FAILURES,
     FILES,
     LIKELY_THEN,
@@ -23,6 +24,7 @@ from leftoff.handover.lines import (
     PLANS,
     QUEUED,
     REPORT,
+    REST,
     RUNNING,
     STATE,
     STEPS,
@@ -53,6 +55,8 @@ KEYS = {
     REPORT: "report",
     PLAN: "plan_text",
     LINKS: "links",
+    REST: "latest_request_rest",
+    DEFINED: "definitions",
     "To do": "next_steps",
     "Left open": "left_open",
     CHECKS: "checks",
