@@ -51,7 +51,11 @@ DEFINITION = (
 )
 """What begins the definition of a function, a class or the like; the group is its name."""
 
-_NUMBERED = re.compile(rf"\n[ \t]*(\d{{1,6}})(?:→|\t|: |\|)[ \t]*({DEFINITION}[^\n]*)")
+_NUMBERED = re.compile(
+    r"\n[ \t]*(\d{1,6})(?:→|\t|: |\|)[ \t]*(?=[acdefilmnoprstuv][a-z_]*[ !(*])"
+    rf"({DEFINITION}[^\n]*)"
+)
+"""The look-ahead at the keyword is only for speed."""
 _FOUND = re.compile(rf"\n([\w./@-]+\.\w{{1,5}}):(\d{{1,6}}):[ \t]*({DEFINITION}[^\n]*)")
 _SEARCHES = re.compile(r"\b(?:grep|rg)\b")
 
