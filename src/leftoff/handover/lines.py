@@ -6,6 +6,7 @@ close no block. The order, floors and ceilings of the parts are those of `docs/h
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
@@ -295,6 +296,8 @@ def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[L
 def _definitions(handover: Handover, bullet: str) -> tuple[Line, ...]:
     """What is defined where: a line for each file, with the message that showed it."""
     changed = {file.path for file in handover.files}
+    known = changed.union(handover.read, (fact.more for fact in handover.definitions))
+    bases = Counter(path.rpartition("/")[2] for path in known)
     by_file: dict[str, list[Fact]] = {}
     for fact in handover.definitions:
         by_file.setdefault(fact.more, []).append(fact)
@@ -311,6 +314,7 @@ def _definitions(handover: Handover, bullet: str) -> tuple[Line, ...]:
             for limit in (SHORT, LEAST, 0)
         ]
         name = path.rpartition("/")[2] if path in changed else path
+        name = path if bases[name] > 1 else name
         forms = [f"{inline(name)}: {', '.join(one)}" for one in shown]
         found.append(replace(line_of(forms, bullet, -place / 1000), count=len(defined)))
     return tuple(found)
