@@ -47,6 +47,18 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 """What goes on or is so at the moment; how a check ended is said by its last run."""
+_CLAUSE = re.compile(r"(?<=[.!:])\s+(?=[A-Z`*])|\n")
+_DOES = re.compile(
+    rf"[\s*#>—–-]*{_LEAD}(?:(?:i(?:['’]ll| will| need to| should|['’]m going to)|we need to"
+    r"|let me|let['’]?s|need to)\s+(?:now |also |just |then |first )*)?",
+    re.IGNORECASE,
+)
+_LOOKS = re.compile(
+    r"(?:check|see|look|read|verify|view|find|search|run|wait|try|think|understand)\b",
+    re.IGNORECASE,
+)
+"""What is no change to a file."""
+
 _REASON = re.compile(
     r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
 )
@@ -87,6 +99,36 @@ def is_move(text: str) -> bool:
     at the moment."""
     moves = _MOVE.match(text.strip("* ")) is not None and not _REASON.search(text)
     return moves or _GOES_ON.search(text) is not None
+
+
+def is_step(text: str) -> bool:
+    """Whether a sentence says what the agent does next, without a reason."""
+    return _STEP.match(text) is not None and not _REASON.search(text)
+
+
+def purpose(text: str, path: str) -> str:
+    """What the agent said that it does, from its words before an edit of a file: of its
+    sentences the one that says most, rather one that names the file, without "now let me"; ""
+    where none says anything."""
+    best, most = "", MIN_WORDS
+    name = _plain(path.rpartition("/")[2].partition(".")[0])
+    for sentence in _CLAUSE.split(text.replace("**", "")):
+        start = _DOES.match(sentence)
+        words = sentence[start.end() if start else 0 :].strip(" *:#—–-")
+        says = min(len(content_words(words)), 2 * MIN_WORDS) + 2 * bool(_NAMED.search(words))
+        says += 2 * (name in _plain(words))
+        if (
+            says >= most
+            and not _LOOKS.match(words)
+            and not _GOES_ON.search(words)
+            and words[-1:] != "?"
+        ):
+            best, most = words, says
+    return best
+
+
+def _plain(text: str) -> str:
+    return text.casefold().replace("_", "").replace("-", "")
 
 
 class Decided(Struct, frozen=True):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from leftoff.codec import JsonObject
 from leftoff.handover.facts import Fact, Handover
+from leftoff.handover.recall import short_name
 from leftoff.handover.text_match import TextMatcher, content_words
 from leftoff.hooks.forerunners import branch_of, earlier_sessions
 from leftoff.summary import ContextSummary
@@ -96,7 +97,7 @@ def open_before(home: Path, but: str, branch: str, later: Handover) -> tuple[Fac
             if len(words) < MIN_WORDS or matcher.states(words):
                 continue
             where = f"{note}, " if note else ""
-            session = str(about.get("session"))[:8]
+            session = short_name(str(about.get("session")))
             note = f"{where}session {session} #{message + 1}" if message >= 0 else where
             found.append(Fact(text, note or f"session {session}"))
             if len(found) == MAX_OPEN:
