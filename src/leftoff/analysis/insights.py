@@ -120,7 +120,7 @@ class _CleanRuns:
         self.operands: dict[tuple[int, int], frozenset[str]] = {}
 
     def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
-        """What the call at a place did: its text, the checks that failed, else the unknown."""
+        """What the call did: its text, and the checks that failed, else the unknown ones."""
         keys = list(self.checks.get(place, ()))
         if made is not None and made.text:
             keys.append((made.name, made.text))
