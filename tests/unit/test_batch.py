@@ -320,7 +320,7 @@ def test_the_callers_mistakes_raise(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no folder"):
         run([folder], [tmp_path / "gone" / "out.jsonl"])
     (tmp_path / "other").write_bytes(b"not a database" * 100)
-    with pytest.raises(StateError, match="no index of a batch"):
+    with pytest.raises(StateError, match="no index, or damaged"):
         run([folder], [tmp_path / "out.jsonl"], tmp_path / "other")
 
 

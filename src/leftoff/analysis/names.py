@@ -72,7 +72,7 @@ MAX_DEFINITIONS = 24
 """Definitions that are listed. Chosen by hand."""
 
 _MENTIONED = re.compile(
-    r"`[\w$.]*?([A-Za-z_$][\w$]{4,})(?:\([^`\n]*\))?`|(\w{5,})\("
+    r"`[\w$.]{0,80}?([A-Za-z_$][\w$]{4,80})(?:\([^`\n]{0,200}\))?`|(?<!\w)(\w{5,80})\("
     rf"|({IN_CODE.pattern})"
 )
 _PROSE_FILE = re.compile(r"\.(?:mdx?|txt|rst|adoc|jsonl?|log)$", re.IGNORECASE)

@@ -279,10 +279,13 @@ def _merged(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _says(better: Hit, hit: Hit) -> bool:
-    """Whether the words of a hit stand in a better one, and not as the name of a file."""
-    if len(hit.text) > len(better.text) or (better.kind == "file" and hit.kind != "file"):
+    """Whether a better hit says what a hit says, and is not just the name of a file in it. Of a
+    longer hit that is the message alone, whose sentences are hits of their own."""
+    if hit.kind != "file" and better.kind == "file":
         return False
-    return hit.text in better.text or (fuzz.partial_ratio(hit.text, better.text) >= SAME_WORDS)
+    if len(hit.text) > len(better.text) and hit.kind != "request":
+        return False
+    return hit.text in better.text or fuzz.partial_ratio(hit.text, better.text) >= SAME_WORDS
 
 
 def _entry(db: sqlite3.Connection, known: dict[int, list[Stored | None]], at: int) -> Stored:

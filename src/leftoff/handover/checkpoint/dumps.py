@@ -222,7 +222,7 @@ def _items(
     """What may stand in the places of the forms, by their names."""
     state = checkpoint.execution_state
     last = state.last_validation_result
-    lines = {part.title: part.lines for part in parts(facts, stored=True)}
+    lines = {part.title: part.lines for part in parts(facts, grouped=False, stored=True)}
     files, git = lines.get(FILES, ()), lines.get("Git", ())
     counts = [Line(line.forms[-2:], line.weight) for line in files]  # the list says the rest
     open_, failed = remaining(facts), blockers(facts)
