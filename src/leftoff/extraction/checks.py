@@ -23,6 +23,7 @@ from leftoff.extraction.rules import Rule, lowered
 from leftoff.formats.injected import JOB_ENDED
 from leftoff.model import Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import QuoteEnds, safe_quote_end
+from leftoff.text.truncation import whole
 
 HEAD, TAIL = 6_000, 24_000
 """Code points at either end of a longer output that are read: summaries stand at the end, and
@@ -267,7 +268,9 @@ def clean(text: str) -> str:
     """An output as its tool printed it: without terminal escapes, a client's header and the
     prefixes of task runners."""
     if len(text) > HEAD + TAIL:
-        text = f"{text[:HEAD]}\n{text[-TAIL:]}"
+        end = text[-TAIL:]  # from its first whole line on: redaction knows no half of a secret
+        rest = end.partition("\n")[2] or end.partition(" ")[2]
+        text = f"{whole(text, HEAD)}\n{rest}"
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\r" in text:
