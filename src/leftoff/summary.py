@@ -14,13 +14,18 @@ from leftoff._moved import moved_name
 from leftoff.model import Issue, Ref, Shown, Usage, parse_time
 
 DECISION_TYPES = ("implementation", "architecture", "approach", "fix", "other")
-STAGES = (*"planning architecture implementation testing review deployment".split(), "other")
-MILESTONE_KINDS = tuple(
-    "tests_pass build_passes lint_passes typecheck_passes committed pushed merged pr_opened"
-    " review_passed deployed released bug_fixed feature_done task_done".split()
+STAGES = (
+    *("planning", "architecture", "implementation", "testing", "review", "deployment"),
+    "other",
 )
-REQUEST_KINDS = tuple(
-    "task plan constraint correction choice approval question remark command".split()
+MILESTONE_KINDS = (
+    *("tests_pass", "build_passes", "lint_passes", "typecheck_passes", "committed"),
+    *("pushed", "merged", "pr_opened", "review_passed", "deployed", "released"),
+    *("bug_fixed", "feature_done", "task_done"),
+)
+REQUEST_KINDS = (
+    *("task", "plan", "constraint", "correction", "choice"),
+    *("approval", "question", "remark", "command"),
 )
 CHECK_KINDS = ("test", "build", "lint", "typecheck", "format", "other")
 VERDICTS = ("passed", "failed", "unknown")
@@ -67,7 +72,8 @@ class Child(Shown, frozen=True):
     """A subagent's session within this one, in short; `summarize(..., agent=id)` gives all.
 
     Attributes:
-        request, result: what it was asked; its last words.
+        request: what it was asked.
+        result: its last words.
         changed: files that it created, modified or deleted; they count for the parent too.
     """
 
@@ -158,6 +164,7 @@ class Check(Shown, frozen=True):
         line: the line of the output that tells most; "" if there is none.
         tail: the last lines of the output, at most 400 code points.
         edited_since: a file was edited after it.
+        ref: the call.
         result: its output, None if it was not recorded.
     """
 
@@ -184,8 +191,9 @@ class GitEvent(Shown, frozen=True):
     Attributes:
         kind: commit | push | pull_request | merge | tag.
         text: the subject of a commit, the title of a pull request, the name of a tag.
-        hash, remote: of the commit, and where it was pushed, as printed.
+        hash: of the commit, as printed.
         branch: the branch it was made on, pushed to or merged from.
+        remote: where it was pushed, as printed.
         number, url: of a pull request.
         ref: the output that shows it, or the call where `shown` is false.
         shown: a tool's output shows it; else the agent says so and the call succeeded.
@@ -209,6 +217,7 @@ class TurnState(Shown, frozen=True):
         status: open (the agent was at work), closed (it ended its turn), interrupted (the
             person stopped it) or "" (no message).
         since: time of the last event, ISO 8601, "" where the recorder gives none.
+        ref: the last event.
         question: what the agent asked the person last, "" if it asked nothing.
         failed: why the agent could not go on, e.g. a limit or an error of the provider.
     """
@@ -284,7 +293,6 @@ class FileModification(Shown, frozen=True):
             known.
         last_message: index of the last message that changed it, of a file only read that read
             it; -1 if a subagent did.
-        said: what the agent said right before edits of it, the latest first; absent if nothing.
     """
 
     path: str
@@ -302,7 +310,6 @@ class FileModification(Shown, frozen=True):
     hunk: str = ""
     committed: bool | None = None
     last_message: int = -1
-    said: tuple[Words, ...] | UnsetType = UNSET
 
 
 class UnknownEffect(Shown, frozen=True):
@@ -436,15 +443,6 @@ class DiscardedFile(Shown, frozen=True):
     ref: Ref
 
 
-class Definition(Shown, frozen=True):
-    """A line of code that defines something, as message `message` showed it; `line` from 1."""
-
-    text: str
-    path: str
-    line: int
-    message: int
-
-
 class WorkingSet(Shown, frozen=True):
     """What whoever goes on would have to find out again.
 
@@ -461,8 +459,8 @@ class WorkingSet(Shown, frozen=True):
         running, queued: started in the background, no end seen; typed and not delivered.
         discarded: files that it wrote and removed or renamed again; absent if there are none.
         task: the call that last read or wrote a plan or a ticket, with the start of its text in
-            `line`; absent like `links`, the last addresses in its words, and `definitions`:
-            where what it and the person last named is defined, as last read.
+            `line`; absent if there is none.
+        links: the last addresses in its words, the latest first; absent if there are none.
     """
 
     commit: str = ""
@@ -481,7 +479,6 @@ class WorkingSet(Shown, frozen=True):
     discarded: tuple[DiscardedFile, ...] | UnsetType = UNSET
     task: CallOutcome | UnsetType = UNSET
     links: tuple[Words, ...] | UnsetType = UNSET
-    definitions: tuple[Definition, ...] | UnsetType = UNSET
 
 
 class CompactionInfo(Shown, frozen=True):
@@ -509,7 +506,9 @@ class ReaderCost(Shown, frozen=True):
     """What the answers of a second reader about a session cost.
 
     Attributes:
-        tokens: upper bound for all questions asked; `answer_tokens` of the answers.
+        questions: how many were answered.
+        tokens: upper bound of the tokens of the questions, those asked twice counted twice;
+            `answer_tokens` of the answers.
         seconds: how long the reader took when it was asked.
     """
 
@@ -547,6 +546,7 @@ class ReaderReport(Shown, frozen=True):
     """What a second reader chose beside decisions and open items.
 
     Attributes:
+        name: of the reader.
         goal, state: the lines that say best what the session is for and where it stands.
         constraints: the person's messages with a rule that still holds.
     """

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from operator import itemgetter
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Ran, Said, Wrote
-from leftoff.extraction.names import IN_CODE, Names
-from leftoff.extraction.names import Definition as Read
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
-from leftoff.shell.paths import relative
-from leftoff.summary import Definition, Name
+from leftoff.summary import Name
 
 MAX_NAMES = 300
 """At most so many names."""
@@ -66,36 +63,6 @@ def names_in_use(view: SessionView) -> tuple[Name, ...]:
     end = max(1, len(view.thread))
     order = sorted(counts, key=lambda n: (-counts[n] * (0.2 + latest[n] / end), n))
     return tuple(Name(name, counts[name], latest[name]) for name in order[:MAX_NAMES])
-
-
-MAX_DEFINITIONS = 24
-"""Definitions that are listed. Chosen by hand."""
-
-_MENTIONED = re.compile(
-    r"`[\w$.]{0,80}?([A-Za-z_$][\w$]{4,80})(?:\([^`\n]{0,200}\))?`|(?<!\w)(\w{5,80})\("
-    rf"|({IN_CODE.pattern})"
-)
-_PROSE_FILE = re.compile(r"\.(?:mdx?|txt|rst|adoc|jsonl?|log)$", re.IGNORECASE)
-
-
-def definitions(view: SessionView, texts: Iterable[str]) -> tuple[Definition, ...]:
-    """Where the names in `texts` are defined, as it was last read, in the order in which the
-    texts name them; a name that several files define is left out."""
-    reader = view.state.extractors.get("names")
-    known: dict[str, list[Read]] = {}
-    for key, read in reader.defined.items() if isinstance(reader, Names) else ():
-        if read.message not in view.abandoned and not _PROSE_FILE.search(read.path):
-            known.setdefault(key.partition(" ")[0], []).append(read)
-    found: dict[str, Definition] = {}
-    for text in texts if known else ():
-        for match in _MENTIONED.finditer(text):
-            name = match[match.lastindex or 0].rpartition(".")[2]
-            several = known.get(name, ())
-            if len(several) == 1 and len(found) < MAX_DEFINITIONS:
-                (read,) = several
-                path = relative(read.path.removeprefix("./"), view.state.header.cwd)
-                found[name] = Definition(read.text, path, read.line, read.message)
-    return tuple(found.values())
 
 
 class NameFinder:

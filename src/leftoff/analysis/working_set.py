@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import UNSET, UnsetType
 
 from leftoff import lazy_re as re
@@ -11,8 +9,7 @@ from leftoff.analysis.activities import activities
 from leftoff.analysis.checks import checks
 from leftoff.analysis.decisions.select import chances
 from leftoff.analysis.git import last_commit
-from leftoff.analysis.insights import to_dos
-from leftoff.analysis.names import definitions, names_in_use
+from leftoff.analysis.names import names_in_use
 from leftoff.extraction.evidence import Asked, Ran, Returned
 from leftoff.extraction.requests import Requests
 from leftoff.model import Ref
@@ -59,23 +56,7 @@ def working_set(view: SessionView) -> WorkingSet:
         queued=_queued(view),
         task=_task(view),
         links=_links(view),
-        definitions=definitions(view, _in_hand(view)) or UNSET,
     )
-
-
-def _in_hand(view: SessionView) -> Iterator[str]:
-    """The texts that say what the agent is at, the last first."""
-    yield view.state.last_words
-    heard = view.state.extractors.get("requests")
-    if isinstance(heard, Requests):
-        yield from (words for _, words in reversed(heard.trail))
-    yield from (text for text, status, _ in to_dos(view) if status != "completed")
-    asked = [asked.text for asked in view.active(Asked)]
-    yield from asked[:-2:-1]
-    if isinstance(heard, Requests):
-        yield heard.report[1]
-        yield heard.task[3]
-    yield from asked[:1]
 
 
 def _last_words(view: SessionView) -> Words:

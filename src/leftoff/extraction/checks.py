@@ -269,8 +269,9 @@ def clean(text: str) -> str:
     prefixes of task runners."""
     if len(text) > HEAD + TAIL:
         end = text[-TAIL:]  # from its first whole line on: redaction knows no half of a secret
-        rest = end.partition("\n")[2] or end.partition(" ")[2]
-        text = f"{whole(text, HEAD)}\n{rest}"
+        rest = end.partition("\n")[2] or end.partition(" ")[2] or end.partition('"')[2]
+        head = whole(text, HEAD) or text[: text.rfind('"', 0, HEAD) + 1]  # JSON without blanks
+        text = f"{head}\n{rest}"
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\r" in text:

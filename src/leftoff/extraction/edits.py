@@ -11,16 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Edited, Evidence, Saw, WroteLines
-from leftoff.extraction.extractor import FILE, RESULT, TEXT, TYPED, View
+from leftoff.extraction.extractor import FILE, RESULT, View
 from leftoff.extraction.files import edited_paths, operation
-from leftoff.extraction.names import DEFINITION
 from leftoff.formats.vocabulary import argument, text_argument
-from leftoff.model import Text, ToolCall, ToolResult
+from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor, is_quiet
 from leftoff.shell.paths import absolute
 from leftoff.text.line_hashes import Replaced, line_hash, line_hashes
@@ -34,15 +33,17 @@ that are equal are left out. Chosen by hand; not measured."""
 MAX_HUNK_LINES, MAX_HUNK = 8, 400
 """Lines and code points of the changed lines that are recorded of one edit. Chosen by hand."""
 
-MAX_SAID = 240
-"""Code points of the agent's words before an edit that are recorded. Chosen by hand."""
-
-_RUNS = frozenset({"shell", "powershell", "script", "python"})
-
 MAX_SYMBOLS = 6
 """Symbols recorded of one edit. Chosen by hand."""
 
-_SYMBOL = re.compile(rf"\n[ \t]*{DEFINITION}")
+_SYMBOL = re.compile(
+    r"\n[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract"
+    r"|async|override|suspend|pub(?:\([a-z]+\))?|unsafe|extern|inline|virtual|sealed"
+    r"|partial) +)*"
+    r"(?:def|class|func(?: \([^)]*\))?|function\*?|fn|struct|enum|interface|trait|impl|type"
+    r"|module|namespace|record|protocol|object|macro_rules!|(?:const|let|var)(?= +\w+ *="
+    r" *(?:async )?(?:\(|function|\w+ *=>))) +([A-Za-z_$][\w$.]*)"
+)
 """`re` finds the line end before it far faster than the place after one."""
 
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
@@ -56,21 +57,12 @@ _FILE = re.compile(
 
 
 class Edits(Struct):
-    """Records the change that each edit makes, with what the agent said right before it.
-
-    Attributes:
-        words: what it said last, "" once a prompt or a command followed.
-        given: the files whose edits have these words.
-    """
+    """Records the change that each edit makes."""
 
     name: ClassVar[str] = "edits"
-    wants: ClassVar[int] = FILE | TEXT | TYPED
-
-    words: str = ""
-    given: list[str] = field(default_factory=list)
+    wants: ClassVar[int] = FILE
 
     def see(self, view: View) -> Iterable[Evidence]:
-        self._heard(view)
         found = [
             (number, verb, path, changes, _hunk(changes))
             for number, verb, path, changes in _all_changes(view)
@@ -81,41 +73,11 @@ class Edits(Struct):
             shown = hunk if quiet else Redactor().text(hunk)
             made = _edited(view.message.index, number, at, changes, whole(shown, MAX_HUNK))
             call = view.message.parts[number]
-            new = at not in self.given
-            if new:
-                self.given.append(at)
             yield replace(
                 made,
                 whole=verb in {"write", "create"},
                 repeated=type(call) is ToolCall and _repeats(call),
-                said=self.words if new else "",
             )
-
-    def _heard(self, view: View) -> None:
-        message = view.message
-        if message.typed:
-            self.words, self.given = "", []
-        if message.origin != "agent":
-            return
-        for part in message.parts:
-            if type(part) is Text:
-                if part.text and not part.text.isspace():
-                    self.words, self.given = _end(part.text), []
-            elif type(part) is ToolCall and part.kind in _RUNS:
-                self.words, self.given = "", []
-
-
-def _end(text: str) -> str:
-    """The last paragraphs of a text, without code: there an agent says what it does next. It
-    begins after an empty line, which no secret holds."""
-    found = ""
-    for block in reversed(text.split("\n\n")):
-        if "```" in block or not block.strip():
-            continue
-        if found and len(block) + len(found) > MAX_SAID:
-            break
-        found = f"{block.strip()}\n\n{found}" if found else block.strip()
-    return whole(found, MAX_SAID)
 
 
 class WrittenLines(Struct):

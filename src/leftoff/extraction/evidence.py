@@ -296,7 +296,6 @@ class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
         hunk: the first changed lines, each after "+" or "-", redacted.
         whole: it writes the whole file, so that what it removes is not known.
         repeated: it replaces every occurrence, so that the lines are not counted.
-        said: what the agent said right before, with the first edit of the file upon it.
     """
 
     message: int
@@ -310,7 +309,6 @@ class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
     hunk: str = ""
     whole: bool = False
     repeated: bool = False
-    said: str = ""
 
 
 class WroteLines(Struct, frozen=True, gc=False, tag="z", array_like=True):

@@ -1,4 +1,4 @@
-"""Extractor of the identifiers that the agent writes in code, and of definitions it reads."""
+"""Extractor of the identifiers in code that the agent writes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Evidence, Wrote
-from leftoff.extraction.extractor import FILE, RESULT, Pending, View
-from leftoff.model import ToolCall, ToolResult
+from leftoff.extraction.extractor import FILE, View
+from leftoff.model import ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import whole
 
@@ -35,59 +35,14 @@ _REDACTED = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
 """Parts of a text that are no names: placeholders of secrets, escapes."""
 
 
-MAX_DEFINED, MAX_LINE = 200, 160
-"""Definitions that are remembered, the last read, and code points of their lines. Chosen by
-hand."""
-
-MAX_READ = 60_000
-"""Code points of an output in which definitions are looked for. Chosen by hand."""
-
-DEFINITION = (
-    r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async"
-    r"|override|suspend|pub(?:\([a-z]+\))?|unsafe|extern|inline|virtual|sealed|partial) +)*"
-    r"(?:defp?|class|func(?: \([^)]*\))?|function\*?|fn|struct|enum|interface|trait|impl|type"
-    r"|module|namespace|record|protocol|object|macro_rules!|(?:const|let|var)(?= +\w+ *="
-    r" *(?:async )?(?:\(|function|\w+ *=>))) +([A-Za-z_$][\w$.]*)"
-)
-"""What begins the definition of a function, a class or the like; the group is its name."""
-
-_NUMBERED = re.compile(
-    r"\n[ \t]*(\d{1,6})(?:→|\t|: |\|)[ \t]*(?=[acdefilmnoprstuv][a-z_]*[ !(*])"
-    rf"({DEFINITION}[^\n]*)"
-)
-"""The look-ahead at the keyword is only for speed."""
-_FOUND = re.compile(rf"\n([\w./@-]+\.\w{{1,5}}):(\d{{1,6}}):[ \t]*({DEFINITION}[^\n]*)")
-_SEARCHES = re.compile(r"\b(?:grep|rg)\b")
-
-
-class Definition(Struct, frozen=True, array_like=True):
-    """A line that defines something, as it was last read: message, path as the call or its
-    output names it, number of the line from 1."""
-
-    message: int
-    path: str
-    line: int
-    text: str
-
-
 class Names(Struct):
-    """Finds the identifiers in edits, and remembers the definitions in what was read.
-
-    Attributes:
-        defined: by name and path, the last read at the end.
-    """
+    """Finds the identifiers in edits."""
 
     name: ClassVar[str] = "names"
-    wants: ClassVar[int] = FILE | RESULT
-
-    defined: dict[str, Definition] = field(default_factory=dict)
+    wants: ClassVar[int] = FILE
 
     def see(self, view: View) -> Iterable[Evidence]:
         """The names in each call of a message that writes to a file."""
-        for number, call in view.calls.items():
-            part = view.message.parts[number]
-            if type(part) is ToolResult and part.status in {"ok", "unknown"}:
-                self._read(call, part.text)
         for number, part in enumerate(view.message.parts):
             if type(part) is ToolCall and part.kind in _WRITES:
                 # Redact first: no rule recognises a secret that is cut into names.
@@ -101,28 +56,6 @@ class Names(Struct):
                 if counts:
                     names = sorted(counts, key=lambda n: (-counts[n], n))[:MAX_NAMES]
                     yield Wrote(view.message.index, number, tuple(names))
-
-    def _read(self, call: Pending, text: str) -> None:
-        found = []
-        if call.kind == "read":
-            rows = (
-                (call.text, *m.group(1, 2, 3))
-                for m in _NUMBERED.finditer("\n" + text[:MAX_READ])
-            )
-            found = list(rows)
-        elif call.kind == "search" or call.kind == "shell" and _SEARCHES.search(call.text):
-            found = [m.group(1, 2, 3, 4) for m in _FOUND.finditer("\n" + text[:MAX_READ])]
-        for path, line, words, name in found:
-            key = f"{name.rpartition('.')[2]} {path}"
-            self.defined.pop(key, None)
-            self.defined[key] = Definition(
-                call.message,
-                path,
-                int(line),
-                whole(words.rstrip(" {:(\r").removesuffix(" do"), MAX_LINE),
-            )
-        for key in list(self.defined)[:-MAX_DEFINED]:
-            del self.defined[key]
 
 
 @lru_cache(1 << 14)

@@ -52,6 +52,8 @@ measured."""
 MAX_PROPOSED = 4
 """Writes of such a text that wait for their results: calls of one message. Chosen by hand."""
 
+_UNKNOWN_EDIT = ("\0", "")
+
 _TASK_FILE = re.compile(
     r"(?:^|[/\\\s])(?:plans[/\\][\w.-]+|[\w.-]*(?:\b|_)(?:plans?|to-?do|tasks?|tickets?|roadmap"
     r"|backlog|spec|briefs?)(?:\b|_)[\w.-]*)\.(?:mdx?|txt|rst|org|adoc)$",
@@ -225,20 +227,30 @@ class Requests(Struct):
         if isinstance(text, str):
             if _TASK_FILE.search(path):
                 self.proposed.append((at, number, "", whole(text, 2 * MAX_TASK).strip()))
-        elif path == self.task[2] and isinstance(old, str) and isinstance(new, str) and old:
-            self.proposed.append((at, number, whole(old, MAX_TASK), whole(new, MAX_TASK)))
+        elif path == self.task[2]:
+            texts = _UNKNOWN_EDIT
+            if isinstance(old, str) and isinstance(new, str) and old:
+                texts = whole(old, MAX_TASK), whole(new, MAX_TASK)
+            self.proposed.append((at, number, *texts))
         del self.proposed[:-MAX_PROPOSED]
 
     def _written(self, call: Pending, status: str) -> None:
         """What a call was to write stands in the file once its result says so."""
         for one in self.proposed:
             at, number, old, new = one
-            if (at, number) == (call.message, call.part):
-                self.proposed.remove(one)
-                text = self.task[3].replace(old, new, 1) if old else new
-                if status == "ok" and (not old or old in self.task[3]):
-                    self._remember(at, call.name, call.text, text)
-                return
+            if (at, number) != (call.message, call.part):
+                continue
+            self.proposed.remove(one)
+            text = self.task[3]
+            if status == "ok" and (not old or old in text):
+                self._remember(
+                    at, call.name, call.text, text.replace(old, new, 1) if old else new
+                )
+            elif status != "error" and (
+                old in ("", *_UNKNOWN_EDIT) or len(text) < MAX_TASK / 2
+            ):
+                self.task = (-1, "", "", "")  # it no longer says what the file says
+            return
 
     def _remember(self, at: int, tool: str, words: str, text: str) -> None:
         if text and at >= 0 and text[0] not in "{[":

@@ -34,7 +34,6 @@ from leftoff.handover.lines import (
     name_lines,
     parts,
     state_lines,
-    without_place,
 )
 from leftoff.handover.packing import Chosen, Measure, Part, pack
 from leftoff.handover.recall import short_name
@@ -183,7 +182,7 @@ def _fresh(whole: Sequence[Part], lines: Mapping[str, Sequence[str]]) -> list[Pa
         if part.title in REMARKS:
             fresh = set()
             for line in sorted(part.lines, key=lambda one: -one.weight):
-                words = content_words(without_place(line.forms[0]))
+                words = content_words(line.forms[0])
                 least = max(MIN_SAME, SAME * len(words))
                 if not any(len(words & one) >= least or words <= one for one in known):
                     known.append(words)
@@ -198,12 +197,13 @@ def _head(
 ) -> str:
     session = summary.session
     name = inline(gate.text(session.id)).replace('"', "'")[:80] or "unknown"
-    named = inline(gate.text(place)) or short_name(name)
-    title = f"Session: {brief(gate.text(session.title), 80)}. " if session.title else ""
+    short = short_name(name)
+    named = inline(gate.text(place)) or short
+    title = f": {brief(gate.text(session.title), 80)}" if session.title else ""
     lines = [
         f'<leftoff session="{name}">',
         PREFACE,
-        f"{title}Message #n as recorded: leftoff show {named}#n",
+        f"Session {short}{title}. Message #n as recorded: leftoff show {named}#n",
     ]
     if where:
         lines.append(f"All of it: {inline(gate.text(where))}")

@@ -17,17 +17,17 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
 from leftoff.extraction.errors import is_frame
+from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
-from leftoff.handover import passages
 from leftoff.handover.standing import (
     INTENT,
     MIN_WORDS,
     Decided,
     decided,
+    is_deleted,
     is_move,
     is_rule,
     is_statement,
-    is_step,
     objections,
     said,
     takes_up,
@@ -45,10 +45,9 @@ from leftoff.summary import (
     Words,
     WorkingSet,
 )
+from leftoff.text.markdown import PROSE_KINDS, blocks_of
 from leftoff.text.truncation import short
 
-# Code points of the person's last message that are given in one piece. Chosen by hand.
-LONG = 1600
 # Code points; a longer first request is given block by block. Chosen by hand.
 MIN_SPLIT_LENGTH = 400
 # Probability that a sentence states a decision, 0 where it is not known, from which it may fill
@@ -68,6 +67,8 @@ _FILTER = re.compile(
 )
 _WORD = re.compile(r"\w+")
 _PLAIN = re.compile(r"[a-z]+")
+_LETTER = re.compile(r"[^\W\d_]")
+_BOX = re.compile(r"\[[ xX]\]\s*\Z")
 
 
 class Fact(Struct, frozen=True):
@@ -120,7 +121,6 @@ class Handover(Struct, frozen=True):
         goal: the first task, in one fact.
         task: the blocks of the first task where it is long, in order.
         last_message: the person's last message, uncut; None if there is none.
-        rest: the blocks of a very long last message from about `LONG` on, in order.
         said: the person's other messages.
         constraints: what the person required or forbade, in order of weight.
         last_words: the agent's last words.
@@ -128,7 +128,6 @@ class Handover(Struct, frozen=True):
             (tool) and what was changed or looked at in a row (leftoff).
         plan: the call that last read or wrote a plan or a ticket, then the blocks of its text.
         links: the last addresses that the agent gave.
-        definitions: where what they name is defined, as last read.
         report: the blocks of the words with which it ended the turn before that.
         running: what was started in the background and is not seen to have ended.
         queued: what the person typed and the agent has not been given.
@@ -151,14 +150,12 @@ class Handover(Struct, frozen=True):
     goal: Fact | None = None
     task: tuple[Fact, ...] = ()
     last_message: Fact | None = None
-    rest: tuple[Fact, ...] = ()
     said: tuple[Fact, ...] = ()
     constraints: tuple[Fact, ...] = ()
     last_words: Fact | None = None
     steps: tuple[Fact, ...] = ()
     plan: tuple[Fact, ...] = ()
     links: tuple[Fact, ...] = ()
-    definitions: tuple[Fact, ...] = ()
     report: tuple[Fact, ...] = ()
     running: tuple[Fact, ...] = ()
     queued: tuple[Fact, ...] = ()
@@ -212,7 +209,6 @@ def handover_of(summary: ContextSummary) -> Handover:
         goal=_request(first) if first else None,
         task=_blocks(first.text, first.ref.message) if first and first is not last else (),
         last_message=_request(last) if last else None,
-        rest=_blocks(passages.rest(last.text, LONG), -1) if last else (),
         said=tuple(
             _request(r)
             for r in sorted(typed, key=_place, reverse=True)
@@ -226,7 +222,6 @@ def handover_of(summary: ContextSummary) -> Handover:
         last_words=Fact(words.text, "", words.message) if words.text else None,
         steps=steps,
         links=tuple(Fact(w.text, "", w.message) for w in working.links or ()),
-        definitions=tuple(_definitions(working, summary.file_modifications)),
         plan=_plan(summary),
         report=report,
         running=tuple(
@@ -275,7 +270,6 @@ def handover_of(summary: ContextSummary) -> Handover:
             and not w.text.rstrip(" *_").endswith("?")
             and w.text not in words.text
             and is_statement(w.text)
-            and not is_step(w.text)
             and not any(w.text in text for text in shown)
             and not 0 < w.weight < LEAST_LIKELY
         ),
@@ -345,9 +339,12 @@ def with_goal(handover: Handover, goal: str) -> Handover:
 
 def _blocks(text: str, message: int) -> tuple[Fact, ...]:
     """A long request block by block; () for a short one."""
-    found = passages.blocks(text) if len(text) > MIN_SPLIT_LENGTH else []
+    if len(text) <= MIN_SPLIT_LENGTH:
+        return ()
+    blocks = [text[start:end] for start, end, _ in blocks_of(text)[0]]
+    found = [b for b in blocks if _LETTER.search(b)]
     return tuple(
-        Fact(block, "", -1 if n else message, "person", 1 - n / (len(found) + 1))
+        Fact(block, "", message, "person", 1 - n / (len(found) + 1))
         for n, block in enumerate(found)
     )
 
@@ -420,7 +417,6 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
         )
         verdict = check.verdict if check.verdict != "unknown" else "result unknown"
         note = f"{verdict}{f' ({counts})' if counts else ''}"
-        note = counts if verdict == "passed" and counts[:-7].isdigit() else note
         note += ", edited since" if check.edited_since else ""
         telling = ", ".join(check.failing[:5]) if check.verdict == "failed" else ""
         if check.verdict == "failed" and check.line:
@@ -470,40 +466,51 @@ def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
             yield Fact(step.text, "", at, "agent", weight)
 
 
-def _definitions(working: WorkingSet, files: Iterable[FileModification]) -> Iterable[Fact]:
-    """What is defined where, without files that are no longer there."""
-    deleted = {f.path for f in files if f.action == "deleted"}
-    for one in working.definitions or ():
-        if one.path not in deleted:
-            yield Fact(one.text, f":{one.line}", one.message, "tool", more=one.path)
-
-
 def _plan(summary: ContextSummary) -> tuple[Fact, ...]:
     """The call that showed the text of a task, unless that is long ago or its file was deleted
-    since, and its blocks."""
-    call, working = summary.working_set.task, summary.working_set
-    if not call or call.ref.message < summary.stats.message_count - PLAN_AGE:
+    since, and its blocks: the first say why, and what is not ticked off precedes what is."""
+    call, end = summary.working_set.task, summary.stats.message_count
+    if not call or call.ref.message < end - PLAN_AGE or is_deleted(call, summary):
         return ()
-    places = {
-        f.path: f.last_message for f in summary.file_modifications if f.action == "deleted"
-    }
-    places |= {f.path: f.ref.message for f in working.discarded or ()}
-    if any(call.text.endswith(path) and places[path] > call.ref.message for path in places):
-        return ()
+    blocks = [
+        block
+        for start, end, kind in blocks_of(call.line)[0]
+        for block in (_tick(call.line[:start]) + call.line[start:end].strip(),)
+        if kind in PROSE_KINDS and _LETTER.search(block) and not block.isupper()
+    ]
     return (
         Fact(call.text or call.tool, "", call.ref.message, "tool", 1.0),
         *(
-            Fact(block, "", -1, "tool", weight)
-            for block, weight in passages.plan_blocks(call.line)
+            Fact(block, "", -1, "tool", 0.9 - n / (2 * len(blocks)) + _open(block))
+            for n, block in enumerate(blocks)
         ),
     )
 
 
+def _tick(before: str) -> str:
+    """The box that stands before a block, which is no part of it."""
+    found = _BOX.search(before[-8:])
+    return f"{found[0].strip()} " if found else ""
+
+
+def _open(block: str) -> float:
+    return 0.3 if "[ ]" in block else -0.3 if "[x]" in block.casefold() else 0.0
+
+
 def _report(words: Words) -> tuple[Fact, ...]:
-    found = passages.report_blocks(words.text)
+    """The blocks of a report, without code; of one that was cut, those after the cut."""
+    text = words.text if len(words.text) < TAIL else words.text.partition("\n")[2]
+    blocks = [
+        block
+        for start, end, kind in blocks_of(text)[0]
+        for block in (text[start:end],)
+        if kind in PROSE_KINDS
+        and (len(_WORD.findall(block)) >= MIN_WORDS or not block.isascii())
+        and not block.rstrip(" *_").endswith("?")  # the person's words followed
+    ]
     return tuple(
-        Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(found) + 1))
-        for n, block in enumerate(found)
+        Fact(block, "", -1 if n else words.message, "agent", 1 - n / (len(blocks) + 1))
+        for n, block in enumerate(blocks)
     )
 
 

@@ -10,30 +10,14 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.handover.facts import Handover
 from leftoff.handover.packing import Line, line_of
-from leftoff.handover.standing import purpose
-from leftoff.handover.wording import (
-    brief,
-    condensed,
-    inline,
-    inline_code,
-    inline_prose,
-    unnamed_changes,
-)
+from leftoff.handover.wording import brief, inline, inline_code, unnamed_changes
 from leftoff.summary import DiscardedFile, FileModification
 
-MAX_SYMBOLS = 100
-"""Code points of the symbols of a file; those for which there is no room are left out whole.
-Chosen by hand."""
+MAX_SYMBOL = 100
+"""Code points of a symbol that is shown; a longer one is left out whole. Chosen by hand."""
 
-HUNKS, NEWEST = 1, 3
-"""Files whose last change is shown, and of which is said what was done before others are
-shown: the latest. Chosen by hand."""
-
-STEPS = 7
-"""Steps, the last, whose words are not given with the files, too. Chosen by hand."""
-
-PURPOSES, MAX_PURPOSE = 5, 120
-"""What the agent said before edits of one file: how often, and code points. Chosen by hand."""
+HUNKS = 3
+"""Files whose last change is shown. Chosen by hand."""
 
 _FRAME = re.compile(
     r"[+-]\s*(?:(?:package|import|from|use|using|namespace)\b|#include|<\?|[\"'][\w./-]+[\"']$|\W*$)"
@@ -92,9 +76,7 @@ def file_lines(
         (r.message for e in handover.unnamed if e.action == "deleted" for r in e.refs),
         default=-1,
     )
-    latest = handover.steps[-STEPS:][0].message if handover.steps else 1 << 60
     placed: dict[str, list[Line]] = {}
-    given: set[str] = set()
     for place, file in enumerate(files):
         folder = folders.get(file.path, "")
         head = bullet
@@ -113,42 +95,25 @@ def file_lines(
         elif file.certainty != "sure" and 0 <= file.last_message < removed:
             since = f"; may be removed since, #{removed + 1}"
             notes, least = notes.replace("not committed, ", "") + since, least + since
-        symbols = ""
-        for symbol in map(inline, file.symbols):
-            if len(symbols) + len(symbol) <= MAX_SYMBOLS:
-                symbols += f", {symbol}" if symbols else symbol
-        words = _purposes(file, latest, given)
-        full = f"{path} ({notes}){f': {symbols}' if symbols else ''}"
-        forms = [f"{full} - {'; '.join(words[:n])}" for n in range(len(words), 0, -1)]
-        forms += [f"{path} ({notes}) - {words[0]}"] if words else []
-        forms += [full, f"{path} ({notes})", f"{path} ({least})"]
+        symbols = ", ".join(inline(s) for s in file.symbols[:5] if len(s) <= MAX_SYMBOL)
+        forms = [f"{path} ({notes}): {symbols}"] if symbols else []
+        forms += [f"{path} ({text})" for text in (notes, least)]
         telling = [line for line in file.hunk.splitlines() if not _FRAME.match(line)]
         if telling and place < HUNKS:
-            hunk = " ".join(inline_code(line, 100) for line in telling[:4])
-            forms.insert(0, f"{forms[0]} {hunk}")
-        line = line_of(forms, head, -place / 1000 if place else 0.09, group)
-        if place < NEWEST and (words or not place):  # before more files are shown
-            line = replace(line, enough=max(0, len(line.forms) - (3 if words else 2)))
-        placed.setdefault(group or file.path, []).append(line)
+            shown = " ".join(inline_code(line, 100) for line in telling[:4])
+            forms.insert(0, f"{forms[0]} {shown}")
+        placed.setdefault(group or file.path, []).append(
+            # Of the newest, what was done to it is shown before more files are.
+            replace(line_of(forms, head, 0.09, group), enough=max(0, len(forms) - 2))
+            if not place
+            else line_of(forms, head, -place / 1000, group)
+        )
     found = [line for lines in placed.values() for line in lines]
     others = handover.files[len(files) :]
     found += _named_together(others, _folders([f.path for f in others], known), bullet)
     found += [line_of([f"{bullet}{_discarded(file)}"], "", -0.5) for file in handover.discarded]
     unnamed = unnamed_changes(handover.unnamed)
     return (*found, *([Line((f"{bullet}{unnamed}",), 0.1)] if unnamed else []))
-
-
-def _purposes(file: FileModification, since: int, given: set[str]) -> list[str]:
-    """What the agent said before edits of a file up to message `since`, in short, without what
-    is `given` with another file."""
-    found: list[str] = []
-    for words in file.said or ():
-        text = inline_prose(condensed(purpose(words.text, file.path)), MAX_PURPOSE)
-        if text and words.message < since and text not in given and len(found) < PURPOSES:
-            given.add(text)
-            place = f" #{words.message + 1}" if words.message != file.last_message else ""
-            found.append(text + place)
-    return found
 
 
 def _named_together(

@@ -6,23 +6,20 @@ close no block. The order, floors and ceilings of the parts are those of `docs/h
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
 
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
-from leftoff.extraction.names import DEFINITION
-from leftoff.handover.facts import LONG, Fact, Handover, State
+from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import Line, Part, line_of
 from leftoff.handover.wording import brief, condensed, inline, inline_code, inline_prose, plural
 from leftoff.summary import FileModification
 
-MIDDLE, DECISION, SHORT = 400, 240, 140
+LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
 """Code points of the forms of a text: the person's last message and the agent's last words
 begin at `LONG`, other facts at `MIDDLE`. Chosen by hand."""
 
@@ -50,8 +47,6 @@ QUEUED = "Typed by the person, not given to the agent yet"
 REPORT = "The agent's report before that"
 PLAN = "Plan or ticket as last read or written, may be done since"
 LINKS = "Links the agent gave"
-REST = "The rest of the person's last message"
-DEFINED = "Defined where, as last read"
 LIKELY_THEN = "Likely decided, may have changed since"
 PLANS = "Planned on the way, may have changed since"
 
@@ -59,12 +54,11 @@ SHOWN = {
     "The task": "The session began with",
     PLANS: "Said on the way, may have changed",
     STEPS: "What the agent did, latest first",
-    PLAN: "Plan or ticket as last seen, may be done since",
     "Left open": "Left open, as said then",
     "To do": "To do, as last listed",
     "Decided": "Likely decided, no later change seen",
     "Also said": "Also said then",
-    FILES: "Files changed, last edit seen #n; agent's words before edits",
+    FILES: "Files changed, last edit seen at #n",
     "The person requires": "The person required, as said then",
     "Found out": "Found then, may have changed",
     REPORT: "The agent's report before that, as said then",
@@ -93,9 +87,6 @@ REMARKS = tuple(SHOWN.get(title, title) for title in _REMARKS)
 LATEST = 2
 """Of so many of the person's longer messages, the latest, no word is cut as long as there is
 room. Chosen by hand."""
-
-LATEST_STEPS = 7
-"""Steps that are shown: what was said in earlier ones stands with the files. Chosen by hand."""
 
 MAX_FAILURES = 5
 """Failures that are shown. Chosen by hand."""
@@ -179,18 +170,16 @@ def parts(
         Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
         *(() if closed else left_open),
         Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
-        Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.25),
-        Part(DEFINED, _definitions(h, bullet), 0.0, 0.08, 2, 0.05),
+        Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.12),
         Part(PLAN, _lines(h.plan, bullet), 0.0, 0.08, 4),
         Part(LINKS, _lines(h.links, bullet, DECISION), 0.0, 0.015, 5),
-        Part(REST, _lines(h.rest, bullet), 0.0, 0.15, 3),
         Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
         Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
-        Part("The person said before", _said(h.said, bullet), 0.1, 0.58, 1),
+        Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
         Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
         Part("Failed, then fixed", _lines(h.lessons, bullet), 0.0, 0.02, 5),
-        Part("Decided", _full(_lines(h.decisions, bullet, DECISION)), 0.045, 0.1, 2),
-        Part(LIKELY_THEN, _full(_lines(likely, bullet, DECISION)), 0.05, 0.11, 2),
+        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.045, 0.1, 2),
+        Part(LIKELY_THEN, _lines(likely, bullet, DECISION), 0.05, 0.11, 2),
         Part(PLANS, _lines(plans, bullet, DECISION), 0.025, 0.1, 2),
         Part("Git", _lines(h.git, bullet), 0.0, 0.02, 7),
         Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
@@ -293,46 +282,6 @@ def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[L
     return tuple(found)
 
 
-def _definitions(handover: Handover, bullet: str) -> tuple[Line, ...]:
-    """What is defined where: a line for each file, with the message that showed it."""
-    changed = {file.path for file in handover.files}
-    known = changed.union(handover.read, (fact.more for fact in handover.definitions))
-    bases = Counter(path.rpartition("/")[2] for path in known)
-    by_file: dict[str, list[Fact]] = {}
-    for fact in handover.definitions:
-        by_file.setdefault(fact.more, []).append(fact)
-    found = []
-    for place, (path, defined) in enumerate(by_file.items()):
-        defined.sort(key=lambda fact: -fact.message)
-        shown = [
-            [
-                f"{text} {fact.note}" + (f" #{fact.message + 1}" if last else "")
-                for fact, last in zip(defined, ends, strict=True)
-                for text in (inline_code(fact.text, limit) if limit else _name(fact.text),)
-            ]
-            for ends in ([a.message != b.message for a, b in pairwise(defined)] + [True],)
-            for limit in (SHORT, LEAST, 0)
-        ]
-        name = path.rpartition("/")[2] if path in changed else path
-        name = path if bases[name] > 1 else name
-        forms = [f"{inline(name)}: {', '.join(one)}" for one in shown]
-        found.append(replace(line_of(forms, bullet, -place / 1000), count=len(defined)))
-    return tuple(found)
-
-
-def _name(definition: str) -> str:
-    found = _DEFINED.search(definition)
-    return inline(found[1] if found else definition)
-
-
-_DEFINED = re.compile(DEFINITION)
-
-
-def _full(lines: Iterable[Line]) -> tuple[Line, ...]:
-    """Lines that stand in full before parts of lower priority have any."""
-    return tuple(replace(line, enough=0) for line in lines)
-
-
 def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
     """A line for each message; short ones of the same words ("continue") share one."""
     same: dict[str, list[Fact]] = {}
@@ -355,19 +304,17 @@ def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
 
 def _steps(steps: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
     """What the agent did last, the latest first; words stand with what was done upon them."""
-    found: list[tuple[Fact | None, Fact | None]] = []
+    found: list[Line] = []
     words: Fact | None = None
     for step in steps:
         if step.speaker == "agent":
-            found += [(words, None)] if words else []
+            found += [_step(words, None, bullet)] if words else []
             words = step
         else:
-            found.append((words, step))
+            found.append(_step(words, step, bullet))
             words = None
-    found += [(words, None)] if words else []
-    telling = [one for one in found[:-2] if one[0] or one[1] and one[1].speaker == "tool"]
-    latest = [*telling, *found[-2:]][-LATEST_STEPS:]
-    return tuple(_step(*one, bullet) for one in reversed(latest))
+    found += [_step(words, None, bullet)] if words else []
+    return tuple(reversed(found))
 
 
 def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
@@ -427,7 +374,8 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     for part in parts(handover, bullet="", grouped=False, stored=True):
         lines = []
         for form in (line.forms[0] for line in part.lines):
-            if part.title not in _REMARKS or without_place(form) not in known:
+            noted = _NOTED.fullmatch(form)
+            if part.title not in _REMARKS or (noted[1] if noted else form) not in known:
                 lines.append(form)
                 known += form
         found += [(part.title, tuple(lines))] if lines else []
@@ -443,13 +391,11 @@ def _shares() -> Mapping[str, Part]:
         goal=fact,
         task=(fact,),
         last_message=fact,
-        rest=(fact,),
         said=(fact,),
         constraints=(fact,),
         last_words=fact,
         steps=(fact,),
         plan=(fact,),
-        definitions=(fact,),
         links=(fact,),
         report=(fact,),
         running=(fact,),
@@ -488,14 +434,7 @@ def titles(state: Iterable[str]) -> tuple[str, ...]:
 
 _PLACE = r" (?:\((?:[^()]|\([^()]*\))*#\d+\)|#\d+)"
 _NOTED = re.compile(rf"(.*?)({_PLACE})(|: .*| `.*)", re.DOTALL)
-_FILED = re.compile(rf"(.*?{_PLACE})(?:: | - | `)", re.DOTALL)
 _CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE})(.*)", re.DOTALL)
-
-
-def without_place(line: str) -> str:
-    """The words of a line without its note and its place."""
-    noted = _NOTED.fullmatch(line)
-    return noted[1] if noted else line
 
 
 def stored_part(
@@ -524,9 +463,8 @@ def _stored_forms(kind: str, item: str, bullet: str) -> tuple[str, ...]:
     code, noted = _CODE.fullmatch(item), _NOTED.fullmatch(item)
     if code:  # what a tool printed: the telling line goes first
         forms = [inline_code(code[1], limit) + code[2] for limit in limits]
-    elif kind == FILES:
-        named = _FILED.match(item)
-        forms = [named[1]] if named else []
+    elif noted and kind == FILES:
+        forms = [noted[1] + noted[2]]
     elif kind in {NAMES, "Files read"}:
         forms = []  # a cut would leave out names without a word
     else:

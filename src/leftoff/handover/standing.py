@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
 from leftoff.handover.text_match import content_words, names
-from leftoff.summary import ContextSummary, KeyDecision, UserRequest
+from leftoff.summary import CallOutcome, ContextSummary, KeyDecision, UserRequest
 
 SAME = 0.75
 """Share of a decision's content words that later words hold if they say it again. Chosen by
@@ -47,18 +47,6 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 """What goes on or is so at the moment; how a check ended is said by its last run."""
-_CLAUSE = re.compile(r"(?<=[.!:])\s+(?=[A-Z`*])|\n")
-_DOES = re.compile(
-    rf"[\s*#>—–-]*{_LEAD}(?:(?:i(?:['’]ll| will| need to| should|['’]m going to)|we need to"
-    r"|let me|let['’]?s|need to)\s+(?:now |also |just |then |first )*)?",
-    re.IGNORECASE,
-)
-_LOOKS = re.compile(
-    r"(?:check|see|look|read|verify|view|find|search|run|wait|try|think|understand)\b",
-    re.IGNORECASE,
-)
-"""What is no change to a file."""
-
 _REASON = re.compile(
     r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
 )
@@ -101,34 +89,13 @@ def is_move(text: str) -> bool:
     return moves or _GOES_ON.search(text) is not None
 
 
-def is_step(text: str) -> bool:
-    """Whether a sentence says what the agent does next, without a reason."""
-    return _STEP.match(text) is not None and not _REASON.search(text)
-
-
-def purpose(text: str, path: str) -> str:
-    """What the agent said that it does, from its words before an edit of a file: of its
-    sentences the one that says most, rather one that names the file, without "now let me"; ""
-    where none says anything."""
-    best, most = "", MIN_WORDS
-    name = _plain(path.rpartition("/")[2].partition(".")[0])
-    for sentence in _CLAUSE.split(text.replace("**", "")):
-        start = _DOES.match(sentence)
-        words = sentence[start.end() if start else 0 :].strip(" *:#—–-")
-        says = min(len(content_words(words)), 2 * MIN_WORDS) + 2 * bool(_NAMED.search(words))
-        says += 2 * (name in _plain(words))
-        if (
-            says >= most
-            and not _LOOKS.match(words)
-            and not _GOES_ON.search(words)
-            and words[-1:] != "?"
-        ):
-            best, most = words, says
-    return best
-
-
-def _plain(text: str) -> str:
-    return text.casefold().replace("_", "").replace("-", "")
+def is_deleted(call: CallOutcome, summary: ContextSummary) -> bool:
+    """Whether the file that a call showed or wrote was deleted or renamed since."""
+    files = [f for f in summary.file_modifications if f.action == "deleted"]
+    places = {f.path: f.last_message for f in files}
+    places |= {f.path: f.ref.message for f in summary.working_set.discarded or ()}
+    shown = f"/{call.text}"
+    return any(shown.endswith(f"/{p}") and at > call.ref.message for p, at in places.items())
 
 
 class Decided(Struct, frozen=True):
@@ -173,7 +140,10 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
         about = said(decision.text, decision.message_index)
         if not own and refused.hit(about):
             continue
-        sure = decision.confidence >= (PERSON_SURE if own else LIKELY)
+        # Of the person's, what a rule found: the model alone, and rules for other languages,
+        # also take tasks and options that were pasted.
+        known = decision.confidence > PERSON_SURE and decision.rule != "words"
+        sure = known if own else decision.confidence >= LIKELY
         stands = (
             sure
             and decision.status == "made"

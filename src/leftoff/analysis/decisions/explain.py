@@ -153,7 +153,8 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
         decision, reported = listed[place], place in in_summary
         at = where.get(place) if decision.owner == "agent" else None
         if at is None:
-            found.append(_of_user(decision, reported))
+            if reported or decision.confidence >= PERSON.least / SCALE - near:
+                found.append(_of_user(decision, reported))
             continue
         number, k = at
         group, logits = groups[number], scores.logits[number]

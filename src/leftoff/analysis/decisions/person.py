@@ -341,8 +341,8 @@ def _stated(view: SessionView, asked: Asked, model: Model) -> Iterator[KeyDecisi
     asks = False
     for number, one in enumerate(read):
         said = asked.text[one.start : one.end]
-        if said[-1] == ":" and _CODE.match(asked.text, one.end):
-            continue  # it only introduces code, mostly in an assistant's answer that was pasted
+        if said[-1] == ":" and (one.other or _CODE.match(asked.text, one.end)):
+            continue  # a heading, or a line that only introduces code in a pasted answer
         asks = asks if one.item else _ASKS.match(said) is not None
         if one.item and asks:
             continue  # the list is what the question is about

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from msgspec import UNSET, Struct, field
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
@@ -13,10 +13,10 @@ from leftoff.extraction.evidence import Edited, Ran, Touched
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.shell.paths import relative
-from leftoff.summary import FileModification, Words
+from leftoff.summary import FileModification
 
-MAX_SYMBOLS, MAX_SAID = 8, 6
-"""Symbols of one file, and words of the agent before its edits, the latest. Chosen by hand."""
+MAX_SYMBOLS = 8
+"""Symbols of one file, the latest. Chosen by hand."""
 
 _COMMIT = re.compile(r"\bgit\b[^\n;&|]*\bcommit\b")
 _ADDS_ALL = re.compile(
@@ -37,7 +37,6 @@ class _Changes(Struct):
     lines: tuple[int, int] | None = None
     symbols: dict[str, None] = field(default_factory=dict)
     hunk: str = ""
-    said: dict[str, int] = field(default_factory=dict)
 
 
 def with_changes(
@@ -73,9 +72,6 @@ def with_changes(
             elif one.succeeded(*call):
                 event_of = own.get(path, {}).get((one.source, *call))
                 _add(changes, edit, event_of, edit.message if number == 0 else -1)
-                if edit.said and number == 0 and edit.message not in one.abandoned:
-                    changes.said.pop(edit.said, None)
-                    changes.said[edit.said] = edit.message
                 if call in one.calls:
                     edited.setdefault(path, set()).add(one.calls[call].name)
     commits = _Commits(view)
@@ -120,10 +116,6 @@ def with_changes(
                 lines=changes.lines,
                 symbols=tuple(changes.symbols)[::-1][:MAX_SYMBOLS],
                 hunk=changes.hunk,
-                said=tuple(map(Words, changes.said, changes.said.values()))[
-                    : -MAX_SAID - 1 : -1
-                ]
-                or UNSET,
             )
         result.append(file)
     return tuple(result)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from leftoff.codec import JsonObject
-from leftoff.handover.facts import LONG, Fact, Handover, handover_of
+from leftoff.handover.facts import Fact, Handover, handover_of
 from leftoff.handover.file_lines import file_notes
-from leftoff.handover.lines import state_lines, words_of
+from leftoff.handover.lines import LONG, state_lines, words_of
 from leftoff.handover.wording import inline_code, inline_prose, plural
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary, KeyDecision, Milestone

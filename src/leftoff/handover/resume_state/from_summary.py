@@ -39,8 +39,6 @@ KEYS = {
     lines.REPORT: "report",
     lines.PLAN: "plan_text",
     lines.LINKS: "links",
-    lines.REST: "latest_request_rest",
-    lines.DEFINED: "definitions",
     "To do": "next_steps",
     "Left open": "left_open",
     lines.CHECKS: "checks",
