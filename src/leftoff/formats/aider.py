@@ -41,10 +41,10 @@ _COMMIT_LINE = re.compile(
     r"cmdline: git commit -m (.*?)(?: --no-verify)?(?: -- |\n|\Z)", re.DOTALL
 )
 """The command line of a commit that failed, as GitPython prints it: without quotes."""
-_UNMATCHED = re.compile(r"(?:# )?(\d+) SEARCH/REPLACE blocks? failed to match!")
+_UNMATCHED = re.compile(r"(?:# )?(\d{1,6}) SEARCH/REPLACE blocks? failed to match!")
 _IN_FILE = re.compile(r"(?m)^#+ \w+: This SEARCH block failed to exactly match lines in ")
 """Before the path of each block that failed, which aider prints again."""
-_OTHERS = re.compile(r"(?m)^# The other (\d+) SEARCH/REPLACE blocks? were applied")
+_OTHERS = re.compile(r"(?m)^# The other (\d{1,6}) SEARCH/REPLACE blocks? were applied")
 _LAST_LINES = ("Just reply with fixed versions", "The SEARCH section must exactly match")
 _ANSWERED = re.compile(
     r".*\?(?: \(Y\)es/\(N\)o.*\[\w+\]: (?P<answer>[A-Za-z][\w' ]{0,15})| (?P<letter>[yn]))$"
