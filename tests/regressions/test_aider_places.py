@@ -35,3 +35,13 @@ def test_a_count_of_many_digits(line: str) -> None:
     printed.append("Just reply with fixed versions of the block above.")
     assert read(printed).summary().user_requests
     assert read(printed[1:]).summary().user_requests
+
+
+@pytest.mark.parametrize(
+    "last", ["", "Just reply with fixed versions", "The SEARCH section must exactly match"]
+)
+def test_many_blocks_that_failed(
+    last: str, assert_linear: Callable[[Callable[[int], Callable[[], object]], int], None]
+) -> None:
+    failed = ["# 1 SEARCH/REPLACE block failed to match!", *filter(None, [last])]
+    assert_linear(lambda size: lambda: read(failed * size).summary(), 4000)

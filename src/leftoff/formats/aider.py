@@ -6,6 +6,7 @@ model's reply. One file holds every session of a folder."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from shlex import quote
@@ -339,6 +340,7 @@ class AiderReader(TextReader):
 def _statements(lines: list[str]) -> Iterator[str]:
     """What aider printed, each thing whole: the error of a commit, and the blocks that it could
     not apply, have several lines."""
+    places = [[n for n, t in enumerate(lines) if t.startswith(e)] for e in _LAST_LINES]
     at = 0
     while at < len(lines):
         first, end = lines[at], at + 1
@@ -350,8 +352,8 @@ def _statements(lines: list[str]) -> Iterator[str]:
                 ).startswith("stderr: "):
                     break
         elif _UNMATCHED.match(first):
-            ends = (n for e in _LAST_LINES for n, t in enumerate(lines) if t.startswith(e))
-            end = next((n for n in ends if n > at), at) + 1
+            after = ((place, bisect_right(place, at)) for place in places)
+            end = next((place[n] for place, n in after if n < len(place)), at) + 1
         yield "\n".join(lines[at:end])
         at = end
 
