@@ -45,3 +45,35 @@ def test_many_blocks_that_failed(
 ) -> None:
     failed = ["# 1 SEARCH/REPLACE block failed to match!", *filter(None, [last])]
     assert_linear(lambda size: lambda: read(failed * size).summary(), 4000)
+
+
+COMMIT = "Commit 1a2b3c4 feat: the columns"
+ASIDE = "Committing other.py before applying edits."
+
+
+@pytest.mark.parametrize(
+    "printed, committed",
+    [
+        # Aider's commit names no file, so that it may hold these is all that can be said.
+        (["Applied edit to table.py", COMMIT], None),
+        (["Applied edit to other.py", "Applied edit to table.py", COMMIT], None),
+        ([ASIDE, COMMIT, "Applied edit to table.py", "Commit 2b3c4d5 feat: rows"], None),
+        ([ASIDE, COMMIT, "Applied edit to table.py"], False),
+        ([ASIDE, COMMIT, "Applied edit to table.py", "Unable to commit: disk full"], False),
+        (["Applied edit to table.py", COMMIT, "Applied edit to table.py"], False),
+        (["Applied edit to table.py"], False),
+        (["Applied edit to table.py", "Unable to commit: disk full"], False),
+    ],
+)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "table.py\n<source>\nx = 2\n</source>",
+        "table.py\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE",
+    ],
+)
+def test_a_commit_holds_what_was_applied_before_it(
+    reply: str, printed: list[str], committed: bool | None
+) -> None:
+    files = read(printed, reply).summary().file_modifications
+    assert [f.committed for f in files if f.path.endswith("table.py")] == [committed]

@@ -497,14 +497,10 @@ LITELLM_FIRST = LITELLM | {
         "prompt_tokens_details": {"cached_tokens": 0},
         "cache_read_input_tokens": 0,
         "cache_creation_input_tokens": 900,
-    },
+    }
 }
 LITELLM_PLAIN = LITELLM | {
-    "usage": {
-        "prompt_tokens": 1_000,
-        "completion_tokens": 30,
-        "cache_read_input_tokens": 800,
-    },
+    "usage": {"prompt_tokens": 1_000, "completion_tokens": 30, "cache_read_input_tokens": 800}
 }
 RESPONSE = {
     "id": "resp_1",

@@ -212,7 +212,7 @@ class AiderReader(TextReader):
         shown = [t[2:].rstrip(" ") if t.startswith("> ") else t for t in texts]
         results: list[rec.Part] = []
         rest: list[str] = []
-        changed: list[tuple[str, str, str]] = []
+        changed: dict[int, list[tuple[str, str, str]]] = {}
         new = {
             path.strip() for path, asked in pairwise(shown) if _CREATES.match(asked) is not None
         }
@@ -225,7 +225,8 @@ class AiderReader(TextReader):
                 results += answered
                 if not answered:
                     action = "created" if path in new else "modified"
-                    changed.append((path.replace("\\", "/"), action, ""))
+                    file = path.replace("\\", "/"), action, ""
+                    changed.setdefault(len(results), []).append(file)
             elif skipped is not None:
                 results += self._edit_results(skipped[1].strip(), text, "denied")
             elif _UNMATCHED.match(text):
@@ -246,8 +247,8 @@ class AiderReader(TextReader):
         else:
             parts = (rec.Text("\n".join(rest)),)
             yield cursor.message("system", parts, "meta", answers, cwd=self.cwd)
-        if changed:
-            yield cursor.changes("", changed)
+        for part, files in changed.items():
+            yield cursor.changes("", files, part=part or None)
         yield from self._token_counts("\n".join(rest))
         if any(text.startswith("^C") for text in shown):
             yield rec.Turn("interrupted")
