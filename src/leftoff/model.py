@@ -264,7 +264,8 @@ class Changes(Struct, frozen=True):
     Attributes:
         call_id: the call that did it, or "".
         files: (path, created | modified | deleted, former path or "").
-        succeeded: False where the recorder says that nothing was applied."""
+        succeeded: False where the recorder says that nothing was applied.
+        part: without a call, the part of the last message before which it was done, or None."""
 
     call_id: str
     files: tuple[tuple[str, str, str], ...]
@@ -272,6 +273,7 @@ class Changes(Struct, frozen=True):
     line: int | None = None
     item: int | None = None
     raw: bytes = b""
+    part: int | None = None
 
 
 class Presence(Struct, frozen=True):

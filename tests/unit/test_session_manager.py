@@ -476,6 +476,32 @@ CHAT = {
         "completion_tokens_details": {"reasoning_tokens": 7},
     },
 }
+# LiteLLM's answer of an Anthropic model: the cached tokens stand in it twice.
+LITELLM = {
+    "id": "chatcmpl-2",
+    "object": "chat.completion",
+    "model": "claude-x",
+    "choices": [{"finish_reason": "stop", "message": {}}],
+    "usage": {
+        "prompt_tokens": 1_000,
+        "completion_tokens": 30,
+        "prompt_tokens_details": {"cached_tokens": 800},
+        "cache_read_input_tokens": 800,
+        "cache_creation_input_tokens": 100,
+    },
+}
+LITELLM_FIRST = LITELLM | {
+    "usage": {
+        "prompt_tokens": 1_000,
+        "completion_tokens": 30,
+        "prompt_tokens_details": {"cached_tokens": 0},
+        "cache_read_input_tokens": 0,
+        "cache_creation_input_tokens": 900,
+    }
+}
+LITELLM_PLAIN = LITELLM | {
+    "usage": {"prompt_tokens": 1_000, "completion_tokens": 30, "cache_read_input_tokens": 800}
+}
 RESPONSE = {
     "id": "resp_1",
     "object": "response",
@@ -526,6 +552,9 @@ def snake(value: Any) -> Any:
     [
         (ANTHROPIC, "msg_1", "tool_use", Usage(5, 20, 1_000, 100)),
         (CHAT, "chatcmpl-1", "length", Usage(600, 30, 400, 0, 7)),
+        (LITELLM, "chatcmpl-2", "stop", Usage(100, 30, 800, 100)),
+        (LITELLM_FIRST, "chatcmpl-2", "stop", Usage(100, 30, 0, 900)),
+        (LITELLM_PLAIN, "chatcmpl-2", "stop", Usage(200, 30, 800)),
         (RESPONSE, "resp_1", "max_output_tokens", Usage(600, 30, 400, 0, 7)),
         (GEMINI, "g1", "MAX_TOKENS", Usage(600, 30, 400, 0, 7)),
     ],
@@ -544,6 +573,12 @@ def test_the_vendors_words_for_the_limit_are_one(response: Any) -> None:
     metrics = manager.get_context_metrics()
     assert (metrics["stop_reason"], metrics["used_tokens"]) == ("max_tokens", 1_030)
     assert metrics["basis"] == "occupancy"
+
+
+def test_cached_tokens_of_litellm_are_counted_once() -> None:
+    manager = SessionManager()
+    ResponseTracker(manager).track(LITELLM)
+    assert manager.get_context_metrics()["used_tokens"] == 1_030
 
 
 def test_streams_are_joined_even_when_they_interleave() -> None:

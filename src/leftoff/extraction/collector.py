@@ -372,9 +372,10 @@ class Collector(LineReader):
             main.occupancy = ContextOccupancy(earlier=earlier)
         elif isinstance(found, Changes):
             call = main.pending.get(found.call_id) or main.answered.get(found.call_id)
+            ref = _ref(found, call.message if call else max(0, len(main.thread) - 1))
             main.evidence.append(
                 Applied(
-                    _ref(found, call.message if call else max(0, len(main.thread) - 1)),
+                    replace(ref, part=found.part),
                     call.message if call else -1,
                     call.part if call else -1,
                     found.succeeded,

@@ -6,6 +6,7 @@ model's reply. One file holds every session of a folder."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from shlex import quote
@@ -41,10 +42,10 @@ _COMMIT_LINE = re.compile(
     r"cmdline: git commit -m (.*?)(?: --no-verify)?(?: -- |\n|\Z)", re.DOTALL
 )
 """The command line of a commit that failed, as GitPython prints it: without quotes."""
-_UNMATCHED = re.compile(r"(?:# )?(\d+) SEARCH/REPLACE blocks? failed to match!")
+_UNMATCHED = re.compile(r"(?:# )?(\d{1,6}) SEARCH/REPLACE blocks? failed to match!")
 _IN_FILE = re.compile(r"(?m)^#+ \w+: This SEARCH block failed to exactly match lines in ")
 """Before the path of each block that failed, which aider prints again."""
-_OTHERS = re.compile(r"(?m)^# The other (\d+) SEARCH/REPLACE blocks? were applied")
+_OTHERS = re.compile(r"(?m)^# The other (\d{1,6}) SEARCH/REPLACE blocks? were applied")
 _LAST_LINES = ("Just reply with fixed versions", "The SEARCH section must exactly match")
 _ANSWERED = re.compile(
     r".*\?(?: \(Y\)es/\(N\)o.*\[\w+\]: (?P<answer>[A-Za-z][\w' ]{0,15})| (?P<letter>[yn]))$"
@@ -211,7 +212,7 @@ class AiderReader(TextReader):
         shown = [t[2:].rstrip(" ") if t.startswith("> ") else t for t in texts]
         results: list[rec.Part] = []
         rest: list[str] = []
-        changed: list[tuple[str, str, str]] = []
+        changed: dict[int, list[tuple[str, str, str]]] = {}
         new = {
             path.strip() for path, asked in pairwise(shown) if _CREATES.match(asked) is not None
         }
@@ -224,7 +225,8 @@ class AiderReader(TextReader):
                 results += answered
                 if not answered:
                     action = "created" if path in new else "modified"
-                    changed.append((path.replace("\\", "/"), action, ""))
+                    file = path.replace("\\", "/"), action, ""
+                    changed.setdefault(len(results), []).append(file)
             elif skipped is not None:
                 results += self._edit_results(skipped[1].strip(), text, "denied")
             elif _UNMATCHED.match(text):
@@ -245,8 +247,8 @@ class AiderReader(TextReader):
         else:
             parts = (rec.Text("\n".join(rest)),)
             yield cursor.message("system", parts, "meta", answers, cwd=self.cwd)
-        if changed:
-            yield cursor.changes("", changed)
+        for part, files in changed.items():
+            yield cursor.changes("", files, part=part or None)
         yield from self._token_counts("\n".join(rest))
         if any(text.startswith("^C") for text in shown):
             yield rec.Turn("interrupted")
@@ -339,6 +341,7 @@ class AiderReader(TextReader):
 def _statements(lines: list[str]) -> Iterator[str]:
     """What aider printed, each thing whole: the error of a commit, and the blocks that it could
     not apply, have several lines."""
+    places = [[n for n, t in enumerate(lines) if t.startswith(e)] for e in _LAST_LINES]
     at = 0
     while at < len(lines):
         first, end = lines[at], at + 1
@@ -350,8 +353,8 @@ def _statements(lines: list[str]) -> Iterator[str]:
                 ).startswith("stderr: "):
                     break
         elif _UNMATCHED.match(first):
-            ends = (n for e in _LAST_LINES for n, t in enumerate(lines) if t.startswith(e))
-            end = next((n for n in ends if n > at), at) + 1
+            after = ((place, bisect_right(place, at)) for place in places)
+            end = next((place[n] for place, n in after if n < len(place)), at) + 1
         yield "\n".join(lines[at:end])
         at = end
 

@@ -138,9 +138,12 @@ class Cursor(Struct):
         counts = recorded or None, recorded_after or None
         return Compaction(self.line or None, self.item, trigger, *counts, self.raw)
 
-    def changes(self, call: str, files: FileChanges, *, succeeded: bool = True) -> Changes:
+    def changes(
+        self, call: str, files: FileChanges, *, succeeded: bool = True, part: int | None = None
+    ) -> Changes:
         """Changed files that the recorder lists at this place, apart from the calls."""
-        return Changes(call, tuple(files), succeeded, self.line or None, self.item, self.raw)
+        line = self.line or None
+        return Changes(call, tuple(files), succeeded, line, self.item, self.raw, part)
 
 
 class ChainLine(Struct, gc=False):

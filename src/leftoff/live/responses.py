@@ -229,25 +229,29 @@ def read(response: object) -> ResponseInfo:
 
 def _usage(usage: object) -> Usage | None:
     """Usage in our terms: OpenAI and Gemini count cached tokens as part of the input, Anthropic
-    beside it; Gemini counts thoughts beside the output."""
+    beside it; Gemini counts thoughts beside the output. LiteLLM writes Anthropic's counts, too,
+    into OpenAI's shape, and counts tokens read and written as part of the input."""
     if usage is None:
         return None
     whole = _tokens(usage, "input_tokens", "prompt_tokens", "prompt_token_count")
     whole += _tokens(usage, "tool_use_prompt_token_count")
     thoughts = _tokens(usage, "thoughts_token_count")
-    shared = _tokens(
-        usage,
+    shared = (
         "input_tokens_details.cached_tokens",
         "prompt_tokens_details.cached_tokens",
         "cached_content_token_count",
     )
-    shared = min(whole, shared)
+    cached = _tokens(usage, *shared) or _tokens(usage, "cache_read_input_tokens")
+    written = _tokens(usage, "cache_creation_input_tokens")
+    if _get(usage, "prompt_tokens", *shared) is not None:
+        cached = min(whole, cached)
+        whole = max(0, whole - cached - written)
     return Usage(
-        whole - shared,
+        whole,
         thoughts
         + _tokens(usage, "output_tokens", "completion_tokens", "candidates_token_count"),
-        shared + _tokens(usage, "cache_read_input_tokens"),
-        _tokens(usage, "cache_creation_input_tokens"),
+        cached,
+        written,
         thoughts
         + _tokens(
             usage,

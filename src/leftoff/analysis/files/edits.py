@@ -159,11 +159,12 @@ class _Commits:
         None if that is not known: none of the commands that staged files names it, say. A
         commit recorded in the message of the call's result, before it, came before the change.
         """
-        first, result = last[0], self.outcomes.get(last)
+        # A change without a call stands where the commit after it does.
+        first, result = last[0], None if last in self.made else self.outcomes.get(last)
         made = [
             message
             for message, part in self.made
-            if message >= first
+            if (message, part) >= last
             and (result is None or message != result.message or part > result.part)
         ]
         if not made:
