@@ -467,8 +467,7 @@ def _steps(working: WorkingSet, folder: str) -> Iterable[Fact]:
 
 
 def _plan(summary: ContextSummary) -> tuple[Fact, ...]:
-    """The call that showed the text of a task, unless that is long ago or its file was deleted
-    since, and its blocks: the first say why, and what is not ticked off precedes what is."""
+    """The call that lately showed the text of a task, and its blocks: the first say why."""
     call, end = summary.working_set.task, summary.stats.message_count
     if not call or call.ref.message < end - PLAN_AGE or is_deleted(call, summary):
         return ()
