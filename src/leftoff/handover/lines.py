@@ -56,7 +56,7 @@ SHOWN = {
     STEPS: "What the agent did, latest first",
     "Left open": "Left open, as said then",
     "To do": "To do, as last listed",
-    "Decided": "Likely decided, no later change seen",
+    "Decided": "Likely decided, no later mention found",
     "Also said": "Also said then",
     FILES: "Files changed, last edit seen at #n",
     "The person requires": "The person required, as said then",
