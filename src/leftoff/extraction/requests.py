@@ -49,10 +49,14 @@ MAX_TASK = 3000
 """Code points of the text of a plan or a ticket that are remembered. Chosen by hand; not
 measured."""
 
+CUT_TASK = MAX_TASK * 4 // 5
+"""Code points from which on such a text may have been cut. Chosen by hand."""
+
 MAX_PROPOSED = 4
 """Writes of such a text that wait for their results: calls of one message. Chosen by hand."""
 
 _UNKNOWN_EDIT = ("\0", "")
+"""Old and new text of an edit that names neither: of several places, say."""
 
 _TASK_FILE = re.compile(
     r"(?:^|[/\\\s])(?:plans[/\\][\w.-]+|[\w.-]*(?:\b|_)(?:plans?|to-?do|tasks?|tickets?|roadmap"
@@ -242,13 +246,12 @@ class Requests(Struct):
                 continue
             self.proposed.remove(one)
             text = self.task[3]
+            # What is replaced may stand behind the end of a text that was cut.
+            cut = old not in _UNKNOWN_EDIT and len(text) > CUT_TASK
             if status == "ok" and (not old or old in text):
-                self._remember(
-                    at, call.name, call.text, text.replace(old, new, 1) if old else new
-                )
-            elif status != "error" and (
-                old in ("", *_UNKNOWN_EDIT) or len(text) < MAX_TASK / 2
-            ):
+                text = text.replace(old, new, 1) if old else new
+                self._remember(at, call.name, call.text, text)
+            elif status != "error" and not cut:
                 self.task = (-1, "", "", "")  # it no longer says what the file says
             return
 
@@ -350,7 +353,7 @@ def _quoted_question(before: str) -> str:
     words = found[1]
     if '", "' in words:  # after what the recorder adds to the answer before
         words = words.rsplit('", "', 1)[1]
-    return words.strip().lstrip('", ')[:MAX_QUESTION]
+    return whole(words.strip().lstrip('", '), MAX_QUESTION)
 
 
 _SENTENCE = re.compile(r"(?<=[.!?。！])\s+(?=\S)|(?<=[。！])")

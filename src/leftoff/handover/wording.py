@@ -9,7 +9,7 @@ from typing import Any
 from leftoff import lazy_re as re
 from leftoff.formats.vocabulary import EDITS, kind_of
 from leftoff.model import Ref
-from leftoff.summary import UnknownEffect
+from leftoff.summary import FileModification, UnknownEffect
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import path_end, short
 
@@ -85,6 +85,13 @@ def duration(seconds: int | None) -> str:
     if hours >= 48:
         return f"{hours // 24} days"
     return f"{hours} h {rest} min" if hours else f"{minutes} min"
+
+
+def action_of(file: FileModification) -> str:
+    """What happened to a file in a word. Of an edit without a recorded result it is not known
+    whether it made the file."""
+    sure = file.certainty == "sure" or file.action != "modified"
+    return file.action if sure else "changed"
 
 
 def unnamed_changes(effects: Iterable[UnknownEffect], limit: int = 5) -> str:

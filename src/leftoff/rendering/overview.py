@@ -19,7 +19,7 @@ from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
-from leftoff.handover.wording import duration, number, plural, unnamed_changes
+from leftoff.handover.wording import action_of, duration, number, plural, unnamed_changes
 from leftoff.model import Ref
 from leftoff.summary import (
     Check,
@@ -425,7 +425,7 @@ def _git(event: GitEvent) -> Item:
 
 def _files(summary: SafeSummary, handover: Handover) -> Part:
     files = handover.files
-    did = Counter(map(_change, files))
+    did = Counter("moved" if f.renamed_from else action_of(f) for f in files)
     words = ("created", "moved", "modified", "changed", "deleted")
     counts = [f"{did[change]} {change}" for change in words if did[change]]
     read = sum(f.action == "read" for f in summary.file_modifications)
@@ -437,19 +437,10 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     return _part("files", title, items, unnamed_changes(summary.unknown_effects))
 
 
-def _change(file: FileModification) -> str:
-    """What happened to a file in a word. Of an edit without a recorded result it is not known
-    whether it made the file."""
-    if file.renamed_from:
-        return "moved"
-    sure = file.certainty == "sure" or file.action != "modified"
-    return file.action if sure else "changed"
-
-
 def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
     """A changed file. That it is not committed is said in sessions with `commits` alone; of one
     that only a subagent touched no message is named, since that has numbers of its own."""
-    change = _change(file)
+    change = "moved" if file.renamed_from else action_of(file)
     words = [] if change in {"modified", "moved"} else [change]
     words += [file.certainty] if file.certainty != "sure" else []
     words += [f"{file.branch} branch"] if file.branch else []
