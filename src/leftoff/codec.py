@@ -48,22 +48,22 @@ else:
 
 T = TypeVar("T", bound="msgspec.Struct")
 
+# A JSON object: what was decoded, or is going to be encoded.
 JsonObject: TypeAlias = dict[str, Any]
-"""A JSON object: what was decoded, or is going to be encoded."""
 
+# Bytes; a longer line of a line-based recorder is skipped and reported. Chosen by hand; not
+# measured.
 MAX_LINE = 32 * 1024 * 1024
-"""Bytes; a longer line of a line-based recorder is skipped and reported. Chosen by hand; not
-measured."""
 
+# Values on one line that are decoded; the rest is dropped and reported. Chosen by hand; not
+# measured.
 MAX_VALUES_PER_LINE = 1000
-"""Values on one line that are decoded; the rest is dropped and reported. Chosen by hand; not
-measured."""
 
+# Bytes; a larger one-document recording is refused. Chosen by hand; not measured.
 MAX_DOCUMENT = 256 * 1024 * 1024
-"""Bytes; a larger one-document recording is refused. Chosen by hand; not measured."""
 
+# The first bytes of gzip in Base64.
 _GZIP_AS_TEXT = b"H4sI"
-"""The first bytes of gzip in Base64."""
 
 
 class LineDecoder(Generic[T]):

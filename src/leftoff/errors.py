@@ -27,8 +27,8 @@ class UsageError(LeftoffError):
     """The caller's mistake."""
 
 
+# Known names that an error lists; where there are more, this many of the nearest.
 MAX_LISTED, MAX_NEAR = 12, 5
-"""Known names that an error lists; where there are more, this many of the nearest."""
 
 
 class UnknownName(UsageError):

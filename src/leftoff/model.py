@@ -26,8 +26,8 @@ def parse_time(text: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+# Code points of a text in the `repr` of a value. Chosen by hand.
 MAX_SHOWN = 60
-"""Code points of a text in the `repr` of a value. Chosen by hand."""
 
 
 class Shown(Struct, frozen=True):
@@ -126,8 +126,8 @@ class Typed(Struct, frozen=True, gc=False):
     via: str = "prompt"
 
 
+# No recorded count, of tokens or of anything, is larger: such a number is damage.
 MAX_COUNT = 1 << 53
-"""No recorded count, of tokens or of anything, is larger: such a number is damage."""
 
 
 class Usage(Struct, frozen=True, gc=False):

@@ -18,8 +18,8 @@ from leftoff.session_view import SessionView, once
 from leftoff.shell import analyze, command_facts
 from leftoff.shell.paths import is_test
 
+# Activities that change the work itself, scratch files left out.
 EDITING = frozenset({"edit", "edit_doc", "edit_test"})
-"""Activities that change the work itself, scratch files left out."""
 
 _KINDS = {
     "read": "look",
@@ -75,11 +75,11 @@ _LOOKERS = frozenset(
     " view open scroll_down scroll_up goto which type realpath readlink du strings".split()
 )
 _SEARCHERS = frozenset("grep rg ag find fd ack search_dir search_file find_file ugrep".split())
+# Programs that stand beside the one that a command line is about.
 IDLE = frozenset(
     "cd echo printf export true false set test [ exit source . read sleep pushd popd unset"
     " local nvm eval : kill pkill if return basename dirname date tee xargs".split()
 )
-"""Programs that stand beside the one that a command line is about."""
 _TESTERS = frozenset(
     "pytest py.test unittest nose2 jest vitest mocha ava tap rspec phpunit ctest tox nox"
     " playwright cypress karma gotestsum nextest bats busted prove runtests.py".split()

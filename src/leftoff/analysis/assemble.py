@@ -160,9 +160,9 @@ def view_of(
     return main_id, SessionView(recordings[main_id], child_sources.get(main_id, 0), children)
 
 
+# Share of the messages of the agent that are in another language, of these and of those with
+# candidates for a decision, from which the summary says so. Chosen by hand; not measured.
 FOREIGN_SHARE = 0.25
-"""Share of the messages of the agent that are in another language, of these and of those with
-candidates for a decision, from which the summary says so. Chosen by hand; not measured."""
 
 
 def _not_covered(view: SessionView) -> Iterator[Issue]:

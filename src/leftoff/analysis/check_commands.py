@@ -72,15 +72,15 @@ _SCOPES = frozenset(
     "-run -k -m -t -g --grep --filter --testNamePattern --testPathPattern --tests -tags --tags"
     " --project -p --package --test -bench --workspace -w -F -Dtest -Dtests".split()
 )
+# Options whose value is no scope, though it looks like a path or the option like a flag.
 _VALUED = frozenset(
     "-o -c -n -W --config --tb --cov --rcfile --reporter --configuration --tsconfig --output"
     " --outfile".split()
 )
-"""Options whose value is no scope, though it looks like a path or the option like a flag."""
 
 _AMOUNT = re.compile(r"\d+(?:\.\d+)?(?:ms|[smh%])?|no:\w+|[$]+")
+# Code points of a scope. Chosen by hand; not measured.
 MAX_SCOPE = 160
-"""Code points of a scope. Chosen by hand; not measured."""
 
 _NO_TESTS = re.compile(r"-run[= ](?:\^\$|'?\^\$|NONE|XXX|none|xxx|\^#)")
 _EVERYTHING = frozenset({".", "./...", "...", "./", "--", "src", "all"})

@@ -38,10 +38,10 @@ from leftoff.shell.ast import (
 )
 from leftoff.shell.commands import unwrapped
 
+# A run's number, a node with its branches, or "quiet" (a command that hardly fails), "echo:X"
+# (one that prints a line, X* where only its beginning is known), "stop" (one that always
+# fails), "other".
 Tree: TypeAlias = "int | tuple[str, tuple[Tree, ...]] | str"
-"""A run's number, a node with its branches, or "quiet" (a command that hardly fails), "echo:X"
-(one that prints a line, X* where only its beginning is known), "stop" (one that always fails),
-"other"."""
 
 
 class Line(Struct, frozen=True):
@@ -58,14 +58,14 @@ _QUIET = frozenset(
     "cd echo printf export mkdir source . true set sleep pushd popd date pwd touch unset ls"
     " which nvm ulimit alias : umask rm clear trap shopt".split()
 )
+# Lines that a filter has to show: a report may begin or end with a blank one.
 _MIN_SHOWN = 3
-"""Lines that a filter has to show: a report may begin or end with a blank one."""
 
+# Programs that may end another one before it says anything, or not start it.
 _KILLERS = frozenset({"timeout", "gtimeout", "xargs", "ssh"})
-"""Programs that may end another one before it says anything, or not start it."""
 
+# Programs that may fail without a word: what follows them after `&&` may not have run.
 _SPEECHLESS = frozenset("test [ [[ grep egrep rg cmp diff pgrep pidof which false read".split())
-"""Programs that may fail without a word: what follows them after `&&` may not have run."""
 
 _TAILS = frozenset("tail cat tee less more ts col nl Out-String Tee-Object Out-Host".split())
 _FILTERS_OF_FAILURE = re.compile(r"fail|err|✖|✗|×|❌|not ok|issue|problem", re.IGNORECASE)
@@ -253,9 +253,9 @@ def own_command(command: str, kind: str, tool: str) -> str:
 _PLAIN_PIPE = re.compile(r"(?<!\|)\|(?![|&])")
 
 
+# How much of an output is shown, whether errors are hidden, whether a filter looks for
+# failures.
 _How: TypeAlias = tuple[str, bool, bool]
-"""How much of an output is shown, whether errors are hidden, whether a filter looks for
-failures."""
 
 
 class _Walk:

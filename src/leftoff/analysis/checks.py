@@ -36,11 +36,11 @@ from leftoff.summary import Check
 
 MAX_FAILING = 20
 _RULES: dict[str, Rule] = {rule.id: rule for rule in CHECK_RULES}
+# Exit codes of a program that was stopped, or never ran: they say nothing about the check.
 _KILLED = frozenset({124, 126, 127, 130, 137, 143})
-"""Exit codes of a program that was stopped, or never ran: they say nothing about the check."""
 
+# A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")
-"""A build whose one tool is a type checker: the compiler of the same name."""
 
 _NO_OUTCOME = {
     "timeout": "(timed out)",

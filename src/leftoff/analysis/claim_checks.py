@@ -24,19 +24,20 @@ from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.summary import Check
 
+# The rules of `extraction/rules/claims.toml` by id.
 RULES: dict[str, Rule] = {rule.id: rule for rule in rules("claims")}
-"""The rules of `extraction/rules/claims.toml` by id."""
 
+# The kinds of checks that a claim is about.
 KINDS: dict[str, frozenset[str]] = {
     "tests_pass": frozenset({"test"}),
     "build_passes": frozenset({"build"}),
     "lint_passes": frozenset({"lint", "format"}),
     "typecheck_passes": frozenset({"typecheck"}),
 }
-"""The kinds of checks that a claim is about."""
 
 _MILESTONES = {kind: milestone for milestone, kinds in KINDS.items() for kind in kinds}
 
+# Activities after which a failed check would fail again.
 _HARMLESS = frozenset(
     {
         "look",
@@ -54,7 +55,6 @@ _HARMLESS = frozenset(
         "tidy",
     }
 )
-"""Activities after which a failed check would fail again."""
 
 _CHECKING = frozenset({"test", "build", "lint"})
 _LEVELS = ("e2e", "integration", "unit")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _COMMIT = re.compile(
     r"\[([^\[\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] +(.*)", re.DOTALL
 )
+# How Aider reports the commits that it makes itself.
 _NAMED_COMMIT = re.compile(r"Commit ([0-9a-f]{7,40}) (.*)", re.DOTALL)
-"""How Aider reports the commits that it makes itself."""
 
 _PUSH = re.compile(
     r"(?:To (?P<remote>\S+)\n)? [ *+]\s*(?:\[new \w+\]|[0-9a-f]+\.{2,3}(?P<new>[0-9a-f]+))"
@@ -44,8 +44,8 @@ _STAT = re.compile(r"^ \d+ files? changed|^ (?:create|delete) mode ", re.MULTILI
 _COMMITS = frozenset({"commit", "cherry-pick", "revert", "merge", "am", "rebase"})
 _MAKING = _COMMITS | {"push", "pr create", "mr create", "pr merge", "mr merge", "pull-request"}
 _LINE_OF = {"push": "git_push", "pr create": "git_pr", "mr create": "git_pr"}
+# Remotes in folders for temporary files: repositories of a test or a demonstration.
 _SCRATCH = re.compile(r"(?:/private)?(?:/tmp/|/var/folders/)|[A-Za-z]:.*\\Temp\\")
-"""Remotes in folders for temporary files: repositories of a test or a demonstration."""
 
 _LOOKING = frozenset({"look", "search", "inspect_change", "fetch", "read_pull_request"})
 _PR_CREATE = frozenset({"pr create", "mr create", "pull-request"})
@@ -370,11 +370,11 @@ class _Judge:
         )
 
 
+# Messages between a command and the poll that shows its end. Chosen by hand; not measured.
 _RUNNING = 40
-"""Messages between a command and the poll that shows its end. Chosen by hand; not measured."""
 
+# Messages within which the agent reports what it did. Chosen by hand; not measured.
 _SOON = 6
-"""Messages within which the agent reports what it did. Chosen by hand; not measured."""
 
 
 def _each_once(found: Iterable[tuple[GitEvent, bool]]) -> list[GitEvent]:

@@ -22,13 +22,13 @@ from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep
 from leftoff.text.truncation import whole
 
+# A statement of what is left counts if it answers one of the last so many prompts. Chosen by
+# hand; not measured.
 RECENT_PROMPTS = 2
-"""A statement of what is left counts if it answers one of the last so many prompts. Chosen by
-hand; not measured."""
 
+# A to-do list that was not touched since so many prompts is not what is left. Chosen by hand;
+# not measured.
 STALE = 4
-"""A to-do list that was not touched since so many prompts is not what is left. Chosen by hand;
-not measured."""
 
 _DEFERRED = re.compile(
     r"\bdeferred\b|\bfuture (?:exercise|enhancement|pr|task|change|release)\b"
@@ -36,6 +36,8 @@ _DEFERRED = re.compile(
     r"|\bfollow[- ]?ups?\b|\bout of scope\b",
     re.IGNORECASE,
 )
+# What is no step though a rule of `insights.toml` matches: it says that nothing is left, or
+# names no work.
 _NOTHING_LEFT = re.compile(
     r"(?::|\bis)\s*(?:nothing|none|no)\b[^.]*\.?$|\btouched any|\bfeel free\b"
     r"|^\W*(?:if|when|once|whenever)\b.*\byou (?:have|need) to\b|\bmust remain open\b"
@@ -45,8 +47,6 @@ _NOTHING_LEFT = re.compile(
     r"|\bonly (?:the )?pre-?existing\b|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
     re.IGNORECASE,
 )
-"""What is no step though a rule of `insights.toml` matches: it says that nothing is left, or
-names no work."""
 
 _UNDELIVERED = re.compile(
     r"\b(?:not (?:yet )?(?:pushed|committed)|ready to (?:commit|push)"
@@ -54,25 +54,25 @@ _UNDELIVERED = re.compile(
     re.IGNORECASE,
 )
 
+# That something is not delivered is a case that the sentence speaks of, not what is so.
 _SUPPOSED = re.compile(
     r"\b(?:if|when|once|unless|until|whether|where|which|e\.g|i\.e)\b|\((?:not|un)[^)]*\)"
     r"|\b(?:shows?|marks?|lists?|warns?|detects?|displays?|indicates?|refuses?)\b",
     re.IGNORECASE,
 )
-"""That something is not delivered is a case that the sentence speaks of, not what is so."""
 
+# At most so many findings, the latest.
 MAX_FINDINGS = 40
-"""At most so many findings, the latest."""
 
 
+# What a client writes for a call that it did not make, or that the person stopped.
 _NOT_RUN = re.compile(
     r"sibling tool call errored|cancelled: parallel tool call|request interrupted by user",
     re.IGNORECASE,
 )
-"""What a client writes for a call that it did not make, or that the person stopped."""
 
+# At most so many changed files are named in what fixed an error.
 MAX_FIXES = 3
-"""At most so many changed files are named in what fixed an error."""
 
 
 def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
@@ -395,12 +395,12 @@ def _about_to(view: SessionView) -> str:
     return ""
 
 
+# Calls after the agent's last words up to which these announce the step that it is at. Chosen
+# by hand; not measured.
 MAX_ACTED = 5
-"""Calls after the agent's last words up to which these announce the step that it is at. Chosen
-by hand; not measured."""
 
+# Code points of a step that was about to be taken.
 MAX_STEP = 400
-"""Code points of a step that was about to be taken."""
 
 _ANNOUNCES = re.compile(
     r"^\W{0,4}(?:(?:ok(?:ay)?|good|great|perfect|right|now|next|first|then|finally|so)\b"
@@ -448,6 +448,7 @@ def _quoted(view: SessionView, asked: Asked, words: str, start: int, status: str
     return NextStep(words, status, view.ref(ref))
 
 
+# One of these stands in whatever `_PERSON_DEFERS` matches.
 _LATER = (
     "later",
     "at some point",
@@ -464,7 +465,6 @@ _LATER = (
     " is ok",
     "continue",
 )
-"""One of these stands in whatever `_PERSON_DEFERS` matches."""
 
 _PERSON_DEFERS = re.compile(
     r"\b(?:(?:we|i|let['’]s)(?:['’]ll| will| can| should| could|)\b.{0,60}"
@@ -526,11 +526,11 @@ def _said_left(view: SessionView) -> list[NextStep]:
     return found
 
 
+# What is not so yet stays so after a prompt about something else.
 _NOT_YET = re.compile(
     r"\byet\b|\bstill\b(?! (?:need|have) to)|\bcurrently (?:no|not|only)\b|^\W*before \w+ing\b",
     re.IGNORECASE,
 )
-"""What is not so yet stays so after a prompt about something else."""
 
 _SENDS, _SENT = frozenset({"commit", "push"}), frozenset({"committed", "pushed"})
 _LAYOUT = re.compile(r"^\W*\|.*\|\W*$|^\W*$")
@@ -555,9 +555,9 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(word for word in re.findall(r"\w{4,}", text.casefold()))
 
 
+# Share of the words of an open item that a later report shares if it is about the same work.
+# Chosen by hand; not measured.
 SAME_WORK = 0.6
-"""Share of the words of an open item that a later report shares if it is about the same work.
-Chosen by hand; not measured."""
 
 
 def _same_work(text: str, done: frozenset[str]) -> bool:

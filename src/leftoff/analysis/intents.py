@@ -89,8 +89,8 @@ def _automaton() -> Callable[[bytes], list[int] | None]:
 
 
 _NAMES = tuple(_PATTERNS)
+# White space to `re`, and none to RE2.
 _ODD = bytes((0x0B, *range(0x1C, 0x20)))
-"""White space to `re`, and none to RE2."""
 
 _CONTINUE = re.compile(r"continue|try again|keep going|go on", re.IGNORECASE)
 _SUBJECTS = frozenset(

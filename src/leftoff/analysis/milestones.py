@@ -26,16 +26,15 @@ _ABOUT = {
     "typecheck_passes": "of-type-checkers",
     "lint_passes": "of-linters",
 }
+# Kinds that end a request; a message has at most one of them.
 COMPLETIONS = ("bug_fixed", "feature_done", "task_done")
-"""Kinds that end a request; a message has at most one of them."""
 
 _GIT = {"commit": "committed", "push": "pushed", "merge": "merged", "pull_request": "pr_opened"}
+# Kinds beside those of `_GIT` that a tool's output proves, so that no claim is needed.
 _BY_OUTPUT = ("released", "deployed")
-"""Kinds beside those of `_GIT` that a tool's output proves, so that no claim is needed."""
 
+# Messages within which a claim and a result mean the same event. Chosen by hand; not measured.
 _NEAR = 12
-"""Messages within which a claim and a result mean the same event. Chosen by hand; not
-measured."""
 
 
 def milestones(view: SessionView) -> tuple[Milestone, ...]:
@@ -51,13 +50,13 @@ def milestones(view: SessionView) -> tuple[Milestone, ...]:
 _CHECKING = frozenset(
     {"test", "build", "lint", "run", "run_scratch", "delegate", "wait", "other", "skill"}
 )
+# Activities of which one is needed before a kind can be claimed again.
 _REPEAT_NEEDS = {
     "committed": frozenset({"commit", "sync", "delegate", "run"}),
     "pushed": frozenset({"push", "sync", "delegate", "run"}),
     "pr_opened": frozenset({"pull_request", "push"}),
     "merged": frozenset({"sync", "pull_request"}),
 }
-"""Activities of which one is needed before a kind can be claimed again."""
 
 
 _WORDS = re.compile(r"[^\W\d_]+")

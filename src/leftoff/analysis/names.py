@@ -13,15 +13,15 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
 from leftoff.summary import Name
 
+# At most so many names.
 MAX_NAMES = 300
-"""At most so many names."""
 
+# Texts that are redacted in one call.
 REDACTION_BATCH = 10_000
-"""Texts that are redacted in one call."""
 
+# Code points; a longer word is searched in pieces: it is data, and the search takes quadratic
+# time in the length of a word.
 MAX_WORD = 500
-"""Code points; a longer word is searched in pieces: it is data, and the search takes quadratic
-time in the length of a word."""
 
 _NAME = re.compile(
     r"https?://[^\s\"'`)\]>,]+"
@@ -32,19 +32,19 @@ _NAME = re.compile(
     r"|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b"  # a hash
     r"|#\d+\b"
 )
+# Prose with a slash, devices, paths that begin with a variable.
 _NO_NAME = re.compile(
     r"(?:/dev/|\$|[A-Za-z]+/[A-Za-z]+$|/[a-z]+$|[ei]\.[ge]$|[A-Z]/)"
     r"|(?:max_output_tokens|yield_time_ms|session_id|exec_command|write_stdin)$"
 )
-"""Prose with a slash, devices, paths that begin with a variable."""
 
+# Parts of a text that are no names: placeholders of secrets, escapes.
 _SEPARATORS = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
-"""Parts of a text that are no names: placeholders of secrets, escapes."""
 
 _PUNCTUATION = ".,:;!?()\"'*`-–—[]{}<>=|&+"
+# Between two texts that are redacted together: printable, since redaction looks twice around
+# what is not; no letter of a credential.
 _DELIMITER = "\n|^|\n"
-"""Between two texts that are redacted together: printable, since redaction looks twice around
-what is not; no letter of a credential."""
 
 
 def names_in_use(view: SessionView) -> tuple[Name, ...]:

@@ -13,13 +13,13 @@ from leftoff.analysis.stages import timeline
 from leftoff.session_view import SessionView
 from leftoff.summary import STAGES, Check, ProgressInfo, StageChange
 
+# Words before a stage that make it a condition, a plan or a denial.
 _UNSURE = re.compile(
     r"\b(?:once|when|after|until|before|if|unless|as soon as|not|never|isn't|aren't|will be"
     r"|should be)\b"
     r"[^.;:]*$",
     re.IGNORECASE,
 )
-"""Words before a stage that make it a condition, a plan or a denial."""
 
 _DONE_RULES = frozenset({"stage-done", "stage-done-first"})
 _EARLY = frozenset({"planning", "architecture"})

@@ -20,15 +20,15 @@ from leftoff.shell.paths import relative
 from leftoff.summary import CallOutcome, Step, ToDo
 from leftoff.text.truncation import short
 
+# The last calls of a session that are listed. Chosen by hand.
 MAX_CALLS = 12
-"""The last calls of a session that are listed. Chosen by hand."""
 
+# Steps of a turn, and calls that they are made of: the last. Chosen by hand.
 MAX_STEPS, MAX_STEP_CALLS = 30, 200
-"""Steps of a turn, and calls that they are made of: the last. Chosen by hand."""
 
+# Files or patterns of one step that are named: the last, with their code points. Chosen by
+# hand.
 MAX_TARGETS, MAX_TARGET = 6, 50
-"""Files or patterns of one step that are named: the last, with their code points. Chosen by
-hand."""
 
 _STATUS = {"ok": "ok", "denied": "denied", "running": "running", "unknown": "unknown"}
 _LOOKS = frozenset({"look", "search", "inspect_change", "fetch", "wait", "other"})

@@ -21,20 +21,20 @@ from leftoff.summary import UserRequest
 
 __all__ = ["turn_state", "user_requests"]
 
+# A question that took the agent at least so many calls was a task. Chosen by hand; not
+# measured.
 TASK_CALLS = 4
-"""A question that took the agent at least so many calls was a task. Chosen by hand; not
-measured."""
 
+# Code points; so short an answer is shown with its question, whatever its kind. Chosen by hand;
+# not measured.
 MAX_ELLIPTIC = 40
-"""Code points; so short an answer is shown with its question, whatever its kind. Chosen by
-hand; not measured."""
 
+# Kinds that ask for something; the others stand beside them.
 DIRECTIVE_KINDS = ("task", "constraint", "correction", "choice", "approval")
-"""Kinds that ask for something; the others stand beside them."""
 
 
+# Words that are typed while a turn goes on.
 _MIDWAY = frozenset({"queued", "answer", "rejection"})
-"""Words that are typed while a turn goes on."""
 
 _DELIVERED = frozenset({"deployed", "released"})
 
@@ -191,10 +191,10 @@ class _Outcomes:
         return "done" if _count_between(evidence, start, end) else "answered"
 
 
+# A commit alone does not do this.
 _PUSHES = re.compile(
     r"\bpush|\b(?:pr|pull request|merge)\b|推送|プッシュ|запушь", re.IGNORECASE
 )
-"""A commit alone does not do this."""
 
 
 def _objects(text: str) -> bool:
@@ -276,9 +276,9 @@ def _own_words(words: str) -> str:
     return "\n".join(found).strip()
 
 
+# Code points of the person's own words that say what a prompt is; those of the first line that
+# goes beyond are read, too.
 MAX_OWN = 1000
-"""Code points of the person's own words that say what a prompt is; those of the first line that
-goes beyond are read, too."""
 
 
 def kind_of_request(text: str, via: str, *, first: bool = False) -> str:

@@ -39,18 +39,18 @@ from leftoff.model import Ref, slice_hash
 from leftoff.session_view import SessionView
 from leftoff.summary import STAGES, StageChange
 
+# Minimum length of a run of one stage in agent turns, unless it fills a segment; a shorter run
+# is merged into the one before.
 MIN_RUN = 3
-"""Minimum length of a run of one stage in agent turns, unless it fills a segment; a shorter run
-is merged into the one before."""
 
+# Turns of reading before the first edit that are a stage of their own.
 MIN_READING = 5
-"""Turns of reading before the first edit that are a stage of their own."""
 
+# Turns to either side over which checks and edits are compared.
 CHECK_WINDOW = 10
-"""Turns to either side over which checks and edits are compared."""
 
+# A segment of at most so many turns that fixes a fault is `testing` throughout.
 MAX_FIX_TURNS = 8
-"""A segment of at most so many turns that fixes a fault is `testing` throughout."""
 
 _EDITS = frozenset({"edit", "edit_doc", "edit_test"})
 _WRITES = frozenset({"edit", "edit_doc"})
@@ -111,8 +111,8 @@ def place_in(item: Ran | Touched | Said | Planned | Failed) -> Ref:
     return item.ref
 
 
+# Evidence with a reference into the agent's messages.
 _PLACED = (Ran, Touched, Said, Planned, Failed)
-"""Evidence with a reference into the agent's messages."""
 
 
 def _places(view: SessionView, starts: list[int]) -> list[Ref]:

@@ -14,16 +14,16 @@ from leftoff.text.markdown import (
     sentences_of_block,
 )
 
+# Code points of a prompt that are searched: a longer one holds pasted documents. Chosen by
+# hand; not measured.
 MAX_PROMPT = 20_000
-"""Code points of a prompt that are searched: a longer one holds pasted documents. Chosen by
-hand; not measured."""
 
+# Code points of one rule. Chosen by hand; not measured.
 MIN_RULE, MAX_RULE = 10, 400
-"""Code points of one rule. Chosen by hand; not measured."""
 
+# Rules of one prompt; one with more is a document that the person pasted. Chosen by hand; not
+# measured.
 MAX_RULES = 30
-"""Rules of one prompt; one with more is a document that the person pasted. Chosen by hand; not
-measured."""
 
 
 def rules_in(text: str) -> list[Span]:

@@ -17,8 +17,8 @@ from leftoff.summary import ContextSummary
 VERSION = 1
 SCHEMA = f"leftoff.summary/{VERSION}"
 
+# Keys of a message's index, from 0.
 INDEXES = frozenset({"message", "message_index"})
-"""Keys of a message's index, from 0."""
 
 _NESTED = frozenset({dict, list, tuple})
 

@@ -19,18 +19,18 @@ from leftoff.summary import TurnState
 
 OPEN, CLOSED, INTERRUPTED = "open", "closed", "interrupted"
 
+# Tools beside the question tools with which the agent waits for the person.
 _WAITING = frozenset(
     {"ExitPlanMode", "exit_plan_mode", "ExitSpecMode", "plan_mode_respond", "plan_exit"}
 )
-"""Tools beside the question tools with which the agent waits for the person."""
 
 _INTERRUPTION = ORIGINS.index("interruption")
 _PROMPT, _AGENT, _TOOL = (ORIGINS.index(name) for name in ("prompt", "agent", "tool"))
 
 
+# After so many messages without a call that the agent itself followed, and none that a person
+# did, words do not end its turn. Chosen by hand; not measured.
 ALONE = 3
-"""After so many messages without a call that the agent itself followed, and none that a person
-did, words do not end its turn. Chosen by hand; not measured."""
 
 
 class Turns(Struct):

@@ -16,14 +16,14 @@ from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.summary import CallOutcome, Command, Words, WorkingSet
 
+# At most so many commands, those of checks first, then the latest.
 MAX_COMMANDS = 20
-"""At most so many commands, those of checks first, then the latest."""
 
+# At most so many sentences.
 MAX_SENTENCES = 200
-"""At most so many sentences."""
 
+# Code points; a longer command is a script and left out.
 MAX_COMMAND = 300
-"""Code points; a longer command is a script and left out."""
 
 _CHECKS = ("test", "build", "lint")
 _ACTIONS = frozenset({*_CHECKS, "run", "install"})

@@ -30,9 +30,9 @@ from leftoff.sources.discover import parse_time
 
 T = TypeVar("T")
 
+# Seconds to wait for another process that updates the index: an agent's commands have two
+# minutes. Chosen by hand; not measured.
 WAIT = 30.0
-"""Seconds to wait for another process that updates the index: an agent's commands have two
-minutes. Chosen by hand; not measured."""
 
 
 class Question(Struct, frozen=True):

@@ -138,8 +138,8 @@ class RecordingOptions(ReaderOptions, frozen=True):
                 complain(issue.what)
 
 
+# Follows the warning that a file holds several sessions.
 CHOOSE = "choose with --session N, or FILE@N"
-"""Follows the warning that a file holds several sessions."""
 
 which_option = click.option(
     "--session",

@@ -25,14 +25,13 @@ from leftoff.model import Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import QuoteEnds, safe_quote_end
 from leftoff.text.truncation import whole
 
+# Code points at either end of a longer output that are read: summaries stand at the end, and of
+# several checks in one command the first stand at the beginning. Chosen by hand; not measured.
 HEAD, TAIL = 6_000, 24_000
-"""Code points at either end of a longer output that are read: summaries stand at the end, and
-of several checks in one command the first stand at the beginning. Chosen by hand; not
-measured."""
 
 MAX_PRINTED, MAX_FAILING, MAX_LINE, MAX_TAIL, MAX_HEAD, MAX_NAME = 24, 20, 200, 400, 160, 160
+# Summary lines that are recorded one by one: more runs of one tool in a command are rare.
 MAX_APART = 4
-"""Summary lines that are recorded one by one: more runs of one tool in a command are rare."""
 
 _KINDS = frozenset({"shell", "powershell", "script", "python", "other"})
 _MAX_TASKS = 64
@@ -42,19 +41,19 @@ _HEADER = re.compile(
     r"\A(?:(?:Chunk ID|Wall time|Original token count|Total output lines|Exit code|Script"
     r"|Process|Command|Directory)\b[^\n]*\n)*(?:Output:[ \n])?"
 )
+# What task runners and readers of files put before each line: "[test] ", "web:test: ",
+# "packages/a test: ", a line number.
 _PREFIX = re.compile(
     r"\n(?:\[[A-Za-z][\w:./#@-]*\] |[ ]*\d+[\t→]"
     r"|@?[\w./-]+[:# ](?:test|build|lint|check|typecheck|type-check)[\w:-]*: )"
 )
-"""What task runners and readers of files put before each line: "[test] ", "web:test: ",
-"packages/a test: ", a line number."""
 
+# What node and npm print about themselves, around any program that they start; titles of a
+# terminal, whose escapes were lost, and its prompts.
 _NOISE = re.compile(
     r"(?m)^(?:Debugger attached\.|Waiting for the debugger to disconnect\.\.\."
     r"|npm notice\b.*|(?:[^\n\x07]{0,200}\x07)+|\??➜ .*)(?:\n|\Z)"
 )
-"""What node and npm print about themselves, around any program that they start; titles of a
-terminal, whose escapes were lost, and its prompts."""
 
 _EMPTY = re.compile(
     r"\A\W*(?:\(?(?:Bash|Tool|Command|Script|Your command)? ?(?:completed|ran|executed|done)?"
@@ -63,20 +62,20 @@ _EMPTY = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+")
+# All words that `_EMPTY` knows.
 _SAID_OF_NOTHING = frozenset(
     "bash tool command script your completed ran executed done successfully with and did not"
     " produce any produced without no output stdout".split()
 )
-"""All words that `_EMPTY` knows."""
 
 _PROGRAMS = "|".join(
     sorted({re.escape(command.split()[0]) for tool in CHECK_TOOLS for command in tool.commands})
 )
+# A command that may run a check.
 _COMMANDS = (
     rf"(?<![\w.-])(?:{_PROGRAMS})(?:\.exe|\.cmd)?(?![\w-])"
     r"|(?<![a-z])(?:test|check|lint|build|spec)"
 )
-"""A command that may run a check."""
 
 
 @cache
@@ -89,15 +88,15 @@ def _commands_gate() -> Any:
     return re.automaton([pattern])
 
 
+# A recorded command of so many code points may have been cut.
 _CUT = 290
-"""A recorded command of so many code points may have been cut."""
 
+# A command line of programs that only look, whatever the files are called.
 _LOOKING = re.compile(
     r"\s*(?:(?:cat|ls|sed|head|tail|grep|egrep|rg|wc|nl|pwd|cd|echo|tree|stat|file|sort|uniq|cut"
     r"|git (?:diff|log|show|status|add|blame|ls-files|branch|stash))(?=[\s;&|]|$)[^;&|\n`$()<]*"
     r"(?:&&|\|\||[;&|\n]|$)\s*)+"
 )
-"""A command line of programs that only look, whatever the files are called."""
 
 
 @lru_cache(maxsize=512)
@@ -133,8 +132,8 @@ _JSON_OUTPUT = re.compile(r'"output"\s*:\s*"((?:[^"\\]|\\.)*)')
 _JSON_CODE = re.compile(r'"exit_code"\s*:\s*(\d{1,3})\b')
 _JSON_JOB = re.compile(r'"session_id"\s*:\s*(\d+)')
 _JSON_ESCAPES = {"n": "\n", "t": "\t", "r": "\n", '"': '"', "\\": "\\", "/": "/"}
+# What npm and pnpm, or yarn, print before a script: its name and its command line.
 _BANNER = re.compile(r"(?m)^> (?:\S+ )?([\w:.-]+)(?: /[^\n]*)?\n> ([^\n]+)\n?|^\$ ([^\n]+)\n?")
-"""What npm and pnpm, or yarn, print before a script: its name and its command line."""
 
 _LOG = re.compile(r"[Oo]utput is being written to: (\S+)")
 _TASK_KEYS = (

@@ -122,8 +122,8 @@ from leftoff.text.truncation import ends, whole
 
 BUILTIN = ("requests", "decisions", "progress", "files", "edits", "insights", "names", "checks")
 
+# Code points of the recorder's words for a failed turn that are recorded.
 MAX_REASON = 300
-"""Code points of the recorder's words for a failed turn that are recorded."""
 
 
 class State(Struct, frozen=True):
@@ -530,10 +530,10 @@ class Collector(LineReader):
         return collector
 
 
+# Code points of a command's output that is recorded as evidence of what the command did to
+# files. A longer output is not recorded at all: the part that would be cut off could show the
+# opposite. Chosen by hand; not measured.
 MAX_OUTPUT = 4000
-"""Code points of a command's output that is recorded as evidence of what the command did to
-files. A longer output is not recorded at all: the part that would be cut off could show the
-opposite. Chosen by hand; not measured."""
 
 _RUNNERS = frozenset({"shell", "powershell", "script", "python", "poll", "other"})
 _ARGUMENTS = dict.fromkeys(_RUNNERS, "command")
@@ -543,8 +543,8 @@ _RESULT_FLAGS = {"plan": PLAN}
 _FAILURES = frozenset({"error", "timeout"})
 _UNKNOWN_CALL = Pending(-1, -1, "", "", "")
 _EMPTY: dict[Any, Any] = {}
+# Programs whose output names files.
 _FILE_PROGRAMS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")
-"""Programs whose output names files."""
 
 _FILE_WORDS = (
     "No such file",
@@ -568,9 +568,9 @@ def _may_name_files(command: str, output: str) -> bool:
     return any(mark in output for mark in _FILE_WORDS)
 
 
+# Code points at either end of a long output that are scanned: results stand at its end. Chosen
+# by hand; not measured.
 _OUTPUT_HEAD, _OUTPUT_TAIL = 800, 3000
-"""Code points at either end of a long output that are scanned: results stand at its end. Chosen
-by hand; not measured."""
 
 
 def scan_output(text: str, part: int) -> list[Hit]:

@@ -24,14 +24,14 @@ from leftoff.extraction.rules import Rule, lowered
 from leftoff.tables import table
 from leftoff.text.markdown import FENCE, HEADING, ITEM, PARAGRAPH, Block
 
+# Weights are stored as integers in units of 1 / SCALE.
 SCALE = 1000
-"""Weights are stored as integers in units of 1 / SCALE."""
 
+# Types that are hard to tell apart and are one of three: design, approach, fix.
 KIND_GROUPS = {"architecture": "design", "implementation": "design"}
-"""Types that are hard to tell apart and are one of three: design, approach, fix."""
 
+# Lower bound of `any_log_odds`; the log odds of a message without candidates.
 MIN_LOG_ODDS = -20.0
-"""Lower bound of `any_log_odds`; the log odds of a message without candidates."""
 
 _TOKEN = re.compile(
     r"[a-z]++(?:'[a-z]+|(?![\w/:-]|\.[\w./-]))"  # most words: no part of a path, URL or name
@@ -133,9 +133,9 @@ class Model(Struct, frozen=True):
         return [name for _, name in positive[:most]]
 
 
+# Sentences that are scored without an index. Measured: to make it takes as long as 500
+# sentences save with it (3.8 ms; 16 and 9 µs for one).
 FEW = 300
-"""Sentences that are scored without an index. Measured: to make it takes as long as 500
-sentences save with it (3.8 ms; 16 and 9 µs for one)."""
 
 
 class Scorer:
@@ -275,17 +275,18 @@ def _rules(table: Mapping[str, Any], name: str) -> tuple[Rule, ...]:
 
 _FOLDER = Path(__file__).with_name("rules")
 _TABLE = table(__file__, "rules", "decisions.toml")
+# Form of a verb to its class.
 VERBS = _verb_classes(_TABLE)
-"""Form of a verb to its class."""
 
+# Frequent words that show that a text is English.
 ENGLISH = frozenset(_TABLE["english"].split())
-"""Frequent words that show that a text is English."""
 
 
+# Words that pass the first filter, whatever else a sentence says.
 ALWAYS = tuple(_TABLE["always"].split())
-"""Words that pass the first filter, whatever else a sentence says."""
 
 
+# The words of each subject of a statement, and the beginnings of others (`fix*`).
 SUBJECTS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
     name: (
         frozenset(listed.split()),
@@ -293,14 +294,14 @@ SUBJECTS: dict[str, tuple[frozenset[str], tuple[str, ...]]] = {
     )
     for name, listed in _TABLE["subjects"].items()
 }
-"""The words of each subject of a statement, and the beginnings of others (`fix*`)."""
 
+# The first letters of all of them: few other words have the same.
 _BEGINNINGS = frozenset(
     start[:3] for words, starts in SUBJECTS.values() for start in (*words, *starts)
 )
-"""The first letters of all of them: few other words have the same."""
 
 
+# The hand-written patterns beside the model, by what they find.
 PATTERNS: dict[str, tuple[Rule, ...]] = {
     name: _rules(_TABLE, name)
     for name in (
@@ -317,15 +318,14 @@ PATTERNS: dict[str, tuple[Rule, ...]] = {
         "routine",
     )
 }
-"""The hand-written patterns beside the model, by what they find."""
 
 _WEIGHTS = _FOLDER.joinpath("decisions.json").read_bytes()
+# The shipped weights.
 MODEL = msgspec.json.decode(_WEIGHTS, type=Model)
-"""The shipped weights."""
 
 _PERSON_WEIGHTS = _FOLDER.joinpath("person.json").read_bytes()
+# The weights for the sentences of a person, see `analysis.decisions.person`.
 PERSON = msgspec.json.decode(_PERSON_WEIGHTS, type=Model)
-"""The weights for the sentences of a person, see `analysis.decisions.person`."""
 
 
 @cache
@@ -334,6 +334,7 @@ def shipped_scorer() -> Scorer:
     return Scorer(MODEL)
 
 
+# 16 hex digits that change whenever weights, verbs or patterns change.
 DIGEST = blake2b(
     _WEIGHTS
     + _PERSON_WEIGHTS
@@ -342,7 +343,6 @@ DIGEST = blake2b(
     ),
     digest_size=8,
 ).hexdigest()
-"""16 hex digits that change whenever weights, verbs or patterns change."""
 
 
 _FOREIGN = re.compile(r"[^\W\d_a-zA-Z]")
@@ -363,12 +363,12 @@ def is_english(found: Sequence[str], text: str) -> bool:
     return len(plain) < 8 or 20 * sum(map(ENGLISH.__contains__, plain)) >= len(plain)
 
 
+# Frequent words of other languages in Latin letters.
 FOREIGN = frozenset(_TABLE["foreign"].split())
-"""Frequent words of other languages in Latin letters."""
 
+# Code points of a text by which its language is told. This and the shares below were chosen by
+# hand; not measured.
 _READ = 400
-"""Code points of a text by which its language is told. This and the shares below were chosen by
-hand; not measured."""
 
 
 def is_foreign(text: str) -> bool:
@@ -479,8 +479,8 @@ def place_features(
     ]
 
 
+# Blocks on each side in which the list and the heading of a sentence are looked for.
 _FAR = 12
-"""Blocks on each side in which the list and the heading of a sentence are looked for."""
 
 _COUNTS = (0, 1, 2, 4, 8, 16)
 

@@ -99,6 +99,7 @@ _CHOOSING = {
     }
 }
 
+# Token patterns by type of decision, written from the labelling guideline alone.
 PATTERNS: dict[str, list[list[dict[str, Any]]]] = {
     "approach": [
         [_WE, _WILL, {"OP": "?"}, _CHOOSE],
@@ -120,7 +121,6 @@ PATTERNS: dict[str, list[list[dict[str, Any]]]] = {
         [{"LOWER": {"IN": ["architecture", "design"]}}, {"LOWER": {"IN": ["is", ":"]}}]
     ],
 }
-"""Token patterns by type of decision, written from the labelling guideline alone."""
 
 
 class SpacyDecisions(Struct):

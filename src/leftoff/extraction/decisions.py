@@ -27,8 +27,8 @@ from leftoff.text.markdown import (
     sentences_of_block,
 )
 
+# Code points; a shorter sentence cannot be understood alone. Chosen by hand; not measured.
 MIN_SENTENCE = 12
-"""Code points; a shorter sentence cannot be understood alone. Chosen by hand; not measured."""
 
 _BLOCKS = {ITEM: "item", HEADING: "heading"}
 

@@ -26,16 +26,17 @@ from leftoff.text.line_hashes import Replaced, line_hash, line_hashes
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import whole
 
+# Lines of an edit that are compared line by line; of a longer one only the lines at its ends
+# that are equal are left out. Chosen by hand; not measured.
 MAX_LINES = 2_000
-"""Lines of an edit that are compared line by line; of a longer one only the lines at its ends
-that are equal are left out. Chosen by hand; not measured."""
 
+# Lines and code points of the changed lines that are recorded of one edit. Chosen by hand.
 MAX_HUNK_LINES, MAX_HUNK = 8, 400
-"""Lines and code points of the changed lines that are recorded of one edit. Chosen by hand."""
 
+# Symbols recorded of one edit. Chosen by hand.
 MAX_SYMBOLS = 6
-"""Symbols recorded of one edit. Chosen by hand."""
 
+# `re` finds the line end before it far faster than the place after one.
 _SYMBOL = re.compile(
     r"\n[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract"
     r"|async|override|suspend|pub(?:\([a-z]+\))?|unsafe|extern|inline|virtual|sealed"
@@ -44,13 +45,12 @@ _SYMBOL = re.compile(
     r"|module|namespace|record|protocol|object|macro_rules!|(?:const|let|var)(?= +\w+ *="
     r" *(?:async )?(?:\(|function|\w+ *=>))) +([A-Za-z_$][\w$.]*)"
 )
-"""`re` finds the line end before it far faster than the place after one."""
 
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+# A block of Cline's edits.
 _BLOCK = re.compile(
     r"^[-<]{5,} SEARCH>?\n(.*?)^={5,}\n(.*?)^[+>]{5,} REPLACE>?$", re.DOTALL | re.MULTILINE
 )
-"""A block of Cline's edits."""
 _FILE = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File: (?P<marked>.+?)|\+\+\+ (?:b/)?(?P<diff>.+?))\s*$"
 )
@@ -101,8 +101,8 @@ class WrittenLines(Struct):
             yield WroteLines(view.message.index, number, path, whole, replaced)
 
 
+# Code points that are recorded of an output and of a call's own words. Chosen by hand.
 MAX_SEEN, MAX_SEEN_WORDS = 480, 160
-"""Code points that are recorded of an output and of a call's own words. Chosen by hand."""
 
 _SEEN = frozenset({"read", "search", "list", "fetch", "shell", "powershell"})
 
@@ -141,25 +141,25 @@ def telling_lines(output: str) -> str:
     return whole("\n".join(filter(None, (shown, " ".join(new)))), MAX_SEEN)
 
 
+# Code points of an output that are looked at. Chosen by hand.
 _MAX_LOOKED = 16_000
-"""Code points of an output that are looked at. Chosen by hand."""
 
+# Code points of its lines, before its names. Chosen by hand.
 _MAX_LINES = 160
-"""Code points of its lines, before its names. Chosen by hand."""
 
+# Identifiers of several words, and names of files.
 _NAME = re.compile(
     r"\b(?=[a-zA-Z]*(?:_[a-zA-Z]|[a-z][A-Z]))[A-Za-z]\w{3,39}\b|\b[\w-]+\.[a-z]{1,4}\b"
 )
-"""Identifiers of several words, and names of files."""
 
+# What clients put before an output.
 _ENVELOPE = re.compile(
     r"\A(?:(?:Chunk ID|Wall time|Original token count|Total output lines|Exit code|Process)"
     r"\b[^\n]*\n)*(?:Output:[ \n])?"
 )
-"""What clients put before an output."""
 
+# What readers put before the lines of a file.
 _LINE_NUMBER = re.compile(r"^[ \t]*\d+(?:→|\t|: |\|)", re.MULTILINE)
-"""What readers put before the lines of a file."""
 
 
 def _all_changes(view: View) -> Iterator[tuple[int, str, str, list[Change]]]:

@@ -11,11 +11,11 @@ from leftoff.extraction.rules import Rule, lowered, rules
 ERROR_RULES: tuple[Rule, ...] = rules("errors")
 _BY_WEIGHT = sorted(ERROR_RULES, key=lambda rule: -rule.weight)
 
+# Code points at either end of an output that are looked at. Chosen by hand; not measured.
 HEAD, TAIL = 8000, 4000
-"""Code points at either end of an output that are looked at. Chosen by hand; not measured."""
 
+# Code points; a longer line is data or minified code, unless it is the only one.
 MAX_LINE = 600
-"""Code points; a longer line is data or minified code, unless it is the only one."""
 
 _CODE = re.compile(
     r"[;{}]\s*$|^\s*(?:const|let|var|def|class|return|import|from|if|for)\b|=>|\);"

@@ -60,17 +60,17 @@ from leftoff.extraction.evidence import (
 
 E = TypeVar("E")
 
+# Pieces that are packed together. A session of about 40 MB never packs any; packed, they take a
+# ninth of the memory (docs/speed.md).
 BLOCK = 16_384
-"""Pieces that are packed together. A session of about 40 MB never packs any; packed, they take
-a ninth of the memory (docs/speed.md)."""
 
+# From so many pieces on, callers should not hold unpacked evidence for long: unpacking it again
+# costs a tenth of the time of a summary, holding it a third of its memory (docs/speed.md).
 LARGE = 100_000
-"""From so many pieces on, callers should not hold unpacked evidence for long: unpacking it
-again costs a tenth of the time of a summary, holding it a third of its memory
-(docs/speed.md)."""
 
 _KINDS: tuple[type, ...] = get_args(Evidence)
 _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
+# Fields with few different values: a list of all pieces then holds each value once.
 _INTERNED: dict[type, tuple[str, ...]] = {
     Said: ("topic", "rule", "value"),
     Called: ("name", "kind"),
@@ -80,7 +80,6 @@ _INTERNED: dict[type, tuple[str, ...]] = {
     Shown: ("kind", "rule"),
     Spent: ("model",),
 }
-"""Fields with few different values: a list of all pieces then holds each value once."""
 
 
 class _Block(NamedTuple):

@@ -16,14 +16,12 @@ from leftoff.extraction.rules import Hit
 from leftoff.model import Message, Ref, record_hash, slice_hash
 from leftoff.registry import Registry
 
+# Feature bits of a message; an extractor names in `wants` the ones that it needs.
+# TYPED: a person's words, an accepted plan, a notice about a job in the background. TEXT: the
+# agent's visible words. HIT: a rule fired on them. CALL, RESULT: of any tool. FILE: a call that
+# reads, changes or runs something. PLAN: a call that writes the to-do list. FAILED: a result
+# that is an error. OUTPUT: an output rule fired. STAGE: a system message names a stage.
 TYPED, CALL, RESULT, HIT, TEXT, FILE, PLAN, FAILED, OUTPUT, STAGE = (1 << n for n in range(10))
-"""Feature bits of a message; an extractor names in `wants` the ones that it needs.
-
-TYPED: a person's words, an accepted plan, a notice about a job in the background. TEXT: the
-agent's visible words. HIT: a rule fired on them. CALL, RESULT: of any tool. FILE: a call that
-reads, changes or runs something. PLAN: a call that writes the to-do list. FAILED: a result
-that is an error. OUTPUT: an output rule fired. STAGE: a system message names a stage.
-"""
 
 
 class Pending(Struct, frozen=True, array_like=True):
@@ -97,6 +95,8 @@ class Extractor(Protocol):
         ...
 
 
+# Every known extractor. `written_lines`, `seen`, `spacy` and those of other packages run only
+# when named.
 extractors: Registry[type[Extractor]] = Registry(
     "extractor",
     {
@@ -113,5 +113,3 @@ extractors: Registry[type[Extractor]] = Registry(
         "spacy": "leftoff.extraction.decision_spacy:SpacyDecisions",
     },
 )
-"""Every known extractor. `written_lines`, `seen`, `spacy` and those of other
-packages run only when named."""

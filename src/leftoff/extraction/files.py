@@ -16,19 +16,19 @@ from leftoff.model import ToolCall, ToolResult
 from leftoff.shell.embedded.steps import RUNNABLE
 from leftoff.shell.paths import absolute
 
+# Code points of a written script that is recorded, so that a later run of it can be analysed; a
+# longer one is not recorded. Chosen by hand; not measured.
 MAX_SCRIPT = 20_000
-"""Code points of a written script that is recorded, so that a later run of it can be analysed;
-a longer one is not recorded. Chosen by hand; not measured."""
 
 _ESCAPED = re.compile(r"%(?:20|3A|5C|2F)", re.IGNORECASE)
 _LANGUAGES = {"shell": "bash", "powershell": "powershell", "python": "python"}
+# Tools that refuse to write a file that exists.
 _CREATE_ONLY = frozenset({"create", "create_file", "copilot_createFile", "newFileCreated"})
-"""Tools that refuse to write a file that exists."""
 
+# Editors whose `create` replaces a file that exists; others refuse.
 _CREATE_REPLACES = frozenset(
     {"str_replace_based_edit_tool", "text_editor", "fs_write", "strReplace"}
 )
-"""Editors whose `create` replaces a file that exists; others refuse."""
 
 
 class Files(Struct):

@@ -10,8 +10,8 @@ from leftoff.extraction.extractor import Pending, View
 from leftoff.extraction.rules import Hit
 from leftoff.redaction.redactor import safe_quote_end
 
+# Code points of a line that are recorded: subjects are rarely a tenth as long.
 MAX_LINE = 1000
-"""Code points of a line that are recorded: subjects are rarely a tenth as long."""
 
 _HEADER = re.compile(r"(?:^|\\n)(To|From) (\S+?)(?=\s|\\n|$)", re.MULTILINE)
 _CREATES = re.compile(
@@ -19,14 +19,14 @@ _CREATES = re.compile(
     r"|(?:pull|merge)_?request\w*create|/(?:pulls|merge_requests)\b",
     re.IGNORECASE,
 )
+# What the reference names: the subject of a commit, what was pushed where.
 _SAID = {
     "git_commit": re.compile(r"^(?:\[[^\[\]\n]+\]|Commit [0-9a-f]+) +(\S.*)", re.DOTALL),
     "git_push": re.compile(r"(\S+\s+-(?:>|&gt;)\s+\S+)$"),
 }
-"""What the reference names: the subject of a commit, what was pushed where."""
 
+# A recorded command of so many code points may have been cut: it may create something.
 _CUT = 290
-"""A recorded command of so many code points may have been cut: it may create something."""
 
 
 def git_facts(view: View) -> Iterator[Shown]:

@@ -25,15 +25,15 @@ _TICK = re.compile(r"\[[xX]\]|✓|✅|☑|~~")
 
 _RUN_KINDS = frozenset({"shell", "powershell", "script", "python", "poll", "other", ""})
 
+# Code points; of a longer list item only the first sentence is recorded. Chosen by hand; not
+# measured.
 MAX_ITEM = 400
-"""Code points; of a longer list item only the first sentence is recorded. Chosen by hand; not
-measured."""
 
+# Code points of the error line that is recorded.
 MAX_ERROR_LINE = 300
-"""Code points of the error line that is recorded."""
 
+# At most so many items of a list of next steps.
 MAX_LIST_ITEMS = 12
-"""At most so many items of a list of next steps."""
 _STATUS = {"in_progress": "in_progress", "completed": "completed", "done": "completed"}
 
 

@@ -28,14 +28,14 @@ from leftoff.model import (
     Unknown,
 )
 
+# Bytes after which an unrecognised recording must be one document.
 SNIFF = 1 << 20
-"""Bytes after which an unrecognised recording must be one document."""
 
+# At most so many places are listed in an issue.
 MAX_PLACES = 20
-"""At most so many places are listed in an issue."""
 
+# From so many issues on, records of further unknown kinds are counted together.
 MAX_KINDS = 200
-"""From so many issues on, records of further unknown kinds are counted together."""
 
 _ISSUES: dict[str, tuple[Severity, str]] = {
     "blank_line": ("info", "blank lines"),
@@ -72,26 +72,26 @@ _ISSUES: dict[str, tuple[Severity, str]] = {
     "repeated_record": ("info", "records repeated word for word, counted once"),
 }
 
+# So many lines of fewer than so many bytes on average are no document: what a compression bomb
+# unpacks to takes a second for each million. Chosen by hand; lines of indented JSON have 20
+# bytes and more.
 SHORT_LINES, SHORT_LINE = 1 << 20, 8
-"""So many lines of fewer than so many bytes on average are no document: what a compression bomb
-unpacks to takes a second for each million. Chosen by hand; lines of indented JSON have 20 bytes
-and more."""
 
+# From so many lines that are blank, unreadable or of unknown kinds, and such a share of all,
+# reading stops: it takes up to 15 seconds for a million. Chosen by hand.
 EMPTY_LINES, EMPTY_SHARE = 500_000, 0.99
-"""From so many lines that are blank, unreadable or of unknown kinds, and such a share of all,
-reading stops: it takes up to 15 seconds for a million. Chosen by hand."""
 
+# From so many lines of unknown kinds, and such a share of all lines, the issue "drift" is
+# reported: the recorder has changed its format. Chosen by hand; not measured.
 DRIFT_LINES, DRIFT_SHARE = 4, 0.05
-"""From so many lines of unknown kinds, and such a share of all lines, the issue "drift" is
-reported: the recorder has changed its format. Chosen by hand; not measured."""
 
+# Bytes of a recording of one document that are held as they are before it is tried whether they
+# are highly repetitive; such a document is held compressed until it is read or refused.
 UNPACKED = 8 << 20
-"""Bytes of a recording of one document that are held as they are before it is tried whether
-they are highly repetitive; such a document is held compressed until it is read or refused."""
 
+# From such a compression ratio on, bytes are held compressed. JSON of sessions compresses to a
+# third to a tenth, white space, zeros and repeated lines to less than a hundredth.
 _REPETITIVE = 20
-"""From such a compression ratio on, bytes are held compressed. JSON of sessions compresses to a
-third to a tenth, white space, zeros and repeated lines to less than a hundredth."""
 
 
 class HeldBytes:

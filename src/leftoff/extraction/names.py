@@ -16,11 +16,11 @@ from leftoff.model import ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import whole
 
+# Names recorded for one call, the most frequent ones. Chosen by hand; not measured.
 MAX_NAMES = 40
-"""Names recorded for one call, the most frequent ones. Chosen by hand; not measured."""
 
+# Code points of a call's text that are searched. Chosen by hand; not measured.
 MAX_TEXT = 50_000
-"""Code points of a call's text that are searched. Chosen by hand; not measured."""
 
 _WRITES = frozenset({"edit", "create", "patch", "notebook"})
 
@@ -31,8 +31,8 @@ IN_CODE = re.compile(
 )
 
 
+# Parts of a text that are no names: placeholders of secrets, escapes.
 _REDACTED = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
-"""Parts of a text that are no names: placeholders of secrets, escapes."""
 
 
 class Names(Struct):

@@ -135,9 +135,9 @@ def _typed_markers(view: View) -> list[Evidence]:
     return found
 
 
+# Code points; a longer system message describes the stages, it does not declare one. Chosen by
+# hand; not measured.
 MAX_NOTICE = 2000
-"""Code points; a longer system message describes the stages, it does not declare one. Chosen by
-hand; not measured."""
 
 _DECLARED = re.compile(
     r"^[\s#*>-]*(?:current )?stage:\W{0,4}"

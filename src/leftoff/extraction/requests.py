@@ -18,45 +18,44 @@ from leftoff.formats.vocabulary import EDITS, argument
 from leftoff.model import Text, ToolCall, ToolResult, Typed
 from leftoff.text.truncation import tail, whole
 
+# Code points of the agent's last words that are searched for a question. Chosen by hand.
 TAIL = 2000
-"""Code points of the agent's last words that are searched for a question. Chosen by hand."""
 
+# Code points of the agent's last words that say whether it finished. Chosen by hand.
 CLOSING = 700
-"""Code points of the agent's last words that say whether it finished. Chosen by hand."""
 
+# Code points; the question is recorded for typed words of at most so many, longer ones can be
+# understood alone. Chosen by hand; not measured.
 MAX_ANSWER = 400
-"""Code points; the question is recorded for typed words of at most so many, longer ones can be
-understood alone. Chosen by hand; not measured."""
 
+# Code points of a question that are recorded.
 MAX_QUESTION = 600
-"""Code points of a question that are recorded."""
 
+# Questions of one call that are remembered.
 MAX_QUESTIONS = 16
-"""Questions of one call that are remembered."""
 
+# What the agent said since its turn began: messages, and code points of each. Chosen by hand.
 MAX_TRAIL, MAX_REMARK = 30, 240
-"""What the agent said since its turn began: messages, and code points of each. Chosen by
-hand."""
 
+# Addresses in the agent's words that are remembered, the last. Chosen by hand.
 MAX_LINKS = 6
-"""Addresses in the agent's words that are remembered, the last. Chosen by hand."""
 
 _LINK = re.compile(
     r"https?://(?!localhost|127\.|0\.0)[^\s)`\"'*\\<>{}\[\]|…]{4,200}(?=[\s)`\"'*\\>\]|]|$)"
 )
 
+# Code points of the text of a plan or a ticket that are remembered. Chosen by hand; not
+# measured.
 MAX_TASK = 3000
-"""Code points of the text of a plan or a ticket that are remembered. Chosen by hand; not
-measured."""
 
+# Code points from which on such a text may have been cut. Chosen by hand.
 CUT_TASK = MAX_TASK * 4 // 5
-"""Code points from which on such a text may have been cut. Chosen by hand."""
 
+# Writes of such a text that wait for their results: calls of one message. Chosen by hand.
 MAX_PROPOSED = 4
-"""Writes of such a text that wait for their results: calls of one message. Chosen by hand."""
 
+# Old and new text of an edit that names neither: of several places, say.
 _UNKNOWN_EDIT = ("\0", "")
-"""Old and new text of an edit that names neither: of several places, say."""
 
 _TASK_FILE = re.compile(
     r"(?:^|[/\\\s])(?:plans[/\\][\w.-]+|[\w.-]*(?:\b|_)(?:plans?|to-?do|tasks?|tickets?|roadmap"
@@ -84,8 +83,8 @@ def _by_topic() -> dict[str, tuple[Rule, ...]]:
     return found
 
 
+# The rules of `rules/requests.toml` by topic.
 RULES: dict[str, tuple[Rule, ...]] = _by_topic()
-"""The rules of `rules/requests.toml` by topic."""
 
 
 def matches(topic: str, text: str) -> bool:
@@ -100,12 +99,12 @@ def matches(topic: str, text: str) -> bool:
     return False
 
 
+# Topics whose rules are tried at every place of a text, which takes `re` long.
 _SEARCHED = frozenset({"announces", "casual", "fault", "objects", "unfinished", "wants"})
-"""Topics whose rules are tried at every place of a text, which takes `re` long."""
 
 _LOOK_AHEAD = re.compile(r"\(\?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
+# White space to `re`, and none to RE2, becomes a space.
 _SPACES = bytes(32 if 0x1C <= code < 0x20 or code == 0x0B else code for code in range(256))
-"""White space to `re`, and none to RE2, becomes a space."""
 
 
 @cache
@@ -378,8 +377,8 @@ def _question_on_line(text: str, end: int) -> str:
     return line[: line.rfind("?") + 1].strip()[:MAX_QUESTION]
 
 
+# What follows a question that the agent answers itself.
 _ANSWERED = re.compile(r"\W*(?:yes|no|nope|because|not)\b", re.IGNORECASE)
-"""What follows a question that the agent answers itself."""
 _MARKS = " \t*_`>#|"
 _ITEM = re.compile(r"^\s*(?:[-*+•]\s+|\(?(?:\d{1,2}|[a-zA-Z])[.):]\s|\|)")
 

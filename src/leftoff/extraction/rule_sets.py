@@ -12,23 +12,23 @@ from leftoff.extraction.errors import ERROR_RULES
 from leftoff.extraction.rules import Gate, Rule, digest, rules
 from leftoff.tables import table
 
+# Rules on the agent's visible words, by the extractor that reads them.
 GROUPS: dict[str, tuple[Rule, ...]] = {name: rules(name) for name in ("progress", "insights")}
-"""Rules on the agent's visible words, by the extractor that reads them."""
 
 OUTPUT_RULES: tuple[Rule, ...] = rules("outputs")
 GIT_RULES: tuple[Rule, ...] = rules("git")
+# The gate in front of tool output.
 OUTPUTS = Gate({"output": (*OUTPUT_RULES, *GIT_RULES)})
-"""The gate in front of tool output."""
 
+# Rules on the person's words and on those that they answer; outside the gates.
 REQUEST_RULES: tuple[Rule, ...] = rules("requests")
-"""Rules on the person's words and on those that they answer; outside the gates."""
 
+# Rules on what tests, builds, linters and type checkers print.
 CHECK_RULES: tuple[Rule, ...] = (
     *rules("checks"),
     *rules("checks_compiled"),
     *rules("checks_static"),
 )
-"""Rules on what tests, builds, linters and type checkers print."""
 
 CHECK_OUTPUTS = Gate({"checks": CHECK_RULES})
 

@@ -90,9 +90,9 @@ _UPPER = re.compile(r"(?<!\\)(?<!\(\?)[A-Z]")
 
 _WORD = re.compile(r"[^\W_]")
 
+# Code points; for a shorter text the patterns themselves are tried, so that the few words of a
+# short session need no automaton. Chosen by hand: about as fast where it is made already.
 SHORT_TEXT = 40
-"""Code points; for a shorter text the patterns themselves are tried, so that the few words of
-a short session need no automaton. Chosen by hand: about as fast where it is made already."""
 
 
 def lowered(text: str) -> str:
@@ -132,9 +132,9 @@ def digest(*groups: Sequence[Rule], salt: str = "") -> str:
     return state.hexdigest()
 
 
+# Matches of one rule in one text that are looked for: one more than the collector uses of all
+# rules of an extractor in one message (`session_state.MAX_CLAIMS`).
 MAX_MATCHES = 1001
-"""Matches of one rule in one text that are looked for: one more than the collector uses of all
-rules of an extractor in one message (`session_state.MAX_CLAIMS`)."""
 
 
 class Gate:

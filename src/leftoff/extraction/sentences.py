@@ -8,8 +8,8 @@ from leftoff.extraction.extractor import View
 from leftoff.extraction.rules import Hit
 from leftoff.text.markdown import Layout
 
+# Code points; a longer span is not taken for a sentence. Chosen by hand; not measured.
 MAX_SENTENCE = 600
-"""Code points; a longer span is not taken for a sentence. Chosen by hand; not measured."""
 
 
 def hits_with_layout(view: View, extractor: str) -> Iterator[tuple[Hit, Layout]]:

@@ -16,35 +16,35 @@ from leftoff.formats.thread import Packed, Thread
 from leftoff.model import MAX_COUNT, SessionFacts, Usage
 from leftoff.tokens import estimate_tokens
 
+# At least so many of the latest record ids are remembered, to detect repeated lines.
 RECENT_IDS = 512
-"""At least so many of the latest record ids are remembered, to detect repeated lines."""
 
 
+# So many calls are remembered after their result, for records that add to them later.
 MAX_ANSWERED = 32
-"""So many calls are remembered after their result, for records that add to them later."""
 
+# Subagents of one recording that are held apart; the messages of further ones are read as those
+# of one subagent, `FURTHER`. Each takes about 10 KB until the end of the summary. Chosen by
+# hand for the memory.
 MAX_AGENTS = 4096
-"""Subagents of one recording that are held apart; the messages of further ones are read as
-those of one subagent, `FURTHER`. Each takes about 10 KB until the end of the summary. Chosen by
-hand for the memory."""
 
+# The id of the subagent that stands for all after the first `MAX_AGENTS`.
 FURTHER = "further subagents"
-"""The id of the subagent that stands for all after the first `MAX_AGENTS`."""
 
+# Parts of one message that are read, and calls without a result that are remembered. Chosen by
+# hand for the memory, about 1.5 KB for a part.
 MAX_PARTS = 10_000
-"""Parts of one message that are read, and calls without a result that are remembered. Chosen by
-hand for the memory, about 1.5 KB for a part."""
 
+# For each extractor, sentences or matches of rules in the words of one message that are looked
+# at. Chosen by hand for the time, about 0.1 ms each.
 MAX_CLAIMS = 1000
-"""For each extractor, sentences or matches of rules in the words of one message that are looked
-at. Chosen by hand for the time, about 0.1 ms each."""
 
+# Sessions of one recording that are held: the latest. Each takes 2 KB and more. Chosen by hand
+# for the memory.
 MAX_SESSIONS = 10_000
-"""Sessions of one recording that are held: the latest. Each takes 2 KB and more. Chosen by hand
-for the memory."""
 
+# Names of models that are listed.
 MAX_MODELS = 100
-"""Names of models that are listed."""
 
 
 class Lines(Struct):
@@ -153,8 +153,8 @@ class Head(Struct):
     last_at: int = -1
 
 
+# Code points of a subagent's first request, and of an agent's last words, that are saved.
 MAX_QUOTE = 2000
-"""Code points of a subagent's first request, and of an agent's last words, that are saved."""
 
 
 class SessionState:

@@ -33,25 +33,25 @@ _TOKENS = re.compile(
 )
 _CACHE = re.compile(r"([\d.,]+[kM]?) cache(d| write| hit)")
 _APPLIED = re.compile(r"Applied edit to (.+)")
+# The person's yes to a new file; the line before it is the path.
 _CREATES = re.compile(r"Create new file\?.{0,80}: *[yYaA]")
-"""The person's yes to a new file; the line before it is the path."""
 _SKIPPED = re.compile(r"Skipping edits to (.+?)(?: that matches| with|$)")
 _COMMIT = re.compile(r"Commit [0-9a-f]{7,40} \S")
 _NO_COMMIT = "Unable to commit: "
+# The command line of a commit that failed, as GitPython prints it: without quotes.
 _COMMIT_LINE = re.compile(
     r"cmdline: git commit -m (.*?)(?: --no-verify)?(?: -- |\n|\Z)", re.DOTALL
 )
-"""The command line of a commit that failed, as GitPython prints it: without quotes."""
 _UNMATCHED = re.compile(r"(?:# )?(\d{1,6}) SEARCH/REPLACE blocks? failed to match!")
+# Before the path of each block that failed, which aider prints again.
 _IN_FILE = re.compile(r"(?m)^#+ \w+: This SEARCH block failed to exactly match lines in ")
-"""Before the path of each block that failed, which aider prints again."""
 _OTHERS = re.compile(r"(?m)^# The other (\d{1,6}) SEARCH/REPLACE blocks? were applied")
 _LAST_LINES = ("Just reply with fixed versions", "The SEARCH section must exactly match")
+# A question of aider with its answer. Versions that list the answers write what was pressed;
+# earlier ones write "y" and "n" for a key, and "yes" and "no" for the option `--yes`.
 _ANSWERED = re.compile(
     r".*\?(?: \(Y\)es/\(N\)o.*\[\w+\]: (?P<answer>[A-Za-z][\w' ]{0,15})| (?P<letter>[yn]))$"
 )
-"""A question of aider with its answer. Versions that list the answers write what was pressed;
-earlier ones write "y" and "n" for a key, and "yes" and "no" for the option `--yes`."""
 _VERSION = re.compile(r"Aider v(\S+)")
 _MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
 _FOLDER = re.compile(r"Git working dir: (.+)")
@@ -61,6 +61,7 @@ _NOT_APPLIED = (
     "Malformed edit block",
     "Can't edit",
 )
+# Beginnings of prompts that aider writes in the person's place.
 _OWN_PROMPTS = (
     "# Fix any errors below",
     "# Question:",
@@ -69,25 +70,24 @@ _OWN_PROMPTS = (
     "I added these files to the chat",
     "# Summarize",
 )
-"""Beginnings of prompts that aider writes in the person's place."""
+# Commands whose words aider sends as a prompt of their own, which it records again.
 _ASKED_BY = re.compile(r"/(?:ask|code|architect|context|help|chat-mode \w+) +(?=\S)")
-"""Commands whose words aider sends as a prompt of their own, which it records again."""
 _THINKING = re.compile(
     r"<(?P<tag>thinking-content-[0-9a-f]+)>(?P<tagged>.*?)(?:</(?P=tag)>|\Z)"
     r"|(?:^-{4,}\s*\n)?^► \*\*THINKING\*\*\s*$(?P<titled>.*?)"
     r"(?:(?:^-{4,}\s*\n)?^► \*\*ANSWER\*\*\s*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+# Characters. Chosen by hand: the longest question that was seen has some 120, and the pattern
+# of an answer takes time with the square of a line's length.
 LONGEST_QUESTION = 1000
-"""Characters. Chosen by hand: the longest question that was seen has some 120, and the pattern
-of an answer takes time with the square of a line's length."""
+# A shorter prompt that equals the reply before it may have been typed. Chosen by hand; the
+# shortest repeated answer that was seen has 364 characters.
 SHORTEST_REPEAT = 40
-"""A shorter prompt that equals the reply before it may have been typed. Chosen by hand; the
-shortest repeated answer that was seen has 364 characters."""
+# What aider prints when the model has answered.
 _AFTER_REPLY = ("Tokens: ", "Applied edit to ", "Commit ")
-"""What aider prints when the model has answered."""
+# Questions of aider after which, on yes, it goes on with a prompt of its own.
 _GOES_ON = re.compile(r"(?:Attempt to )?[Ff]ix |.* to the chat\?")
-"""Questions of aider after which, on yes, it goes on with a prompt of its own."""
 _OUTPUT = re.compile(r"> (?:Tokens: |Applied |Commit |Add |Added |Did not|You |Repo|Use |Run)")
 
 

@@ -27,8 +27,8 @@ from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import tool_call
 
+# The version written; consumers of later versions read it too.
 VERSION = "ATIF-v1.5"
-"""The version written; consumers of later versions read it too."""
 
 
 class Step(Struct, gc=False):
@@ -45,11 +45,11 @@ class Step(Struct, gc=False):
 
 
 _STEP = codec.LineDecoder(Step)
+# The text before and after the task, in prompts with examples and instructions.
 _TASKS = (
     ("- NEW TASK DESCRIPTION -", "- END OF NEW TASK"),
     ("\nTask Description:\n", "\n\nCurrent terminal state:"),
 )
-"""The text before and after the task, in prompts with examples and instructions."""
 _FUNCTION = re.compile(r"<function=([\w.-]+)>")
 _PARAMETER = re.compile(r"<parameter=([\w.-]+)>")
 _EXIT_CODE = re.compile(r"(?:exit code:? |returncode=)(-?\d{1,9})")

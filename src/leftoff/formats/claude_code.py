@@ -46,21 +46,21 @@ from leftoff.model import (
 )
 from leftoff.text.truncation import whole
 
+# Code points of a prompt that waits in the queue. Chosen by hand.
 MAX_WAITING = 400
-"""Code points of a prompt that waits in the queue. Chosen by hand."""
 
+# Line types that carry no message of their own.
 NO_MESSAGE = KINDS["claude_code_no_message"]
-"""Line types that carry no message of their own."""
 
+# The API's reasons for the end of a response, as `Message.stop`.
 _STOPS = {"end_turn": "end", "stop_sequence": "end", "tool_use": "more"}
-"""The API's reasons for the end of a response, as `Message.stop`."""
 
 _REJECTION_REASON = "the user said:\n"
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d+)")
 _DENIED = ("The user doesn't want to proceed with this tool use", "Permission to use ")
 _TIMED_OUT = re.compile(r"Command timed out after|timed out after \d")
+# The client's own words after "the user said:" when a button was pressed.
 _CLARIFIES = "The user wants to clarify these questions."
-"""The client's own words after "the user said:" when a button was pressed."""
 
 
 class ClaudeReader(Struct):

@@ -34,8 +34,8 @@ _NOTICE = re.compile(
 _INTERRUPTED = ("Interrupted ·", "Interrupted by user", "[Request interrupted")
 _COMPACTED = re.compile(r"(?:Conversation compacted|Compacted\b)")
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
+# Names on the screen that differ from the tool's own.
 _NAMES = {"Update": "Edit", "Fetch": "WebFetch", "Web Search": "WebSearch", "Search": "Grep"}
-"""Names on the screen that differ from the tool's own."""
 _NAMED = re.compile(r'\b(\w+): "([^"]*)"')
 _COMMAND = re.compile(r"/[A-Za-z][\w:-]*(?:\s|$)")
 _WRITTEN = re.compile(r"(Wrote \d+ lines? to\s)|Added |Updated |Removed ")

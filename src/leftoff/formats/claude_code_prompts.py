@@ -19,6 +19,7 @@ _COMMAND = re.compile(
     r"(?:<command-args>(?P<arguments>.*?)</command-args>\s*)?",
     re.DOTALL,
 )
+# Commands that the client carries out itself; alone, without arguments, they are a button.
 _CLIENT_COMMANDS = frozenset(
     {
         "add-dir",
@@ -70,7 +71,6 @@ _CLIENT_COMMANDS = frozenset(
         "vim",
     }
 )
-"""Commands that the client carries out itself; alone, without arguments, they are a button."""
 _UNKNOWN_COMMAND = re.compile(r"\s*Unknown (?:skill|slash command|command): \S+\s*")
 _NOTICE_BLOCK = re.compile(
     r"<ci-monitor-event\b.*?(?:</ci-monitor-event>|\Z)"

@@ -35,21 +35,22 @@ class Item(Struct, gc=False):
 
 
 _ITEM = LineDecoder(Item)
+# Kinds without a message: copies, progress, notices of the panel.
 NO_MESSAGE = KINDS["cline_no_message"]
-"""Kinds without a message: copies, progress, notices of the panel."""
 
 _TYPED_KINDS = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff": "rejection"}
 _RESULT_HEADER = re.compile(r"^\[(\w+)\b[^\n]{0,4000}?\] Result:[ \t]*\n?", re.MULTILINE)
 _APPROVAL_SUFFIX = "REQ_APP"
+# Tags around text that the person typed, and the `via` of the span.
 _USER_TAGS = {
     "task": "prompt",
     "feedback": "prompt",
     "user_message": "prompt",
     "answer": "answer",
 }
-"""Tags around text that the person typed, and the `via` of the span."""
 _OPENING_TAG = re.compile(r"<([a-z][a-z_]*)>")
 _EXIT_CODE = re.compile(r"exit(?:ed with)? code:? (-?\d{1,9})", re.IGNORECASE)
+# Names of tools on the panel and in the request that brings their results.
 _RESULT_NAMES = {
     "readFile": "read_file",
     "editedExistingFile": "replace_in_file",
@@ -63,7 +64,6 @@ _RESULT_NAMES = {
     "webFetch": "web_fetch",
     "webSearch": "web_search",
 }
-"""Names of tools on the panel and in the request that brings their results."""
 
 
 class ClineReader(Struct):

@@ -90,6 +90,7 @@ ITEM_TYPES = KINDS["codex_items"]
 IGNORED_LINES = frozenset(
     {"world_state", "inter_agent_communication_metadata", "token_usage_record"}
 )
+# Events that say what became of the agent's turn, as `Turn.state`.
 _TURNS = {
     "task_started": "started",
     "turn_started": "started",
@@ -98,13 +99,12 @@ _TURNS = {
     "turn_aborted": "interrupted",
     "error": "failed",
 }
-"""Events that say what became of the agent's turn, as `Turn.state`."""
+# Phases of the agent's words, as `Message.stop`.
 _PHASES = {"final_answer": "end", "commentary": "more"}
-"""Phases of the agent's words, as `Message.stop`."""
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _RUNNING = "Process running with session ID"
+# Calls that the client refused before anything ran.
 _NEVER_RAN = ("unsupported call", "unsupported custom tool call", "failed to parse")
-"""Calls that the client refused before anything ran."""
 _FAILED = (
     "apply_patch verification failed",
     "error",
@@ -114,8 +114,8 @@ _FAILED = (
 _REJECTED = re.compile(
     r"user rejected|rejected by user|patch rejected|Rejected\(|(?:command|patch) was rejected"
 )
+# Heading that the extension for editors writes between what it attaches and the prompt.
 _REQUEST = "## My request for Codex:"
-"""Heading that the extension for editors writes between what it attaches and the prompt."""
 _ATTACHED = re.compile(
     r"\s*# (?:Files mentioned by the user|Diff comments|Context from my IDE setup)\b"
 )

@@ -195,5 +195,5 @@ def _detect(sample: Sample) -> bool:
     return False
 
 
+# Registered as `codex_exec`.
 FORMAT = Format("codex_exec", "lines", CodexExecReader, _detect, several=True)
-"""Registered as `codex_exec`."""

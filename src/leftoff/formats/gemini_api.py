@@ -16,8 +16,8 @@ from leftoff.formats.lenient_json import fields_of, items_of, text_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.model import Record, Role, Text, Unknown
 
+# Keys that hold the list when the document is an object.
 LISTS = ("clientHistory", "history")
-"""Keys that hold the list when the document is an object."""
 
 _STOCK_REPLY = Text("Got it. Thanks for the additional context!")
 

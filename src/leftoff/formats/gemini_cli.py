@@ -69,11 +69,10 @@ class Line(Item, gc=False):
 _ITEM = LineDecoder(Item)
 _NOTICES = frozenset({"info", "error", "warning"})
 _TOKENS = ("input", "output", "cached", "thoughts", "tool")
+# Number of last messages that may be appended again; the recorder repeats only the very last.
 _MAX_REPEATABLE = 32
-"""Number of last messages that may be appended again; the recorder repeats only the very
-last."""
+# Messages that a rewind can go back. Chosen by hand; not measured.
 _MAX_REWIND = 4096
-"""Messages that a rewind can go back. Chosen by hand; not measured."""
 
 
 class GeminiReader(Struct):

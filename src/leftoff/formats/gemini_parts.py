@@ -14,21 +14,21 @@ from leftoff.formats.vocabulary import kind_of
 from leftoff.model import Media, Part, Reasoning, Text, ToolCall, ToolResult, Typed, Usage
 
 _EXIT_CODE = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
+# What newer versions write of a command that has ended: its exit code only if it is not 0.
 _ENDED = re.compile(
     r"\AOutput: (?![\s\S]*\n(?:Signal|Error): )[\s\S]*\nProcess Group PGID: \d+\s*\Z"
 )
-"""What newer versions write of a command that has ended: its exit code only if it is not 0."""
 _FILES_FROM = "--- Content from referenced files ---"
 _FILES_TO = "--- End of content ---"
+# Calls without a response that are retained to match responses without an id. Chosen by hand;
+# not measured.
 _MAX_OPEN_CALLS = 256
-"""Calls without a response that are retained to match responses without an id. Chosen by hand;
-not measured."""
 
 
+# How a call ended, in the words of the clients; "cancelled" is told apart by `result_of`.
 STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
-"""How a call ended, in the words of the clients; "cancelled" is told apart by `result_of`."""
+# How the summary of a compressed conversation begins.
 SNAPSHOT = "<state_snapshot>"
-"""How the summary of a compressed conversation begins."""
 
 
 class Content(Struct, frozen=True):

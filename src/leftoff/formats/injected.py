@@ -27,11 +27,11 @@ _OPENING = re.compile(
     r"|hook_context|loaded_context|system_notification|timestamp|leftoff)\b"
     r"[^>]{0,500}|!-- leftoff:([^\n<>]{1,300}?) ?--)>"
 )
+# A notice of Claude Code that a job in the background has ended.
 JOB_ENDED = re.compile(
     r"<task-id>\s*([\w.-]+)\s*</task-id>(?:(?!<task-id>)[\s\S]){0,1000}?"
     r"<status>(?!running|pending)"
 )
-"""A notice of Claude Code that a job in the background has ended."""
 
 # leftoff's own text before a prompt: a checkpoint's block, up to the first line that continues
 # with the prompt; a resume log; a resume message. None of it was typed.

@@ -70,11 +70,11 @@ _ITEM = LineDecoder(Item)
 _EVENT = LineDecoder(Event)
 _ATTACHMENT = re.compile(r"attachment://([0-9a-fA-F]{8,128})")
 
+# Members of an archive that are read. Chosen by hand; not measured.
 MAX_MEMBERS = 100_000
-"""Members of an archive that are read. Chosen by hand; not measured."""
 
+# Bytes of all samples of an archive together, unpacked.
 MAX_ARCHIVE = 4 * MAX_DOCUMENT
-"""Bytes of all samples of an archive together, unpacked."""
 
 
 class Call(Struct):

@@ -22,10 +22,10 @@ from leftoff.model import Message, Part, Record, ToolResult, Unknown, Usage
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 ROLES |= {"function": "function", "developer": "developer"}
 _SUFFIXES = ("messagechunk", "message")
+# Content blocks that repeat `tool_calls`, which has one form for all providers.
 _CALL_BLOCKS = frozenset(
     {"tool_use", "tool_call", "tool_call_chunk", "input_json_delta", "function_call"}
 )
-"""Content blocks that repeat `tool_calls`, which has one form for all providers."""
 
 
 class Item(Struct, gc=False):

@@ -21,11 +21,11 @@ _MESSAGES = {
     "SystemMessage": "system",
     "ResultMessage": "result",
 }
+# Fields of a data class that a recorded line has inside `message`.
 _IN_MESSAGE = {"content": "content", "model": "model", "message_id": "id", "usage": "usage"}
-"""Fields of a data class that a recorded line has inside `message`."""
 
+# Levels of values inside each other; what is deeper is left out. Chosen by hand.
 MAX_DEPTH = 100
-"""Levels of values inside each other; what is deeper is left out. Chosen by hand."""
 
 
 def plain_message(value: object, room: int = MAX_DEPTH) -> Any:

@@ -29,16 +29,16 @@ from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import KINDS
 from leftoff.model import Message, NewSession, Record, ToolCall, Unknown
 
+# Code points of the instructions that identify an agent; the rest may change between requests.
+# Chosen by hand; not measured.
 _INSTRUCTIONS_PREFIX = 200
-"""Code points of the instructions that identify an agent; the rest may change between requests.
-Chosen by hand; not measured."""
+# Requests that must repeat a message to confirm it if no tool result follows it. Chosen by
+# hand; not measured.
 CONFIRMING_REQUESTS = 5
-"""Requests that must repeat a message to confirm it if no tool result follows it. Chosen by
-hand; not measured."""
 
 _IDS = ("instance_id", "traj_id", "trajectory_id", "run_id", "session_id", "id", "task_id")
+# Fields beside `messages` that make an object a row of a data set.
 ROW_FIELDS = KINDS["openai_row_fields"]
-"""Fields beside `messages` that make an object a row of a data set."""
 
 
 class Row(Struct, gc=False):

@@ -31,8 +31,8 @@ _SECONDS = re.compile(r"\d+(?:\.\d+)?s$")
 _VERDICTS = ("**Output:**", "**Error:**")
 
 UNMARKED_THOUGHT = "unmarked_thought"
+# What the export leaves open: the codes of the issues.
 UNSURE_OUTPUT = "uncertain_output"
-"""What the export leaves open: the codes of the issues."""
 
 
 class OpencodeMarkdownReader(ExportReader):

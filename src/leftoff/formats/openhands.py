@@ -59,11 +59,11 @@ class Instance(Struct, gc=False):
 
 
 _EVENT = LineDecoder(Event)
+# The reason that the SDK writes when the person gave none.
 _REJECTED = "User rejected the action"
-"""The reason that the SDK writes when the person gave none."""
 _TASKS = ("issue_description", "pr_description", "problem_statement")
+# Where the server's answers hold the events.
 _EVENT_LISTS = ("trajectory", "events", "items")
-"""Where the server's answers hold the events."""
 _HEADING = re.compile(r"(?m)^# (?:Issue|Problem Statement|Title)\b[^\n]*\n")
 _NO_ARGUMENTS = frozenset({"thought", "kernel_init_code", "is_confirmed", "action_risk"})
 
@@ -362,12 +362,12 @@ class OpenHandsReader(Struct):
         return rec.ToolResult(call, text, status, code, detail)
 
 
+# What a Python cell prints where it failed, or where the editor in it changed nothing.
 _FAILED_CELL = (
     "Traceback (most recent call last)",
     "[Your proposed edit has introduced new syntax error",
     "[No exact match found in ",
 )
-"""What a Python cell prints where it failed, or where the editor in it changed nothing."""
 
 
 class OpenHandsLinesReader(OpenHandsReader):

@@ -48,8 +48,8 @@ IGNORED_ACTIONS = KINDS["openhands_ignored_actions"]
 IGNORED_OBSERVATIONS = frozenset({"agent_state_changed", "null", "success", "loop_detection"})
 CALLS = KINDS["openhands_calls"]
 RESULTS = KINDS["openhands_results"]
+# Events of the agent SDK that carry nothing of the conversation, or what another one does.
 IGNORED_KINDS = KINDS["openhands_ignored_kinds"]
-"""Events of the agent SDK that carry nothing of the conversation, or what another one does."""
 SDK_KINDS = KINDS["openhands_sdk_kinds"]
 
 

@@ -11,8 +11,8 @@ from leftoff import lazy_re as re
 _BULLET = re.compile(r"[•⏺●✻✶❯›] \S")
 _CORNER = re.compile(r"\s{0,8}[⎿└][ \xa0]{0,2}\S")
 _RULE = re.compile(r"[─━]{20,}")
+# A longer prompt is not searched line by line past this many characters.
 MOST = 200_000
-"""A longer prompt is not searched line by line past this many characters."""
 
 
 def transcript_span(text: str) -> tuple[int, int] | None:

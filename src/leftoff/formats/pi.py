@@ -46,8 +46,8 @@ class Line(ChainLine, gc=False):
 
 
 NO_MESSAGE = frozenset({"thinking_level_change", "custom", "leaf", "label"})
+# Reasons for the end of a response, as `Message.stop`.
 _STOPS = {"stop": "end", "toolUse": "more"}
-"""Reasons for the end of a response, as `Message.stop`."""
 _USAGE = ("input", "output", "cacheRead", "cacheWrite")
 _EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 

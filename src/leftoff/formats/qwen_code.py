@@ -38,8 +38,8 @@ class Line(Struct, gc=False):
     forkedFrom: object = None
 
 
+# Subtypes of user records whose text a person typed; the recorder wrote all others.
 _TYPED_SUBTYPES = frozenset({"", "mid_turn_user_message", "user_text_elements"})
-"""Subtypes of user records whose text a person typed; the recorder wrote all others."""
 _TOKENS = (
     "promptTokenCount",
     "candidatesTokenCount",

@@ -24,11 +24,11 @@ from leftoff.model import Changes, Compaction, Link, Message, Part, Record, Role
 from leftoff.registry import Registry
 
 T = TypeVar("T", bound=Struct)
+# (path, created | modified | deleted, former path or "").
 FileChanges: TypeAlias = Iterable[tuple[str, str, str]]
-"""(path, created | modified | deleted, former path or "")."""
 
+# One JSON object on each line; one JSON document; or plain text such as markdown.
 Shape: TypeAlias = Literal["lines", "document", "text"]
-"""One JSON object on each line; one JSON document; or plain text such as markdown."""
 
 
 class Cursor(Struct):
@@ -276,6 +276,7 @@ def mostly(test: Callable[[Any], bool], values: Sequence[Any]) -> bool:
 _CONTROLS = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
 
 
+# Name, or name=module:attribute where that is not NAME:FORMAT.
 _BUILT_IN = (
     "iflow qwen_code claude_code_list=claude_code:LIST claude_code codex codex_exec "
     "copilot_cli pi factory_droid opencode gemini_cli gemini_cli_jsonl=gemini_cli:LINES "
@@ -287,14 +288,13 @@ _BUILT_IN = (
     "openai_requests=openai_logs:REQUESTS openai_rows=openai_logs:FORMAT "
     "openai_row_lines=openai_logs:LINES chat chat_lines=chat:LINES"
 )
-"""Name, or name=module:attribute where that is not NAME:FORMAT."""
 
 _ENTRIES = [entry.partition("=") for entry in _BUILT_IN.split()]
+# Every known format. The order is the order in which they are tried: the surest first.
 formats: Registry[Format] = Registry(
     "format",
     {name: f"leftoff.formats.{where or f'{name}:FORMAT'}" for name, _, where in _ENTRIES},
 )
-"""Every known format. The order is the order in which they are tried: the surest first."""
 
 
 def detect(sample: Sample) -> Format | None:

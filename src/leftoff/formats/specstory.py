@@ -31,10 +31,10 @@ _MARKER = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?Z?)?\))?"
     r"(?P<aside> \(sidechain\))?\*\*_\s*$"
 )
+# Markers of the versions that write a whole turn below one of them and a rule below each turn,
+# the last one too. Newer ones write each step apart, and the rule only before a prompt. Of 301
+# turns without closing words below such a marker, a prompt follows 291.
 _WHOLE_TURNS = re.compile(rb"_\*\*(?:Assistant\b|Agent \(model [^()\n]*?(?<!Z)\)\*\*_)")
-"""Markers of the versions that write a whole turn below one of them and a rule below each turn,
-the last one too. Newer ones write each step apart, and the rule only before a prompt. Of 301
-turns without closing words below such a marker, a prompt follows 291."""
 _MODEL = re.compile(r"model (\S[^,]*)(?:, mode .*)?$")
 _SESSION = re.compile(
     r"<!-- (?P<client>.+?) Session (?P<id>\S+)(?: \((?P<time>[^)]*)\))? -->\s*$"

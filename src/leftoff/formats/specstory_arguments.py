@@ -12,16 +12,16 @@ from leftoff import codec
 from leftoff import lazy_re as re
 
 FENCE = re.compile(r"`{3,}")
+# An item of a to-do list; the flame marks a high priority.
 TASK = re.compile(r"^[ \t]*- \[(.)\] (?:🔥 )?(.*)$", re.MULTILINE)
-"""An item of a to-do list; the flame marks a high priority."""
 _TASK_STATES = {"x": "completed", "X": "completed", "⚡": "in_progress", "-": "in_progress"}
 _INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)", re.DOTALL)
 _NAMED = re.compile(r"\b(\w+) `([^`\n]*)`")
 _FILE = re.compile(r"\b(?:Read|Edit|Write|Delete|Create)?d? ?file: (?!undefined)(\S.*)$")
 _QUERY = re.compile(r'(?:Searched|Grep)[^"\n]*"([^"\n]*)"')
 _PARAMETERS = re.compile(r"\s*Parameters:\s*\n```json\n(.*?)\n```[ \t]*(?:\n|$)", re.DOTALL)
+# How far the client was with a call; says nothing of what came of it.
 _STATUS = re.compile(r"^Status: \*\*\w+\*\*\s*\Z", re.MULTILINE)
-"""How far the client was with a call; says nothing of what came of it."""
 _LINK = re.compile(r"\[[^\]\[\n]*\]\(file://(/[^)#\n]+)")
 _COMMAND_FENCE = re.compile(r"\s*```(?:bash|sh|shell|zsh|powershell|pwsh)\n")
 _WITH_PATH = frozenset({"read", "edit", "create", "delete", "list"})
@@ -32,12 +32,12 @@ _PATCH_FILE = re.compile(
     r"(?m)^\*\*(Add|Update|Delete|Move): `([^`\n]+)`(?: (?:→|->|to) `([^`\n]+)`)?\*\*"
 )
 _INPUT = re.compile(r"\s*\*\*Input:\*\*[ \t]*\n")
+# An argument: in backquotes, or in a fence below its name.
 _GIVEN = re.compile(
     r"^- (\w+):(?: `(.*?)`|[ \t]*\n\n(`{3,})[^\n]*\n(.*?)\n?\3)[ \t]*"
     r"(?=\n+- \w+:|\n+\*\*Result:\*\*|\s*\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""An argument: in backquotes, or in a fence below its name."""
 _LISTED_TASK = re.compile(r"map\[(?:description:.*? )?id:\d+ status:([\w-]+) title:(.*?)\]")
 _LISTED_EDIT = re.compile(
     r"map\[(?:explanation:.*? )?filePath:(.+?) newString:(.*?) oldString:(.*?)\]"

@@ -31,6 +31,7 @@ _SUMMARY = "<summary>Tool use: **"
 _THINK = re.compile(r"<think>(?:<details><summary>.*?</summary>)?")
 _OLD_TOOL = re.compile(r"Tool use: \*\*([^*\n]+)\*\*(.*)$")
 _OLD_DETAILS = re.compile(r"\s*<summary>(.*?)</summary>\s*$")
+# How the summaries of older steps begin, and the name of the tool that they are given.
 _STEP_NAMES = (
     ("Searched codebase", "codebase_search"),
     ("Searched web", "web_search"),
@@ -42,8 +43,8 @@ _STEP_NAMES = (
     ("Edit file", "edit_file"),
     ("MCP tool call", "mcp_tool_call"),
 )
-"""How the summaries of older steps begin, and the name of the tool that they are given."""
 _READ_STEP = re.compile(r"Read file: (\S.*)$")
+# What the recorder writes in place of a result, alone in a step or above an empty block.
 _ERROR_STEP = re.compile(
     r"(?:Cancelled$|Error calling tool |Tool call timed out|Path does not exist: "
     r"|File not found|The string to replace was not found|String to replace not found"
@@ -52,22 +53,21 @@ _ERROR_STEP = re.compile(
     r"|Incorrect tool arguments|Model performed no edit|The model made no changes to the file"
     r"|(?:The m|M)odel (?:supplied|provided) (?:an ambiguous|invalid|non-existent) )"
 )
-"""What the recorder writes in place of a result, alone in a step or above an empty block."""
 _STEP_BEGINS = re.compile(r"Read file: |`{3,}diff\s*$|<details>\s*$|Tool use: \*\*")
 _RULE_FILE = re.compile(r"### Rule: (\S.*)$")
 _CALLING = re.compile(r"Error calling tool '([\w.-]+)'")
 _ANSWERED = re.compile(r"(?:Result|Error):[ \t]*$")
+# Headings without a name, between the steps of one turn (the second one escaped).
 _STEP_RULES = frozenset({"_****_", r"_\*\*\*\*_"})
-"""Headings without a name, between the steps of one turn (the second one escaped)."""
+# What the client writes when an agent may take no further step.
 _STOPPED = re.compile(
     r"Copilot has been working on this problem for a while\. It can continue to iterate, or you"
     r" can send a new message to refine your prompt\."
 )
-"""What the client writes when an agent may take no further step."""
+# Kinds of older tool uses whose text without a fence is their output.
 _WITH_OUTPUT = frozenset({"other", "search", "fetch", "list", "plan", "todo"})
-"""Kinds of older tool uses whose text without a fence is their output."""
+# The recorder's own kinds, for tool names that the vocabulary lacks.
 _RECORDED_KINDS = {"read": "read", "search": "search", "shell": "shell", "write": "edit"}
-"""The recorder's own kinds, for tool names that the vocabulary lacks."""
 
 
 class Turn:

@@ -35,13 +35,13 @@ _STATE = re.compile(
     r"\n?\(Open file: (?P<open>[^\n]*)\)\n\(Current directory: (?P<cwd>[^\n]*)\)\n"
     r"\s*bash-\$\s*$"
 )
+# The text before and after the task in the templates of the first message.
 _TASKS = (
     ("ISSUE:\n", "\nINSTRUCTIONS:"),
     ("<pr_description>", "</pr_description>"),
     ("<issue>", "</issue>"),
     ("The description is:\n", "\nINSTRUCTIONS:"),
 )
-"""The text before and after the task in the templates of the first message."""
 _EDIT_COMMAND = re.compile(r"edit(?:\s+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL)
 _NO_OUTPUT = "Your command ran successfully and did not produce any output"
 _TIMED_OUT = ("EXECUTION TIMED OUT", "cancelled because it took more than", "TIMED OUT")
@@ -57,6 +57,7 @@ _FAILED = (
 )
 _EXIT_ACTION = re.compile(r"exit_\w+$|exit$")
 
+# Editor commands and the arguments that stand on their line, in order.
 _COMMAND_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "open": ("path", "line_number"),
     "create": ("filename",),
@@ -66,10 +67,9 @@ _COMMAND_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "search_dir": ("search_term", "dir"),
     "get_symbols": ("path",),
 }
-"""Editor commands and the arguments that stand on their line, in order."""
 
+# Editor commands that act on the open file when they name none.
 _IN_OPEN_FILE = frozenset({"edit", "goto", "insert", "scroll_down", "scroll_up", "search_file"})
-"""Editor commands that act on the open file when they name none."""
 
 
 class SweAgentReader(Struct):

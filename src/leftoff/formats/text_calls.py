@@ -23,8 +23,8 @@ _EXIT_CODE = re.compile(
 _NO_NEW_OUTPUT = "[The command has no new output after"
 _FAILED_ACTION = "[Error occurred in processing last action]"
 _EXAMPLE_MARKS = (" START OF EXAMPLE -----", " END OF EXAMPLE -----")
+# Marks within a row of dashes.
 _TASK_MARKS = (" NEW TASK DESCRIPTION -----", " END OF NEW TASK DESCRIPTION -----")
-"""Marks within a row of dashes."""
 
 _CONTINUE_PROMPTS = (
     "Please continue working on the task on whatever approach you think is suitable.",

@@ -16,8 +16,8 @@ from leftoff.model import Message, Part, Record, Role, Text
 
 _BLANK = frozenset({b""})
 
+# The code of the issue: turns of a quoted export cannot be told from the export's own.
 QUOTED_EXPORT = "uncertain_turn"
-"""The code of the issue: turns of a quoted export cannot be told from the export's own."""
 
 
 def text_line(line: bytes) -> str:

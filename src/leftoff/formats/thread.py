@@ -59,8 +59,8 @@ _PROMPT = _ORIGIN["prompt"]
 _AGENT_SPEAKS = _ROW["assistant", "agent"]
 _INPUT = frozenset({_ROW["user", "prompt"], _ROW["user", "injected"]})
 
+# Records whose ids are packed in one step.
 BATCH = 4096
-"""Records whose ids are packed in one step."""
 
 
 def key64(identity: str) -> int:

@@ -12,15 +12,15 @@ from msgspec import Struct
 from leftoff.model import ToolCall
 from leftoff.tables import table
 
+# Kinds that change files by themselves, without a shell.
 EDITS = frozenset({"edit", "create", "patch", "notebook", "delete", "move"})
-"""Kinds that change files by themselves, without a shell."""
 
+# Kinds that change nothing.
 READ_ONLY_KINDS = frozenset({"read", "search", "list", "fetch"})
-"""Kinds that change nothing."""
 
 
+# The name of calls that are commands of the person's own shell, not of the agent.
 PERSONS_SHELL = "bash-input"
-"""The name of calls that are commands of the person's own shell, not of the agent."""
 
 
 class Tool(Struct, frozen=True):
@@ -31,8 +31,8 @@ class Tool(Struct, frozen=True):
 
 
 _DATA = table(__file__, "vocabulary.toml")
+# Names that recorders give to kinds of records, by what they are here.
 KINDS: dict[str, frozenset[str]] = {key: frozenset(v) for key, v in _DATA["kinds"].items()}
-"""Names that recorders give to kinds of records, by what they are here."""
 
 
 def _load_table() -> dict[str, Tool]:

@@ -19,8 +19,8 @@ from leftoff.handover.text_match import TextMatcher, content_words
 from leftoff.handover.wording import inline, inline_code, inline_prose
 from leftoff.summary import ContextSummary
 
+# A fact of fewer content words is not compared: any text states it. Chosen by hand.
 MIN_WORDS = 3
-"""A fact of fewer content words is not compared: any text states it. Chosen by hand."""
 
 _PASSES = re.compile(
     r"\b(?:pass(?:es|ed|ing)?|green|clean|succeed(?:s|ed)?|success(?:ful(?:ly)?)?|works?)\b",

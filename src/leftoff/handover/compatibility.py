@@ -46,8 +46,8 @@ __all__ = [
 
 Verdict: TypeAlias = Literal["same", "adapt", "refuse"]
 
+# Files that a warning names; the rest is counted. Chosen by hand.
 MAX_NAMED_FILES = 5
-"""Files that a warning names; the rest is counted. Chosen by hand."""
 
 
 class Limits(Struct, frozen=True):

@@ -26,20 +26,20 @@ from leftoff.summary import ContextSummary
 
 Outcome: TypeAlias = Literal["continue", "fallback", "force_handoff", "helper_agent", "stop"]
 
+# Handoffs without progress after which a task stops.
 MAX_HANDOFFS = 3
-"""Handoffs without progress after which a task stops."""
 
+# A provider takes over only if the task leaves it below this fraction of its budget.
 NEARLY_FULL = 0.90
-"""A provider takes over only if the task leaves it below this fraction of its budget."""
 
 HELPER = "helper"
 
 _UNUSABLE = frozenset({"circuit_open", "timeout", "unavailable", "rate_limited"})
+# Provider errors that cause a handoff. After those of `_UNUSABLE`, which do not concern the
+# window, a fresh session of the same provider does not help.
 PROVIDER_ERRORS = frozenset(
     {"context_length_exceeded", "model_context_window_exceeded", *_UNUSABLE}
 )
-"""Provider errors that cause a handoff. After those of `_UNUSABLE`, which do not concern the
-window, a fresh session of the same provider does not help."""
 
 
 class Candidate(Struct, frozen=True):

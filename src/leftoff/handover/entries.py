@@ -34,14 +34,14 @@ KINDS = (
     "seen",
 )
 
+# Code points of the text of an entry and of its note. Chosen by hand; not measured.
 MAX_TEXT, MAX_NOTE = 1_200, 300
-"""Code points of the text of an entry and of its note. Chosen by hand; not measured."""
 
+# Reading calls of one session, the last ones. Chosen by hand; not measured.
 MAX_SEEN = 300
-"""Reading calls of one session, the last ones. Chosen by hand; not measured."""
 
+# Files of one session, those that it changed first. Chosen by hand; not measured.
 MAX_FILES = 400
-"""Files of one session, those that it changed first. Chosen by hand; not measured."""
 
 
 class Entry(Struct, frozen=True):

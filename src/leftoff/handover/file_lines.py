@@ -13,16 +13,16 @@ from leftoff.handover.packing import Line, line_of
 from leftoff.handover.wording import action_of, brief, inline, inline_code, unnamed_changes
 from leftoff.summary import DiscardedFile, FileModification
 
+# Code points of a symbol that is shown; a longer one is left out whole. Chosen by hand.
 MAX_SYMBOL = 100
-"""Code points of a symbol that is shown; a longer one is left out whole. Chosen by hand."""
 
+# Files whose last change is shown. Chosen by hand.
 HUNKS = 3
-"""Files whose last change is shown. Chosen by hand."""
 
+# Lines that begin a file or a block and say nothing of the change.
 _FRAME = re.compile(
     r"[+-]\s*(?:(?:package|import|from|use|using|namespace)\b|#include|<\?|[\"'][\w./-]+[\"']$|\W*$)"
 )
-"""Lines that begin a file or a block and say nothing of the change."""
 
 
 def file_notes(file: FileModification) -> str:

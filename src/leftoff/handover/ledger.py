@@ -11,29 +11,29 @@ from msgspec import Struct, field
 from leftoff import lazy_re as re
 from leftoff.handover.recall import terms_of
 
+# Share of the terms of the longer of two statements that both have to hold for them to be one
+# statement. Chosen by hand; docs/memory.md has the measure.
 SAME = 0.6
-"""Share of the terms of the longer of two statements that both have to hold for them to be one
-statement. Chosen by hand; docs/memory.md has the measure."""
 
+# Terms of a statement that says something by itself. Chosen by hand.
 MIN_TERMS = 3
-"""Terms of a statement that says something by itself. Chosen by hand."""
 
+# Kinds of entries that hold beyond their session, and the kind that does only if it was said in
+# more than one.
 HOLDS, REPEATED = ("constraint", "decision"), "correction"
-"""Kinds of entries that hold beyond their session, and the kind that does only if it was said
-in more than one."""
 
+# Code points of a constraint or correction; a longer one is a task, often with pasted output.
+# Chosen by hand.
 MAX_RULE = 300
-"""Code points of a constraint or correction; a longer one is a task, often with pasted output.
-Chosen by hand."""
 
+# An answer that lets one step go on, or stops it: nothing holds beyond it.
 GO_AHEAD = re.compile(
     r" → \W*(?:(?:yes|yeah|yep|no|nope|ok(?:ay)?|sure|go ahead|please|do (?:it|that))\W*)+$",
     re.IGNORECASE,
 )
-"""An answer that lets one step go on, or stops it: nothing holds beyond it."""
 
+# Notes of statements that do not hold any more.
 ENDED = ("reversed", "superseded", "withdrawn")
-"""Notes of statements that do not hold any more."""
 
 
 class Statement(Protocol):

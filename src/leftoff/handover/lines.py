@@ -19,23 +19,23 @@ from leftoff.handover.packing import Line, Part, line_of
 from leftoff.handover.wording import brief, condensed, inline, inline_code, inline_prose, plural
 from leftoff.summary import FileModification
 
+# Code points of the forms of a text: the person's last message and the agent's last words begin
+# at `LONG`, other facts at `MIDDLE`. Chosen by hand.
 LONG, MIDDLE, DECISION, SHORT = 1600, 400, 240, 140
-"""Code points of the forms of a text: the person's last message and the agent's last words
-begin at `LONG`, other facts at `MIDDLE`. Chosen by hand."""
 
+# Code points of the person's last message and the agent's last words in a very small budget; of
+# what it said in a step where there is little room. Chosen by hand.
 LEAST, STEP = 70, 100
-"""Code points of the person's last message and the agent's last words in a very small budget;
-of what it said in a step where there is little room. Chosen by hand."""
 
+# Code points of the shortest forms of a text without the words that say nothing
+# (`wording.condensed`), by speaker. Of the person's messages the longer one is taken before
+# anything that weighs less is shown. By `leftoff eval resume` on 39 recorded compactions:
+# shorter ones no longer state what the message does, longer ones leave out others.
 CONDENSED = {"person": (240, 110), "agent": (180, 130), "leftoff": (120,)}
-"""Code points of the shortest forms of a text without the words that say nothing
-(`wording.condensed`), by speaker. Of the person's messages the longer one is taken before
-anything that weighs less is shown. By `leftoff eval resume` on 39 recorded compactions: shorter
-ones no longer state what the message does, longer ones leave out others."""
 
+# Weight of a step in which the agent says more than what it does next: long words say what is
+# wrong and why. Twenty steps; chosen by hand.
 REPORTS = 0.2
-"""Weight of a step in which the agent says more than what it does next: long words say what is
-wrong and why. Twenty steps; chosen by hand."""
 
 STATE, STEPS = "state", "Last steps"
 FILES = "Files changed, latest first"
@@ -50,6 +50,8 @@ LINKS = "Links the agent gave"
 LIKELY_THEN = "Likely decided, may have changed since"
 PLANS = "Planned on the way, may have changed since"
 
+# Titles as a reader is given them: what was said once is quoted as said, not as the state. A
+# document stores the others.
 SHOWN = {
     "The task": "The session began with",
     PLANS: "Said on the way, may have changed",
@@ -63,9 +65,8 @@ SHOWN = {
     "Found out": "Found then, may have changed",
     REPORT: "The agent's report before that, as said then",
 }
-"""Titles as a reader is given them: what was said once is quoted as said, not as the state. A
-document stores the others."""
 
+# Titles of what fills room: how much of it is left out is of no use.
 FILLERS = frozenset(
     {
         "Also said",
@@ -78,21 +79,20 @@ FILLERS = frozenset(
         SHOWN["Found out"],
     }
 )
-"""Titles of what fills room: how much of it is left out is of no use."""
 
 _REMARKS = ("Decided", LIKELY_THEN, PLANS, "Found out", "Also said")
+# Titles of what the agent said in single sentences, the surest first.
 REMARKS = tuple(SHOWN.get(title, title) for title in _REMARKS)
-"""Titles of what the agent said in single sentences, the surest first."""
 
+# Of so many of the person's longer messages, the latest, no word is cut as long as there is
+# room. Chosen by hand.
 LATEST = 2
-"""Of so many of the person's longer messages, the latest, no word is cut as long as there is
-room. Chosen by hand."""
 
+# Failures that are shown. Chosen by hand.
 MAX_FAILURES = 5
-"""Failures that are shown. Chosen by hand."""
 
+# Names on a line: few, so that the last of the room can be used. Chosen by hand.
 NAMES_PER_LINE = 6
-"""Names on a line: few, so that the last of the room can be used. Chosen by hand."""
 
 TURNS = {
     "open": "the agent was still at work",
@@ -419,8 +419,8 @@ def _shares() -> Mapping[str, Part]:
     return {part.title: part for part in (state, *parts(one, stored=True))}
 
 
+# Titles of the parts in the order in which they are shown.
 TITLES = tuple(_shares())[1:]
-"""Titles of the parts in the order in which they are shown."""
 
 
 def titles(state: Iterable[str]) -> tuple[str, ...]:

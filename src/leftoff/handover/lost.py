@@ -37,17 +37,17 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.shell.paths import relative
 from leftoff.summary import ContextSummary
 
+# Kinds of points, in the order of the tables.
 KINDS = ("decision", "constraint", "file", "command", "error")
-"""Kinds of points, in the order of the tables."""
 
+# Minimum confidence of a decision: at 0.5 it is as likely right as wrong.
 MIN_CONFIDENCE = 0.5
-"""Minimum confidence of a decision: at 0.5 it is as likely right as wrong."""
 
+# Kinds of requests that hold for the rest of the session.
 BINDING = ("constraint", "correction", "choice")
-"""Kinds of requests that hold for the rest of the session."""
 
+# Code points of an error that are compared; the rest is mostly stack trace. Chosen by hand.
 MAX_ERROR = 300
-"""Code points of an error that are compared; the rest is mostly stack trace. Chosen by hand."""
 
 
 class Point(Struct, frozen=True):

@@ -21,11 +21,11 @@ from msgspec import Struct
 from leftoff.errors import UsageError
 from leftoff.handover.wording import number
 
+# How often the room that additive costs leave is spent. Chosen by hand; not measured.
 ROUNDS = 4
-"""How often the room that additive costs leave is spent. Chosen by hand; not measured."""
 
+# From this share of the budget on nothing more is sought. Chosen by hand.
 FULL = 0.98
-"""From this share of the budget on nothing more is sought. Chosen by hand."""
 
 
 class BudgetTooSmall(UsageError):

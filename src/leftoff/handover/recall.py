@@ -20,33 +20,33 @@ from leftoff import lazy_re as re
 
 SCHEMA = 1
 
+# Tokens (an upper bound) of what one prompt is given.
 MAX_TOKENS = 1_300
-"""Tokens (an upper bound) of what one prompt is given."""
 
+# Tokens of these reserved for the frame. Chosen by hand; a test holds it.
 FRAME_TOKENS = 200
-"""Tokens of these reserved for the frame. Chosen by hand; a test holds it."""
 
+# Lines that one prompt is given. Chosen by hand.
 MAX_LINES = 6
-"""Lines that one prompt is given. Chosen by hand."""
 
+# Lines of an index: some 150 KB, which a hook reads in 2 ms.
 MAX_ENTRIES = 400
-"""Lines of an index: some 150 KB, which a hook reads in 2 ms."""
 
+# A line fits if it holds so many rare terms of the prompt, or one that is a name. A term is
+# rare if at most this share of all lines holds it, or three lines.
 MIN_TERMS, MAX_SHARE = 2, 0.1
-"""A line fits if it holds so many rare terms of the prompt, or one that is a name. A term is
-rare if at most this share of all lines holds it, or three lines."""
 
+# Share of the prompt's terms, weighed by rarity, that a line has to hold; a message of the
+# person holds many terms by chance. From `python -m benchmarks.hooks.recall`: docs/hooks.md.
 MIN_SHARE, PERSON_SHARE = 0.3, 0.5
-"""Share of the prompt's terms, weighed by rarity, that a line has to hold; a message of the
-person holds many terms by chance. From `python -m benchmarks.hooks.recall`: docs/hooks.md."""
 
 PERSON = "- The person: "
 
+# Of BM25: the usual values; lines are of similar length, so length counts a little less.
 K1, B = 1.2, 0.6
-"""Of BM25: the usual values; lines are of similar length, so length counts a little less."""
 
+# Code points of a prompt that are looked at: its beginning and its end.
 MAX_PROMPT_CHARACTERS = 8_000
-"""Code points of a prompt that are looked at: its beginning and its end."""
 
 _WORD = re.compile(r"\w+")
 _FILE = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}(?![\w/])")
@@ -73,8 +73,8 @@ _FUNCTION_WORDS = frozenset(
     "would write wrong yeah yep yes yet you your".split()
 )
 
+# Line, its cost in tokens, index of its message, weight, number of its terms.
 Entry = tuple[str, int, int, float, int]
-"""Line, its cost in tokens, index of its message, weight, number of its terms."""
 
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -14,13 +14,13 @@ from leftoff.handover.recall import MAX_ENTRIES, PERSON, SCHEMA, Entry, terms_of
 from leftoff.handover.wording import brief, inline
 from leftoff.tokens import max_tokens
 
+# An announcement of the next step, without a reason: what came of it stands elsewhere.
 _MOVE = re.compile(
     r"(?:(?:now|next|first|then|ok(?:ay)?|good|great|alright|perfect),? )*"
     r"(?:let me|let['’]s|i['’]ll|i will|i['’]m going to|i am going to)\b"
     r"(?!.*\b(?:because|since|so that|instead|rather)\b)",
     re.IGNORECASE | re.DOTALL,
 )
-"""An announcement of the next step, without a reason: what came of it stands elsewhere."""
 
 
 def index_of(handover: Handover, session: str, *, compacted: int = -1) -> dict[str, Any]:

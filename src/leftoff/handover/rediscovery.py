@@ -33,12 +33,12 @@ from leftoff.model import Message, ToolCall, ToolResult
 from leftoff.shell.paths import relative
 from leftoff.tokens import estimate_tokens
 
+# Tool calls after a compaction that are looked at. Chosen by hand: the first 20 calls of a
+# successor are mostly orientation (docs/handover.md).
 CALLS = 30
-"""Tool calls after a compaction that are looked at. Chosen by hand: the first 20 calls of a
-successor are mostly orientation (docs/handover.md)."""
 
+# Share of the content words of either question that the other holds. Chosen by hand.
 SAME_QUESTION = 0.7
-"""Share of the content words of either question that the other holds. Chosen by hand."""
 
 _SHOWS = re.compile(
     r"(?:cd|pwd|ls|cat|head|tail|find|grep|rg|wc|tree|which|file|stat|jq|echo|sort|uniq|cut|tr"
@@ -46,22 +46,22 @@ _SHOWS = re.compile(
     r"|ls-files|rev-parse|blame|grep))(?:\s|$)"
 )
 _GIT = re.compile(r"git(?: -C \S+)?(?: --no-pager)? (?:status|log|diff|show|branch)\b")
+# Files that grow by themselves.
 _POLLED = re.compile(r"/tasks/|\.output\b|\.log\b|/dev/|/proc/")
-"""Files that grow by themselves."""
 
+# Commands that may change files that they do not name. Formatters are not among them: what a
+# file says stays the same.
 _AT_LARGE = re.compile(
     r"\bgit(?: -C \S+)? (?:checkout(?! -b)|restore|stash|pull|merge|rebase|reset|switch(?! -c)"
     r"|cherry-pick|apply|am|clean|revert)\b|--fix\b|\b(?:generate|codegen)\b"
     r"|\b(?:python3?|node|perl|ruby|bash|sh)\b(?: -[cei]|[^|;&]*<<)"
 )
-"""Commands that may change files that they do not name. Formatters are not among them: what a
-file says stays the same."""
 
 _SHOWN = re.compile(
     r"(?:cat|nl -ba) (?P<all>[^\s|;&<>]+)|sed -n '?(?P<lines>\d+,\d+)p'? (?P<part>[^\s|;&<>]+)"
 )
+# Commands that are run often and mean nothing by themselves.
 _HABITS = re.compile(r"git |gh |cd |rm |kill|sleep|echo |curl |mkdir |chmod ")
-"""Commands that are run often and mean nothing by themselves."""
 
 _WRITES = re.compile(r"(?<![2&0-9])>>?(?!\s*(?:/dev/null|&))|-delete\b|-exec\b|\btee\b")
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ b/)(.+)$", re.MULTILINE)

@@ -23,24 +23,24 @@ from leftoff.tokens import max_tokens
 
 T = TypeVar("T", bound=Struct)
 
+# Stands for the client's default model.
 DEFAULT_MODEL = "default"
-"""Stands for the client's default model."""
 
+# Tokens (upper bound) of the earlier rounds in a full prompt. Chosen by hand.
 MAX_EARLIER_TOKENS = 60_000
-"""Tokens (upper bound) of the earlier rounds in a full prompt. Chosen by hand."""
 
+# Why a call failed. `unknown`: the client does not have the conversation (any more);
+# `wrong_model`: the model does not exist or cannot resume another model's conversation; `full`:
+# the conversation fills the model's context window.
 FailureKind: TypeAlias = Literal["unknown", "wrong_model", "full", "time_out", "other"]
-"""Why a call failed. `unknown`: the client does not have the conversation (any more);
-`wrong_model`: the model does not exist or cannot resume another model's conversation;
-`full`: the conversation fills the model's context window."""
 
+# Failures after which the same session id is not tried again.
 PERMANENT_FAILURES = frozenset({"unknown", "wrong_model", "full"})
-"""Failures after which the same session id is not tried again."""
 
+# The outcome of resuming in a round. "": there was no session id; `off`: disabled; `elsewhere`:
+# the conversation belongs to another directory; a `FailureKind`: resuming failed, and the full
+# prompt was sent instead.
 Resumption: TypeAlias = Literal["", "off", "elsewhere", "resumed"] | FailureKind
-"""The outcome of resuming in a round. "": there was no session id; `off`: disabled;
-`elsewhere`: the conversation belongs to another directory; a `FailureKind`: resuming failed,
-and the full prompt was sent instead."""
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _MARKER = re.compile(r"<(?=\s*/?\s*leftoff)", re.IGNORECASE)

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from leftoff import codec
 from leftoff.handover.review import Review, ReviewRound
 
+# Seconds; `resume_within_day` counts conversations that were used within them.
 DAY_SECONDS = 24 * 3600
-"""Seconds; `resume_within_day` counts conversations that were used within them."""
 
 
 class ResumeAttempts(Struct, frozen=True):

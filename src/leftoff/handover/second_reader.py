@@ -27,33 +27,33 @@ from leftoff.summary import DECISION_TYPES, ContextSummary, KeyDecision, NextSte
 from leftoff.text.markdown import sentences
 from leftoff.tokens import max_tokens
 
+# Least confidence of a statement that is offered. With 0.03, 0.05, 0.06 and 0.08, of the labels
+# in English of sessions that were not trained on, 0.99, 0.98, 0.97 and 0.94 stand in a message
+# that is offered (`double`; `more`: 0.98, 0.97, 0.96, 0.93), and a session has 4,634, 3,582,
+# 3,409 and 3,090 tokens (median).
 CANDIDATE = 0.06
-"""Least confidence of a statement that is offered. With 0.03, 0.05, 0.06 and 0.08, of the
-labels in English of sessions that were not trained on, 0.99, 0.98, 0.97 and 0.94 stand in a
-message that is offered (`double`; `more`: 0.98, 0.97, 0.96, 0.93), and a session has 4,634,
-3,582, 3,409 and 3,090 tokens (median)."""
 
+# Default for the tokens of one question, an upper bound.
 MAX_TOKENS = 4_000
-"""Default for the tokens of one question, an upper bound."""
 
+# A smaller question has no room beside its instructions. Chosen by hand.
 MIN_TOKENS = 900
-"""A smaller question has no room beside its instructions. Chosen by hand."""
 
+# Code points of a line. Chosen by hand; longer ones are cut at a word.
 MAX_PERSON, MAX_STATEMENT = 300, 320
-"""Code points of a line. Chosen by hand; longer ones are cut at a word."""
 
+# More than this share of the statements cannot all be key decisions: the answer is invalid.
+# Chosen by hand: of labelled sessions the highest share is a third.
 MAX_SHARE = 0.5
-"""More than this share of the statements cannot all be key decisions: the answer is invalid.
-Chosen by hand: of labelled sessions the highest share is a third."""
 
+# Least grade of a line that counts as chosen: of statements from it on 0.85 and 0.88 were right
+# and F1 was 0.61 and 0.65 on two sets; from 1 on 0.77 and 0.79 were right.
 SURE = 2
-"""Least grade of a line that counts as chosen: of statements from it on 0.85 and 0.88 were
-right and F1 was 0.61 and 0.65 on two sets; from 1 on 0.77 and 0.79 were right."""
 
+# Of a decision that the reader chose, by its grade, and the share of its confidence without a
+# reader that is added, so that choices are ranked: on average what was right of each grade in
+# 31 labelled sessions (docs/second-reader.md).
 CONFIDENCE, RANKED = {1: 0.47, 2: 0.79, 3: 0.9}, 0.1
-"""Of a decision that the reader chose, by its grade, and the share of its confidence without a
-reader that is added, so that choices are ranked: on average what was right of each grade in 31
-labelled sessions (docs/second-reader.md)."""
 
 _INSTRUCTIONS = """\
 You read numbered lines of one recorded session of a coding agent, in order. P lines are what
@@ -103,6 +103,7 @@ class Reader(Protocol):
     def __call__(self, question: str, /) -> str: ...
 
 
+# Every known reader: the clients of agents, and those of other packages.
 readers: Registry[Reader] = Registry(
     "reader",
     {
@@ -110,7 +111,6 @@ readers: Registry[Reader] = Registry(
         "codex": "leftoff.integrations.reader_clients:codex",
     },
 )
-"""Every known reader: the clients of agents, and those of other packages."""
 
 
 class InvalidAnswer(LeftoffError):

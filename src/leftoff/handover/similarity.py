@@ -19,32 +19,32 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 
+# Steps of the distance's inner loop (64 cells each) that are always spent: about 40 ms. The
+# step limits were chosen by hand; `benchmarks/compatibility` measures the resulting times.
 ALWAYS_STEPS = 50_000_000
-"""Steps of the distance's inner loop (64 cells each) that are always spent: about 40 ms. The
-step limits were chosen by hand; `benchmarks/compatibility` measures the resulting times."""
 
+# Steps spent on nearly equal texts and on thresholds between the bounds: about 0.7 s.
 MAX_STEPS = 800_000_000
-"""Steps spent on nearly equal texts and on thresholds between the bounds: about 0.7 s."""
 
+# Texts of at least this similarity are nearly equal: up to `MAX_STEPS` are spent on them.
+# Chosen by hand.
 NEARLY_EQUAL = 0.9
-"""Texts of at least this similarity are nearly equal: up to `MAX_STEPS` are spent on them.
-Chosen by hand."""
 
+# Product of two lengths above which common ends are removed before the comparison.
 MIN_TRIM_PRODUCT = 1_000_000
-"""Product of two lengths above which common ends are removed before the comparison."""
 
+# Steps spent on one gap between matched lines.
 MAX_GAP_STEPS = 5_000_000
-"""Steps spent on one gap between matched lines."""
 
+# Steps spent on all gaps together.
 MAX_ALL_GAPS_STEPS = 40_000_000
-"""Steps spent on all gaps together."""
 
+# The lower bound counts the `COMMON_CHARACTERS` most frequent characters of the first
+# `SAMPLE_LENGTH` characters of each text. Chosen by hand.
 SAMPLE_LENGTH, COMMON_CHARACTERS = 4096, 20
-"""The lower bound counts the `COMMON_CHARACTERS` most frequent characters of the first
-`SAMPLE_LENGTH` characters of each text. Chosen by hand."""
 
+# Lines, or chunks of long lines; larger texts are not aligned by lines. Chosen by hand.
 MAX_LINES = 600_000
-"""Lines, or chunks of long lines; larger texts are not aligned by lines. Chosen by hand."""
 
 
 class Similarity(Struct, frozen=True):
@@ -184,8 +184,8 @@ def _line_count(text: str) -> int:
 
 # -- the upper bound -------------------------------------------------------------------------
 
+# Code points; longer lines are split into chunks. Chosen by hand.
 MAX_LINE_LENGTH = 1000
-"""Code points; longer lines are split into chunks. Chosen by hand."""
 
 _CHUNK = re.compile(r"[^\s,;{}]*[\s,;{}]+|[^\s,;{}]+")
 

@@ -17,24 +17,25 @@ from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
 from leftoff.handover.text_match import content_words, names
 from leftoff.summary import CallOutcome, ContextSummary, KeyDecision, UserRequest
 
+# Share of a decision's content words that later words hold if they say it again. Chosen by
+# hand; not measured.
 SAME = 0.75
-"""Share of a decision's content words that later words hold if they say it again. Chosen by
-hand; not measured."""
 
+# So many content words in common, and half of a decision's own, are about the same. Chosen by
+# hand; not measured.
 ABOUT = 3
-"""So many content words in common, and half of a decision's own, are about the same. Chosen by
-hand; not measured."""
 
+# So many content words, or one name, that a statement has in common with the person's next
+# message that corrects it. Chosen by hand; not measured.
 OBJECTED = 2
-"""So many content words, or one name, that a statement has in common with the person's next
-message that corrects it. Chosen by hand; not measured."""
 
+# Words of a statement of the agent. Chosen by hand.
 MIN_WORDS = 4
-"""Words of a statement of the agent. Chosen by hand."""
 
 _LEAD = r"(?:(?:now|ok|okay|good|great|perfect|right|first|next|then|so|finally)\b[,.:! ]*)*"
 INTENT = re.compile(_LEAD + r"i(?:['’]ll| will|['’]m going to)\b", re.IGNORECASE)
 _MOVE = re.compile(rf"{INTENT.pattern}|{_LEAD}(?:let me|let['’]?s|i need to)\b", re.IGNORECASE)
+# What goes on or is so at the moment; how a check ended is said by its last run.
 _GOES_ON = re.compile(
     r"\b(?:still|now|currently|already) (?:running|building|compiling|installing|fetching"
     r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?in progress\b"
@@ -46,11 +47,11 @@ _GOES_ON = re.compile(
     r"|\bcompiles? cleanly\b",
     re.IGNORECASE,
 )
-"""What goes on or is so at the moment; how a check ended is said by its last run."""
 _REASON = re.compile(
     r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
 )
 _WORD = re.compile(r"\w+")
+# How a sentence begins that says what the agent does next: by now it did, or did not.
 _STEP = re.compile(
     r"\W*(?:(?:now|then|next|first|so|ok(?:ay)?|good|and)\b[,:. ]*)*"
     r"(?:let me|let['’]?s|i['’]?ll|i will|i['’]m going to|i need to|i should|i can|add|update"
@@ -59,8 +60,8 @@ _STEP = re.compile(
     r"|\W*(?:(?:i['’]?m|i am) (?:now )?)?(?:not )?[a-z]+ing\b(?! (?:is|are|was|were)\b)",
     re.IGNORECASE,
 )
-"""How a sentence begins that says what the agent does next: by now it did, or did not."""
 
+# What is still to be done, or goes on; a count at the start is a place or a size of then.
 _PENDING = re.compile(
     r"\bi(?:['’]?m| am) (?:now |still |also )?\w+ing\b"
     r"|\bi (?:should|must|need to|have to|can|could|would)\b"
@@ -68,7 +69,6 @@ _PENDING = re.compile(
     r"|^\W*\d+ [a-z]",
     re.IGNORECASE,
 )
-"""What is still to be done, or goes on; a count at the start is a place or a size of then."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _NAMED = re.compile(r"`([^`\n]{3,80})`")

@@ -12,19 +12,19 @@ from functools import cached_property
 
 from leftoff import lazy_re as re
 
+# A text states a sentence if one window holds at least this share of its content words. Chosen
+# by hand; not measured.
 MIN_WORD_SHARE = 0.6
-"""A text states a sentence if one window holds at least this share of its content words. Chosen
-by hand; not measured."""
 
+# Consecutive sentences, or consecutive lines, of a window. Chosen by hand; not measured.
 WINDOW = 3
-"""Consecutive sentences, or consecutive lines, of a window. Chosen by hand; not measured."""
 
+# Maximum words of a sentence; a longer one (a list without full stops) is split. Chosen by
+# hand.
 MAX_SENTENCE_WORDS = 60
-"""Maximum words of a sentence; a longer one (a list without full stops) is split. Chosen by
-hand."""
 
+# Length of the word n-grams that measure repetition. Chosen by hand.
 NGRAM_WORDS = 8
-"""Length of the word n-grams that measure repetition. Chosen by hand."""
 
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")

@@ -13,11 +13,11 @@ from leftoff.summary import FileModification, UnknownEffect
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import path_end, short
 
+# Default maximum code points of an item of a document. Chosen by hand.
 MAX_ITEM_LENGTH = 400
-"""Default maximum code points of an item of a document. Chosen by hand."""
 
+# Code points of a path in condensed text. Chosen by hand.
 MAX_PATH = 48
-"""Code points of a path in condensed text. Chosen by hand."""
 
 # Words without which an English sentence still says the same. Whatever carries the sense stays:
 # negations, questions, modal verbs, "can we", hedges, "just" and "only", words of time, and all

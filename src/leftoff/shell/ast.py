@@ -16,18 +16,18 @@ from __future__ import annotations
 
 import msgspec
 
+# Stands for text that cannot be known from the recording.
 UNKNOWN = "\ue000"
-"""Stands for text that cannot be known from the recording."""
+# Stands in a path for text that is not known but stays the same: the name of a temporary file,
+# a date, a process number.
 TEMPORARY = "\ue007"
-"""Stands in a path for text that is not known but stays the same: the name of a temporary
-file, a date, a process number."""
 STAR = "\ue001"
 QUESTION = "\ue002"
 BRACKET = "\ue003"
 PATTERN_MARKS = frozenset((STAR, QUESTION, BRACKET))
 
+# Words that braces or a counted loop expand to; chosen by hand, not measured.
 MAX_FIELDS = 256
-"""Words that braces or a counted loop expand to; chosen by hand, not measured."""
 
 
 class _Node(msgspec.Struct, frozen=True, tag=True, array_like=True, gc=False):

@@ -119,8 +119,8 @@ def program_rules() -> ProgramRules:
     return load(table(__file__, "commands.toml"))
 
 
+# Launchers behind each other that are looked through. Chosen by hand.
 _MAX_LAUNCHERS = 6
-"""Launchers behind each other that are looked through. Chosen by hand."""
 
 
 def unwrapped(words: list[str], *, tasks: bool = False) -> tuple[list[str], str]:
@@ -262,6 +262,7 @@ _QUIET_GIT = frozenset(
     " describe blame ls-files reflog shortlog grep rev-list merge-base cat-file"
     " for-each-ref symbolic-ref ls-remote".split()
 )
+# Programs with at most so many words besides options are quiet in a pipe.
 _MAX_QUIET_OPERANDS = {
     "head": 0,
     "tail": 0,
@@ -287,7 +288,6 @@ _MAX_QUIET_OPERANDS = {
     "basename": 9,
     "dirname": 9,
 }
-"""Programs with at most so many words besides options are quiet in a pipe."""
 
 
 def is_quiet(body: ast.Statement) -> bool:

@@ -42,9 +42,9 @@ __all__ = [
     "resolve",
 ]
 
+# Written files whose content is tracked; beyond it the oldest half is dropped. Chosen by hand;
+# not measured.
 _MAX_CONTENTS = 400
-"""Written files whose content is tracked; beyond it the oldest half is dropped. Chosen by hand;
-not measured."""
 
 _CMDLET = (
     r"\b(?:(?:Get|Set|Remove|New|Copy|Move|Rename|Clear|Test)-(?:Item|ItemProperty|Content|Location"
@@ -59,17 +59,17 @@ _CMDLET = (
 )
 _POWERSHELL = re.compile(rf"(?:\A\s*|[|;] ){_CMDLET}")
 _POWERSHELL_NAMES = re.compile(rf"{_CMDLET}|\A[^\0]{{0,200}}\$env:")
+# What stands in PowerShell alone; with a cmdlet anywhere it shows the language.
 _POWERSHELL_MARKS = re.compile(r"\$env:|\$PSVersionTable|-ErrorAction|\$_\.|-LiteralPath")
-"""What stands in PowerShell alone; with a cmdlet anywhere it shows the language."""
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*\"""")
+# A cheap first check: all of these contain a match of this.
 _POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]")
-"""A cheap first check: all of these contain a match of this."""
 
+# The shell's own message that it could not parse the command.
 _SHELL_SYNTAX_ERROR = re.compile(
     r"(?m)^(?:/\S*/)?(?:ba|da|z|k)?sh: (?:-c: )?(?:line )?\d+: "
     r"(?:[sS]yntax error|unexpected EOF)"
 )
-"""The shell's own message that it could not parse the command."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,8 +9,8 @@ from leftoff import lazy_re as re
 from leftoff.shell.ast import Command, Logical, Pipeline, Redirect, Sequence, Statement
 from leftoff.shell.statements import COMMON_REDIRECTS, RESERVED, simple_command
 
+# Longest command, in characters, that is tried here; chosen by hand, not measured.
 MAX_LENGTH = 600
-"""Longest command, in characters, that is tried here; chosen by hand, not measured."""
 
 _WORD = r"[\w./:@%+,-][\w./:@%+,=-]*"
 _REDIRECTS = "|".join(map(re.escape, sorted(COMMON_REDIRECTS, key=len, reverse=True)))

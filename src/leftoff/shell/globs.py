@@ -9,8 +9,8 @@ from functools import lru_cache
 from leftoff.shell.ast import BRACKET, QUESTION, STAR
 
 _MARKS = {STAR: "*", QUESTION: "?", BRACKET: "[", "*": "[*]", "?": "[?]", "[": "[[]"}
+# Longest value, in characters, whose ends are tried; chosen by hand, not measured.
 MAX_VALUE = 1_000
-"""Longest value, in characters, whose ends are tried; chosen by hand, not measured."""
 
 
 def matches(name: str, pattern: str) -> bool:

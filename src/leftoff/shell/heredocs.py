@@ -9,8 +9,8 @@ HERESTRING_PATH = "/dev/here-string/"
 
 
 _TOKEN = re.compile(r"""\\.?|["'()#\n]|\$\(\(|\$\(|<<<|<<|[^\\"'()#\n$<]+|.""", re.DOTALL)
+# A part of a delimiter: quoted in one of three ways, or plain.
 _PIECE = re.compile(r"""'([^']*)'|"([^"]*)"|\\(.)|([^ \t\n;&|<>()`])""", re.DOTALL)
-"""A part of a delimiter: quoted in one of three ways, or plain."""
 
 
 def extract_heredocs(command: str) -> tuple[str, list[tuple[str, bool]]]:

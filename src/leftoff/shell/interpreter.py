@@ -64,8 +64,8 @@ from leftoff.shell.globs import matches
 from leftoff.shell.parser import parse
 from leftoff.shell.state import MAX_TEXT, NOT_FOUND, Status, Walk
 
+# Nested statements and calls; chosen by hand, not measured.
 _MAX_DEPTH = 40
-"""Nested statements and calls; chosen by hand, not measured."""
 
 
 def run(walk: Walk, node: ast.Statement, expected_status: Status = None) -> Status:

@@ -99,8 +99,8 @@ def _only_filters(item: ast.Statement) -> bool:
     return not counts
 
 
+# Programs whose output may list files.
 _LISTING = frozenset(("git", "ls", "find", "fd", "rg", "grep"))
-"""Programs whose output may list files."""
 
 
 def _program_name(command: ast.Command) -> str:

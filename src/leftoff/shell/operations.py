@@ -12,10 +12,10 @@ from leftoff.shell.paths import join, parent_of
 from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import Status, Walk
 
+# Streams, devices, databases in memory, addresses of databases and of the web.
 _NO_FILE = re.compile(
     r"-\Z|/dev/|(?:file:)?:memory:|file:.*[?&]mode=memory|(?!file:)[a-z][\w+]+://"
 )
-"""Streams, devices, databases in memory, addresses of databases and of the web."""
 
 
 def _forget_content(walk: Walk, path: str) -> None:

@@ -19,9 +19,9 @@ from leftoff.shell.statements import (
     without_long_words,
 )
 
+# Characters outside here-documents above which a command is not analysed: error recovery of the
+# grammar takes quadratic time on hostile text.
 MAX_SYNTAX = 10_000
-"""Characters outside here-documents above which a command is not analysed: error recovery of
-the grammar takes quadratic time on hostile text."""
 MAX_DEPTH = 60
 _EXPANDS = frozenset("$`\\")
 _PRIVATE_USE = dict.fromkeys(range(57344, 57360), "�")

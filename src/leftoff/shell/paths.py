@@ -119,9 +119,9 @@ def join(base: str | None, path: str) -> str | None:
     return "/" + text if rooted else text or "."
 
 
+# Limits on the code points and the folders of a path: finding all folders of a longer one would
+# take quadratic time.
 MAX_PATH_LENGTH, MAX_PATH_DEPTH = 4096, 100
-"""Limits on the code points and the folders of a path: finding all folders of a longer one
-would take quadratic time."""
 
 
 def parent_of(path: str) -> str:

@@ -16,11 +16,11 @@ from leftoff.shell.paths import join
 
 Status: TypeAlias = bool | None
 UNRESOLVED = ast.PATTERN_MARKS | {ast.UNKNOWN}
+# Longest text, in characters, whose value is tracked; chosen by hand, not measured.
 MAX_TEXT = 65_536
-"""Longest text, in characters, whose value is tracked; chosen by hand, not measured."""
 NOT_FOUND = ("command not found", "not found", "No such file or directory", "Permission denied")
+# Statements interpreted in one command; chosen by hand, not measured.
 _MAX_STEPS = 4_000
-"""Statements interpreted in one command; chosen by hand, not measured."""
 _ERROR_WORDS = tuple(
     "no such file|cannot |can't |permission denied|not found|is a directory|"
     "not a directory|file exists|omitting directory|missing |error|fatal|"

@@ -23,17 +23,18 @@ from leftoff.shell.ast import (
 )
 from leftoff.shell.embedded.steps import RUNNABLE
 
+# Longest word, in characters, that can be a path; a longer one is dropped unless it is a
+# script.
 MAX_WORD = 1_000
-"""Longest word, in characters, that can be a path; a longer one is dropped unless it is a
-script."""
+# Longest here-document, in characters, whose text is stored for any command. Both limits were
+# chosen by hand; not measured.
 MAX_BODY = 512
-"""Longest here-document, in characters, whose text is stored for any command. Both limits were
-chosen by hand; not measured."""
+# First four letters of programs whose long arguments and bodies are scripts to be read.
 SCRIPT_READERS = frozenset(
     "bash sh zsh dash ksh eval pyth node deno bun ruby perl awk gawk mawk sed patc git"
     " appl ssh sudo env time".split()
 )
-"""First four letters of programs whose long arguments and bodies are scripts to be read."""
+# The most frequent redirections, parsed in advance.
 COMMON_REDIRECTS = {
     "2>&1": Redirect(">&", 2, "1"),
     "2>/dev/null": Redirect(">", 2, "/dev/null"),
@@ -43,7 +44,6 @@ COMMON_REDIRECTS = {
     "&>/dev/null": Redirect("&>", -1, "/dev/null"),
     ">&2": Redirect(">&", -1, "2"),
 }
-"""The most frequent redirections, parsed in advance."""
 
 _PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)*\Z", re.ASCII)
 RESERVED = frozenset(

@@ -31,11 +31,11 @@ from leftoff.text.truncation import whole
 
 LATEST = "latest"
 
+# Bytes of a recording that are read for its header. Chosen by hand; not measured.
 HEADER_BYTES = 64 * 1024
-"""Bytes of a recording that are read for its header. Chosen by hand; not measured."""
 
+# Number of sessions that the error for an ambiguous name lists.
 MAX_CANDIDATES = 8
-"""Number of sessions that the error for an ambiguous name lists."""
 
 
 class ClientLocation(Struct, frozen=True, forbid_unknown_fields=True):

@@ -53,8 +53,8 @@ def wide_encoding(head: bytes) -> str:
     return ""
 
 
+# How files that these programs compressed begin.
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-"""How files that these programs compressed begin."""
 
 
 def is_plain(head: bytes) -> bool:

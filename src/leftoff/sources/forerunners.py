@@ -25,20 +25,20 @@ from leftoff.formats.thread import key64
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN, read_head
 
+# Bytes of a file that are searched for its header. With them 101 of 101 public sessions of
+# Claude Code and Codex have a key, with 64 KiB 91: a client's instructions come first.
 HEAD_BYTES = 128 * 1024
-"""Bytes of a file that are searched for its header. With them 101 of 101 public sessions of
-Claude Code and Codex have a key, with 64 KiB 91: a client's instructions come first."""
 
+# Files beside a recording, those changed at about the same time first, that are looked into.
+# Chosen by hand.
 MAX_NEIGHBOURS = 100
-"""Files beside a recording, those changed at about the same time first, that are looked into.
-Chosen by hand."""
 
+# Recordings of one line of work that are put together. Chosen by hand.
 MAX_FORERUNNERS = 16
-"""Recordings of one line of work that are put together. Chosen by hand."""
 
+# First records whose ids are compared: a fork begins with those of its origin. Chosen by hand;
+# not measured.
 _FIRST = 8
-"""First records whose ids are compared: a fork begins with those of its origin. Chosen by hand;
-not measured."""
 
 _RECORD_ID = re.compile(rb'"uuid" ?: ?"([^"\\\\]{1,80})"')
 _OTHER_ID = re.compile(rb'"id" ?: ?"([^"\\\\]{1,80})"')

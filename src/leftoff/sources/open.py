@@ -22,11 +22,11 @@ from leftoff.sources.multi_file import is_multi_file, join_files
 STDIN = "-"
 NO_NAME = "the name is empty: name a file, or - for standard input"
 
+# Bytes that a compressed recording may unpack to.
 MAX_UNPACKED = 4 << 30
-"""Bytes that a compressed recording may unpack to."""
 
+# Recordings of a directory that an error names.
 MAX_NAMED = 5
-"""Recordings of a directory that an error names."""
 
 _ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".jsonl.zst", ".json.gz", ".json.zst")
 

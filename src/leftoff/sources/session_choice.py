@@ -18,14 +18,14 @@ from leftoff.extraction.session_state import SessionState
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN
 
+# A number from 1 (negative: from the end), an id or date, or None for the newest with work.
 Choice: TypeAlias = int | str | None
-"""A number from 1 (negative: from the end), an id or date, or None for the newest with work."""
 
+# The main thread of a session under "", its subagents by id.
 States: TypeAlias = Mapping[str, SessionState]
-"""The main thread of a session under "", its subagents by id."""
 
+# Sessions that the error for an ambiguous choice lists.
 MOST_NAMED = 8
-"""Sessions that the error for an ambiguous choice lists."""
 
 
 class ContainedSession(Struct, frozen=True):

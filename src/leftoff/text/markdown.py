@@ -536,8 +536,8 @@ class Layout:
         return _inside(spans, position)
 
 
+# Blocks whose sentences or code a `Layout` remembers: as many as `sentences_of_block`.
 _REMEMBERED = 64
-"""Blocks whose sentences or code a `Layout` remembers: as many as `sentences_of_block`."""
 
 S = TypeVar("S", bound=Sequence[Span])
 

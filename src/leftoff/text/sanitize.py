@@ -27,21 +27,21 @@ _SEQUENCE: Final = (
 )
 _OTHER_ESCAPE = re.compile(r"\x1b(?!\[)|[\x90\x98\x9b\x9d-\x9f]")
 
+# Characters that reorder or hide, as the inside of a class: every character of category Cf
+# without a shape of its own but U+200C and U+200D (needed by emoji and by Indic and Persian
+# spelling), and the blocks of tags and supplementary selectors, which can carry hidden text.
 FORMAT_MARKS: Final = (
     "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Characters that reorder or hide, as the inside of a class: every character of category Cf
-without a shape of its own but U+200C and U+200D (needed by emoji and by Indic and Persian
-spelling), and the blocks of tags and supplementary selectors, which can carry hidden text."""
 
+# Those, and what has no shape but may stay, as the inside of a class.
 INVISIBLE: Final = FORMAT_MARKS + (
     "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200c\u200d\u3164\ufe00-\ufe0f"
 )
-"""Those, and what has no shape but may stay, as the inside of a class."""
 
+# Letters that redaction reads as the ASCII letters that they look like.
 LOOK_ALIKES: Final = "АВЕКМНОРСТХаеорсухѕіјԁһΑΒΕΖΗΙΚΜΝΟΡΤΥΧο\u212a\u017f"
-"""Letters that redaction reads as the ASCII letters that they look like."""
 
 # Control characters but newline and tab; line and paragraph separator; format marks; halves of
 # surrogate pairs.
@@ -72,8 +72,8 @@ def _unsafe_automaton() -> Callable[[bytes], list[int] | None]:
     return re.automaton([f"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x{{9f}}\u2028\u2029{FORMAT_MARKS}]"])
 
 
+# Characters looked at together where not all is ASCII; most stretches are. Chosen by hand.
 _STRETCH: Final = 8_192
-"""Characters looked at together where not all is ASCII; most stretches are. Chosen by hand."""
 
 
 def clean(text: str) -> str:
@@ -134,9 +134,9 @@ _ALL = re.compile(
 )
 _BARE = re.compile(rf"{UNSAFE.pattern}(?:(?<=\x1b)\[{_CSI})?")
 
+# Characters of a word in which a stray line break is removed. No credential that redaction
+# knows by its letters is shorter; chosen by hand, not measured.
 _LONG_WORD: Final = 16
-"""Characters of a word in which a stray line break is removed. No credential that redaction
-knows by its letters is shorter; chosen by hand, not measured."""
 _BEFORE = re.compile(rf"[{_WORD}\r-]*\Z")
 _AFTER = re.compile(rf"[{_WORD}\r-]*")
 

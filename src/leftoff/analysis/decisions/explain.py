@@ -24,12 +24,12 @@ from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 
+# Margin below the threshold within which rejected candidates are still listed.
 NEAR_MARGIN = 0.1
-"""Margin below the threshold within which rejected candidates are still listed."""
 
+# Features of a sentence listed by name, those with the largest weights; the others are given as
+# one sum.
 TOP_FEATURES = 8
-"""Features of a sentence listed by name, those with the largest weights; the others are
-given as one sum."""
 
 
 class Part(Struct, frozen=True):

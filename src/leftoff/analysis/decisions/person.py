@@ -41,19 +41,19 @@ from leftoff.summary import KeyDecision
 from leftoff.tables import table
 from leftoff.text.markdown import Span, sentences
 
+# Confidence of an answer with its question, and of what a rule for another language finds: the
+# share that is one, by reading.
 ANSWER_CONFIDENCE = FOREIGN_CONFIDENCE = 0.9
-"""Confidence of an answer with its question, and of what a rule for another language finds: the
-share that is one, by reading."""
 
+# Code points; a longer prompt is mostly pasted. Chosen by hand; not measured.
 MAX_PROMPT = 4000
-"""Code points; a longer prompt is mostly pasted. Chosen by hand; not measured."""
 
+# Code points of a reply to the agent's question, and of the shortest sentence that decides
+# something. Chosen by hand.
 MAX_REPLY, MIN_SENTENCE = 160, 3
-"""Code points of a reply to the agent's question, and of the shortest sentence that decides
-something. Chosen by hand."""
 
+# Between the agent's question and the person's answer.
 ARROW = " → "
-"""Between the agent's question and the person's answer."""
 
 
 class Act(Struct, frozen=True):
@@ -86,15 +86,15 @@ class Act(Struct, frozen=True):
 
 _TABLE = table(leftoff.extraction.__file__, "rules", "person.toml")
 _ACTS = msgspec.convert(_TABLE["rule"], tuple[Act, ...])
+# The rules of `rules/person.toml` in file order, those that object first.
 ACTS = tuple(sorted(_ACTS, key=lambda act: not act.objects))
-"""The rules of `rules/person.toml` in file order, those that object first."""
 
+# Rules whose sentences object to what the agent took up.
 OBJECTIONS = frozenset(act.id for act in ACTS if act.objects)
-"""Rules whose sentences object to what the agent took up."""
 
 _MARKS = dict(zip(("make", "drop", "new", "routine"), "\u01c0\u01c1\u01c2\u01c3", strict=True))
+# Marks are letters to `re`, so that `\w` holds of a marked word.
 _ANY = "[\u01c0-\u01c3]*"
-"""Marks are letters to `re`, so that `\\w` holds of a marked word."""
 
 _LISTED: dict[str, list[tuple[list[str], str]]] = {}
 for _name, _mark in reversed(_MARKS.items()):
@@ -359,11 +359,11 @@ _ASKS = re.compile(
     r"(?:what|which|how|why|where|who|is|are|do|does|did|has|have)\b[^\n]*\?[\s*]*\Z",
     re.IGNORECASE,
 )
+# A block of code; "typescriptCopy" is what the pages of assistants leave of its heading.
 _CODE = re.compile(r"\s*(?:```|~~~|[a-z+#]{2,12}Copy\b)")
-"""A block of code; "typescriptCopy" is what the pages of assistants leave of its heading."""
 
+# Ends the parts of a sentence in which a rule for another language looks.
 _PART = re.compile("[，；。,;]")
-"""Ends the parts of a sentence in which a rule for another language looks."""
 
 _ITEM = re.compile(r"(?:^|\n)[^\S\n]*(?:[-*•+–]|\d{1,2}[.)])[^\S\n]+\Z")
 

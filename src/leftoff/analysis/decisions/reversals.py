@@ -22,8 +22,8 @@ from leftoff.formats.vocabulary import EDITS
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 
+# Names and content words.
 Topics: TypeAlias = tuple[frozenset[str], frozenset[str]]
-"""Names and content words."""
 
 _NAMES = re.compile(
     r"`([^`\n]{2,80})`|([\w.-]+/[\w./-]+|\w+\.[a-z]{1,4}\b)"
@@ -44,8 +44,8 @@ _STOP_WORDS = frozenset(
 )
 
 
+# So many words after a verb are its object. Chosen by hand; not measured.
 OBJECT_WORDS = 3
-"""So many words after a verb are its object. Chosen by hand; not measured."""
 
 
 @lru_cache(maxsize=1024)

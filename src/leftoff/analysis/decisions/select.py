@@ -38,30 +38,30 @@ from leftoff.model import slice_hash
 from leftoff.session_view import SessionView, once
 from leftoff.summary import KeyDecision
 
+# Decisions below this confidence are left out of a summary.
 REPORT_THRESHOLD = MODEL.least / SCALE
-"""Decisions below this confidence are left out of a summary."""
 
+# Log odds that "I decided" adds to a sentence. Set by hand, not learnt: the labelled sessions
+# contain no such words.
 STATED_LOG_ODDS = 1.5
-"""Log odds that "I decided" adds to a sentence. Set by hand, not learnt: the labelled sessions
-contain no such words."""
 
 _DECIDED = frozenset({"decided", "chose", "chosen", "opted"})
 
+# Messages of the agent with candidates; a session of no more is short. Where a message stands
+# in it, and how much it says, tell little: hardly any labelled session is so short, and what is
+# learnt of long ones does not hold for it. Chosen by hand; not measured.
 SHORT_SESSION = 6
-"""Messages of the agent with candidates; a session of no more is short. Where a message stands
-in it, and how much it says, tell little: hardly any labelled session is so short, and what is
-learnt of long ones does not hold for it. Chosen by hand; not measured."""
 
+# Log odds that a plainly worded choice (`PATTERNS["plain"]`) adds in a short session, where few
+# other sentences could be the decision. Set by hand, not learnt, for the same reason.
 PLAIN_LOG_ODDS = 1.2
-"""Log odds that a plainly worded choice (`PATTERNS["plain"]`) adds in a short session, where
-few other sentences could be the decision. Set by hand, not learnt, for the same reason."""
 
+# Messages of which the candidates are described once: about a megabyte. Chosen by hand.
 MAX_DESCRIBED = 256
-"""Messages of which the candidates are described once: about a megabyte. Chosen by hand."""
 
+# Similarity (`rapidfuzz.fuzz.ratio`, 0 to 100) from which a later statement duplicates an
+# earlier one. Chosen by hand; not measured.
 DUPLICATE_RATIO = 92.0
-"""Similarity (`rapidfuzz.fuzz.ratio`, 0 to 100) from which a later statement duplicates an
-earlier one. Chosen by hand; not measured."""
 
 
 class Candidate(Struct, frozen=True):
@@ -440,9 +440,9 @@ class _Context:
         ]
 
 
+# Code points of a prompt whose words tell the type of what is decided after it. Chosen by hand;
+# not measured.
 _PROMPT_READ = 600
-"""Code points of a prompt whose words tell the type of what is decided after it. Chosen by
-hand; not measured."""
 
 _ASKS = re.compile(
     r"^\W*(?:what|why|how|when|where|which|who|is|are|do|does|did|should|would|explain"

@@ -15,8 +15,8 @@ from leftoff.session_view import SessionView
 from leftoff.shell.paths import relative
 from leftoff.summary import FileModification
 
+# Symbols of one file, the latest. Chosen by hand.
 MAX_SYMBOLS = 8
-"""Symbols of one file, the latest. Chosen by hand."""
 
 _COMMIT = re.compile(r"\bgit\b[^\n;&|]*\bcommit\b")
 _ADDS_ALL = re.compile(

@@ -10,11 +10,11 @@ from leftoff.model import Ref
 from leftoff.shell.paths import relative
 from leftoff.summary import DiscardedFile, FileModification, UnknownEffect
 
+# At most so many calls are listed of a program that may have changed files, the latest.
 REFS = 20
-"""At most so many calls are listed of a program that may have changed files, the latest."""
 
+# At most so many discarded files. Chosen by hand; not measured.
 DISCARDED = 20
-"""At most so many discarded files. Chosen by hand; not measured."""
 
 _RANK = {"sure": 0, "likely": 1, "unknown": 2}
 

@@ -48,8 +48,8 @@ _PSEUDO_FILES = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
 _SCRIPTS = (".py", ".sh", ".js")
 _POWERSHELL = re.compile(r"\b(?:Remove-Item|del|erase)\b", re.IGNORECASE)
+# What an agent's own editor says in a notebook cell's output where it changed nothing.
 _REFUSED = "introduced new syntax error"
-"""What an agent's own editor says in a notebook cell's output where it changed nothing."""
 
 
 def file_events(view: SessionView, known: FileState | None = None) -> list[FileEvent]:
@@ -75,14 +75,14 @@ class _CallSite(Struct, frozen=True):
     abandoned: bool
 
 
+# Commands that bring in commits and list the files of these.
 _BRING_IN = frozenset({("git", "merge"), ("git", "pull"), ("git", "rebase")})
-"""Commands that bring in commits and list the files of these."""
 
 _BROUGHT = frozenset({"created", "modified"})
 
+# Calls of a tool without any result that show that its results are not recorded. Chosen by
+# hand; not measured: a call that is open or was interrupted stands alone or beside one other.
 SEVERAL = 3
-"""Calls of a tool without any result that show that its results are not recorded. Chosen by
-hand; not measured: a call that is open or was interrupted stands alone or beside one other."""
 
 
 class Tracker:

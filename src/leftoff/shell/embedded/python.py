@@ -14,13 +14,13 @@ from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
 from leftoff.tables import table
 
 _Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
+# What is known of an expression: a text, several, or nothing.
 Value = str | list[str] | None
-"""What is known of an expression: a text, several, or nothing."""
+# Methods of a ``Path`` that give another one, or several; which one, is not followed.
 PATH_METHODS = frozenset(
     "joinpath with_suffix with_name with_stem resolve absolute expanduser"
     " glob rglob iterdir".split()
 )
-"""Methods of a ``Path`` that give another one, or several; which one, is not followed."""
 
 
 def _verbs(kind: str) -> dict[str, str]:
@@ -29,11 +29,11 @@ def _verbs(kind: str) -> dict[str, str]:
 
 
 _CALLS, _METHODS = _verbs("calls"), _verbs("methods")
+# What a script that works on files has in it; most others are not parsed.
 _HINTS = re.compile(
     r"open|writ|copy|re(?:mov|nam|plac)|link|shutil|subproc|system|touch|sql|fileinput|exec|sav"
     r"|dump|runpy|import_|[_zF]ile|read_|retrieve|tract|trunc|filename|create|append|edit|insert|to_"
 )
-"""What a script that works on files has in it; most others are not parsed."""
 
 
 class _Number(str):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# Longest script, in characters, that is analysed.
 MAX_SCRIPT = 60_000
-"""Longest script, in characters, that is analysed."""
+# Steps recorded of one script. Both limits were chosen by hand; not measured.
 MAX_STEPS = 200
-"""Steps recorded of one script. Both limits were chosen by hand; not measured."""
+# Suffixes of files that a later command may run or apply.
 RUNNABLE = (
     ".py",
     ".sh",
@@ -25,7 +26,6 @@ RUNNABLE = (
     ".sed",
     ".awk",
 )
-"""Suffixes of files that a later command may run or apply."""
 
 
 class ScriptSteps(NamedTuple):

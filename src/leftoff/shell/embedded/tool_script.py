@@ -58,13 +58,13 @@ _FILE_CALL = re.compile(
 )
 _VERBS = {"get": "read", "put": "write", "unlink": "delete", "rm": "delete_tree"}
 _WORDS = r"(?:write|append|unlink|rename|copy|cp|mv|rm|truncate|symlink|createWrite)"
+# What a script does beyond reading and printing, or names in order to do it.
 _CHANGES = re.compile(
     rf"(?<!stdout\.)(?<!stderr\.)(?<!STDOUT\.)(?<!STDERR\.)\b(?:{_WORDS}|remove|touch|mkdir_p"
     r"|exec|eval|spawn|fork|system|file_put|delete|output[FJ])\w*[\]'\"]*\s*[$(`'\"]"
     rf"|\b{_WORDS}\w*(?:File|Sync|Stream)(?!\s*[(,}}])\b|\.{_WORDS}\w*\s*[,}}]"
     r"|\b(?:File\.)?f?open(?:Sync)?\b(?![^;\n]*['\"](?:<|r['\"]))|\bqx\b|%x|\blink(?:Sync)?\s*\("
 )
-"""What a script does beyond reading and printing, or names in order to do it."""
 _CONTROL = frozenset(
     "if else for while do switch case catch try function class def unless until begin module"
     " foreach elsif sub".split()

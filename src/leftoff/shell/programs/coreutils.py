@@ -265,10 +265,10 @@ def _run_download(walk: Walk, args: Invocation) -> Status:
     return None
 
 
+# Options with which other files than the named one are written.
 _OTHER_NAMES = {
     "curl": "--output-dir -K --config -J --remote-header-name --stderr",
     "wget": "-r -m -p -P -i -o -a -b -x -N -c -nc -k -E --recursive --mirror --directory-prefix"
     " --input-file --output-file --append-output --content-disposition --save-cookies"
     " --no-clobber --page-requisites --continue --background --timestamping",
 }
-"""Options with which other files than the named one are written."""

@@ -23,13 +23,13 @@ from leftoff.shell.state import Status, Walk
 from leftoff.shell.statements import RESERVED
 
 _MODULES = (builtins, coreutils, git, interpreters, readers, textual, wrappers)
+# The functions ``_run_NAME`` of the modules, by the name that a rule gives as `handler`.
 HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
     name.removeprefix("_run_"): handler
     for module in _MODULES
     for name, handler in vars(module).items()
     if name.startswith("_run_") and handler.__module__ == module.__name__
 }
-"""The functions ``_run_NAME`` of the modules, by the name that a rule gives as `handler`."""
 
 
 def execute(walk: Walk, line: list[str]) -> Status:
@@ -85,8 +85,8 @@ def _run_unlisted(walk: Walk, program: str, arguments: list[str]) -> Status:
     return None
 
 
+# What a program may be called; other words are of a text that was taken for commands.
 _PROGRAM = re.compile(r"(?=.*[^\W\d_])(?!.*: )[^{}<>()\[\];,|&$\"'`*?\n]+")
-"""What a program may be called; other words are of a text that was taken for commands."""
 
 
 def _run_by_rule(walk: Walk, args: Invocation) -> Status:

@@ -152,8 +152,8 @@ def _restore_paths(walk: Walk, fields: list[str]) -> Status:
     return None
 
 
+# A name of one file or directory, as against a pattern that git expands.
 _PLAIN = re.compile(r"(?!\.\Z|:)[^*?\[]*\Z").match
-"""A name of one file or directory, as against a pattern that git expands."""
 
 
 def _restore_all(walk: Walk) -> tuple[tuple[str, Action], ...]:
@@ -279,8 +279,8 @@ def _revert(walk: Walk, words: list[str]) -> Status:
     return _merge(walk, words)
 
 
+# The name of a stash entry, which no language translates.
 _STASHED = re.compile(r"\b(?:WIP on|On) [^:]+:")
-"""The name of a stash entry, which no language translates."""
 
 
 def _stash(walk: Walk, words: list[str]) -> Status:

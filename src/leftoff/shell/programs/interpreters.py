@@ -126,11 +126,12 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
     return None
 
 
+# Options with which nothing is run.
 _SHOWS = {"node": ("-c", "--check"), "ruby": ("-c",), "php": ("-l", "-S", "-i", "-m")}
-"""Options with which nothing is run."""
 _LANGUAGES = frozenset("node nodejs deno bun tsx ruby irb php".split())
 
 
+# What a step does, given the walk, its paths and the program.
 _STEPS: dict[str, Callable[[Walk, str, str, str], object]] = {
     "read": lambda w, a, _b, tool: ops.read(w, a, tool),
     "append": lambda w, a, _b, tool: ops.write(w, a, tool, guess_append=True),
@@ -144,7 +145,6 @@ _STEPS: dict[str, Callable[[Walk, str, str, str], object]] = {
     "mkdir": lambda w, a, _b, _tool: ops.make_directory(w, a, parents=True),
     "shell": lambda w, a, _b, _tool: run_text(w, a),
 }
-"""What a step does, given the walk, its paths and the program."""
 
 
 def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:

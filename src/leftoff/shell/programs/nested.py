@@ -6,9 +6,8 @@ from leftoff.shell import interpreter
 from leftoff.shell.parser import parse
 from leftoff.shell.state import Status, Walk
 
+# Items (operands, matches, lines) that one program is applied to; chosen by hand, not measured.
 MAX_ITEMS = 512
-"""Items (operands, matches, lines) that one program is applied to; chosen by hand, not
-measured."""
 
 
 def both_succeed(left: Status, right: Status) -> Status:

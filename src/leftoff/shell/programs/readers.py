@@ -13,8 +13,8 @@ from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
 from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import Status, Walk
 
+# Conditions of ``find`` that must all hold: whether one is negated, its option, its value.
 _Tests = list[tuple[bool, str, str]]
-"""Conditions of ``find`` that must all hold: whether one is negated, its option, its value."""
 _TESTS = frozenset("-name -iname -path -wholename -ipath -type -maxdepth -mindepth".split())
 _PRINTING = frozenset("-print -print0 -ls -prune -quit -L -H -P".split())
 

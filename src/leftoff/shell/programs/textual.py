@@ -71,8 +71,8 @@ def _run_sed(walk: Walk, args: Invocation) -> Status:
     return status
 
 
+# ``e`` runs a command.
 _SED_RUNS = re.compile(r"(?:^|[;\n\d$/!}])\s*[gIpM]*e(?:\s+[\w./]|\s*$)")
-"""``e`` runs a command."""
 
 
 def _run_perl(walk: Walk, args: Invocation) -> Status:
@@ -123,8 +123,8 @@ def _run_perl(walk: Walk, args: Invocation) -> Status:
     return None
 
 
+# What an awk program does beyond reading: a command, or output into a file or a pipe.
 _AWK_WRITES = re.compile(r"\bsystem\s*\(|\bprintf?\b[^;}\n]*?(?:>|\|)\s*(?!=)(?!\"/dev/)")
-"""What an awk program does beyond reading: a command, or output into a file or a pipe."""
 
 
 def _run_awk(walk: Walk, args: Invocation) -> Status:
