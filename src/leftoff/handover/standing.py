@@ -9,6 +9,8 @@ once, or what was replaced, is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from operator import attrgetter
 
 from msgspec import UNSET, Struct
 
@@ -70,6 +72,7 @@ _PENDING = re.compile(
     re.IGNORECASE,
 )
 
+_message = attrgetter("message")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _NAMED = re.compile(r"`([^`\n]{3,80})`")
 
@@ -114,6 +117,10 @@ class Said(Struct, frozen=True):
     names: frozenset[str]
     words: frozenset[str]
 
+    def precedes(self, other: Said) -> bool:
+        """Whether the other words were said later."""
+        return self.message < other.message
+
 
 def said(text: str, message: int) -> Said:
     """What a text is about."""
@@ -131,7 +138,9 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
     decisions = summary.key_decisions
     ended = [d for d in decisions if d.status != "made" and d.replaced_by is not None]
     after = {d.replaced_by: d for d in ended}
-    later = list(_statements(summary))
+    # Of those that say the same only the last matters, and a session may hold thousands.
+    last = {(one.names, one.words): one for one in sorted(_statements(summary), key=_message)}
+    later = sorted(last.values(), key=_message, reverse=True)
     refused = objections(summary.user_requests)
     for number, decision in enumerate(decisions):
         own = decision.owner == "user"
@@ -150,7 +159,7 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
             and decision.text.rstrip(" *")[-1:] not in {":", "?"}
             and (not own or len(about.words) >= MIN_WORDS)
             and (own or _is_choice(decision))
-            and not any(_is_about(about, one) for one in later)
+            and not any(_is_about(about, one) for one in takewhile(about.precedes, later))
         )
         yield Decided(decision, stands, after.get(number))
 
@@ -180,8 +189,6 @@ def _statements(summary: ContextSummary) -> Iterator[Said]:
 
 def _is_about(known: Said, later: Said) -> bool:
     """Whether later words are about what a decision is about, and do not just say it again."""
-    if later.message <= known.message:
-        return False
     shared = known.words & later.words
     if len(shared) >= SAME * len(known.words):
         return False
