@@ -66,7 +66,7 @@ _CLARIFIES = "The user wants to clarify these questions."
 class ClaudeReader(Struct):
     """Reads the lines of one file. Fields are its state between lines."""
 
-    record: ClassVar[Any] = Line
+    record: ClassVar[type] = Line
 
     session: str = ""
     cwd: str = ""
@@ -277,8 +277,10 @@ class ClaudeReader(Struct):
         tracked = dict_of(line.snapshot.trackedFileBackups) if line.snapshot is not None else {}
         changed: list[tuple[str, bool]] = []
         for path, backup in tracked.items():
-            version = backup.get("version") if isinstance(backup, dict) else None
-            if type(version) is not int:
+            if (
+                not isinstance(backup, dict)
+                or type(version := backup.get("version")) is not int
+            ):
                 continue
             if backup.get("backupFileName") is not None:
                 if self.missing.pop(path, None) is not None:
@@ -473,7 +475,7 @@ _LINE = codec.LineDecoder(Line)
 class ClaudeListReader(ClaudeReader):
     """Reads a JSON list of the messages that stream-json and the Agent SDK give."""
 
-    record: ClassVar[Any] = bytes
+    record: ClassVar[type] = bytes
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
         for line in cursor.each(data, _LINE):

@@ -124,7 +124,7 @@ _ATTACHED = re.compile(
 class CodexReader(Struct):
     """Reads the lines of one rollout. Fields are its state between lines."""
 
-    record: ClassVar[Any] = Line
+    record: ClassVar[type] = Line
 
     session: str = ""
     cwd: str = ""

@@ -4,19 +4,20 @@ usage."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
-from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.lenient_json import Fields, dicts_of
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import ToolCall, Usage
 
 
 def content_text(content: object) -> str:
-    """The text of a content that is a string or a list of blocks, without other media."""
+    """The text of a content that is a string, a block or a list of blocks, without media."""
     if isinstance(content, str):
         return content
+    if isinstance(content, dict):
+        content = [content]
     if not isinstance(content, list):
         return ""
     found: list[str] = []
@@ -25,6 +26,19 @@ def content_text(content: object) -> str:
         if isinstance(text, str):
             found.append(text)
     return "\n".join(found)
+
+
+def blocks_of(content: object) -> list[Fields]:
+    """The blocks of a content; one of text for a string, alone or in the list."""
+    if isinstance(content, (str, dict)):
+        content = [content] if content else []
+    if not isinstance(content, list):
+        return []
+    return [
+        Fields({"type": "text", "text": b} if isinstance(b, str) else b)
+        for b in content
+        if isinstance(b, (str, dict))
+    ]
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
@@ -59,7 +73,7 @@ def tag_spans(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]
         position = end + len(name) + 3
 
 
-def decode_arguments(arguments: object) -> Any:
+def decode_arguments(arguments: object) -> object:
     """Arguments of a call, which are JSON inside a string; text that is no JSON stays text."""
     if not isinstance(arguments, str):
         return arguments
@@ -72,11 +86,9 @@ def decode_arguments(arguments: object) -> Any:
 def calls_of(tool_calls: object) -> list[ToolCall]:
     """The calls in a `tool_calls` list, in order; [] for anything else."""
     found: list[ToolCall] = []
-    for call in dicts_of(tool_calls):
-        function = dict_of(call.get("function"))
-        name = text_of(function.get("name"))
-        given = decode_arguments(function.get("arguments"))
-        found.append(ToolCall(text_of(call.get("id")), name, kind_of(name), given))
+    for call in map(Fields, dicts_of(tool_calls)):
+        given = decode_arguments(call.get("function.arguments"))
+        found.append(tool_call(call.text("id"), call.text("function.name"), given))
     return found
 
 
@@ -85,15 +97,11 @@ def usage_of(usage: object) -> Usage | None:
 
     LiteLLM adds Anthropic's `cache_creation_input_tokens` to the same object and, like the
     cached ones, to `prompt_tokens`."""
-    given = dict_of(usage)
-    prompt = count_of(given.get("prompt_tokens"))
-    output = count_of(given.get("completion_tokens"))
+    given = Fields(usage)
+    prompt, output = given.count("prompt_tokens"), given.count("completion_tokens")
     if not prompt and not output:
         return None
-    details = dict_of(given.get("prompt_tokens_details"))
-    cached = count_of(details.get("cached_tokens")) or count_of(
-        given.get("cache_read_input_tokens")
-    )
-    written = count_of(given.get("cache_creation_input_tokens"))
-    thought = dict_of(given.get("completion_tokens_details")).get("reasoning_tokens")
-    return Usage(max(0, prompt - cached - written), output, cached, written, count_of(thought))
+    cached = given.count("prompt_tokens_details.cached_tokens", "cache_read_input_tokens")
+    written = given.count("cache_creation_input_tokens")
+    thought = given.count("completion_tokens_details.reasoning_tokens")
+    return Usage(max(0, prompt - cached - written), output, cached, written, thought)

@@ -8,10 +8,10 @@ with a blank line below it, and what no line can settle is reported."""
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any
 
 from leftoff import lazy_re as re
 from leftoff.formats.openai_parts import decode_arguments
+from leftoff.formats.opencode import failure
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, text_lines
 from leftoff.formats.vocabulary import kind_of, tool_call
@@ -118,7 +118,7 @@ class OpencodeMarkdownReader(ExportReader):
         """The call and the result whose block goes on at `place`; returns where it ends."""
         self.calls += 1
         identity = f"call-{self.calls}"
-        given: Any = {}
+        given: object = {}
         if texts[place : place + 3] == ["", "**Input:**", "```json"]:
             start = place = place + 3
             while place < len(texts) and texts[place] != "```":
@@ -216,10 +216,7 @@ def _words(words: list[str], thought: bool, line: int) -> Iterator[Part | Uncert
 
 def _status(kind: str, verdict: str, text: str) -> str:
     if verdict == "**Error:**":
-        if text.startswith("Tool execution aborted"):
-            return "interrupted"
-        denied = "rejected permission" in text[:200] or "rule which prevents" in text[:200]
-        return "denied" if denied else "error"
+        return failure(text)
     # A command that failed is "completed" too; its exit code is not exported.
     return "unknown" if kind in {"shell", "powershell", "python", "script"} else "ok"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -55,7 +55,7 @@ _EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 class PiReader(Struct):
     """Reads the lines of one session. Fields are its state between lines."""
 
-    record: ClassVar[Any] = Line
+    record: ClassVar[type] = Line
 
     cwd: str = ""
     model: str = ""

@@ -75,7 +75,7 @@ _IN_OPEN_FILE = frozenset({"edit", "goto", "insert", "scroll_down", "scroll_up",
 class SweAgentReader(Struct):
     """Reads one trajectory. Fields are its state."""
 
-    record: ClassVar[Any] = bytes
+    record: ClassVar[type] = bytes
 
     opened: str = ""
     cwd: str = ""

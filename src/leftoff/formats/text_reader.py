@@ -34,7 +34,7 @@ def text_lines(raw: bytes) -> list[str]:
 class TextReader(Struct):
     """Gathers the lines of a block. Fields are its state between lines."""
 
-    record: ClassVar[Any] = bytes
+    record: ClassVar[type] = bytes
 
     first: int = 0
     """The line on which the block begins."""
