@@ -13,7 +13,7 @@ from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, json_text
 from leftoff.formats.openai_parts import blocks_of
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
+from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
 from leftoff.formats.vocabulary import tool_call
 
 TYPES = frozenset({"user", "assistant", "system", "tool", "tool_use", "tool_result", "result"})
@@ -105,13 +105,5 @@ def is_message(value: object) -> bool:
     return "content" in value and "message" not in value and "payload" not in value
 
 
-def _detect(sample: Sample) -> bool:
-    return mostly(is_message, sample.items)
-
-
-def _detect_lines(sample: Sample) -> bool:
-    return mostly(is_message, sample.lines)
-
-
-FORMAT = Format("agent_messages", "document", AgentMessageReader, _detect)
-LINES = Format("agent_message_lines", "lines", AgentMessageReader, _detect_lines)
+FORMAT = Format("agent_messages", "document", AgentMessageReader, items_under(is_message))
+LINES = Format("agent_message_lines", "lines", AgentMessageReader, lines_of(is_message))

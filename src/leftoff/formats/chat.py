@@ -14,8 +14,8 @@ from leftoff import model as rec
 from leftoff.formats import text_calls
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, dicts_of, usage_by
-from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
+from leftoff.formats.openai_parts import OpenCalls, blocks_of, content_text, decode_arguments
+from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
 from leftoff.formats.vocabulary import tool_call
 
 ROLES = frozenset(
@@ -28,8 +28,7 @@ class ChatReader(ItemReader):
 
     model: str = ""
     turn: int = 0
-    calls: list[str] = field(default_factory=list)
-    """Ids of calls without a result, for results that name none."""
+    calls: OpenCalls = field(default_factory=OpenCalls)
     text_call_ids: list[str] = field(default_factory=list, name="told")
     """Ids of the calls in the text of the last reply that have no result yet."""
 
@@ -43,7 +42,7 @@ class ChatReader(ItemReader):
         if role not in ROLES:
             return (rec.Unknown(m.text("role")),)
         if role in {"tool", "function"}:
-            call = self._match_call(m.text("tool_call_id"))
+            call = self.calls.end(m.text("tool_call_id"))
             result = text_calls.result_of(call, content_text(m.get("content")))
             return (self._build(m, "tool", (result,), cursor),)
         if role in {"assistant", "model", "ai"}:
@@ -119,7 +118,7 @@ class ChatReader(ItemReader):
             if block.get("type") == "tool_result":
                 results = True
                 status = "error" if block.get("is_error") is True else "ok"
-                call = self._match_call(block.text("tool_use_id"))
+                call = self.calls.end(block.text("tool_use_id"))
                 parts.append(rec.ToolResult(call, content_text(block.get("content")), status))
             elif isinstance(text := block.get("text"), str):
                 if self.text_call_ids and text_calls.is_result(text):
@@ -135,17 +134,8 @@ class ChatReader(ItemReader):
         return tuple(parts), typed, results
 
     def _call(self, identity: str, name: str, given: object) -> rec.ToolCall:
-        identity = identity or f"call-{self.turn}-{len(self.calls)}"
-        self.calls = [*self.calls[-31:], identity]
-        return tool_call(identity, name, decode_arguments(given))
-
-    def _match_call(self, identity: str) -> str:
-        """The id of the call that a result answers; the oldest open one if it names none."""
-        if identity:
-            if identity in self.calls:
-                self.calls.remove(identity)
-            return identity
-        return self.calls.pop(0) if self.calls else ""
+        call = self.calls.begin(identity, self.turn)
+        return tool_call(call, name, decode_arguments(given))
 
 
 _TOKENS = (
@@ -177,13 +167,5 @@ def is_message(value: object) -> bool:
     )
 
 
-def _detect(sample: Sample) -> bool:
-    return mostly(is_message, sample.listed("messages"))
-
-
-def _detect_lines(sample: Sample) -> bool:
-    return mostly(is_message, sample.lines)
-
-
-FORMAT = Format("chat", "document", ChatReader, _detect)
-LINES = Format("chat_lines", "lines", ChatReader, _detect_lines)
+FORMAT = Format("chat", "document", ChatReader, items_under(is_message, "messages"))
+LINES = Format("chat_lines", "lines", ChatReader, lines_of(is_message))

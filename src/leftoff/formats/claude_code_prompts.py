@@ -10,6 +10,7 @@ import msgspec
 from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.pasted import transcript_span
+from leftoff.formats.vocabulary import KINDS
 from leftoff.model import Typed
 
 _COMMAND = re.compile(
@@ -20,57 +21,7 @@ _COMMAND = re.compile(
     re.DOTALL,
 )
 # Commands that the client carries out itself; alone, without arguments, they are a button.
-_CLIENT_COMMANDS = frozenset(
-    {
-        "add-dir",
-        "agents",
-        "bashes",
-        "bug",
-        "clear",
-        "compact",
-        "config",
-        "context",
-        "copy",
-        "cost",
-        "doctor",
-        "exit",
-        "export",
-        "extra-usage",
-        "fast",
-        "feedback",
-        "help",
-        "hooks",
-        "ide",
-        "install-github-app",
-        "login",
-        "logout",
-        "mcp",
-        "memory",
-        "model",
-        "output-style",
-        "permissions",
-        "plugin",
-        "privacy-settings",
-        "quit",
-        "release-notes",
-        "reload-plugins",
-        "rename",
-        "resume",
-        "rewind",
-        "sandbox",
-        "skills",
-        "stats",
-        "status",
-        "statusline",
-        "tasks",
-        "terminal-setup",
-        "theme",
-        "todos",
-        "upgrade",
-        "usage",
-        "vim",
-    }
-)
+_CLIENT_COMMANDS = KINDS["claude_code_client_commands"]
 _UNKNOWN_COMMAND = re.compile(r"\s*Unknown (?:skill|slash command|command): \S+\s*")
 _NOTICE_BLOCK = re.compile(
     r"<ci-monitor-event\b.*?(?:</ci-monitor-event>|\Z)"

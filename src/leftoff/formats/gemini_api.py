@@ -11,7 +11,7 @@ from msgspec import field
 
 from leftoff.formats.gemini_parts import SNAPSHOT, GeminiParts
 from leftoff.formats.lenient_json import Fields
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
+from leftoff.formats.reader import Cursor, Format, ItemReader, items_under
 from leftoff.model import Record, Text, Unknown
 
 _STOCK_REPLY = Text("Got it. Thanks for the additional context!")
@@ -44,11 +44,10 @@ class GeminiApiReader(ItemReader):
             yield cursor.message("user", content.parts, origin, content.typed)
 
 
-def _detect(sample: Sample) -> bool:
-    return mostly(
-        lambda item: item.get("role") in ("user", "model") and "parts" in item,
-        sample.listed(*GeminiApiReader.lists),
-    )
+def _is_content(item: dict[str, object]) -> bool:
+    return item.get("role") in ("user", "model") and "parts" in item
 
 
-FORMAT = Format("gemini_api", "document", GeminiApiReader, _detect)
+FORMAT = Format(
+    "gemini_api", "document", GeminiApiReader, items_under(_is_content, *GeminiApiReader.lists)
+)

@@ -27,6 +27,7 @@ from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 
 T = TypeVar("T")
 
+_HEADER = {"sessionId", "projectHash", "messages"}
 _NOTICES = frozenset({"info", "error", "warning"})
 _TOKENS = ("input", "output", "cached", "thoughts", "tool")
 # Number of last messages that may be appended again; the recorder repeats only the very last.
@@ -261,10 +262,6 @@ def _drop_oldest(entries: dict[str, T], limit: int) -> None:
         del entries[next(iter(entries))]
 
 
-def _detect(sample: Sample) -> bool:
-    return {"sessionId", "projectHash", "messages"} <= sample.keys
-
-
 def _detect_lines(sample: Sample) -> bool:
     for line in sample.lines:
         if "messages" not in line and {"sessionId", "projectHash"} <= line.keys():
@@ -276,5 +273,5 @@ def _detect_lines(sample: Sample) -> bool:
     return False
 
 
-FORMAT = Format("gemini_cli", "document", GeminiReader, _detect)
+FORMAT = Format("gemini_cli", "document", GeminiReader, lambda sample: sample.keys >= _HEADER)
 LINES = Format("gemini_cli_jsonl", "lines", GeminiLinesReader, _detect_lines)

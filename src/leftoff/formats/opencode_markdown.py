@@ -12,8 +12,8 @@ from collections.abc import Generator, Iterable, Iterator
 from leftoff import lazy_re as re
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.opencode import failure
-from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, text_lines
+from leftoff.formats.reader import Cursor, Format
+from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, begins_with, text_lines
 from leftoff.formats.vocabulary import kind_of, tool_call
 from leftoff.model import Part, Reasoning, Record, SessionFacts, Text, ToolResult, Uncertain
 
@@ -228,8 +228,4 @@ def _model(about: str) -> str:
     return " · ".join(named)
 
 
-def _detect(sample: Sample) -> bool:
-    return _DETECT.match(sample.text.lstrip()) is not None
-
-
-FORMAT = Format("opencode_markdown", "text", OpencodeMarkdownReader, _detect)
+FORMAT = Format("opencode_markdown", "text", OpencodeMarkdownReader, begins_with(_DETECT))

@@ -399,16 +399,17 @@ def _detect(sample: Sample) -> bool:
     return isinstance(document, dict) and not OUTPUT.detect(sample) and is_instance(document)
 
 
-def _detect_output(sample: Sample) -> bool:
-    return any(is_instance(line) for line in sample.lines[:3])
-
-
-def _detect_lines(sample: Sample) -> bool:
-    return any(is_sdk_event(line) for line in sample.lines[:3])
-
-
 FORMAT = Format("openhands", "document", OpenHandsReader, _detect)
 OUTPUT = Format(
-    "openhands_output", "lines", OpenHandsOutputReader, _detect_output, several=True
+    "openhands_output",
+    "lines",
+    OpenHandsOutputReader,
+    lambda sample: any(map(is_instance, sample.lines[:3])),
+    several=True,
 )
-LINES = Format("openhands_lines", "lines", OpenHandsReader, _detect_lines)
+LINES = Format(
+    "openhands_lines",
+    "lines",
+    OpenHandsReader,
+    lambda sample: any(map(is_sdk_event, sample.lines[:3])),
+)

@@ -328,6 +328,19 @@ def mostly(test: Callable[[Any], bool], values: Sequence[Any]) -> bool:
     return sum(map(test, values)) * 2 > len(values)
 
 
+def lines_of(test: Callable[[dict[str, object]], bool]) -> Callable[[Sample], bool]:
+    """Detects recordings of which most lines pass a test."""
+    return lambda sample: mostly(test, sample.lines)
+
+
+def items_under(
+    test: Callable[[dict[str, object]], bool], *keys: str
+) -> Callable[[Sample], bool]:
+    """Detects documents of which most items pass a test: of the list that the document is, or
+    that it has under a key."""
+    return lambda sample: mostly(test, sample.listed(*keys))
+
+
 _CONTROLS = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
 
 

@@ -12,7 +12,7 @@ from msgspec import field
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, dicts_of, json_text, time_of_ms
-from leftoff.formats.openai_parts import decode_arguments, usage_of
+from leftoff.formats.openai_parts import OpenCalls, decode_arguments, usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
 from leftoff.formats.vocabulary import tool_call
 
@@ -31,8 +31,7 @@ class SemanticKernelReader(ItemReader):
     lists = ("messages", "chat_history")
 
     turns: int = 0
-    open: list[str] = field(default_factory=list)
-    """Ids of calls without a result, for results that name none."""
+    calls: OpenCalls = field(default_factory=OpenCalls)
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         facts = document.at("workflow_metadata")
@@ -62,7 +61,7 @@ class SemanticKernelReader(ItemReader):
     def _parts(self, item: Fields, role: rec.Role) -> Iterable[rec.Part]:
         text = item.text("content") if not item.get("items") else ""
         if role == "tool" and text:
-            yield rec.ToolResult(self._match_call(item.text("toolcallid")), text)
+            yield rec.ToolResult(self.calls.end(item.text("toolcallid")), text)
             return
         if text:
             yield rec.Text(text)
@@ -79,7 +78,7 @@ class SemanticKernelReader(ItemReader):
             return self._call(block.text("id"), plugin, block, given)
         if kind == "functionresult":
             result = block.get("result")
-            call = self._match_call(block.text("callid", "id"))
+            call = self.calls.end(block.text("callid", "id"))
             return rec.ToolResult(call, "" if result is None else json_text(result))
         text = block.get("text")
         if kind == "reasoning":
@@ -90,17 +89,9 @@ class SemanticKernelReader(ItemReader):
 
     def _call(self, identity: str, plugin: str, block: Fields, given: object) -> rec.ToolCall:
         name = block.text("functionname")
-        identity = identity or f"call-{self.turns}-{len(self.open)}"
-        self.open = [*self.open[-31:], identity]
         name = f"{plugin}.{name}" if plugin else name
-        return tool_call(identity, name, decode_arguments(given))
-
-    def _match_call(self, identity: str) -> str:
-        """The id of the call that a result answers; the oldest open one if it names none."""
-        if identity:
-            self.open = [known for known in self.open if known != identity]
-            return identity
-        return self.open.pop(0) if self.open else ""
+        call = self.calls.begin(identity, self.turns)
+        return tool_call(call, name, decode_arguments(given))
 
 
 def _lowered(fields: Fields) -> Fields:

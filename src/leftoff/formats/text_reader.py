@@ -5,19 +5,25 @@ and the bytes of all its lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.formats.injected import sent_by
-from leftoff.formats.reader import Cursor
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, Part, Record, Role, Text
 
 _BLANK = frozenset({b""})
 
 # The code of the issue: turns of a quoted export cannot be told from the export's own.
 QUOTED_EXPORT = "uncertain_turn"
+
+
+def begins_with(pattern: re.Pattern[str]) -> Callable[[Sample], bool]:
+    """Detects texts whose beginning fits a pattern."""
+    return lambda sample: pattern.match(sample.text.lstrip()) is not None
 
 
 def text_line(line: bytes) -> str:
