@@ -8,7 +8,7 @@ line is a message: {"role", "text"} in the short form, or {"role", "parts": [...
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,7 +35,7 @@ class Line(Struct, gc=False):
     window: int | None = None
     role: str | None = None
     text: str | None = None
-    parts: list[object] | None = None
+    parts: list[Any] | None = None
     origin: str | None = None
     key: str | None = None
     parent: str | None = None
