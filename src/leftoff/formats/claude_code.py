@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -389,7 +389,7 @@ def _part(block: Block) -> Part:
 
 
 def _result(
-    block: Block, facts: Result | str | list[Any] | None, part: int
+    block: Block, facts: Result | str | list[object] | None, part: int
 ) -> tuple[ToolResult, tuple[Typed, ...]]:
     content = block.content
     if isinstance(content, str):
@@ -399,7 +399,7 @@ def _result(
     call = block.tool_use_id or ""
     if call == "REDACTED":  # a recorder's redaction; many calls share it
         call = ""
-    detail: dict[str, Any] | None = None
+    detail: dict[str, object] | None = None
     typed: tuple[Typed, ...] = ()
     status, code = "ok", None
     if block.is_error:
@@ -436,7 +436,7 @@ def _failure(text: str) -> tuple[str, int | None]:
     return ("timeout" if _TIMED_OUT.match(text) else "error"), None
 
 
-def _answer_spans(answers: dict[Any, Any], text: str, part: int) -> tuple[Typed, ...]:
+def _answer_spans(answers: dict[str, object], text: str, part: int) -> tuple[Typed, ...]:
     spans: list[Typed] = []
     position = 0
     for answer in answers.values():
@@ -489,7 +489,7 @@ def _detect_list(sample: Sample) -> bool:
     return mostly(is_sdk_message, sample.items)
 
 
-def is_sdk_message(value: dict[str, Any]) -> bool:
+def is_sdk_message(value: dict[str, object]) -> bool:
     """Whether a JSON object is a message of stream-json or of the Agent SDK: {"type",
     "message"}, or the first or last line of a stream."""
     kind = value.get("type")

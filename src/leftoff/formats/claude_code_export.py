@@ -8,7 +8,6 @@ width of the screen and long results cut: what was cut is not guessed."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from leftoff import lazy_re as re
 from leftoff.formats.injected import sent_by
@@ -223,7 +222,7 @@ def _tool_name(shown: str) -> str:
     return _NAMES.get(shown, shown)
 
 
-def _arguments(kind: str, given: str) -> dict[str, Any]:
+def _arguments(kind: str, given: str) -> dict[str, object]:
     """The arguments, as far as one line shows them whole.
 
     What was broken into lines or cut ("…") is passed as `shown` only: where the breaks stand in

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from leftoff import lazy_re as re
-from leftoff.formats.injected import typed_spans
+from leftoff.formats.injected import shifted, typed_spans
 from leftoff.formats.pasted import transcript_span
 from leftoff.formats.vocabulary import KINDS
 from leftoff.model import Typed
@@ -57,10 +57,7 @@ def typed_words(
     start = 0
     for begins, ends in (*blocks, (len(text), len(text))):
         # What is left of a prompt in front of a pasted block ends with the line.
-        spans += [
-            Typed(part, s.start + start, s.end + start, s.via)
-            for s in typed_spans(part, text[start:begins].rstrip(), via)
-        ]
+        spans += shifted(typed_spans(part, text[start:begins].rstrip(), via), start)
         start = ends
     return text, tuple(spans)
 

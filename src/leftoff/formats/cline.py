@@ -21,7 +21,7 @@ from leftoff.formats.openai_parts import (
     trim_span,
 )
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
-from leftoff.formats.vocabulary import KINDS, kind_of, tool_call
+from leftoff.formats.vocabulary import KINDS, NAMES, kind_of, tool_call
 
 # Kinds without a message: copies, progress, notices of the panel.
 NO_MESSAGE = KINDS["cline_no_message"]
@@ -30,34 +30,15 @@ _TYPED_KINDS = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff
 _RESULT_HEADER = re.compile(r"^\[(\w+)\b[^\n]{0,4000}?\] Result:[ \t]*\n?", re.MULTILINE)
 _APPROVAL_SUFFIX = "REQ_APP"
 # Tags around text that the person typed, and the `via` of the span.
-_USER_TAGS = {
-    "task": "prompt",
-    "feedback": "prompt",
-    "user_message": "prompt",
-    "answer": "answer",
+_USER_TAGS = dict.fromkeys(("task", "feedback", "user_message"), "prompt") | {
+    "answer": "answer"
 }
 _OPENING_TAG = re.compile(r"<([a-z][a-z_]*)>")
 _EXIT_CODE = re.compile(r"exit(?:ed with)? code:? (-?\d{1,9})", re.IGNORECASE)
 # Names of tools on the panel and in the request that brings their results.
-_RESULT_NAMES = {
-    "readFile": "read_file",
-    "editedExistingFile": "replace_in_file",
-    "newFileCreated": "write_to_file",
-    "appliedDiff": "apply_diff",
-    "searchFiles": "search_files",
-    "listFilesTopLevel": "list_files",
-    "listFilesRecursive": "list_files",
-    "listCodeDefinitionNames": "list_code_definition_names",
-    "fileDeleted": "apply_patch",
-    "webFetch": "web_fetch",
-    "webSearch": "web_search",
-}
-
-
+_RESULT_NAMES = NAMES["cline_results"]
 # Kinds of the panel whose text is the arguments of a call.
-_ASKING = frozenset(
-    {"followup", "plan_mode_respond", "browser_action", "browser_action_launch"}
-)
+_ASKING = KINDS["cline_asking"]
 
 
 class ClineReader(ItemReader):
@@ -302,15 +283,7 @@ def _same_tool(shown: str, named: str) -> bool:
         return named == "execute_command"
     known = _RESULT_NAMES.get(shown)
     if shown in {"editedExistingFile", "newFileCreated"}:
-        return named in {
-            "replace_in_file",
-            "write_to_file",
-            "apply_diff",
-            "insert_content",
-            "search_and_replace",
-            "apply_patch",
-            "edit_file",
-        }
+        return named in KINDS["cline_edits"]
     return (
         named in {shown, known}
         or known is None

@@ -6,13 +6,13 @@ only for what the items lack: token counts, exit codes, applied changes."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.formats.injected import typed_spans
+from leftoff.formats.injected import shifted, typed_spans
 from leftoff.formats.lenient_json import dict_of, int_of, text_of
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.pasted import transcript_span
@@ -231,7 +231,7 @@ class CodexReader(Struct):
             return (SessionFacts(title=text_of(payload.thread_name)),)
         return ()
 
-    def _item_completed(self, item: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
+    def _item_completed(self, item: dict[str, object], cursor: Cursor) -> Iterable[Record]:
         if item.get("type") == "CommandExecution":
             self._store_exit_code(item.get("id"), item.get("exit_code"))
         elif item.get("type") == "FileChange":
@@ -241,8 +241,9 @@ class CodexReader(Struct):
             )
         return ()
 
-    def _store_exit_code(self, call: Any, code: Any) -> None:
-        if isinstance(call, str) and int_of(code) is not None:
+    def _store_exit_code(self, call: object, value: object) -> None:
+        code = int_of(value)
+        if isinstance(call, str) and code is not None:
             self.exit_codes[call] = code
             while len(self.exit_codes) > 64:
                 del self.exit_codes[next(iter(self.exit_codes))]
@@ -375,10 +376,7 @@ def _typed(part: int, text: str) -> tuple[tuple[Typed, ...], bool]:
 
 
 def _shifted(part: int, text: str, start: int, end: int) -> tuple[Typed, ...]:
-    return tuple(
-        Typed(part, span.start + start, span.end + start, span.via)
-        for span in typed_spans(part, text[start:end].rstrip())
-    )
+    return shifted(typed_spans(part, text[start:end].rstrip()), start)
 
 
 def _texts(content: object) -> list[str]:
@@ -391,7 +389,7 @@ def _texts(content: object) -> list[str]:
     ]
 
 
-def _output(output: Any) -> tuple[str, int | None]:
+def _output(output: object) -> tuple[str, int | None]:
     """Text and exit code of a tool's output, in any of its four shapes."""
     code: int | None = None
     if isinstance(output, str) and output.startswith("{"):
@@ -409,7 +407,7 @@ def _output(output: Any) -> tuple[str, int | None]:
 
 
 def _applied_changes(
-    call: Any, changes: Any, cursor: Cursor, *, succeeded: bool
+    call: object, changes: object, cursor: Cursor, *, succeeded: bool
 ) -> Iterable[Record]:
     if not isinstance(changes, dict):
         return ()
@@ -424,7 +422,7 @@ def _applied_changes(
     return (cursor.changes(text_of(call), files, succeeded=succeeded),)
 
 
-def _token_count(info: Any) -> Iterable[Record]:
+def _token_count(info: object) -> Iterable[Record]:
     if not isinstance(info, dict):
         return ()
     last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))

@@ -78,8 +78,7 @@ def _detect(sample: Sample) -> bool:
     messages = [line for line in sample.lines if "role" in line]
     return bool(messages) and all(
         line["role"] in ("user", "assistant")
-        and isinstance(line.get("message"), dict)
-        and "content" in line["message"]
+        and "content" in Fields(line.get("message")).value
         and not {"type", "uuid", "id", "sessionId"} & line.keys()
         for line in messages
     )

@@ -159,7 +159,7 @@ def _part_json(part: rec.Part) -> dict[str, object]:
 
 def _detect(sample: Sample) -> bool:
     first = sample.lines[0] if sample.lines else {}
-    if isinstance(first.get("leftoff"), str) and first["leftoff"].startswith("session/"):
+    if Fields(first).text("leftoff").startswith("session/"):
         return True
     return bool(sample.lines) and all(
         str(line.get("role")) in ROLES

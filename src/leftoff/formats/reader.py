@@ -253,9 +253,9 @@ class Sample:
         self.complete = complete
 
     @cached_property
-    def lines(self) -> list[dict[str, Any]]:
+    def lines(self) -> list[dict[str, object]]:
         """The objects on the first lines; [] if the first lines are not one object each."""
-        found: list[dict[str, Any]] = []
+        found: list[dict[str, object]] = []
         for line in self.data.split(b"\n", self.LINES * 4)[: self.LINES * 4]:
             # Lines of a pretty-printed document are indented, or hold no whole object.
             if not line.lstrip(b"\x00").startswith(b"{"):
@@ -292,7 +292,7 @@ class Sample:
         return frozenset(self.document) if isinstance(self.document, dict) else frozenset()
 
     @cached_property
-    def items(self) -> list[dict[str, Any]]:
+    def items(self) -> list[dict[str, object]]:
         """The first objects of a document that is a list."""
         if not isinstance(self.document, list):
             return []
@@ -303,7 +303,7 @@ class Sample:
         """The first 64 KiB as text."""
         return self.data[: 64 * 1024].decode(errors="replace")
 
-    def listed(self, *keys: str) -> list[dict[str, Any]]:
+    def listed(self, *keys: str) -> list[dict[str, object]]:
         """The first objects of a document that is a list, or that has one under a key."""
         if not isinstance(self.document, dict):
             return self.items

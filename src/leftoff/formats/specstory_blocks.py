@@ -19,7 +19,7 @@ from leftoff.formats.specstory_arguments import (
     tasks,
     unescape,
 )
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.vocabulary import NAMES, kind_of
 from leftoff.model import Part, Reasoning, Text, ToolCall, ToolResult
 
 TOOL_ENDS = frozenset({"</details></tool-use>", "</tool-use>"})
@@ -31,17 +31,7 @@ _THINK = re.compile(r"<think>(?:<details><summary>.*?</summary>)?")
 _OLD_TOOL = re.compile(r"Tool use: \*\*([^*\n]+)\*\*(.*)$")
 _OLD_DETAILS = re.compile(r"\s*<summary>(.*?)</summary>\s*$")
 # How the summaries of older steps begin, and the name of the tool that they are given.
-_STEP_NAMES = (
-    ("Searched codebase", "codebase_search"),
-    ("Searched web", "web_search"),
-    ("Searched files", "file_search"),
-    ("Grep", "grep"),
-    ("Listed ", "list_dir"),
-    ("Read lints", "read_lints"),
-    ("Read file", "read_file"),
-    ("Edit file", "edit_file"),
-    ("MCP tool call", "mcp_tool_call"),
-)
+_STEP_NAMES = NAMES["specstory_steps"].items()
 _READ_STEP = re.compile(r"Read file: (\S.*)$")
 # What the recorder writes in place of a result, alone in a step or above an empty block.
 _ERROR_STEP = re.compile(
