@@ -122,10 +122,7 @@ class AiderReader(TextReader):
     command: str = ""
     """The words of the last command, if aider sends them as a prompt: /ask and the like."""
 
-    def read(self, line: bytes, cursor: Cursor) -> Iterable[rec.Record]:
-        if not line and cursor.ended:
-            return self._flush(cursor)
-        text = line.decode(errors="replace").rstrip("\r\n")
+    def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[rec.Record]:
         header = _HEADER.match(text)
         if header is not None and self.blank:
             return self._begin_session(f"{header[1]}T{header[2]}", cursor)

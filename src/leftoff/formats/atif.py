@@ -14,7 +14,7 @@ from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import Fields
+from leftoff.formats.lenient_json import Fields, code_in
 from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.thread import ORIGINS
@@ -155,8 +155,8 @@ def _results(step: Fields, calls: list[rec.ToolCall]) -> list[rec.Part]:
             continue  # only refers to the trajectories of subagents
         known = Fields(outcomes.get(call))
         status, code = known.text("status"), known.number("exit_code")
-        if code is None and not known.value and (exited := _EXIT_CODE.search(text[-300:])):
-            code = int(exited[1])
+        if code is None and not known.value:
+            code = code_in(_EXIT_CODE, text[-300:])
         if status not in _STATUSES:
             failed = bool(code) or text.lstrip()[:6].upper() == "ERROR:"
             status = "error" if failed else "ok" if code == 0 or call else "unknown"

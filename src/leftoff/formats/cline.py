@@ -12,7 +12,7 @@ from msgspec import field
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import is_continuation, typed_spans
-from leftoff.formats.lenient_json import Fields, count_of
+from leftoff.formats.lenient_json import Fields, code_in, count_of
 from leftoff.formats.openai_parts import (
     blocks_of,
     content_text,
@@ -304,18 +304,17 @@ def _tool_arguments(name: str, given: dict[str, object]) -> dict[str, object]:
 
 def _result(call: str, text: str, *, failed: bool = False) -> rec.ToolResult:
     head = text[:400]
-    code = _EXIT_CODE.search(head)
-    number = int(code[1]) if code is not None else None
+    code = code_in(_EXIT_CODE, head)
     status = "ok"
     if head.startswith(("The user denied", "The user rejected")):
         status = "denied"
-    elif failed or number or head.startswith(("Error", "The tool execution failed")):
+    elif failed or code or head.startswith(("Error", "The tool execution failed")):
         status = "error"
     elif "<error>" in head:
         status = "error"
     elif "Command is still running" in head:
         status = "running"
-    return rec.ToolResult(call, text, status, number)
+    return rec.ToolResult(call, text, status, code)
 
 
 def _tagged_spans(part: int, text: str) -> tuple[rec.Typed, ...]:

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.formats.injected import shifted, typed_spans
-from leftoff.formats.lenient_json import dict_of, int_of, text_of
+from leftoff.formats.lenient_json import dict_of, int_of, text_of, usage_by
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.pasted import transcript_span
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.reader import Cursor, Format, Sample, moved
 from leftoff.formats.vocabulary import KINDS, tool_call
 from leftoff.model import (
     Message,
@@ -99,6 +99,10 @@ _TURNS = {
     "turn_aborted": "interrupted",
     "error": "failed",
 }
+# What it does to files, as `Changes.files`.
+ACTIONS = {"add": "created", "update": "modified", "delete": "deleted"}
+# Names of tokens, as for `usage_by`.
+TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens", "", "reasoning_output_tokens")
 # Phases of the agent's words, as `Message.stop`.
 _PHASES = {"final_answer": "end", "commentary": "more"}
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
@@ -411,39 +415,24 @@ def _applied_changes(
 ) -> Iterable[Record]:
     if not isinstance(changes, dict):
         return ()
-    actions = {"add": "created", "update": "modified", "delete": "deleted"}
     files: list[tuple[str, str, str]] = []
     for path, change in changes.items():
         if not isinstance(change, dict):
             continue
-        action = actions.get(text_of(change.get("type")), "modified")
-        target = text_of(change.get("move_path"))
-        files.append((target, action, path) if target else (path, action, ""))
+        action = ACTIONS.get(text_of(change.get("type")), "modified")
+        files.append(moved(path, text_of(change.get("move_path")), action))
     return (cursor.changes(text_of(call), files, succeeded=succeeded),)
 
 
 def _token_count(info: object) -> Iterable[Record]:
     if not isinstance(info, dict):
         return ()
-    last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
+    named = ("last_token_usage", "total_token_usage")
+    last, total = (usage_by(info.get(name), TOKENS, inclusive=True) for name in named)
     window = int_of(info.get("model_context_window"))
     if last is None and total is None:
         return ()
     return (TokenCount(last or Usage(), total or Usage(), window),)
-
-
-def _usage(value: object) -> Usage | None:
-    """A recorded usage; `input_tokens` there includes what came from the cache."""
-    if not isinstance(value, dict):
-        return None
-    number = {k: v for k, v in value.items() if int_of(v) is not None}
-    cached = number.get("cached_input_tokens", 0)
-    return Usage(
-        input=max(0, number.get("input_tokens", 0) - cached),
-        output=number.get("output_tokens", 0),
-        cache_read=cached,
-        reasoning=number.get("reasoning_output_tokens", 0),
-    )
 
 
 def _detect(sample: Sample) -> bool:

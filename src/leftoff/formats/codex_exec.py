@@ -11,20 +11,13 @@ from collections.abc import Iterable
 from msgspec import field
 
 from leftoff import model as rec
+from leftoff.formats.codex import ACTIONS, TOKENS
 from leftoff.formats.lenient_json import Fields, usage_by
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import KINDS, tool_call
 
 EVENTS = KINDS["codex_exec_events"]
 _STATUS = {"completed": "ok", "failed": "error", "declined": "denied", "in_progress": "running"}
-_ACTIONS = {"add": "created", "update": "modified", "delete": "deleted"}
-_TOKENS = (
-    "input_tokens",
-    "output_tokens",
-    "cached_input_tokens",
-    "",
-    "reasoning_output_tokens",
-)
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 
 
@@ -49,7 +42,7 @@ class CodexExecReader(ItemReader):
             return self._thread(event.text("thread_id"))
         if kind == "turn.completed":
             usage = event.at("usage").value
-            total = usage_by(usage, _TOKENS, inclusive=True) or rec.Usage()
+            total = usage_by(usage, TOKENS, inclusive=True) or rec.Usage()
             ended = rec.Turn("ended")
             return (rec.TokenCount(rec.Usage(), total), ended) if total.total else (ended,)
         if kind == "turn.started":
@@ -110,7 +103,7 @@ class CodexExecReader(ItemReader):
             yield self._message("tool", result, cursor)
             if kind == "file_change":
                 files = [
-                    (path, _ACTIONS.get(change.text("kind"), "modified"), "")
+                    (path, ACTIONS.get(change.text("kind"), "modified"), "")
                     for change in item.each("changes")
                     if (path := change.text("path"))
                 ]

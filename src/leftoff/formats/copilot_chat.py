@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import Fields
+from leftoff.formats.lenient_json import Fields, code_in
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import EDITS, text_argument, tool_call
 
-_EXIT_CODE = re.compile(r"exited with code:? (-?\d+)")
+_EXIT_CODE = re.compile(r"exited with code:? (-?\d{1,9})")
 _DENIED = ("The user chose to skip", "The user cancelled", "User cancelled", "Canceled")
 
 
@@ -129,8 +129,7 @@ def _displayed_parts(response: list[Fields]) -> tuple[rec.Part, ...]:
 
 def _result(call: rec.ToolCall, given: Fields) -> rec.ToolResult:
     text = "\n".join(_result_texts(given))
-    exited = _EXIT_CODE.search(text[-400:]) if call.kind == "shell" else None
-    code = int(exited[1][:9]) if exited else None
+    code = code_in(_EXIT_CODE, text[-400:]) if call.kind == "shell" else None
     status = "unknown" if call.kind == "shell" else "ok"
     if code is not None:
         status = "error" if code else "ok"

@@ -13,7 +13,7 @@ from msgspec import field
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import Fields, text_of, usage_by
+from leftoff.formats.lenient_json import Fields, code_in, text_of, usage_by
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import KINDS, kind_of, tool_call
 
@@ -122,8 +122,7 @@ class CopilotReader(ItemReader):
         text = data.text("result.content", "error.message")
         code = data.number("toolTelemetry.metrics.exit_code")
         if code is None:
-            found = _EXIT_CODE.search(text[-200:])
-            code = int(found[1]) if found else None
+            code = code_in(_EXIT_CODE, text[-200:])
         status = "ok" if data.get("success") is True else "error"
         if data.text("error.code") in ("denied", "rejected"):
             status = "denied"

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 from msgspec import Raw
 
+from leftoff import lazy_re as re
 from leftoff.model import MAX_COUNT, Usage
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,6 +71,12 @@ def count_of(value: object) -> int:
 def int_of(value: object) -> int | None:
     """The value if it is an integer, such as an exit code, and no boolean; else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def code_in(pattern: re.Pattern[str], text: str) -> int | None:
+    """The number, such as an exit code, in the first place that fits a pattern; else None."""
+    found = pattern.search(text)
+    return int(found[1]) if found is not None else None
 
 
 def usage_by(value: object, names: tuple[str, ...], *, inclusive: bool = False) -> Usage | None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from leftoff.codec import repair
 from leftoff.formats.chat import ChatReader, is_message
-from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, items_of, text_of, value_of
+from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, items_of, text_of
 from leftoff.formats.openai_parts import content_text, usage_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import KINDS
@@ -70,14 +70,18 @@ class PendingMessage(Struct):
 
     Attributes:
         line: the line on which it first appeared.
-        place: its index in that request; -1 for the message of a response.
         digest: see `_digest`.
+        message: as JSON.
+        time: of the entry.
+        response: of a reply, what is recorded of the call of the model, as JSON.
         repeated: how many later requests of the conversation repeated it.
         dropped: a later request of the conversation lacks it."""
 
     line: int
-    place: int
     digest: int
+    message: bytes
+    time: str
+    response: bytes = b""
     repeated: int = 0
     dropped: bool = False
 
@@ -99,6 +103,11 @@ class Conversation(Struct):
     answered: bool = False
     held: list[PendingMessage] = []
     lines: dict[int, bytes] = {}
+
+    def hold(self, message: PendingMessage, cursor: Cursor) -> None:
+        """Adds a message, with the bytes of its line."""
+        self.held.append(message)
+        self.lines[cursor.line] = bytes(cursor.raw)
 
 
 class OpenAIRequestLogReader(Struct):
@@ -134,7 +143,7 @@ class OpenAIRequestLogReader(Struct):
                 yield Unknown(text_of(kind))
 
     def _request(self, entry: Fields, cursor: Cursor) -> Iterator[Record]:
-        messages = [Fields(value_of(raw)) for raw in _messages(entry)]
+        messages = entry.each("request_params.messages")
         if not messages:
             yield Unknown("request without messages")
             return
@@ -155,8 +164,9 @@ class OpenAIRequestLogReader(Struct):
         for number, (digest, occurrence) in enumerate(digests):
             if occurrence > conversation.said.get(digest, 0):
                 conversation.said[digest] = occurrence
-                conversation.held.append(PendingMessage(cursor.line, number, digest))
-                conversation.lines[cursor.line] = bytes(cursor.raw)
+                encoded = msgspec.json.encode(messages[number].value)
+                held = PendingMessage(cursor.line, digest, encoded, entry.text("timestamp"))
+                conversation.hold(held, cursor)
 
     def _response(self, entry: Fields, cursor: Cursor) -> None:
         if self.current < 0:  # the log was cut: it starts with a response
@@ -168,8 +178,11 @@ class OpenAIRequestLogReader(Struct):
             conversation.answered = True
             digest = _digest(reply)
             conversation.said[digest] = conversation.said.get(digest, 0) + 1
-            conversation.held.append(PendingMessage(cursor.line, -1, digest))
-            conversation.lines[cursor.line] = bytes(cursor.raw)
+            encoded = msgspec.json.encode(reply.value)
+            about = {k: entry.get(f"response.{k}") for k in ("id", "model", "usage")}
+            held = PendingMessage(cursor.line, digest, encoded, entry.text("timestamp"))
+            held.response = msgspec.json.encode(about)
+            conversation.hold(held, cursor)
 
 
 def _confirmed_digests(
@@ -215,8 +228,13 @@ def _release(
 def _message_records(
     conversation: Conversation, held: PendingMessage, cursor: Cursor
 ) -> Iterator[Record]:
-    raw = conversation.lines[held.line]
-    message, facts = _message_at(raw, held)
+    raw, message = conversation.lines[held.line], Fields.of(held.message)
+    facts: dict[str, object] = {"time": held.time}
+    if held.response:
+        response = Fields.of(held.response)
+        named = {"response": response.text("id"), "model": response.text("model")}
+        facts |= {name: value for name, value in named.items() if value}
+        facts["usage"] = usage_of(response.get("usage"))
     if held.dropped:
         facts |= {"origin": "meta", "typed": ()}
     for found in conversation.reader.item(message, Cursor(held.line, raw=raw)):
@@ -229,38 +247,12 @@ def _message_records(
         yield replace(found, index=index, agent=conversation.agent, **facts)
 
 
-def _message_at(line: bytes, held: PendingMessage) -> tuple[Fields, dict[str, object]]:
-    """A held message, and what its entry says of it beside the message itself."""
-    for entry in _entries(line):
-        time: dict[str, object] = {"time": entry.text("timestamp")}
-        if held.place < 0:
-            reply = _response_message(entry)
-            if reply is not None and _digest(reply) == held.digest:
-                return reply, {**time, **_facts(entry.at("response"))}
-        elif held.place < len(listed := _messages(entry)):
-            return Fields(value_of(listed[held.place])), time
-    return Fields(None), {}
-
-
 def _entries(line: bytes) -> list[Fields]:
     """The entries of a line: one, or several if the line's end was lost."""
-    entry = Fields.of(line)
-    if entry.value:
-        return [entry]
-    return [Fields(value) for value in repair(line)[0]] or [entry]
-
-
-def _messages(entry: Fields) -> list[Raw]:
-    """The messages of a request, not decoded: of most of them only one is wanted."""
-    if not isinstance(entry.value.get("request_params"), Raw):  # of a repaired line
-        entry = Fields.of(msgspec.json.encode(entry.value))
-    return items_of(Fields.of(entry.raw("request_params")).raw("messages"))
-
-
-def _facts(response: Fields) -> dict[str, object]:
-    named = {"response": response.text("id"), "model": response.text("model")}
-    known = {name: value for name, value in named.items() if value}
-    return {"usage": usage_of(response.get("usage")), **known}
+    try:
+        return [Fields(msgspec.json.decode(line))]
+    except (ValueError, RecursionError):
+        return [Fields(value) for value in repair(line)[0]] or [Fields(None)]
 
 
 def _response_message(entry: Fields) -> Fields | None:
