@@ -18,9 +18,13 @@ from leftoff.formats.openai_parts import OpenCalls, blocks_of, content_text, dec
 from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
 from leftoff.formats.vocabulary import tool_call
 
-ROLES = frozenset(
-    {"system", "developer", "user", "assistant", "tool", "function", "model", "ai", "human"}
-)
+# The roles of messages, by those that are recorded.
+ROLES: dict[str, rec.Role] = {
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("assistant", "model", "ai"), "assistant"),
+    **dict.fromkeys(("tool", "function"), "tool"),
+}
 
 
 class ChatReader(ItemReader):
@@ -38,33 +42,27 @@ class ChatReader(ItemReader):
         return (rec.SessionFacts(id=identity, cwd=document.text("cwd")),)
 
     def item(self, m: Fields, cursor: Cursor) -> tuple[rec.Record, ...]:
-        role = m.text("role").casefold()
-        if role not in ROLES:
+        role = ROLES.get(m.text("role").casefold())
+        if role is None:
             return (rec.Unknown(m.text("role")),)
-        if role in {"tool", "function"}:
+        origin = ""
+        typed: tuple[rec.Typed, ...] = ()
+        if role == "tool":
             call = self.calls.end(m.text("tool_call_id"))
-            result = text_calls.result_of(call, content_text(m.get("content")))
-            return (self._build(m, "tool", (result,), cursor),)
-        if role in {"assistant", "model", "ai"}:
-            return (self._build(m, "assistant", self._assistant_parts(m), cursor),)
-        parts, typed, results = self._user_parts(m)
-        if role in {"system", "developer"}:
-            return (self._build(m, "system", parts, cursor),)
-        only = results and all(type(p) is rec.ToolResult for p in parts)
-        sender: rec.Role = "tool" if only and m.text("content") else "user"
-        return (self._build(m, sender, parts, cursor, "tool" if results else "", typed),)
-
-    def _build(
-        self,
-        m: Fields,
-        role: rec.Role,
-        parts: tuple[rec.Part, ...],
-        cursor: Cursor,
-        origin: str = "",
-        typed: tuple[rec.Typed, ...] = (),
-    ) -> rec.Message:
-        self.turn += role == "assistant"
-        return cursor.message(
+            parts: tuple[rec.Part, ...] = (
+                text_calls.result_of(call, content_text(m.get("content"))),
+            )
+        elif role == "assistant":
+            parts = self._assistant_parts(m)
+            self.turn += 1
+        else:
+            parts, typed, results = self._user_parts(m)
+            typed = typed if role == "user" else ()
+            if role == "user" and results:
+                origin = "tool"
+                only = m.text("content") and all(type(p) is rec.ToolResult for p in parts)
+                role = "tool" if only else role
+        message = cursor.message(
             role,
             parts,
             origin,
@@ -75,6 +73,7 @@ class ChatReader(ItemReader):
             model=m.text("model") or self.model,
             usage=_usage(m.at("usage")),
         )
+        return (message,)
 
     def _assistant_parts(self, m: Fields) -> tuple[rec.Part, ...]:
         parts: list[rec.Part] = []

@@ -5,7 +5,8 @@ list, and a task writes both: docs/formats/cline.md."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import partial
 
 from msgspec import field
 
@@ -20,7 +21,7 @@ from leftoff.formats.openai_parts import (
     tag_spans,
     trim_span,
 )
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
+from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import KINDS, NAMES, kind_of, tool_call
 
 # Kinds without a message: copies, progress, notices of the panel.
@@ -60,22 +61,38 @@ class ClineReader(ItemReader):
 
     def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         self.model = item.text("modelInfo.modelId") or self.model
-        api = item.get("role") is not None
-        return self._api_message(item, cursor) if api else self._ui_message(item, cursor)
+        if item.get("role") == "assistant":
+            self.turns += 1
+            self._take_usage(item.at("metrics.tokens"), ("prompt", "completion", "cached"))
+        message = partial(
+            cursor.message,
+            response=f"r{self.turns}",
+            time=item.time("ts"),
+            model=self.model,
+            usage=self.usage,
+        )
+        if item.get("role") is not None:
+            return (self._api_message(item, message),)
+        return self._ui_message(item, message, cursor)
 
     def end(self, document: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         """Results of commands that printed output, but whose result was never sent."""
-        results = [
+        results = tuple(
             rec.ToolResult(call, self.output[call].rstrip("\n"), "unknown")
             for call, _ in self.waiting
             if call in self.output
-        ]
-        if results:
-            yield self._message("tool", results, Fields(None), cursor)
+        )
+        return (cursor.message("tool", results),) if results else ()
+
+    def _take_usage(self, tokens: Fields, names: tuple[str, ...]) -> None:
+        usage = rec.Usage(*map(tokens.count, names))
+        self.usage = usage if usage.total else None
 
     # -- the panel -------------------------------------------------------------------------
 
-    def _ui_message(self, item: Fields, cursor: Cursor) -> Iterator[rec.Record]:
+    def _ui_message(
+        self, item: Fields, message: Builder, cursor: Cursor
+    ) -> Iterator[rec.Record]:
         removed = item.get("conversationHistoryDeletedRange")
         if isinstance(removed, list) and len(removed) == 2 and count_of(removed[1]):
             if removed[1] != self.removed:
@@ -89,25 +106,25 @@ class ClineReader(ItemReader):
         elif kind in _TYPED_KINDS or kind == "text" and cursor.item == 0:
             # Earlier Cline and Roo Code show the task as a text, before the first request.
             typed = typed_spans(0, text, _TYPED_KINDS.get(kind, "prompt"))
-            yield self._message("user", [rec.Text(text)], item, cursor, typed)
+            yield message("user", (rec.Text(text),), "", typed)
         elif kind == "api_req_started":
-            yield from self._api_request(given, item, cursor)
+            yield from self._api_request(given, message)
         elif kind == "text" or kind == "completion_result" and side == "say":
             if text and text != self.shown:
                 self.shown = text
                 parts: list[rec.Part] = [rec.Text(text)]
                 if kind == "completion_result":
                     parts.append(self._call("attempt_completion", {}))
-                yield self._message("assistant", parts, item, cursor)
+                yield message("assistant", tuple(parts))
         elif kind == "reasoning":
             if text:
-                yield self._message("assistant", [rec.Reasoning(text)], item, cursor)
+                yield message("assistant", (rec.Reasoning(text),))
         elif kind in {"condense", "condense_context", "summarize_task"}:
             yield cursor.compaction("auto")
         elif kind == "command_output":
             self._store_output(text)
         elif call := self._panel_call(kind, text, given):
-            yield self._message("assistant", [call], item, cursor)
+            yield message("assistant", (call,))
         elif kind not in NO_MESSAGE:
             yield rec.Unknown(f"{side} {kind}")
 
@@ -127,19 +144,17 @@ class ClineReader(ItemReader):
             return self._call(name, given.value or {"text": text})
         return None
 
-    def _api_request(self, facts: Fields, item: Fields, cursor: Cursor) -> Iterator[rec.Record]:
+    def _api_request(self, facts: Fields, message: Builder) -> Iterator[rec.Record]:
         """A request to the model: it holds the results of the calls before it and the token
         usage of the reply after it."""
         self.turns += 1
         self.shown = ""
-        names = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
-        usage = rec.Usage(*map(facts.count, names))
-        self.usage = usage if usage.total else None
+        self._take_usage(facts, ("tokensIn", "tokensOut", "cacheReads", "cacheWrites"))
         request = facts.text("request")
         details = request.rfind("<environment_details>")  # earlier ones stand in results
         results = self._request_results(request if details < 0 else request[:details])
         if results:
-            yield self._message("tool", results, item, cursor)
+            yield message("tool", tuple(results))
 
     def _request_results(self, request: str) -> list[rec.ToolResult]:
         """The results in a request, in the order of their calls.
@@ -172,20 +187,15 @@ class ClineReader(ItemReader):
 
     # -- the API history -----------------------------------------------------------------------
 
-    def _api_message(self, item: Fields, cursor: Cursor) -> Iterator[rec.Record]:
+    def _api_message(self, item: Fields, message: Builder) -> rec.Record:
         role, blocks = item.text("role"), blocks_of(item.get("content"))
         if role == "assistant":
-            self.turns += 1
-            names = ("metrics.tokens.prompt", "metrics.tokens.completion")
-            usage = rec.Usage(*map(item.count, (*names, "metrics.tokens.cached")))
-            self.usage = usage if usage.total else None
             self.waiting = []
-            parts = [part for block in blocks for part in self._assistant_parts(block)]
-            yield self._message("assistant", parts, item, cursor)
-        elif role == "user":
-            yield self._api_user_message(blocks, item, cursor)
-        else:
-            yield rec.Unknown(f"role {role}")
+            parts = (part for block in blocks for part in self._assistant_parts(block))
+            return message("assistant", tuple(parts))
+        return (
+            self._api_input(blocks, message) if role == "user" else rec.Unknown(f"role {role}")
+        )
 
     def _assistant_parts(self, block: Fields) -> Iterator[rec.Part]:
         kind, text = block.text("type"), block.text("text")
@@ -208,9 +218,7 @@ class ClineReader(ItemReader):
         else:
             yield rec.Media(kind)
 
-    def _api_user_message(
-        self, blocks: list[Fields], item: Fields, cursor: Cursor
-    ) -> rec.Message:
+    def _api_input(self, blocks: list[Fields], message: Builder) -> rec.Message:
         parts: list[rec.Part] = []
         typed: tuple[rec.Typed, ...] = ()
         answers = ""
@@ -237,10 +245,10 @@ class ClineReader(ItemReader):
                 typed += _tagged_spans(len(parts), text)
                 parts.append(rec.Text(text))
         if any(type(part) is rec.ToolResult for part in parts):
-            return self._message("tool", parts, item, cursor, typed)
+            return message("tool", tuple(parts), "", typed)
         if any(type(part) is rec.Text and is_continuation(part.text) for part in parts):
-            return self._message("user", parts, item, cursor, origin="compaction")
-        return self._message("user", parts, item, cursor, typed)
+            return message("user", tuple(parts), "compaction")
+        return message("user", tuple(parts), "", typed)
 
     def _match_call(self, name: str) -> str:
         for call, waiting in self.waiting:
@@ -256,26 +264,6 @@ class ClineReader(ItemReader):
         identity = identity or f"call-{self.calls}"
         self.waiting = [*self.waiting[-63:], (identity, name)]
         return tool_call(identity, name, given)
-
-    def _message(
-        self,
-        role: rec.Role,
-        parts: Sequence[rec.Part],
-        item: Fields,
-        cursor: Cursor,
-        typed: tuple[rec.Typed, ...] = (),
-        origin: str = "",
-    ) -> rec.Message:
-        return cursor.message(
-            role,
-            tuple(parts),
-            origin,
-            typed,
-            response=f"r{self.turns}",
-            time=item.time("ts"),
-            model=self.model,
-            usage=self.usage,
-        )
 
 
 def _same_tool(shown: str, named: str) -> bool:

@@ -7,6 +7,7 @@ their kind and pair by the id of the call: docs/formats/openhands.md."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import ClassVar
 
@@ -35,7 +36,7 @@ from leftoff.formats.openhands_events import (
     is_instance,
     is_sdk_event,
 )
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
+from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
 
 # The reason that the SDK writes when the person gave none.
@@ -96,44 +97,49 @@ class OpenHandsReader(ItemReader):
 
     def item(self, event: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         kind, action = event.text("kind"), event.text("action")
+        folder = event.text("extras.metadata.working_dir", "observation.metadata.working_dir")
+        self.cwd = folder or self.cwd
+        say = partial(cursor.message, time=event.text("timestamp"), cwd=self.cwd)
         if kind and not action:
-            return self._sdk_event(event, kind, cursor)
+            return self._sdk_event(event, kind, say, cursor)
         if observation := event.text("observation"):
-            return self._observation(event, observation, cursor)
+            return self._observation(event, observation, say)
         if not action:
             return (rec.Unknown("event"),)
         if action == "message" or action == "system":
-            return (self._text_message(event, action, cursor),)
+            return (self._text_message(event, action, say),)
         if action == "condensation":
             return (cursor.compaction("auto"),)
         if action in IGNORED_ACTIONS:
             return ()
         if action not in CALLS and not event.get("tool_call_metadata"):
             return (rec.Unknown(f"action {action}"),)
-        return (self._action_message(event, action, cursor),)
+        return (self._action_message(event, action, say),)
 
-    def _sdk_event(self, event: Fields, kind: str, cursor: Cursor) -> Iterable[rec.Record]:
+    def _sdk_event(
+        self, event: Fields, kind: str, say: Builder, cursor: Cursor
+    ) -> Iterable[rec.Record]:
         if kind == "ActionEvent":
-            return (self._sdk_action(event, cursor),)
+            return (self._sdk_action(event, say),)
         if kind == "MessageEvent":
-            return (self._sdk_message(event, cursor),)
+            return (self._sdk_message(event, say),)
         if kind in {"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"}:
-            return (self._sdk_result(event, kind, cursor),)
+            return (self._sdk_result(event, kind, say),)
         if kind == "SystemPromptEvent":
             shown = rec.Text(content_text([event.get("system_prompt")]))
-            return (self._message(event, "system", shown, cursor),)
+            return (say("system", (shown,)),)
         if kind == "ConversationErrorEvent":
             shown = rec.Text(event.text("detail"))
-            return (self._message(event, "system", shown, cursor, origin="meta"),)
+            return (say("system", (shown,), "meta"),)
         if kind == "Condensation":
             return (cursor.compaction("auto"),)
         return () if kind in IGNORED_KINDS else (rec.Unknown(f"event {kind}"),)
 
-    def _sdk_message(self, event: Fields, cursor: Cursor) -> rec.Message:
+    def _sdk_message(self, event: Fields, say: Builder) -> rec.Message:
         said = event.at("llm_message")
         text = content_text(said.get("content"))
         if event.get("source") == "agent":
-            return self._reply(event, [*_sdk_thoughts(event, said), rec.Text(text)], cursor)
+            return self._reply(event, [*_sdk_thoughts(event, said), rec.Text(text)], say)
         typed: tuple[rec.Typed, ...] = ()
         if event.get("source") == "user":
             span = _task_span(text)
@@ -141,9 +147,9 @@ class OpenHandsReader(ItemReader):
         # Skills that the recorder adds to the prompt; nobody typed them.
         added = content_text(event.get("extended_content"))
         shown = (rec.Text(text), rec.Text(added)) if added else (rec.Text(text),)
-        return self._message(event, "user", shown, cursor, typed)
+        return say("user", shown, "", typed)
 
-    def _sdk_action(self, event: Fields, cursor: Cursor) -> rec.Message:
+    def _sdk_action(self, event: Fields, say: Builder) -> rec.Message:
         self.calls += 1
         name = event.text("tool_name", "tool_call.name")
         given = decode_arguments(event.get("tool_call.arguments"))
@@ -158,9 +164,9 @@ class OpenHandsReader(ItemReader):
         if name == "finish" and (said := Fields(given).text("message")):
             parts.append(rec.Text(said))
         parts.append(tool_call(identity, name, given))
-        return self._reply(event, parts, cursor)
+        return self._reply(event, parts, say)
 
-    def _sdk_result(self, event: Fields, kind: str, cursor: Cursor) -> rec.Message:
+    def _sdk_result(self, event: Fields, kind: str, say: Builder) -> rec.Message:
         call = event.text("tool_call_id")
         self.waiting = [w for w in self.waiting if w != call]
         typed: tuple[rec.Typed, ...] = ()
@@ -173,11 +179,10 @@ class OpenHandsReader(ItemReader):
             result = rec.ToolResult(call, event.text("error"), "error")
         else:
             result = self._sdk_observation(call, event.at("observation"))
-        return self._message(event, "tool", result, cursor, typed)
+        return say("tool", (result,), "", typed)
 
     def _sdk_observation(self, call: str, seen: Fields) -> rec.ToolResult:
         text = content_text(seen.get("content")) or seen.text("output")
-        self.cwd = seen.text("metadata.working_dir") or self.cwd
         code = seen.number("metadata.exit_code", "exit_code")
         status = "error" if seen.get("is_error") is True or code else "ok"
         if code == -1:  # the command had not come back
@@ -188,11 +193,11 @@ class OpenHandsReader(ItemReader):
         detail = {"created": not existed} if known else None
         return rec.ToolResult(call, text, status, code, detail)
 
-    def _text_message(self, event: Fields, action: str, cursor: Cursor) -> rec.Message:
+    def _text_message(self, event: Fields, action: str, say: Builder) -> rec.Message:
         text = content_text(event.get("args.content")) or content_text(event.get("content"))
         text = text or event.text("message")
         if action == "system":
-            return self._message(event, "system", rec.Text(text), cursor)
+            return say("system", (rec.Text(text),))
         source = event.get("source")
         if source == "user" or not isinstance(source, str) and not self.spoken:
             typed = typed_spans(0, text)
@@ -200,12 +205,12 @@ class OpenHandsReader(ItemReader):
                 task = _task_span(text)
                 typed = (rec.Typed(0, *task),) if task is not None else typed
             self.spoken = True
-            return self._message(event, "user", rec.Text(text), cursor, typed)
+            return say("user", (rec.Text(text),), "", typed)
         if source == "environment":
-            return self._message(event, "user", rec.Text(text), cursor)
-        return self._reply(event, [rec.Text(text)], cursor)
+            return say("user", (rec.Text(text),))
+        return self._reply(event, [rec.Text(text)], say)
 
-    def _action_message(self, event: Fields, action: str, cursor: Cursor) -> rec.Message:
+    def _action_message(self, event: Fields, action: str, say: Builder) -> rec.Message:
         self.calls += 1
         flat = not isinstance(event.get("args"), dict)
         args = event if flat else event.at("args")
@@ -226,32 +231,17 @@ class OpenHandsReader(ItemReader):
         if thought.strip() and action != "think":
             parts.append(rec.Text(thought))
         parts.append(tool_call(identity, name, given))
-        return self._reply(event, parts, cursor)
+        return self._reply(event, parts, say)
 
-    def _message(
-        self,
-        event: Fields,
-        role: rec.Role,
-        shown: rec.Part | tuple[rec.Part, ...],
-        cursor: Cursor,
-        typed: tuple[rec.Typed, ...] = (),
-        origin: str = "",
-    ) -> rec.Message:
-        parts = shown if isinstance(shown, tuple) else (shown,)
-        time = event.text("timestamp")
-        return cursor.message(role, parts, origin, typed, time=time, cwd=self.cwd)
-
-    def _reply(self, event: Fields, parts: list[rec.Part], cursor: Cursor) -> rec.Message:
+    def _reply(self, event: Fields, parts: list[rec.Part], say: Builder) -> rec.Message:
         facts = event.at("tool_call_metadata.model_response")
         self.turns += 1
         self.response = facts.text("id") or event.text("llm_response_id") or f"r{self.turns}"
-        return cursor.message(
+        return say(
             "assistant",
             tuple(parts),
             response=self.response,
-            time=event.text("timestamp"),
             model=facts.text("model") or self.model,
-            cwd=self.cwd,
             usage=usage_of(facts.get("usage")) or self._accumulated(event),
         )
 
@@ -265,14 +255,14 @@ class OpenHandsReader(ItemReader):
         self.prompt_total, self.output_total = prompt, output
         return usage
 
-    def _observation(self, event: Fields, kind: str, cursor: Cursor) -> Iterable[rec.Record]:
+    def _observation(self, event: Fields, kind: str, say: Builder) -> Iterable[rec.Record]:
         if kind in IGNORED_OBSERVATIONS:
             return ()
         text, extras = content_text(event.get("content")), event.at("extras")
         if kind == "recall":
             known = (k.text("content") for k in extras.each("microagent_knowledge"))
             text = "\n\n".join([text, *filter(None, known)])
-            return (self._message(event, "user", rec.Text(text), cursor),)
+            return (say("user", (rec.Text(text),)),)
         if kind not in RESULTS and not event.get("tool_call_metadata"):
             return (rec.Unknown(f"observation {kind}"),)
         if isinstance(cause := event.get("cause"), int):
@@ -281,13 +271,12 @@ class OpenHandsReader(ItemReader):
             # Errors without a cause answer no call; the oldest results answer the last one.
             call = self.waiting[-1] if self.waiting and kind != "error" else ""
         if call not in self.waiting:
-            return (self._message(event, "user", rec.Text(text), cursor),)
+            return (say("user", (rec.Text(text),)),)
         self.waiting = [w for w in self.waiting if w != call]
-        self.cwd = extras.text("metadata.working_dir") or self.cwd
         code = extras.number("metadata.exit_code", "exit_code")
         code = event.number("exit_code") if code is None else code
         result = self._result(call, kind, text, code, extras)
-        return (self._message(event, "tool", result, cursor),)
+        return (say("tool", (result,)),)
 
     def _result(
         self, call: str, kind: str, text: str, code: int | None, extras: Fields

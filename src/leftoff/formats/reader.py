@@ -159,6 +159,10 @@ class Cursor(Struct):
         return Changes(call, tuple(files), succeeded, line, self.item, self.raw, part)
 
 
+# `Cursor.message` with some arguments given: those of one record.
+Builder: TypeAlias = Callable[..., Message]
+
+
 class ChainLine(Struct, gc=False):
     """A line of a recorder whose records follow each other in a chain (`parentId`)."""
 
