@@ -94,16 +94,12 @@ _OUTPUT = re.compile(r"> (?:Tokens: |Applied |Commit |Add |Added |Did not|You |R
 class AiderReader(TextReader):
     """Reads the lines of one history. Fields are its state between lines."""
 
-    block: str = ""
-    """The kind of block that the last lines are of: user | tool | reply | ""."""
+    block: str = ""  # the kind of block that the last lines are of: user | tool | reply | ""
     open: bool = False
     """Inside an output of several lines: only its first and last line are marked."""
-    ends: bool = False
-    """The last line of such an output may have been its end."""
-    again: bool = False
-    """The line begins another prompt, not the next line of the same one."""
-    blank: bool = True
-    """The line before was blank."""
+    ends: bool = False  # the last line of such an output may have been its end
+    again: bool = False  # the line begins another prompt, not the next line of the same one
+    blank: bool = True  # the line before was blank
     started: str = ""
     sessions: dict[str, int] = field(default_factory=dict)
     model: str = ""

@@ -14,7 +14,7 @@ from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import Fields, code_in
+from leftoff.formats.lenient_json import Fields, code_in, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.thread import ORIGINS
@@ -57,11 +57,12 @@ class AtifReader(ItemReader):
             return
         if step.text("extra.context_management.type") == "compaction":
             yield cursor.compaction("auto")
+        used = usage_by(step.get("metrics"), _TOKENS, inclusive=True)
         message = partial(
             cursor.message,
             time=step.text("timestamp"),
             model=step.text("model_name") or self.model,
-            usage=_usage(step.at("metrics")),
+            usage=used if used is not None and used.total else None,
         )
         text, origin = content_text(step.get("message")), step.text("extra.origin")
         parts: list[rec.Part] = []
@@ -164,14 +165,11 @@ def _results(step: Fields, calls: list[rec.ToolCall]) -> list[rec.Part]:
     return found or texts
 
 
-def _usage(given: Fields) -> rec.Usage | None:
-    """A step's tokens; `prompt_tokens` include the cached ones."""
-    prompt, output = given.count("prompt_tokens"), given.count("completion_tokens")
-    cached, written = given.count("cached_tokens"), given.count(f"extra.{_WRITTEN}")
-    thought = given.count("extra.reasoning_tokens", "extra.reasoning_output_tokens")
-    if not prompt and not output:
-        return None
-    return rec.Usage(max(0, prompt - cached - written), output, cached, written, thought)
+# `prompt_tokens` include the cached ones.
+_TOKENS = (
+    f"prompt_tokens completion_tokens cached_tokens extra.{_WRITTEN} "
+    "extra.reasoning_tokens|extra.reasoning_output_tokens"
+)
 
 
 # -- writing -------------------------------------------------------------------------------

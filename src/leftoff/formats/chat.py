@@ -71,7 +71,7 @@ class ChatReader(ItemReader):
             response=m.text("id") or f"r{self.turn}",
             time=m.text("timestamp", "created_at"),
             model=m.text("model") or self.model,
-            usage=_usage(m.at("usage")),
+            usage=_usage(m.at("usage").value),
         )
         return (message,)
 
@@ -137,23 +137,15 @@ class ChatReader(ItemReader):
         return tool_call(call, name, decode_arguments(given))
 
 
-_TOKENS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_input_tokens",
-    "cache_creation_input_tokens",
-)
+_OPENAI = "prompt_tokens completion_tokens prompt_tokens_details.cached_tokens"
+_ANTHROPIC = "input_tokens output_tokens cache_read_input_tokens cache_creation_input_tokens"
 
 
-def _usage(given: Fields) -> rec.Usage | None:
+def _usage(given: dict[str, object]) -> rec.Usage | None:
     """Usage with OpenAI's or Anthropic's field names."""
-    if not given.value:
-        return None
-    if "prompt_tokens" not in given.value:
-        return usage_by(given.value, _TOKENS)
-    cached = given.count("prompt_tokens_details.cached_tokens")
-    fresh = max(0, given.count("prompt_tokens") - cached)
-    return rec.Usage(fresh, given.count("completion_tokens"), cached)
+    if "prompt_tokens" in given:
+        return usage_by(given, _OPENAI, inclusive=True)
+    return usage_by(given, _ANTHROPIC) if given else None
 
 
 def is_message(value: object) -> bool:

@@ -82,10 +82,8 @@ class ClaudeReader(Struct):
     repeats the entries of the earlier ones."""
     spoken: bool = False
     """The agent has said something: the last line of a stream only repeats it."""
-    shell: int = 0
-    """Commands that the person ran in the client's shell mode."""
-    running: bool = False
-    """The last of them has shown no output yet."""
+    shell: int = 0  # commands that the person ran in the client's shell mode
+    running: bool = False  # the last of them has shown no output yet
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         kind = line.type

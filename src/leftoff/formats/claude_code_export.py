@@ -44,14 +44,11 @@ _SUBAGENT = re.compile(r"Done \(\d+ tool uses?\b")
 class ClaudeCodeExportReader(TextReader):
     """Reads the lines of one export. Fields are its state between lines."""
 
-    kind: str = "banner"
-    """banner | user | agent | notice: whose block the line is in."""
-    mark: str = ""
-    """The mark of the file's prompts, once one was read."""
+    kind: str = "banner"  # banner | user | agent | notice: whose block the line is in
+    mark: str = ""  # the mark of the file's prompts, once one was read
     padded: bool = False
     """The prompt's lines are filled with blanks, as newer versions draw them."""
-    empty: bool = True
-    """The line before is empty."""
+    empty: bool = True  # the line before is empty
 
     def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
         kind = self._begins(text)

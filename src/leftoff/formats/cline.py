@@ -56,8 +56,7 @@ class ClineReader(ItemReader):
     output: dict[str, str] = field(default_factory=dict)
     """What a command has printed so far, by the id of its call."""
     removed: int = 0
-    shown: str = ""
-    """The agent's last text; some versions show it twice."""
+    shown: str = ""  # the agent's last text; some versions show it twice
 
     def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         self.model = item.text("modelInfo.modelId") or self.model

@@ -102,7 +102,7 @@ _TURNS = {
 # What it does to files, as `Changes.files`.
 ACTIONS = {"add": "created", "update": "modified", "delete": "deleted"}
 # Names of tokens, as for `usage_by`.
-TOKENS = ("input_tokens", "output_tokens", "cached_input_tokens", "", "reasoning_output_tokens")
+TOKENS = "input_tokens output_tokens cached_input_tokens - reasoning_output_tokens"
 # Phases of the agent's words, as `Message.stop`.
 _PHASES = {"final_answer": "end", "commentary": "more"}
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
@@ -133,8 +133,7 @@ class CodexReader(Struct):
     session: str = ""
     cwd: str = ""
     model: str = ""
-    turn: int = 0
-    """Number of the model response that is being recorded."""
+    turn: int = 0  # number of the model response that is being recorded
     speaking: bool = False
     """The last item came from the model, so the next model item is of the same response."""
     exit_codes: dict[str, int] = msgspec.field(default_factory=dict)

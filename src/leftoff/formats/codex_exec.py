@@ -25,10 +25,8 @@ class CodexExecReader(ItemReader):
     """Reads the events of one stream. Fields are its state between lines."""
 
     thread: str = ""
-    run: int = 0
-    """Number of `thread.started` events: the ids of items begin anew in each run."""
-    turn: int = 0
-    """Number of the model response that is being recorded."""
+    run: int = 0  # number of `thread.started` events: the ids of items begin anew in each run.
+    turn: int = 0  # number of the model response that is being recorded
     speaking: bool = False
     """The last item came from the model, so the next one is of the same response."""
     started: list[str] = field(default_factory=list)

@@ -25,13 +25,7 @@ _NO_MESSAGE_PREFIXES = tuple(
         "command commands exit_plan_mode auto_mode_switch"
     ).split()
 )
-_TOKENS = (
-    "inputTokens",
-    "outputTokens",
-    "cacheReadTokens",
-    "cacheWriteTokens",
-    "reasoningTokens",
-)
+_TOKENS = "inputTokens outputTokens cacheReadTokens cacheWriteTokens reasoningTokens"
 _EXIT_CODE = re.compile(r"<[^<>\n]{0,80}(?:completed|exited) with exit code (-?\d{1,9})>\s*$")
 _RUNNING = re.compile(r"<[^<>\n]{0,80}still running[^<>\n]{0,200}>\s*$")
 _ANSWER_PREFIXES = ("User responded: ", "User selected: ")
@@ -44,10 +38,8 @@ class CopilotReader(ItemReader):
     model: str = ""
     calls: dict[str, str] = field(default_factory=dict)
     """Tool names of the calls without a result, by call id."""
-    before: rec.Usage = rec.Usage()
-    """Tokens that the recorder totalled up at the last shutdown."""
-    output: int = 0
-    """Output tokens of the messages since then."""
+    before: rec.Usage = rec.Usage()  # tokens that the recorder totalled up at the last shutdown
+    output: int = 0  # output tokens of the messages since then
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         kind, data = line.text("type"), line.at("data")

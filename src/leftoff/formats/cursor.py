@@ -25,8 +25,7 @@ _CONTEXT = re.compile(
 class CursorReader(ItemReader):
     """Reads the lines of one transcript. Fields are its state between lines."""
 
-    made: int = 0
-    """Number of call ids generated; the recorder writes none."""
+    made: int = 0  # number of call ids generated; the recorder writes none
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
         role = line.text("role")

@@ -25,8 +25,7 @@ class DroidReader(ItemReader):
 
     claude: claude.ClaudeReader = field(default_factory=claude.ClaudeReader)
     cwd: str = ""
-    child: bool = False
-    """Another session started this one, so its prompts were not typed."""
+    child: bool = False  # another session started this one, so its prompts were not typed
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
         kind, identity, parent = line.text("type"), line.text("id"), line.text("parentId")

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 _HEADER = {"sessionId", "projectHash", "messages"}
 _NOTICES = frozenset({"info", "error", "warning"})
-_TOKENS = ("input", "output", "cached", "thoughts", "tool")
+_TOKENS = "input output cached thoughts tool"
 # Number of last messages that may be appended again; the recorder repeats only the very last.
 _MAX_REPEATABLE = 32
 # Messages that a rewind can go back. Chosen by hand; not measured.
@@ -40,8 +40,7 @@ class GeminiReader(ItemReader):
     """Reads one document."""
 
     parts: GeminiParts = field(default_factory=GeminiParts)
-    subagent: bool = False
-    """Another agent started the session, so its prompts were not typed."""
+    subagent: bool = False  # another agent started the session, so its prompts were not typed
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         return (self._facts(document),)

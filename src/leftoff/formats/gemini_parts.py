@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import Fields, count_of, dict_of, dicts_of, json_text, text_of
+from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, json_text, text_of
 from leftoff.formats.vocabulary import kind_of, tool_call
 from leftoff.model import Media, Part, Reasoning, Text, ToolCall, ToolResult, Typed, Usage
 
@@ -136,12 +136,12 @@ def response_texts(parts: object) -> tuple[str, bool]:
     return "\n".join(texts), failed
 
 
-def usage_of(value: object, names: tuple[str, ...]) -> Usage | None:
+def usage_of(value: object, names: str) -> Usage | None:
     """A response's tokens under the names of input, output, cache, thoughts and tool input; the
     input includes what came from the cache, the output lacks the thoughts."""
     if not isinstance(value, dict):
         return None
-    given, output, cached, thoughts, tool = (count_of(value.get(name)) for name in names)
+    given, output, cached, thoughts, tool = map(Fields(value).count, names.split())
     return Usage(max(0, given - cached) + tool, output + thoughts, cached, 0, thoughts)
 
 

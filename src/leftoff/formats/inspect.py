@@ -18,7 +18,7 @@ from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.codec import MAX_DOCUMENT
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import Fields, items_of
+from leftoff.formats.lenient_json import Fields, items_of, usage_by
 from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
@@ -229,17 +229,18 @@ def _calls(events: Raw) -> tuple[list[Call], dict[str, str]]:
     return calls, tools
 
 
+_TOKENS = (
+    "input_tokens output_tokens input_tokens_cache_read input_tokens_cache_write "
+    "reasoning_tokens"
+)
+
+
 def _usage(given: Fields) -> rec.Usage | None:
     """A recorded usage. Whether its input includes what came from the cache changed between
     versions; the recorded total shows which."""
-    input_, output = given.count("input_tokens"), given.count("output_tokens")
-    read = given.count("input_tokens_cache_read")
-    written = given.count("input_tokens_cache_write")
-    if not input_ and not output:
-        return None
-    if given.count("total_tokens") == input_ + output:
-        input_ = max(0, input_ - read - written)
-    return rec.Usage(input_, output, read, written, given.count("reasoning_tokens"))
+    plain = given.count("input_tokens") + given.count("output_tokens")
+    inclusive = given.count("total_tokens") == plain
+    return usage_by(given.value, _TOKENS, inclusive=inclusive) if plain else None
 
 
 def _parts(content: object) -> list[rec.Part]:

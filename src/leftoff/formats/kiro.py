@@ -21,10 +21,8 @@ class KiroReader(ItemReader):
 
     lists = ("history",)
 
-    made: int = 0
-    """Number of ids generated for calls without one."""
-    open: list[str] = field(default_factory=list)
-    """Generated ids of calls without a result."""
+    made: int = 0  # number of ids generated for calls without one
+    open: list[str] = field(default_factory=list)  # generated ids of calls without a result
     cwd: str = ""
     model: str = ""
 

@@ -12,10 +12,10 @@ from msgspec import field
 from msgspec.structs import replace
 
 from leftoff.formats.chat import ChatReader
-from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, fields_of, text_of
+from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, fields_of, text_of, usage_by
 from leftoff.formats.openai_parts import usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
-from leftoff.model import Message, Part, Record, ToolResult, Unknown, Usage
+from leftoff.model import Message, Part, Record, ToolResult, Unknown
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 ROLES |= {"function": "function", "developer": "developer"}
@@ -111,7 +111,10 @@ def _block(block: object) -> object:
 def _with_recorded_facts(m: Message, data: Fields) -> Message:
     """The message with the token usage or tool status from LangChain's own fields."""
     if m.role == "assistant":
-        return replace(m, usage=_usage(data))
+        used = data.at("usage_metadata").value
+        total = data.get("response_metadata.token_usage")
+        usage = usage_by(used, _TOKENS, inclusive=True) if used else usage_of(total)
+        return replace(m, usage=usage)
     status = {"success": "ok", "error": "error"}.get(data.text("status"))
     if m.role == "tool" and status:
         return replace(m, parts=tuple(_with_status(part, status) for part in m.parts))
@@ -124,16 +127,11 @@ def _with_status(part: Part, status: str) -> Part:
     return part
 
 
-def _usage(data: Fields) -> Usage | None:
-    """`input_tokens` there includes what was read from and written to the cache."""
-    given = data.at("usage_metadata")
-    if not given.value:
-        return usage_of(data.get("response_metadata.token_usage"))
-    read = given.count("input_token_details.cache_read")
-    written = given.count("input_token_details.cache_creation")
-    fresh = max(0, given.count("input_tokens") - read - written)
-    thought = given.count("output_token_details.reasoning")
-    return Usage(fresh, given.count("output_tokens"), read, written, thought)
+# What was read from and written to the cache is a part of `input_tokens` there.
+_TOKENS = (
+    "input_tokens output_tokens input_token_details.cache_read "
+    "input_token_details.cache_creation output_token_details.reasoning"
+)
 
 
 def _is_message(value: object) -> bool:

@@ -6,6 +6,7 @@ value costs one field or one item, and every item retains its own bytes."""
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 import msgspec
 from msgspec import Raw
@@ -79,16 +80,22 @@ def code_in(pattern: re.Pattern[str], text: str) -> int | None:
     return int(found[1]) if found is not None else None
 
 
-def usage_by(value: object, names: tuple[str, ...], *, inclusive: bool = False) -> Usage | None:
+@lru_cache(maxsize=64)
+def _alternatives(names: str) -> tuple[list[str], ...]:
+    return tuple(name.split("|") for name in names.split())
+
+
+def usage_by(value: object, names: str, *, inclusive: bool = False) -> Usage | None:
     """Tokens under the recorder's names; None if the value is no object.
 
     Args:
-        names: of input, output, what was read from the cache, written to it, and reasoning; a
-            name that the recorder lacks is "" or left out.
+        names: the paths of input, output, what was read from the cache, written to it, and
+            reasoning, with blanks between them; `a|b` for one of two, `-` for one that the
+            recorder lacks.
         inclusive: its input includes what was read from and written to the cache."""
     if not isinstance(value, dict):
         return None
-    counts = [count_of(value.get(name)) for name in names]
+    counts = [Fields(value).count(*paths) for paths in _alternatives(names)]
     given, output, read, written, thought = (*counts, 0, 0, 0, 0)[:5]
     if inclusive:
         given = max(0, given - read - written)

@@ -33,10 +33,8 @@ class MiniSweAgentReader(ItemReader):
     turns: int = 0
     prompted: bool = False
     before: str = ""
-    after: str = ""
-    """The template's text before and after the task in the first message."""
-    waiting: list[str] = field(default_factory=list)
-    """Ids of the calls that have no result yet."""
+    after: str = ""  # the template's text before and after the task in the first message
+    waiting: list[str] = field(default_factory=list)  # ids of the calls that have no result yet
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         info = document.at("info")

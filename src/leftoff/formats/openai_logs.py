@@ -123,8 +123,7 @@ class OpenAIRequestLogReader(Struct):
     talks: list[Conversation] = []
     known: dict[int, int] = {}
     """Index in `talks` of the newest conversation, by `_conversation_key`."""
-    current: int = -1
-    """Index in `talks` of the conversation of the newest request."""
+    current: int = -1  # index in `talks` of the conversation of the newest request
 
     def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
         if cursor.ended:

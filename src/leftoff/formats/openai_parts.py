@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
-from leftoff.formats.lenient_json import Fields, dicts_of
+from leftoff.formats.lenient_json import Fields, dicts_of, usage_by
 from leftoff.formats.vocabulary import tool_call
 from leftoff.model import ToolCall, Usage
 
@@ -112,16 +112,17 @@ class OpenCalls(Struct):
         return self.ids.pop(0) if self.ids else ""
 
 
+_TOKENS = (
+    "prompt_tokens completion_tokens "
+    "prompt_tokens_details.cached_tokens|cache_read_input_tokens "
+    "cache_creation_input_tokens completion_tokens_details.reasoning_tokens"
+)
+
+
 def usage_of(usage: object) -> Usage | None:
     """A recorded `usage`; its `prompt_tokens` include cached tokens.
 
     LiteLLM adds Anthropic's `cache_creation_input_tokens` to the same object and, like the
     cached ones, to `prompt_tokens`."""
-    given = Fields(usage)
-    prompt, output = given.count("prompt_tokens"), given.count("completion_tokens")
-    if not prompt and not output:
-        return None
-    cached = given.count("prompt_tokens_details.cached_tokens", "cache_read_input_tokens")
-    written = given.count("cache_creation_input_tokens")
-    thought = given.count("completion_tokens_details.reasoning_tokens")
-    return Usage(max(0, prompt - cached - written), output, cached, written, thought)
+    found = usage_by(usage, _TOKENS, inclusive=True)
+    return found if found is not None and found.total else None

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from msgspec import field
+from msgspec.structs import replace
 
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, text_of
+from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, text_of, usage_by
 from leftoff.formats.reader import Cursor, FileChange, Format, ItemReader, Sample, moved
 from leftoff.formats.vocabulary import tool_call
 
@@ -26,11 +27,9 @@ _ACTION = {"add": "created", "added": "created", "delete": "deleted", "deleted":
 class OpencodeReader(ItemReader):
     """Reads one document."""
 
-    child: bool = False
-    """Another session started this one, so its prompts were not typed."""
+    child: bool = False  # another session started this one, so its prompts were not typed
     cwd: str = ""
-    made: int = 0
-    """Number of ids generated for calls whose own id was redacted."""
+    made: int = 0  # number of ids generated for calls whose own id was redacted
     statuses: dict[str, str] = field(default_factory=dict)
     """Status of each file that the current turn changed, from the recorder's summary of the
     turn."""
@@ -167,16 +166,13 @@ def _usage(tokens: Fields) -> rec.Usage | None:
 
     Whether `output` includes `reasoning` differs between versions; the recorded total shows it.
     """
-    if not tokens.value:
+    found = usage_by(tokens.value, "input output cache.read cache.write reasoning")
+    if found is None or not tokens.value:
         return None
-    counted, output = tokens.count("input"), tokens.count("output")
-    read, write = tokens.count("cache.read"), tokens.count("cache.write")
-    reasoning, total = tokens.count("reasoning"), tokens.count("total")
-    if reasoning and (
-        output < reasoning or total == counted + output + reasoning + read + write
-    ):
-        output += reasoning
-    return rec.Usage(counted, output, read, write, reasoning)
+    apart = tokens.count("total") == found.total + found.reasoning
+    if found.reasoning and (found.output < found.reasoning or apart):
+        return replace(found, output=found.output + found.reasoning)
+    return found
 
 
 def _detect(sample: Sample) -> bool:

@@ -39,8 +39,7 @@ class OpencodeMarkdownReader(ExportReader):
     """Reads the lines of one export. Fields are its state between lines."""
 
     model: str = ""
-    step: int = 0
-    """How far a tool's block was read, see `_next_step`."""
+    step: int = 0  # how far a tool's block was read, see `_next_step`
 
     def _speaker(self, text: str) -> str:
         header = _HEADER.match(text) if self.step != _OUTPUT else None

@@ -58,14 +58,12 @@ class OpenHandsReader(ItemReader):
     calls: int = 0
     turns: int = 0
     response: str = ""
-    spoken: bool = False
-    """A prompt was read, so a message without a source is the agent's."""
+    spoken: bool = False  # A prompt was read, so a message without a source is the agent's
     waiting: list[str] = field(default_factory=list)
     created: list[str] = field(default_factory=list)
     """Ids of calls that may create a file; their results show whether they did."""
     prompt_total: int = 0
-    output_total: int = 0
-    """Accumulated tokens of the last event that records them."""
+    output_total: int = 0  # accumulated tokens of the last event that records them
 
     def _document(self, data: bytes, cursor: Cursor) -> Iterator[rec.Record]:
         """The whole document: a list of events, or one instance with its `history`."""

@@ -48,7 +48,7 @@ class Line(ChainLine, gc=False):
 NO_MESSAGE = frozenset({"thinking_level_change", "custom", "leaf", "label"})
 # Reasons for the end of a response, as `Message.stop`.
 _STOPS = {"stop": "end", "toolUse": "more"}
-_USAGE = ("input", "output", "cacheRead", "cacheWrite")
+_USAGE = "input output cacheRead cacheWrite"
 _EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 
 
@@ -59,8 +59,7 @@ class PiReader(Struct):
 
     cwd: str = ""
     model: str = ""
-    commands: int = 0
-    """How many commands the person ran; their calls have no ids."""
+    commands: int = 0  # how many commands the person ran; their calls have no ids
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
         kind = line.type

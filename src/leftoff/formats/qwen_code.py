@@ -17,11 +17,8 @@ from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 # Subtypes of user records whose text a person typed; the recorder wrote all others.
 _TYPED_SUBTYPES = frozenset({"", "mid_turn_user_message", "user_text_elements"})
 _TOKENS = (
-    "promptTokenCount",
-    "candidatesTokenCount",
-    "cachedContentTokenCount",
-    "thoughtsTokenCount",
-    "toolUsePromptTokenCount",
+    "promptTokenCount candidatesTokenCount cachedContentTokenCount thoughtsTokenCount "
+    "toolUsePromptTokenCount"
 )
 
 

@@ -42,8 +42,7 @@ class TextReader(Struct):
 
     record: ClassVar[type] = bytes
 
-    first: int = 0
-    """The line on which the block begins."""
+    first: int = 0  # the line on which the block begins
     lines: list[bytes] = []
     turns: int = 0
     calls: int = 0
@@ -86,10 +85,8 @@ class TextReader(Struct):
 class ExportReader(TextReader):
     """Reads an export whose turns begin with a rule, a blank line and a heading."""
 
-    who: str = ""
-    """user | assistant; "" before the first turn."""
-    rule: int = 0
-    """1 after a rule, 2 after a rule and a blank line: here a turn may begin."""
+    who: str = ""  # user | assistant; "" before the first turn
+    rule: int = 0  # 1 after a rule, 2 after a rule and a blank line: here a turn may begin
 
     def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
         speaker = self._speaker(text) if self.rule == 2 else ""
