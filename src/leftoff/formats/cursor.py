@@ -25,8 +25,6 @@ _CONTEXT = re.compile(
 class CursorReader(ItemReader):
     """Reads the lines of one transcript. Fields are its state between lines."""
 
-    made: int = 0  # number of call ids generated; the recorder writes none
-
     def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
         role = line.text("role")
         if role not in ("user", "assistant"):
@@ -44,10 +42,7 @@ class CursorReader(ItemReader):
             elif kind == "thinking":
                 parts.append(Reasoning(block.text("thinking")))
             elif kind == "tool_use":
-                call = block.identity("id")
-                if not call:
-                    self.made += 1
-                    call = f"call-{self.made}"
+                call = self.call_id(block.identity("id"))
                 parts.append(tool_call(call, block.text("name"), block.get("input")))
             elif kind == "tool_result":
                 results = True

@@ -21,7 +21,6 @@ class KiroReader(ItemReader):
 
     lists = ("history",)
 
-    made: int = 0  # number of ids generated for calls without one
     open: list[str] = field(default_factory=list)  # generated ids of calls without a result
     cwd: str = ""
     model: str = ""
@@ -83,8 +82,7 @@ class KiroReader(ItemReader):
             for use in given.each("tool_uses"):
                 call = use.identity("id")
                 if not call:
-                    self.made += 1
-                    call = f"call-{self.made}"
+                    call = self.call_id()
                     self.open.append(call)
                 arguments = use.get("args" if "args" in use.value else "orig_args")
                 parts.append(tool_call(call, use.text("name", "orig_name"), arguments))

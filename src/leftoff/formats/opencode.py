@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, text_of, usage_by
-from leftoff.formats.reader import Cursor, FileChange, Format, ItemReader, Sample, moved
+from leftoff.formats.lenient_json import Fields, dict_of, text_of, usage_by
+from leftoff.formats.reader import Cursor, FileChange, Format, ItemReader, Sample, mostly, moved
 from leftoff.formats.vocabulary import tool_call
 
 _NO_CONTENT = frozenset({"step-start", "step-finish", "snapshot", "retry", "agent"})
@@ -29,7 +29,6 @@ class OpencodeReader(ItemReader):
 
     child: bool = False  # another session started this one, so its prompts were not typed
     cwd: str = ""
-    made: int = 0  # number of ids generated for calls whose own id was redacted
     statuses: dict[str, str] = field(default_factory=dict)
     """Status of each file that the current turn changed, from the recorder's summary of the
     turn."""
@@ -112,10 +111,7 @@ class OpencodeReader(ItemReader):
         self, piece: Fields, changes: list[rec.Changes], cursor: Cursor
     ) -> Iterable[rec.Part]:
         state, facts = piece.at("state"), piece.at("state.metadata")
-        call = piece.identity("callID")
-        if not call:
-            self.made += 1
-            call = f"call-{self.made}"
+        call = self.call_id(piece.identity("callID"))
         yield tool_call(call, piece.text("tool"), state.get("input"))
         status = _STATUS.get(state.text("status"), "unknown")
         text = state.text("output", "error")
@@ -178,12 +174,12 @@ def _usage(tokens: Fields) -> rec.Usage | None:
 def _detect(sample: Sample) -> bool:
     if not {"info", "messages"} <= sample.keys:
         return False
-    messages = sample.document["messages"]
     if str(dict_of(sample.document["info"]).get("id")).startswith("ses_"):
-        return isinstance(messages, list)
-    items = dicts_of(messages)[: sample.LINES]
-    matches = ["parts" in i and "role" in dict_of(i.get("info")) for i in items]
-    return bool(matches) and sum(matches) * 2 > len(matches)
+        return isinstance(sample.document["messages"], list)
+    return mostly(
+        lambda item: "parts" in item and "role" in dict_of(item.get("info")),
+        sample.listed("messages"),
+    )
 
 
 FORMAT = Format("opencode", "document", OpencodeReader, _detect)

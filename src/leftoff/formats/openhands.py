@@ -36,7 +36,7 @@ from leftoff.formats.openhands_events import (
     is_instance,
     is_sdk_event,
 )
-from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
+from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample, mostly
 from leftoff.formats.vocabulary import tool_call
 
 # The reason that the SDK writes when the person gave none.
@@ -58,7 +58,7 @@ class OpenHandsReader(ItemReader):
     calls: int = 0
     turns: int = 0
     response: str = ""
-    spoken: bool = False  # A prompt was read, so a message without a source is the agent's
+    spoken: bool = False  # a prompt was read: a message without a source is the agent's
     waiting: list[str] = field(default_factory=list)
     created: list[str] = field(default_factory=list)
     """Ids of calls that may create a file; their results show whether they did."""
@@ -373,17 +373,10 @@ def _call(metadata: Fields, action: str, args: Fields, *, flat: bool) -> tuple[s
 
 
 def _detect(sample: Sample) -> bool:
-    document = sample.document
-    if isinstance(document, list):
-        events = [is_event(item) for item in sample.items]
-        return bool(events) and sum(events) * 2 > len(events)
-    if isinstance(document, dict) and not isinstance(document.get("history"), list):
-        listed = next((v for n in _EVENT_LISTS if isinstance(v := document.get(n), list)), [])[
-            : sample.LINES
-        ]
-        return bool(listed) and sum(map(is_event, listed)) * 2 > len(listed)
+    if "history" not in sample.keys:
+        return mostly(is_event, sample.listed(*_EVENT_LISTS))
     # One instance alone on one line is an output file, see below.
-    return isinstance(document, dict) and not OUTPUT.detect(sample) and is_instance(document)
+    return not OUTPUT.detect(sample) and is_instance(sample.document)
 
 
 FORMAT = Format("openhands", "document", OpenHandsReader, _detect)

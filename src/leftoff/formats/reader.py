@@ -198,6 +198,8 @@ class ItemReader(Struct):
     # itself.
     lists: ClassVar[tuple[str, ...]] = ("messages",)
 
+    made: int = 0  # ids that were made for calls without one
+
     def read(self, record: bytes | dict[str, object], cursor: Cursor) -> Iterable[Record]:
         """The records of a line, or of a document."""
         if isinstance(record, dict):
@@ -218,6 +220,11 @@ class ItemReader(Struct):
     def item(self, item: Fields, cursor: Cursor) -> Iterable[Record]:
         """The records of one object."""
         raise NotImplementedError
+
+    def call_id(self, recorded: str = "") -> str:
+        """The id of a call, one of our own if none is recorded."""
+        self.made += not recorded
+        return recorded or f"call-{self.made}"
 
     def end(self, document: Fields, cursor: Cursor) -> Iterable[Record]:
         """What follows from a document after its last item."""
