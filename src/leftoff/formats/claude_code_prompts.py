@@ -5,10 +5,10 @@ docs/formats/claude_code.md."""
 
 from __future__ import annotations
 
-import msgspec
-
 from leftoff import lazy_re as re
 from leftoff.formats.injected import shifted, typed_spans
+from leftoff.formats.lenient_json import Fields
+from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.pasted import transcript_span
 from leftoff.formats.vocabulary import KINDS
 from leftoff.model import Typed
@@ -69,12 +69,5 @@ def _is_notice(text: str) -> bool:
         return _UNKNOWN_COMMAND.fullmatch(text) is not None
     if not text.startswith("{") or '"task_id"' not in text[:4096]:
         return False
-    try:
-        notice = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return (
-        isinstance(notice, dict)
-        and "task_id" in notice
-        and ("tool_use_id" in notice or "task_type" in notice)
-    )
+    notice = Fields(decode_arguments(text)).value
+    return "task_id" in notice and ("tool_use_id" in notice or "task_type" in notice)

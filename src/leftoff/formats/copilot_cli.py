@@ -14,7 +14,7 @@ from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, text_of, usage_by
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
+from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import KINDS, kind_of, tool_call
 
 NO_MESSAGE = KINDS["copilot_cli_no_message"]
@@ -84,9 +84,7 @@ class CopilotReader(ItemReader):
         if identity:
             yield rec.Link(identity, parent)
         if kind.startswith("session."):
-            yield from self._session(kind, data, cursor)
-            if summary := _summary(kind, data):
-                yield message("user", (rec.Text(summary),), "compaction")
+            yield from self._session(kind, data, message, cursor)
         elif kind not in NO_MESSAGE and not kind.startswith(_NO_MESSAGE_PREFIXES):
             yield rec.Unknown(kind)
 
@@ -130,7 +128,9 @@ class CopilotReader(ItemReader):
 
     # -- the session -----------------------------------------------------------------------
 
-    def _session(self, kind: str, data: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+    def _session(
+        self, kind: str, data: Fields, message: Builder, cursor: Cursor
+    ) -> Iterable[rec.Record]:
         if kind in ("session.start", "session.resume", "session.context_changed"):
             self.cwd = data.text("context.cwd", "cwd") or self.cwd
             self.model = data.text("selectedModel") or self.model
@@ -154,6 +154,8 @@ class CopilotReader(ItemReader):
                 data.count("preCompactionTokens"),
                 data.count("postCompactionTokens"),
             )
+            if summary := data.text("summaryContent"):
+                yield message("user", (rec.Text(summary),), "compaction")
         elif kind == "session.shutdown":
             yield from self._shutdown(data, cursor)
 
@@ -180,11 +182,6 @@ def _prompt(
     by_person = by_person and data.text("source") in ("", "user")
     media = (rec.Media(attached.text("type")) for attached in data.each("attachments"))
     return (rec.Text(text), *media), "", typed_spans(0, text) if by_person else ()
-
-
-def _summary(kind: str, data: Fields) -> str:
-    done = kind == "session.compaction_complete" and data.get("success") is not False
-    return data.text("summaryContent") if done else ""
 
 
 def _detect(sample: Sample) -> bool:

@@ -23,6 +23,7 @@ from leftoff.formats.gemini_parts import (
     usage_of,
 )
 from leftoff.formats.lenient_json import Fields, dict_of, text_of
+from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 
 T = TypeVar("T")
@@ -147,10 +148,7 @@ def _result(call: Fields, asked: rec.ToolCall) -> rec.ToolResult | None:
 
 
 def _answer_spans(text: str, part: int) -> tuple[rec.Typed, ...]:
-    try:
-        answers = dict_of(dict_of(msgspec.json.decode(text)).get("answers"))
-    except (ValueError, RecursionError):
-        return ()
+    answers = Fields(decode_arguments(text)).at("answers").value
     spans: list[rec.Typed] = []
     position = 0
     for answer in answers.values():

@@ -84,6 +84,12 @@ def decode_arguments(arguments: object) -> object:
         return arguments
 
 
+def recorded_arguments(text: str) -> object:
+    """Arguments that stand as JSON in a text; one that is no JSON as `recorded`."""
+    given = decode_arguments(text)
+    return {"recorded": text} if isinstance(given, str) else given
+
+
 def calls_of(tool_calls: object) -> list[ToolCall]:
     """The calls in a `tool_calls` list, in order; [] for anything else."""
     found: list[ToolCall] = []

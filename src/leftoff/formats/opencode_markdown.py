@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 
 from leftoff import lazy_re as re
-from leftoff.formats.openai_parts import decode_arguments
+from leftoff.formats.openai_parts import recorded_arguments
 from leftoff.formats.opencode import failure
 from leftoff.formats.reader import Cursor, Format
 from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, begins_with, text_lines
@@ -122,9 +122,7 @@ class OpencodeMarkdownReader(ExportReader):
             start = place = place + 3
             while place < len(texts) and texts[place] != "```":
                 place += 1
-            recorded = "\n".join(texts[start:place])
-            given = decode_arguments(recorded)
-            given = {"recorded": recorded} if isinstance(given, str) else given
+            given = recorded_arguments("\n".join(texts[start:place]))
             place += 1
         yield tool_call(identity, name, given)
         shown = texts[place : place + 3]

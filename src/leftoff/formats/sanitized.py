@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from leftoff.errors import FormatError
 from leftoff.formats.injected import sent_by
 from leftoff.formats.lenient_json import Fields
-from leftoff.formats.openai_parts import decode_arguments
+from leftoff.formats.openai_parts import recorded_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
 from leftoff.model import Part, Record, SessionFacts, Text, Unknown
@@ -61,9 +61,7 @@ class SanitizedReader(ItemReader):
 
     def _call(self, text: str) -> Part:
         name, _, given = text[len(_CALL) : -1].partition(" ")
-        arguments = decode_arguments(given) if given else {}
-        if isinstance(arguments, str):
-            arguments = {"recorded": given}
+        arguments = recorded_arguments(given) if given else {}
         self.calls += 1
         return tool_call(f"call-{self.calls}", name, arguments)
 

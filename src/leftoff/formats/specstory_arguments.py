@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from urllib.parse import unquote
 
-from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.formats.lenient_json import Fields
+from leftoff.formats.openai_parts import decode_arguments
 
 FENCE = re.compile(r"`{3,}")
 # An item of a to-do list; the flame marks a high priority.
@@ -56,10 +56,7 @@ _DENIED = "The user doesn't want to proceed with this tool use"
 def _parse_parameters(
     kind: str, rest: str, parameters: str, after: str
 ) -> tuple[dict[str, object], str | None]:
-    try:
-        value: object = codec.parse_strict(unescape(parameters).encode())
-    except ValueError:
-        value = parameters
+    value = decode_arguments(unescape(parameters))
     given = value if isinstance(value, dict) else {"parameters": value}
     if kind == "shell" and isinstance(given.get("commandLine"), dict):
         return _terminal(given)
@@ -211,11 +208,7 @@ def _terminal(given: dict[str, object]) -> tuple[dict[str, object], str | None]:
 
 def _final_todos(output: str) -> dict[str, object]:
     """The to-do list that stands in a result: the arguments hold the changed items at most."""
-    try:
-        value: object = codec.parse_strict(output.encode())
-    except ValueError:
-        return {}
-    listed = Fields(value).get("finalTodos")
+    listed = Fields(decode_arguments(output)).get("finalTodos")
     return {"todos": listed} if isinstance(listed, list) else {}
 
 
