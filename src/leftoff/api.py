@@ -237,7 +237,7 @@ def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
 # -- seed 001's functions, on lists of messages ---------------------------------------------
 
 
-def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
+def create_context_summary(messages: Iterable[object]) -> ContextSummary:
     """The summary of a list of messages in any shape that leftoff reads:
     `AgentMessage`, messages of OpenAI, Anthropic, LangChain, Semantic Kernel or the Claude
     Agent SDK (dicts or the objects of these libraries), recorded lines of a client as dicts, or
@@ -261,7 +261,7 @@ def create_context_summary(messages: Iterable[Any]) -> ContextSummary:
     given = list(messages)
     ours = [m for m in given if isinstance(m, Message)]
     others = [m for m in given if not isinstance(m, Message)]
-    odd: Any = None
+    odd: object = None
     if not given:
         return Pass("<messages>").conclude()
     if ours and not others:

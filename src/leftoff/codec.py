@@ -20,7 +20,7 @@ import base64
 import math
 import zlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 import orjson
 
@@ -46,7 +46,7 @@ else:
 
     msgspec = _Msgspec()
 
-T = TypeVar("T", bound="msgspec.Struct")
+T = TypeVar("T")
 
 # A JSON object: what was decoded, or is going to be encoded.
 JsonObject: TypeAlias = dict[str, Any]
@@ -67,7 +67,7 @@ _GZIP_AS_TEXT = b"H4sI"
 
 
 class LineDecoder(Generic[T]):
-    """Decodes one physical line into records of one Struct type."""
+    """Decodes one physical line into records of one Struct type, or into dicts."""
 
     def __init__(self, type_: type[T]) -> None:
         self.type = type_
@@ -190,13 +190,15 @@ def loosen(value: object, type_: type[T]) -> tuple[T | None, list[str]]:
     """
     if not isinstance(value, dict):
         return None, []
+    if type_ is dict:
+        return cast("T", value), []
     try:
         return msgspec.convert(value, type_), []
     except (ValueError, RecursionError):
         pass
     fields: dict[str, object] = {}
     lost: list[str] = []
-    for field in msgspec.structs.fields(type_):
+    for field in msgspec.structs.fields(cast("type[msgspec.Struct]", type_)):
         if field.encode_name not in value:
             continue
         raw = value[field.encode_name]

@@ -29,7 +29,7 @@ class _Loader(SourceFileLoader):
 
     def source_to_code(  # type: ignore[override]
         self, data: Any, path: Any, **options: Any
-    ) -> Any:
+    ) -> object:
         import tomllib
 
         parsed = tomllib.loads(bytes(data).decode().replace("\r\n", "\n"))

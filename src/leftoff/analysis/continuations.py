@@ -145,7 +145,7 @@ def _move(item: Evidence, moved: dict[int, tuple[int, bool]], source: int) -> Ev
     def place(index: int) -> int:
         return moved[index][0] if index in moved else index
 
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     ref = getattr(item, "ref", None)
     if ref is not None:
         changes["ref"] = msgspec.structs.replace(ref, message=place(ref.message), source=source)

@@ -35,8 +35,8 @@ def safe_summary(summary: ContextSummary, redactor: Redactor | None = None) -> S
 
 
 def safe_with(
-    summary: ContextSummary, quotes: list[dict[str, Any]], redactor: Redactor
-) -> tuple[SafeSummary, list[dict[str, Any]]]:
+    summary: ContextSummary, quotes: list[dict[str, object]], redactor: Redactor
+) -> tuple[SafeSummary, list[dict[str, object]]]:
     """The summary and plain values that are shown beside it, redacted in one call, so that a
     secret has the same placeholder in both."""
     bare = msgspec.structs.replace(summary, formatted="")
@@ -65,7 +65,7 @@ def numbered(value: Any) -> Any:
     """Plain values with `number`, from 1, after each index of a message: the `#n` that people
     see. What is at no message (-1) has none."""
     if isinstance(value, dict):
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for key, item in value.items():
             found[key] = numbered(item) if type(item) in _NESTED else item
             if key in INDEXES and isinstance(item, int):

@@ -231,7 +231,7 @@ def _remote(url: str, found: FoundFiles) -> None:
         found.add(InputFile(path, size, _changed(info), place, named))
 
 
-def _changed(info: Mapping[str, Any]) -> int:
+def _changed(info: Mapping[str, object]) -> int:
     for key in ("LastModified", "mtime", "updated", "last_modified", "created"):
         value = info.get(key)
         if isinstance(value, (int, float)):

@@ -112,7 +112,7 @@ class Cluster:
         # No interruption where one process of Ray does many tasks. `run_chunk` does not import
         # Ray, so nothing of ours is imported on the way there.
         self._task = ray.remote(num_cpus=1, max_retries=MAX_RETRIES)(run_chunk_with_limit)
-        self._running: dict[Any, Chunk] = {}
+        self._running: dict[object, Chunk] = {}
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         waiting: deque[Chunk] = deque()
@@ -133,7 +133,7 @@ class Cluster:
                 if done is not None:
                     yield chunk, done
 
-    def _submit(self, chunk: Chunk) -> Any:
+    def _submit(self, chunk: Chunk) -> object:
         alone = len(chunk.jobs) + len(chunk.heads) == 1
         # A session that kills its worker would kill two more.
         task = self._task.options(max_retries=MAX_RETRIES if not alone else 1)

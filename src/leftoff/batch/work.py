@@ -300,7 +300,7 @@ class _Job:
 
     def _document(
         self, summary: ContextSummary, redacted: Any, gathered: SessionReading, gate: Redactor
-    ) -> Any:
+    ) -> object:
         """What `wanted.what` asks for, as redacted plain values."""
         if self.wanted.what == "summarize":
             return numbered(redacted)
@@ -314,7 +314,7 @@ class _Job:
 
     def _account(
         self, summary: ContextSummary, gathered: SessionReading, gate: Redactor
-    ) -> Any:
+    ) -> object:
         from leftoff.budget.account import account
         from leftoff.budget.thresholds import preset
         from leftoff.rendering import budget

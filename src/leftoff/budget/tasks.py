@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -174,7 +174,7 @@ class TaskTokenBudget(Struct, frozen=True):
         checkpoints = msgspec.structs.replace(self.checkpoints, **named)
         return msgspec.structs.replace(self, checkpoints=checkpoints)
 
-    def decided(self, **decision: Any) -> TaskTokenBudget:
+    def decided(self, **decision: object) -> TaskTokenBudget:
         """The budget with fields of `Decisions` filled in."""
         decisions = msgspec.structs.replace(self.decisions, **decision)
         return msgspec.structs.replace(self, decisions=decisions)

@@ -209,6 +209,6 @@ def decisions_in(text: str, least: float) -> list[tuple[int, int, str, float]]:
 
 
 @Language.factory(NAME, default_config={"key": "decisions", "least": None})  # type: ignore[untyped-decorator, unused-ignore] # spaCy may be absent
-def create(nlp: Any, name: str, key: str, least: float | None) -> DecisionComponent:
+def create(nlp: object, name: str, key: str, least: float | None) -> DecisionComponent:
     """The component for a pipeline; `nlp` and `name` are spaCy's, and not needed."""
     return DecisionComponent(key, least)

@@ -247,7 +247,7 @@ def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change]]]:
         yield from _patch(text_argument(call, "patch"))
         return
     paths = edited_paths(call)
-    edits: Any = argument(call, "edits")
+    edits: object = argument(call, "edits")
     if isinstance(edits, list):
         found: dict[str, list[Change]] = {}
         for edit in edits:

@@ -6,7 +6,7 @@ means. Tags and the order of fields are part of the saved format of a pass.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -349,7 +349,7 @@ class Noted(Struct, frozen=True, gc=False, tag="x", array_like=True):
 
     extractor: str
     ref: Ref
-    value: Any
+    value: object
 
 
 Evidence: TypeAlias = (

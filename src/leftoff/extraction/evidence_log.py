@@ -86,7 +86,7 @@ class _Block(NamedTuple):
     """A stretch of the log: the number of each piece's kind, and the pieces of each kind."""
 
     order: bytes
-    pieces: dict[type, bytes | list[Any]]
+    pieces: dict[type, bytes | list[object]]
 
     def of(self, kind: type) -> list[Any]:
         found = self.pieces.get(kind, [])
@@ -138,7 +138,7 @@ class EvidenceLog:
     def by_kind(self) -> dict[type, list[Any]]:
         """The pieces of every kind, each in order: for callers that want most of them."""
         kinds = {kind for block in self._blocks for kind in block.pieces}
-        found: dict[type, list[Any]] = {kind: self.of(kind) for kind in kinds}
+        found: dict[type, list[object]] = {kind: self.of(kind) for kind in kinds}
         for item in self._newest:
             kind = type(item)
             if kind not in kinds:
@@ -234,8 +234,8 @@ class _LazyItems(Sequence[E]):
 
 
 def _block(items: Sequence[Evidence]) -> _Block:
-    pieces: dict[type, bytes | list[Any]] = {}
-    by_kind: dict[type, list[Any]] = {}
+    pieces: dict[type, bytes | list[object]] = {}
+    by_kind: dict[type, list[object]] = {}
     for item in items:
         by_kind.setdefault(type(item), []).append(item)
     for kind, found in by_kind.items():

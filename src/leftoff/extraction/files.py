@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -102,14 +102,14 @@ def operation(call: ToolCall) -> str:
 
 def edited_paths(call: ToolCall) -> list[str]:
     """The paths that a file call names, as it names them."""
-    several: Any = argument(call, "paths")
+    several: object = argument(call, "paths")
     if isinstance(several, list):
         return [p for p in several if isinstance(p, str)]
     path = text_argument(call, "path")
     if path:
         return [_decoded(path)]
     # Several edits in one call, each with its own path.
-    edits: Any = argument(call, "edits")
+    edits: object = argument(call, "edits")
     found: list[str] = []
     for edit in edits if isinstance(edits, list) else ():
         if isinstance(edit, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -125,7 +125,7 @@ def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[
         yield first, last, text[first:last]
 
 
-def _items(value: Any) -> tuple[tuple[str, str, str], ...]:
+def _items(value: object) -> tuple[tuple[str, str, str], ...]:
     """The items of a to-do list as any recorder writes them."""
     found: list[tuple[str, str, str]] = []
     for entry in value if isinstance(value, list) else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -66,7 +66,7 @@ def _names_in(word: str) -> tuple[str, ...]:
     return tuple(IN_CODE.findall(word))
 
 
-def _texts(value: Any, depth: int = 3) -> Iterator[str]:
+def _texts(value: object, depth: int = 3) -> Iterator[str]:
     """The strings in a call's arguments."""
     if isinstance(value, str):
         yield value

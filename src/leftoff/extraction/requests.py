@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -117,7 +117,7 @@ def _gate(topic: str) -> Callable[[bytes], list[int] | None] | None:
 
 
 @cache
-def _finders(topic: str) -> tuple[tuple[Callable[[str], Any], bool], ...]:
+def _finders(topic: str) -> tuple[tuple[Callable[[str], object], bool], ...]:
     return tuple((rule.finder, rule.ignore_case) for rule in RULES[topic])
 
 
@@ -328,7 +328,7 @@ def _plan(view: View) -> list[Evidence]:
 
 def _questions(call: ToolCall) -> list[str]:
     """The questions that a call of a question tool asks, in order."""
-    asked: Any = argument(call, "questions")
+    asked: object = argument(call, "questions")
     if asked is None and isinstance(call.input, dict):
         asked = call.input.get("prompt") or call.input.get("text") or call.input.get("message")
     found: list[str] = []

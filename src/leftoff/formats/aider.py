@@ -94,16 +94,12 @@ _OUTPUT = re.compile(r"> (?:Tokens: |Applied |Commit |Add |Added |Did not|You |R
 class AiderReader(TextReader):
     """Reads the lines of one history. Fields are its state between lines."""
 
-    block: str = ""
-    """The kind of block that the last lines are of: user | tool | reply | ""."""
+    block: str = ""  # the kind of block that the last lines are of: user | tool | reply | ""
     open: bool = False
     """Inside an output of several lines: only its first and last line are marked."""
-    ends: bool = False
-    """The last line of such an output may have been its end."""
-    again: bool = False
-    """The line begins another prompt, not the next line of the same one."""
-    blank: bool = True
-    """The line before was blank."""
+    ends: bool = False  # the last line of such an output may have been its end
+    again: bool = False  # the line begins another prompt, not the next line of the same one
+    blank: bool = True  # the line before was blank
     started: str = ""
     sessions: dict[str, int] = field(default_factory=dict)
     model: str = ""
@@ -122,10 +118,7 @@ class AiderReader(TextReader):
     command: str = ""
     """The words of the last command, if aider sends them as a prompt: /ask and the like."""
 
-    def read(self, line: bytes, cursor: Cursor) -> Iterable[rec.Record]:
-        if not line and cursor.ended:
-            return self._flush(cursor)
-        text = line.decode(errors="replace").rstrip("\r\n")
+    def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[rec.Record]:
         header = _HEADER.match(text)
         if header is not None and self.blank:
             return self._begin_session(f"{header[1]}T{header[2]}", cursor)

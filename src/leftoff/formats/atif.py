@@ -5,8 +5,8 @@ message and, if it has results, a second one that holds them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from functools import partial
 
 from msgspec import Struct
 
@@ -14,37 +14,15 @@ from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import (
-    count_of,
-    dict_of,
-    dicts_of,
-    fields_of,
-    text_of,
-    value_of,
-)
+from leftoff.formats.lenient_json import Fields, code_in, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import tool_call
 
 # The version written; consumers of later versions read it too.
 VERSION = "ATIF-v1.5"
 
-
-class Step(Struct, gc=False):
-    timestamp: object = None
-    source: object = None
-    model_name: object = None
-    message: object = None
-    reasoning_content: object = None
-    tool_calls: object = None
-    observation: object = None
-    metrics: object = None
-    is_copied_context: object = None
-    extra: object = None
-
-
-_STEP = codec.LineDecoder(Step)
 # The text before and after the task, in prompts with examples and instructions.
 _TASKS = (
     ("- NEW TASK DESCRIPTION -", "- END OF NEW TASK"),
@@ -53,94 +31,75 @@ _TASKS = (
 _FUNCTION = re.compile(r"<function=([\w.-]+)>")
 _PARAMETER = re.compile(r"<parameter=([\w.-]+)>")
 _EXIT_CODE = re.compile(r"(?:exit code:? |returncode=)(-?\d{1,9})")
+_WRITTEN = "cache_creation_input_tokens"
 _STATUSES = frozenset({"ok", "error", "denied", "interrupted", "timeout", "running", "unknown"})
 
 
-class AtifReader(Struct):
+class AtifReader(ItemReader):
     """Reads one trajectory. Fields are its state."""
 
-    record: ClassVar[Any] = bytes
+    lists = ("steps",)
 
     model: str = ""
     turns: int = 0
     calls: int = 0
     prompted: bool = False
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
-        document = fields_of(data)
-        agent = dict_of(value_of(document.get("agent")))
-        self.model = text_of(agent.get("model_name"))
-        yield rec.SessionFacts(
-            id=text_of(value_of(document.get("session_id"))),
-            agent_version=text_of(agent.get("version")),
-        )
-        for step in cursor.each(document.get("steps"), _STEP):
-            if step is None:
-                yield rec.Unknown("step")
-            elif not step.is_copied_context:
-                yield from self._step(step, cursor)
+    def head(self, document: Fields) -> Iterable[rec.Record]:
+        self.model = document.text("agent.model_name")
+        version = document.text("agent.version")
+        yield rec.SessionFacts(id=document.text("session_id"), agent_version=version)
 
-    def _step(self, step: Step, cursor: Cursor) -> Iterator[rec.Record]:
-        extra = dict_of(step.extra)
-        if dict_of(extra.get("context_management")).get("type") == "compaction":
+    def item(self, step: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        if not step.value:
+            yield rec.Unknown("step")
+        if not step.value or step.get("is_copied_context"):
+            return
+        if step.text("extra.context_management.type") == "compaction":
             yield cursor.compaction("auto")
-        if step.source == "agent":
-            yield from self._agent_messages(step, extra, cursor)
-        elif step.source == "user" or step.source == "system":
-            yield self._input_message(step, extra, cursor)
-            shown = _results(step, [], extra)
-            if shown:
-                yield self._message(step, "tool", tuple(shown), cursor)
-        else:
-            yield rec.Unknown(f"source {step.source}")
-
-    def _input_message(self, step: Step, extra: dict[str, Any], cursor: Cursor) -> rec.Message:
-        text = content_text(step.message)
-        origin = text_of(extra.get("origin"))
-        typed: tuple[rec.Typed, ...] = ()
-        if step.source == "user" and origin in {"", "prompt"}:
-            task = None if self.prompted else _task(text)
-            typed = (rec.Typed(0, *task),) if task is not None else typed_spans(0, text)
-            self.prompted = True
-        origin = origin if origin in ORIGINS and origin != "prompt" else ""
-        role: rec.Role = "user" if step.source == "user" else "system"
-        return self._message(step, role, (rec.Text(text),), cursor, origin, typed)
-
-    def _agent_messages(
-        self, step: Step, extra: dict[str, Any], cursor: Cursor
-    ) -> Iterator[rec.Record]:
-        self.turns += 1
-        text = content_text(step.message)
-        parts: list[rec.Part] = []
-        reasoning = text_of(step.reasoning_content)
-        if reasoning:
-            parts.append(rec.Reasoning(reasoning))
-        calls = [
-            self._call(
-                text_of(c.get("tool_call_id")),
-                text_of(c.get("function_name")),
-                c.get("arguments"),
-            )
-            for c in dicts_of(step.tool_calls)
-        ]
-        if not calls:
-            text, calls = self._calls_in_text(text)
-        if text:
-            parts.append(rec.Text(text))
-        parts += calls
-        origin = text_of(extra.get("origin"))
-        yield self._message(
-            step,
-            "assistant",
-            tuple(parts),
-            cursor,
-            origin if origin in ORIGINS else "",
-            response=text_of(extra.get("response")) or f"r{self.turns}",
+        used = usage_by(step.get("metrics"), _TOKENS, inclusive=True)
+        message = partial(
+            cursor.message,
+            time=step.text("timestamp"),
+            model=step.text("model_name") or self.model,
+            usage=used if used is not None and used.total else None,
         )
-        results = _results(step, calls, extra)
+        text, origin = content_text(step.get("message")), step.text("extra.origin")
+        parts: list[rec.Part] = []
+        calls: list[rec.ToolCall] = []
+        match step.get("source"):
+            case "agent":
+                self.turns += 1
+                if thought := step.text("reasoning_content"):
+                    parts.append(rec.Reasoning(thought))
+                for c in step.each("tool_calls"):
+                    call, name = c.text("tool_call_id"), c.text("function_name")
+                    calls.append(self._call(call, name, c.get("arguments")))
+                if not calls:
+                    text, calls = self._calls_in_text(text)
+                if text:
+                    parts.append(rec.Text(text))
+                yield message(
+                    "assistant",
+                    (*parts, *calls),
+                    origin if origin in ORIGINS else "",
+                    response=step.text("extra.response") or f"r{self.turns}",
+                )
+            case "user" | "system" as role:
+                typed: tuple[rec.Typed, ...] = ()
+                if role == "user" and origin in {"", "prompt"}:
+                    task = None if self.prompted else _task(text)
+                    typed = (rec.Typed(0, *task),) if task is not None else typed_spans(0, text)
+                    self.prompted = True
+                origin = origin if origin in ORIGINS and origin != "prompt" else ""
+                yield message(role, (rec.Text(text),), origin, typed)
+            case source:
+                yield rec.Unknown(f"source {source}")
+                return
+        results = _results(step, calls)
         if results:
-            role: rec.Role = "tool" if type(results[0]) is rec.ToolResult else "user"
-            yield self._message(step, role, tuple(results), cursor)
+            from_tool = step.get("source") != "agent" or type(results[0]) is rec.ToolResult
+            yield message("tool" if from_tool else "user", tuple(results))
 
     def _call(self, identity: str, name: str, given: object) -> rec.ToolCall:
         self.calls += 1
@@ -152,10 +111,11 @@ class AtifReader(Struct):
         if text.lstrip().startswith("{"):
             given = decode_arguments(text)
             if isinstance(given, dict) and "commands" in given:
-                texts = [text_of(given.get("analysis")), text_of(given.get("plan"))]
-                typed = [text_of(c.get("keystrokes")) for c in dicts_of(given["commands"])]
+                said = Fields(given)
+                words = filter(None, (said.text("analysis"), said.text("plan")))
+                typed = [c.text("keystrokes") for c in said.each("commands")]
                 calls = [self._call("", "bash", {"command": "".join(typed)})] if typed else []
-                return "\n\n".join(s for s in texts if s), calls
+                return "\n\n".join(words), calls
         found = _FUNCTION.search(text)
         closing = text.find("</function>", found.end()) if found is not None else -1
         if found is None or closing < 0:
@@ -167,27 +127,6 @@ class AtifReader(Struct):
             if opening is not None:
                 arguments[opening[1]] = given[opening.end() :].strip("\n")
         return text[: found.start()].rstrip(), [self._call("", found[1], arguments)]
-
-    def _message(
-        self,
-        step: Step,
-        role: rec.Role,
-        parts: tuple[rec.Part, ...],
-        cursor: Cursor,
-        origin: str = "",
-        typed: tuple[rec.Typed, ...] = (),
-        response: str = "",
-    ) -> rec.Message:
-        return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            response=response,
-            time=text_of(step.timestamp),
-            model=text_of(step.model_name) or self.model,
-            usage=_usage(step.metrics),
-        )
 
 
 def _task(text: str) -> tuple[int, int] | None:
@@ -201,50 +140,36 @@ def _task(text: str) -> tuple[int, int] | None:
     return None
 
 
-def _results(step: Step, calls: list[rec.ToolCall], extra: dict[str, Any]) -> list[rec.Part]:
+def _results(step: Fields, calls: list[rec.ToolCall]) -> list[rec.Part]:
+    texts: list[rec.Part] = []
     found: list[rec.Part] = []
-    outcomes = dict_of(extra.get("outcomes"))
-    for result in dicts_of(dict_of(step.observation).get("results")):
-        text = content_text(result.get("content"))
-        call = text_of(result.get("source_call_id"))
+    outcomes = step.at("extra.outcomes").value
+    for result in step.each("observation.results"):
+        text, call = content_text(result.get("content")), result.text("source_call_id")
         if not call and len(calls) == 1:
             call = calls[0].id
-        if not call and step.source == "agent":
+        if not call and step.get("source") == "agent":
             if text:
-                found.append(rec.Text(text))
+                texts.append(rec.Text(text))
             continue
         if not call and not text:
             continue  # only refers to the trajectories of subagents
-        known = dict_of(outcomes.get(call))
-        status, code = text_of(known.get("status")), known.get("exit_code")
-        if not isinstance(code, int) or isinstance(code, bool):
-            exited = _EXIT_CODE.search(text[-300:])
-            code = int(exited[1]) if exited is not None and not known else None
+        known = Fields(outcomes.get(call))
+        status, code = known.text("status"), known.number("exit_code")
+        if code is None and not known.value:
+            code = code_in(_EXIT_CODE, text[-300:])
         if status not in _STATUSES:
             failed = bool(code) or text.lstrip()[:6].upper() == "ERROR:"
             status = "error" if failed else "ok" if code == 0 or call else "unknown"
         found.append(rec.ToolResult(call, text, status, code))
-    if any(type(part) is rec.ToolResult for part in found):
-        return [p for p in found if type(p) is rec.ToolResult]
-    return found
+    return found or texts
 
 
-def _usage(metrics: object) -> rec.Usage | None:
-    """A step's tokens; `prompt_tokens` include the cached ones."""
-    given = dict_of(metrics)
-    prompt, output = (
-        count_of(given.get("prompt_tokens")),
-        count_of(given.get("completion_tokens")),
-    )
-    cached = count_of(given.get("cached_tokens"))
-    more = dict_of(given.get("extra"))
-    written = count_of(more.get("cache_creation_input_tokens"))
-    thought = count_of(more.get("reasoning_tokens")) or count_of(
-        more.get("reasoning_output_tokens")
-    )
-    if not prompt and not output:
-        return None
-    return rec.Usage(max(0, prompt - cached - written), output, cached, written, thought)
+# `prompt_tokens` include the cached ones.
+_TOKENS = (
+    f"prompt_tokens completion_tokens cached_tokens extra.{_WRITTEN} "
+    "extra.reasoning_tokens|extra.reasoning_output_tokens"
+)
 
 
 # -- writing -------------------------------------------------------------------------------
@@ -269,11 +194,11 @@ def write(
         facts: facts of the session; `id` and `agent_version` are used.
         agent: the recorder's name.
         version: the schema version to name."""
-    steps: list[dict[str, Any]] = []
-    steps_by_call: dict[str, dict[str, Any]] = {}
+    steps: list[Step] = []
+    steps_by_call: dict[str, Step] = {}
     model = ""
     usages: dict[str, rec.Usage] = {}
-    steps_by_response: dict[str, dict[str, Any]] = {}
+    steps_by_response: dict[str, Step] = {}
     for message in messages:
         if message.agent:
             continue
@@ -295,116 +220,97 @@ def write(
                 usages[key] = message.usage
             steps_by_response.setdefault(key, step)
     for key, step in steps_by_response.items():
-        step["metrics"] = _metrics(usages[key])
+        step.metrics = _metrics(usages[key])
     for number, step in enumerate(steps, 1):
-        step["step_id"] = number
+        step.step_id = number
     total = sum(usages.values(), rec.Usage())
     described = {"name": agent, "version": facts.agent_version or "unknown"}
     if model:
         described["model_name"] = model
-    document: dict[str, Any] = {
+    metrics = _metrics(total)
+    document = {
         "schema_version": version,
         "session_id": facts.id or "unknown",
         "agent": described,
-        "steps": [{k: step[k] for k in _ORDER if k in step} for step in steps],
+        "steps": codec.to_builtins(steps),
         "final_metrics": {
-            "total_prompt_tokens": total.input + total.cache_read + total.cache_write,
-            "total_completion_tokens": total.output,
-            "total_cached_tokens": total.cache_read,
+            **{f"total_{n}": metrics[n] for n in metrics if n != "extra"},
             "total_steps": len(steps),
         },
     }
     return codec.dumps(document, indent=2)
 
 
-_ORDER = (
-    "step_id",
-    "timestamp",
-    "source",
-    "model_name",
-    "message",
-    "reasoning_content",
-    "tool_calls",
-    "observation",
-    "metrics",
-    "extra",
-)
+class Step(Struct, omit_defaults=True):
+    """A step as it is written: the fields in their order, without those that are empty."""
+
+    step_id: int = 0
+    timestamp: str = ""
+    source: str = ""
+    model_name: str = ""
+    message: str | None = None
+    reasoning_content: str = ""
+    tool_calls: list[dict[str, object]] = []
+    observation: dict[str, list[dict[str, str]]] = {}
+    metrics: dict[str, object] = {}
+    extra: dict[str, object] = {}
 
 
-def _step(message: rec.Message) -> dict[str, Any] | None:
-    text = message.text
-    is_assistant = message.role == "assistant"
+def _step(message: rec.Message) -> Step | None:
     calls = [part for part in message.parts if type(part) is rec.ToolCall]
     thought = [part.text for part in message.parts if type(part) is rec.Reasoning]
-    only_results = not text and not calls and not thought
+    only_results = not message.text and not calls and not thought
     if only_results and any(type(part) is rec.ToolResult for part in message.parts):
         return None
-    source = (
-        "agent" if is_assistant else "user" if message.role in {"user", "tool"} else "system"
-    )
-    step: dict[str, Any] = {"source": source, "message": text}
-    extra: dict[str, Any] = {}
-    if message.time:
-        step["timestamp"] = message.time
-    if is_assistant:
-        if message.model:
-            step["model_name"] = message.model
-        if thought:
-            step["reasoning_content"] = "\n\n".join(thought)
-        if calls:
-            step["tool_calls"] = [
-                {
-                    "tool_call_id": call.id,
-                    "function_name": call.name,
-                    "arguments": call.input
-                    if isinstance(call.input, dict)
-                    else {"input": call.input},
-                }
-                for call in calls
-            ]
+    source = {"assistant": "agent", "system": "system"}.get(message.role, "user")
+    step = Step(timestamp=message.time, source=source, message=message.text)
+    if source == "agent":
+        step.model_name = message.model
+        step.reasoning_content = "\n\n".join(thought)
+        for call in calls:
+            given = call.input if isinstance(call.input, dict) else {"input": call.input}
+            called: dict[str, object] = {
+                "tool_call_id": call.id,
+                "function_name": call.name,
+                "arguments": given,
+            }
+            step.tool_calls.append(called)
         if message.response:
-            extra["response"] = message.response
+            step.extra["response"] = message.response
     usual = {"agent": "agent", "user": "prompt", "system": "injected"}[source]
     if message.origin != usual:
-        extra["origin"] = message.origin
-    if extra:
-        step["extra"] = extra
+        step.extra["origin"] = message.origin
     return step
 
 
 def _add_result(
-    result: rec.ToolResult,
-    steps_by_call: dict[str, dict[str, Any]],
-    steps: list[dict[str, Any]],
+    result: rec.ToolResult, steps_by_call: dict[str, Step], steps: list[Step]
 ) -> None:
     step = steps_by_call.get(result.call_id) if result.call_id else None
-    shown: dict[str, Any] = {"content": result.text}
+    shown = {"content": result.text}
     if step is None:
-        step = {"source": "system", "message": ""}
+        step = Step(source="system", message="")
         steps.append(step)
     else:
         shown = {"source_call_id": result.call_id, **shown}
-        outcome: dict[str, Any] = {"status": result.status}
+        outcome: dict[str, object] = {"status": result.status}
         if result.exit_code is not None:
             outcome["exit_code"] = result.exit_code
-        step.setdefault("extra", {}).setdefault("outcomes", {})[result.call_id] = outcome
-    step.setdefault("observation", {"results": []})["results"].append(shown)
+        outcomes = step.extra.setdefault("outcomes", {})
+        if isinstance(outcomes, dict):
+            outcomes[result.call_id] = outcome
+    step.observation.setdefault("results", []).append(shown)
 
 
-def _metrics(usage: rec.Usage) -> dict[str, Any]:
-    metrics: dict[str, Any] = {
+def _metrics(usage: rec.Usage) -> dict[str, object]:
+    more = {_WRITTEN: usage.cache_write, "reasoning_tokens": usage.reasoning}
+    more = {name: count for name, count in more.items() if count}
+    return {
         "prompt_tokens": usage.input + usage.cache_read + usage.cache_write,
         "completion_tokens": usage.output,
         "cached_tokens": usage.cache_read,
+        **({"extra": more} if more else {}),
     }
-    extra: dict[str, Any] = {}
-    if usage.cache_write:
-        extra["cache_creation_input_tokens"] = usage.cache_write
-    if usage.reasoning:
-        extra["reasoning_tokens"] = usage.reasoning
-    if extra:
-        metrics["extra"] = extra
-    return metrics
 
 
 def _detect(sample: Sample) -> bool:

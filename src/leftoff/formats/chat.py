@@ -7,154 +7,119 @@ Anthropic's `tool_use` and `tool_result` blocks; both may stand in one list."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
-import msgspec
-from msgspec import Struct
+from msgspec import field
 
-from leftoff import codec
 from leftoff import model as rec
 from leftoff.formats import text_calls
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import count_of, dict_of, text_of, usage_by
-from leftoff.formats.openai_parts import decode_arguments
-from leftoff.formats.reader import Cursor, Format, Sample, mostly
+from leftoff.formats.lenient_json import Fields, dicts_of, usage_by
+from leftoff.formats.openai_parts import OpenCalls, blocks_of, content_text, decode_arguments
+from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
 from leftoff.formats.vocabulary import tool_call
 
-ROLES = frozenset(
-    {"system", "developer", "user", "assistant", "tool", "function", "model", "ai", "human"}
-)
+# The roles of messages, by those that are recorded.
+ROLES: dict[str, rec.Role] = {
+    **dict.fromkeys(("system", "developer"), "system"),
+    **dict.fromkeys(("user", "human"), "user"),
+    **dict.fromkeys(("assistant", "model", "ai"), "assistant"),
+    **dict.fromkeys(("tool", "function"), "tool"),
+}
 
 
-class ChatMessage(Struct, gc=False):
-    role: str = ""
-    content: object = None
-    tool_calls: object = None
-    function_call: object = None
-    tool_call_id: object = None
-    reasoning_content: object = None
-    id: object = None
-    model: object = None
-    usage: object = None
-    timestamp: object = None
-    created_at: object = None
-
-
-class ChatDocument(Struct, gc=False):
-    messages: msgspec.Raw = msgspec.Raw(b"")
-    id: object = None
-    session_id: object = None
-    cwd: object = None
-    model: object = None
-
-
-MESSAGE = codec.LineDecoder(ChatMessage)
-
-
-class ChatReader(Struct):
+class ChatReader(ItemReader):
     """Reads messages, one at a time. Fields are its state between lines."""
-
-    record: ClassVar[Any] = ChatMessage
 
     model: str = ""
     turn: int = 0
-    calls: list[str] = msgspec.field(default_factory=list)
-    """Ids of calls without a result, for results that name none."""
-    text_call_ids: list[str] = msgspec.field(default_factory=list, name="told")
+    calls: OpenCalls = field(default_factory=OpenCalls)
+    text_call_ids: list[str] = field(default_factory=list, name="told")
     """Ids of the calls in the text of the last reply that have no result yet."""
 
-    def read(self, record: ChatMessage, cursor: Cursor) -> Iterable[rec.Record]:
-        return self.message(record, cursor)
+    def head(self, document: Fields) -> Iterable[rec.Record]:
+        self.model = document.text("model")
+        identity = document.text("session_id", "id")
+        return (rec.SessionFacts(id=identity, cwd=document.text("cwd")),)
 
-    def message(self, m: ChatMessage, cursor: Cursor) -> tuple[rec.Record, ...]:
-        """One message, on a line or of a document."""
-        role = m.role.casefold()
-        if role not in ROLES:
-            return (rec.Unknown(m.role),)
-        if role in {"tool", "function"}:
-            result = text_calls.result_of(self._match_call(m.tool_call_id), _text(m.content))
-            return (self._build(m, "tool", (result,), cursor),)
-        if role in {"assistant", "model", "ai"}:
-            return (self._build(m, "assistant", self._assistant_parts(m), cursor),)
-        parts, typed, results = self._user_parts(m)
-        if role in {"system", "developer"}:
-            return (self._build(m, "system", parts, cursor),)
-        only = results and all(type(p) is rec.ToolResult for p in parts)
-        sender: rec.Role = "tool" if only and text_of(m.content) else "user"
-        return (self._build(m, sender, parts, cursor, "tool" if results else "", typed),)
-
-    def _build(
-        self,
-        m: ChatMessage,
-        role: rec.Role,
-        parts: tuple[rec.Part, ...],
-        cursor: Cursor,
-        origin: str = "",
-        typed: tuple[rec.Typed, ...] = (),
-    ) -> rec.Message:
-        self.turn += role == "assistant"
-        return cursor.message(
+    def item(self, m: Fields, cursor: Cursor) -> tuple[rec.Record, ...]:
+        role = ROLES.get(m.text("role").casefold())
+        if role is None:
+            return (rec.Unknown(m.text("role")),)
+        origin = ""
+        typed: tuple[rec.Typed, ...] = ()
+        if role == "tool":
+            call = self.calls.end(m.text("tool_call_id"))
+            parts: tuple[rec.Part, ...] = (
+                text_calls.result_of(call, content_text(m.get("content"))),
+            )
+        elif role == "assistant":
+            parts = self._assistant_parts(m)
+            self.turn += 1
+        else:
+            parts, typed, results = self._user_parts(m)
+            typed = typed if role == "user" else ()
+            if role == "user" and results:
+                origin = "tool"
+                only = m.text("content") and all(type(p) is rec.ToolResult for p in parts)
+                role = "tool" if only else role
+        message = cursor.message(
             role,
             parts,
             origin,
             typed,
-            key="" if role == "assistant" else text_of(m.id),
-            response=text_of(m.id) or f"r{self.turn}",
-            time=text_of(m.timestamp or m.created_at),
-            model=text_of(m.model) or self.model,
-            usage=_usage(m.usage),
+            key="" if role == "assistant" else m.text("id"),
+            response=m.text("id") or f"r{self.turn}",
+            time=m.text("timestamp", "created_at"),
+            model=m.text("model") or self.model,
+            usage=_usage(m.at("usage").value),
         )
+        return (message,)
 
-    def _assistant_parts(self, m: ChatMessage) -> tuple[rec.Part, ...]:
+    def _assistant_parts(self, m: Fields) -> tuple[rec.Part, ...]:
         parts: list[rec.Part] = []
         self.text_call_ids = []
-        if isinstance(m.reasoning_content, str) and m.reasoning_content:
-            parts.append(rec.Reasoning(m.reasoning_content))
-        for block in _blocks(m.content):
-            kind = text_of(block.get("type"))
+        if thought := m.text("reasoning_content"):
+            parts.append(rec.Reasoning(thought))
+        for block in blocks_of(m.get("content")):
+            kind = block.text("type")
             if kind in {"tool_use", "server_tool_use"}:
-                parts.append(self._call(block.get("id"), block.get("name"), block.get("input")))
+                call, name = block.text("id"), block.text("name")
+                parts.append(self._call(call, name, block.get("input")))
             elif kind in {"thinking", "reasoning"}:
-                parts.append(
-                    rec.Reasoning(text_of(block.get("thinking")) or text_of(block.get("text")))
-                )
-            elif isinstance(block.get("text"), str):
-                text = block["text"]
-                if not m.tool_calls and text_calls.has_calls(text):
+                parts.append(rec.Reasoning(block.text("thinking", "text")))
+            elif isinstance(text := block.get("text"), str):
+                if not m.get("tool_calls") and text_calls.has_calls(text):
                     found, self.text_call_ids = text_calls.calls_in(text, self.turn)
                     parts += found
                 else:
                     parts.append(rec.Text(text))
             else:
                 parts.append(rec.Media(kind))
-        calls = m.tool_calls if isinstance(m.tool_calls, list) else []
-        if isinstance(m.function_call, dict):
-            calls = [*calls, {"function": m.function_call}]
-        for call in calls:
-            if not isinstance(call, dict):
+        calls = dicts_of(m.get("tool_calls"))
+        if function := m.at("function_call").value:
+            calls.append({"function": function})
+        for known in map(Fields, calls):
+            named, given = known.text("function"), known.get("arguments")
+            if not named and isinstance(known.get("function"), dict):
+                named, given = known.text("function.name"), known.get("function.arguments")
+            elif not named:
                 continue
-            function = call.get("function")
-            if isinstance(function, dict):
-                given = function.get("arguments")
-                parts.append(self._call(call.get("id"), function.get("name"), given))
-            elif isinstance(function, str):
-                parts.append(self._call(call.get("id"), function, call.get("arguments")))
+            parts.append(self._call(known.text("id"), named, given))
         return tuple(parts)
 
     def _user_parts(
-        self, m: ChatMessage
+        self, m: Fields
     ) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...], bool]:
         parts: list[rec.Part] = []
         typed: tuple[rec.Typed, ...] = ()
         results = False
-        for block in _blocks(m.content):
+        for block in blocks_of(m.get("content")):
             if block.get("type") == "tool_result":
                 results = True
                 status = "error" if block.get("is_error") is True else "ok"
-                call = self._match_call(block.get("tool_use_id"))
-                parts.append(rec.ToolResult(call, _text(block.get("content")), status))
-            elif isinstance(block.get("text"), str):
-                text = block["text"]
+                call = self.calls.end(block.text("tool_use_id"))
+                parts.append(rec.ToolResult(call, content_text(block.get("content")), status))
+            elif isinstance(text := block.get("text"), str):
                 if self.text_call_ids and text_calls.is_result(text):
                     results = True
                     parts.append(text_calls.result_of(self.text_call_ids.pop(0), text))
@@ -164,78 +129,23 @@ class ChatReader(Struct):
                     typed += typed_spans(len(parts), text)
                 parts.append(rec.Text(text))
             else:
-                parts.append(rec.Media(text_of(block.get("type"))))
+                parts.append(rec.Media(block.text("type")))
         return tuple(parts), typed, results
 
-    def _call(self, identity: object, name: object, given: object) -> rec.ToolCall:
-        if not isinstance(identity, str) or not identity:
-            identity = f"call-{self.turn}-{len(self.calls)}"
-        self.calls = [*self.calls[-31:], identity]
-        return tool_call(identity, text_of(name), decode_arguments(given))
-
-    def _match_call(self, identity: object) -> str:
-        """The id of the call that a result answers; the oldest open one if it names none."""
-        if isinstance(identity, str) and identity:
-            if identity in self.calls:
-                self.calls.remove(identity)
-            return identity
-        return self.calls.pop(0) if self.calls else ""
+    def _call(self, identity: str, name: str, given: object) -> rec.ToolCall:
+        call = self.calls.begin(identity, self.turn)
+        return tool_call(call, name, decode_arguments(given))
 
 
-class ChatDocumentReader(ChatReader):
-    """Reads a document: a list of messages, or an object that holds one."""
-
-    record: ClassVar[Any] = bytes
-
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:  # type: ignore[override]
-        document = ChatDocument()
-        if data.lstrip()[:1] == b"[":
-            document.messages = msgspec.Raw(data)
-        else:
-            for found in codec.LineDecoder(ChatDocument).decode(data)[0]:
-                document = found
-        self.model = text_of(document.model)
-        yield rec.SessionFacts(
-            id=text_of(document.session_id) or text_of(document.id), cwd=text_of(document.cwd)
-        )
-        for message in cursor.each(document.messages, MESSAGE):
-            yield from self.message(message, cursor) if message else (rec.Unknown(""),)
+_OPENAI = "prompt_tokens completion_tokens prompt_tokens_details.cached_tokens"
+_ANTHROPIC = "input_tokens output_tokens cache_read_input_tokens cache_creation_input_tokens"
 
 
-def _blocks(content: object) -> list[dict[str, Any]]:
-    """Content as blocks: a string is one block of text; null is none."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content else []
-    if isinstance(content, dict):
-        return [content]
-    if not isinstance(content, list):
-        return []
-    return [
-        {"type": "text", "text": b} if isinstance(b, str) else b
-        for b in content
-        if isinstance(b, (str, dict))
-    ]
-
-
-def _text(content: object) -> str:
-    return "\n".join(b["text"] for b in _blocks(content) if isinstance(b.get("text"), str))
-
-
-_TOKENS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_read_input_tokens",
-    "cache_creation_input_tokens",
-)
-
-
-def _usage(value: object) -> rec.Usage | None:
+def _usage(given: dict[str, object]) -> rec.Usage | None:
     """Usage with OpenAI's or Anthropic's field names."""
-    if not isinstance(value, dict) or "prompt_tokens" not in value:
-        return usage_by(value, _TOKENS)
-    cached = count_of(dict_of(value.get("prompt_tokens_details")).get("cached_tokens"))
-    given, output = count_of(value["prompt_tokens"]), count_of(value.get("completion_tokens"))
-    return rec.Usage(max(0, given - cached), output, cached)
+    if "prompt_tokens" in given:
+        return usage_by(given, _OPENAI, inclusive=True)
+    return usage_by(given, _ANTHROPIC) if given else None
 
 
 def is_message(value: object) -> bool:
@@ -248,13 +158,5 @@ def is_message(value: object) -> bool:
     )
 
 
-def _detect(sample: Sample) -> bool:
-    return mostly(is_message, sample.listed("messages"))
-
-
-def _detect_lines(sample: Sample) -> bool:
-    return mostly(is_message, sample.lines)
-
-
-FORMAT = Format("chat", "document", ChatDocumentReader, _detect)
-LINES = Format("chat_lines", "lines", ChatReader, _detect_lines)
+FORMAT = Format("chat", "document", ChatReader, items_under(is_message, "messages"))
+LINES = Format("chat_lines", "lines", ChatReader, lines_of(is_message))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct, field
 
@@ -66,7 +66,7 @@ _CLARIFIES = "The user wants to clarify these questions."
 class ClaudeReader(Struct):
     """Reads the lines of one file. Fields are its state between lines."""
 
-    record: ClassVar[Any] = Line
+    record: ClassVar[type] = Line
 
     session: str = ""
     cwd: str = ""
@@ -82,10 +82,8 @@ class ClaudeReader(Struct):
     repeats the entries of the earlier ones."""
     spoken: bool = False
     """The agent has said something: the last line of a stream only repeats it."""
-    shell: int = 0
-    """Commands that the person ran in the client's shell mode."""
-    running: bool = False
-    """The last of them has shown no output yet."""
+    shell: int = 0  # commands that the person ran in the client's shell mode
+    running: bool = False  # the last of them has shown no output yet
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         kind = line.type
@@ -277,8 +275,10 @@ class ClaudeReader(Struct):
         tracked = dict_of(line.snapshot.trackedFileBackups) if line.snapshot is not None else {}
         changed: list[tuple[str, bool]] = []
         for path, backup in tracked.items():
-            version = backup.get("version") if isinstance(backup, dict) else None
-            if type(version) is not int:
+            if (
+                not isinstance(backup, dict)
+                or type(version := backup.get("version")) is not int
+            ):
                 continue
             if backup.get("backupFileName") is not None:
                 if self.missing.pop(path, None) is not None:
@@ -387,7 +387,7 @@ def _part(block: Block) -> Part:
 
 
 def _result(
-    block: Block, facts: Result | str | list[Any] | None, part: int
+    block: Block, facts: Result | str | list[object] | None, part: int
 ) -> tuple[ToolResult, tuple[Typed, ...]]:
     content = block.content
     if isinstance(content, str):
@@ -397,7 +397,7 @@ def _result(
     call = block.tool_use_id or ""
     if call == "REDACTED":  # a recorder's redaction; many calls share it
         call = ""
-    detail: dict[str, Any] | None = None
+    detail: dict[str, object] | None = None
     typed: tuple[Typed, ...] = ()
     status, code = "ok", None
     if block.is_error:
@@ -434,7 +434,7 @@ def _failure(text: str) -> tuple[str, int | None]:
     return ("timeout" if _TIMED_OUT.match(text) else "error"), None
 
 
-def _answer_spans(answers: dict[Any, Any], text: str, part: int) -> tuple[Typed, ...]:
+def _answer_spans(answers: dict[str, object], text: str, part: int) -> tuple[Typed, ...]:
     spans: list[Typed] = []
     position = 0
     for answer in answers.values():
@@ -473,7 +473,7 @@ _LINE = codec.LineDecoder(Line)
 class ClaudeListReader(ClaudeReader):
     """Reads a JSON list of the messages that stream-json and the Agent SDK give."""
 
-    record: ClassVar[Any] = bytes
+    record: ClassVar[type] = bytes
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
         for line in cursor.each(data, _LINE):
@@ -487,7 +487,7 @@ def _detect_list(sample: Sample) -> bool:
     return mostly(is_sdk_message, sample.items)
 
 
-def is_sdk_message(value: dict[str, Any]) -> bool:
+def is_sdk_message(value: dict[str, object]) -> bool:
     """Whether a JSON object is a message of stream-json or of the Agent SDK: {"type",
     "message"}, or the first or last line of a stream."""
     kind = value.get("type")

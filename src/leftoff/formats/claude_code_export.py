@@ -8,7 +8,6 @@ width of the screen and long results cut: what was cut is not guessed."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from leftoff import lazy_re as re
 from leftoff.formats.injected import sent_by
@@ -45,14 +44,11 @@ _SUBAGENT = re.compile(r"Done \(\d+ tool uses?\b")
 class ClaudeCodeExportReader(TextReader):
     """Reads the lines of one export. Fields are its state between lines."""
 
-    kind: str = "banner"
-    """banner | user | agent | notice: whose block the line is in."""
-    mark: str = ""
-    """The mark of the file's prompts, once one was read."""
+    kind: str = "banner"  # banner | user | agent | notice: whose block the line is in
+    mark: str = ""  # the mark of the file's prompts, once one was read
     padded: bool = False
     """The prompt's lines are filled with blanks, as newer versions draw them."""
-    empty: bool = True
-    """The line before is empty."""
+    empty: bool = True  # the line before is empty
 
     def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
         kind = self._begins(text)
@@ -223,7 +219,7 @@ def _tool_name(shown: str) -> str:
     return _NAMES.get(shown, shown)
 
 
-def _arguments(kind: str, given: str) -> dict[str, Any]:
+def _arguments(kind: str, given: str) -> dict[str, object]:
     """The arguments, as far as one line shows them whole.
 
     What was broken into lines or cut ("…") is passed as `shown` only: where the breaks stand in

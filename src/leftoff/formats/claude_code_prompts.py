@@ -5,11 +5,12 @@ docs/formats/claude_code.md."""
 
 from __future__ import annotations
 
-import msgspec
-
 from leftoff import lazy_re as re
-from leftoff.formats.injected import typed_spans
+from leftoff.formats.injected import shifted, typed_spans
+from leftoff.formats.lenient_json import Fields
+from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.pasted import transcript_span
+from leftoff.formats.vocabulary import KINDS
 from leftoff.model import Typed
 
 _COMMAND = re.compile(
@@ -20,57 +21,7 @@ _COMMAND = re.compile(
     re.DOTALL,
 )
 # Commands that the client carries out itself; alone, without arguments, they are a button.
-_CLIENT_COMMANDS = frozenset(
-    {
-        "add-dir",
-        "agents",
-        "bashes",
-        "bug",
-        "clear",
-        "compact",
-        "config",
-        "context",
-        "copy",
-        "cost",
-        "doctor",
-        "exit",
-        "export",
-        "extra-usage",
-        "fast",
-        "feedback",
-        "help",
-        "hooks",
-        "ide",
-        "install-github-app",
-        "login",
-        "logout",
-        "mcp",
-        "memory",
-        "model",
-        "output-style",
-        "permissions",
-        "plugin",
-        "privacy-settings",
-        "quit",
-        "release-notes",
-        "reload-plugins",
-        "rename",
-        "resume",
-        "rewind",
-        "sandbox",
-        "skills",
-        "stats",
-        "status",
-        "statusline",
-        "tasks",
-        "terminal-setup",
-        "theme",
-        "todos",
-        "upgrade",
-        "usage",
-        "vim",
-    }
-)
+_CLIENT_COMMANDS = KINDS["claude_code_client_commands"]
 _UNKNOWN_COMMAND = re.compile(r"\s*Unknown (?:skill|slash command|command): \S+\s*")
 _NOTICE_BLOCK = re.compile(
     r"<ci-monitor-event\b.*?(?:</ci-monitor-event>|\Z)"
@@ -106,10 +57,7 @@ def typed_words(
     start = 0
     for begins, ends in (*blocks, (len(text), len(text))):
         # What is left of a prompt in front of a pasted block ends with the line.
-        spans += [
-            Typed(part, s.start + start, s.end + start, s.via)
-            for s in typed_spans(part, text[start:begins].rstrip(), via)
-        ]
+        spans += shifted(typed_spans(part, text[start:begins].rstrip(), via), start)
         start = ends
     return text, tuple(spans)
 
@@ -121,12 +69,5 @@ def _is_notice(text: str) -> bool:
         return _UNKNOWN_COMMAND.fullmatch(text) is not None
     if not text.startswith("{") or '"task_id"' not in text[:4096]:
         return False
-    try:
-        notice = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return (
-        isinstance(notice, dict)
-        and "task_id" in notice
-        and ("tool_use_id" in notice or "task_type" in notice)
-    )
+    notice = Fields(decode_arguments(text)).value
+    return "task_id" in notice and ("tool_use_id" in notice or "task_type" in notice)

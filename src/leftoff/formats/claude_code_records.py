@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct
 
 
@@ -94,7 +92,7 @@ class Line(Struct, gc=False):
     subtype: str | None = None
     operation: str | None = None
     content: object = None
-    toolUseResult: Result | str | list[Any] | None = None
+    toolUseResult: Result | str | list[object] | None = None
     data: Progress | None = None
     attachment: Attachment | None = None
     compactMetadata: CompactMetadata | None = None
@@ -106,7 +104,7 @@ class Line(Struct, gc=False):
     # stream-json and the Agent SDK write these instead of their twins above
     session_id: str | None = None
     parent_tool_use_id: str | None = None
-    tool_use_result: Result | str | list[Any] | None = None
+    tool_use_result: Result | str | list[object] | None = None
     compact_metadata: CompactMetadata | None = None
     claude_code_version: str | None = None
     isSynthetic: bool | None = None

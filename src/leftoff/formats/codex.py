@@ -6,17 +6,17 @@ only for what the items lack: token counts, exit codes, applied changes."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import dict_of, int_of, text_of
+from leftoff.formats.injected import shifted, typed_spans
+from leftoff.formats.lenient_json import dict_of, int_of, text_of, usage_by
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.pasted import transcript_span
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.reader import Cursor, Format, Sample, moved
 from leftoff.formats.vocabulary import KINDS, tool_call
 from leftoff.model import (
     Message,
@@ -99,6 +99,10 @@ _TURNS = {
     "turn_aborted": "interrupted",
     "error": "failed",
 }
+# What it does to files, as `Changes.files`.
+ACTIONS = {"add": "created", "update": "modified", "delete": "deleted"}
+# Names of tokens, as for `usage_by`.
+TOKENS = "input_tokens output_tokens cached_input_tokens - reasoning_output_tokens"
 # Phases of the agent's words, as `Message.stop`.
 _PHASES = {"final_answer": "end", "commentary": "more"}
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
@@ -124,13 +128,12 @@ _ATTACHED = re.compile(
 class CodexReader(Struct):
     """Reads the lines of one rollout. Fields are its state between lines."""
 
-    record: ClassVar[Any] = Line
+    record: ClassVar[type] = Line
 
     session: str = ""
     cwd: str = ""
     model: str = ""
-    turn: int = 0
-    """Number of the model response that is being recorded."""
+    turn: int = 0  # number of the model response that is being recorded
     speaking: bool = False
     """The last item came from the model, so the next model item is of the same response."""
     exit_codes: dict[str, int] = msgspec.field(default_factory=dict)
@@ -231,7 +234,7 @@ class CodexReader(Struct):
             return (SessionFacts(title=text_of(payload.thread_name)),)
         return ()
 
-    def _item_completed(self, item: dict[str, Any], cursor: Cursor) -> Iterable[Record]:
+    def _item_completed(self, item: dict[str, object], cursor: Cursor) -> Iterable[Record]:
         if item.get("type") == "CommandExecution":
             self._store_exit_code(item.get("id"), item.get("exit_code"))
         elif item.get("type") == "FileChange":
@@ -241,8 +244,9 @@ class CodexReader(Struct):
             )
         return ()
 
-    def _store_exit_code(self, call: Any, code: Any) -> None:
-        if isinstance(call, str) and int_of(code) is not None:
+    def _store_exit_code(self, call: object, value: object) -> None:
+        code = int_of(value)
+        if isinstance(call, str) and code is not None:
             self.exit_codes[call] = code
             while len(self.exit_codes) > 64:
                 del self.exit_codes[next(iter(self.exit_codes))]
@@ -375,10 +379,7 @@ def _typed(part: int, text: str) -> tuple[tuple[Typed, ...], bool]:
 
 
 def _shifted(part: int, text: str, start: int, end: int) -> tuple[Typed, ...]:
-    return tuple(
-        Typed(part, span.start + start, span.end + start, span.via)
-        for span in typed_spans(part, text[start:end].rstrip())
-    )
+    return shifted(typed_spans(part, text[start:end].rstrip()), start)
 
 
 def _texts(content: object) -> list[str]:
@@ -391,7 +392,7 @@ def _texts(content: object) -> list[str]:
     ]
 
 
-def _output(output: Any) -> tuple[str, int | None]:
+def _output(output: object) -> tuple[str, int | None]:
     """Text and exit code of a tool's output, in any of its four shapes."""
     code: int | None = None
     if isinstance(output, str) and output.startswith("{"):
@@ -409,43 +410,28 @@ def _output(output: Any) -> tuple[str, int | None]:
 
 
 def _applied_changes(
-    call: Any, changes: Any, cursor: Cursor, *, succeeded: bool
+    call: object, changes: object, cursor: Cursor, *, succeeded: bool
 ) -> Iterable[Record]:
     if not isinstance(changes, dict):
         return ()
-    actions = {"add": "created", "update": "modified", "delete": "deleted"}
     files: list[tuple[str, str, str]] = []
     for path, change in changes.items():
         if not isinstance(change, dict):
             continue
-        action = actions.get(text_of(change.get("type")), "modified")
-        target = text_of(change.get("move_path"))
-        files.append((target, action, path) if target else (path, action, ""))
+        action = ACTIONS.get(text_of(change.get("type")), "modified")
+        files.append(moved(path, text_of(change.get("move_path")), action))
     return (cursor.changes(text_of(call), files, succeeded=succeeded),)
 
 
-def _token_count(info: Any) -> Iterable[Record]:
+def _token_count(info: object) -> Iterable[Record]:
     if not isinstance(info, dict):
         return ()
-    last, total = _usage(info.get("last_token_usage")), _usage(info.get("total_token_usage"))
+    named = ("last_token_usage", "total_token_usage")
+    last, total = (usage_by(info.get(name), TOKENS, inclusive=True) for name in named)
     window = int_of(info.get("model_context_window"))
     if last is None and total is None:
         return ()
     return (TokenCount(last or Usage(), total or Usage(), window),)
-
-
-def _usage(value: object) -> Usage | None:
-    """A recorded usage; `input_tokens` there includes what came from the cache."""
-    if not isinstance(value, dict):
-        return None
-    number = {k: v for k, v in value.items() if int_of(v) is not None}
-    cached = number.get("cached_input_tokens", 0)
-    return Usage(
-        input=max(0, number.get("input_tokens", 0) - cached),
-        output=number.get("output_tokens", 0),
-        cache_read=cached,
-        reasoning=number.get("reasoning_output_tokens", 0),
-    )
 
 
 def _detect(sample: Sample) -> bool:

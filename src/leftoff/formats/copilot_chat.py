@@ -7,185 +7,129 @@ where there are no rounds, and for edits without a call."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
-
-from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import (
-    dict_of,
-    dicts_of,
-    fields_of,
-    text_of,
-    time_of_ms,
-    value_of,
-)
+from leftoff.formats.lenient_json import Fields, code_in
 from leftoff.formats.openai_parts import decode_arguments
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import EDITS, text_argument, tool_call
 
-
-class Request(Struct, gc=False):
-    requestId: object = None
-    message: object = None
-    response: object = None
-    result: object = None
-    timestamp: object = None
-    modelId: object = None
-    isCanceled: object = None
-    confirmation: object = None
-
-
-_REQUEST = LineDecoder(Request)
-_EXIT_CODE = re.compile(r"exited with code:? (-?\d+)")
+_EXIT_CODE = re.compile(r"exited with code:? (-?\d{1,9})")
 _DENIED = ("The user chose to skip", "The user cancelled", "User cancelled", "Canceled")
 
 
-class CopilotChatReader(Struct):
+class CopilotChatReader(ItemReader):
     """Reads one export. Fields are its state."""
 
-    record: ClassVar[Any] = bytes
+    lists = ("requests",)
 
     session: str = ""
     rounds: int = 0
     calls: int = 0
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
-        document = fields_of(data)
-        title = text_of(value_of(document.get("customTitle")))
-        identity = text_of(value_of(document.get("sessionId")))
-        if title or identity:
-            yield rec.SessionFacts(id=identity, title=title)
-        self.session = identity
-        for request in cursor.each(document.get("requests"), _REQUEST):
-            yield from self._request(request, cursor) if request else (rec.Unknown("request"),)
+    def head(self, document: Fields) -> Iterable[rec.Record]:
+        self.session, title = document.text("sessionId"), document.text("customTitle")
+        if title or self.session:
+            yield rec.SessionFacts(id=self.session, title=title)
 
-    def _request(self, request: Request, cursor: Cursor) -> Iterator[rec.Record]:
-        result = dict_of(request.result)
-        metadata = dict_of(result.get("metadata"))
-        session = text_of(metadata.get("sessionId"))
+    def item(self, request: Fields, cursor: Cursor) -> Iterator[rec.Record]:
+        if not request.value:
+            yield rec.Unknown("request")
+            return
+        metadata = request.at("result.metadata")
+        session = metadata.text("sessionId")
         if session and not self.session:
             self.session = session
             yield rec.SessionFacts(id=session)
-        text = _prompt_text(request.message)
-        # A button of the chat window fills in the prompt.
-        via = "answer" if request.confirmation else "prompt"
-        typed = typed_spans(0, text, via)
-        yield cursor.message(
-            "user",
-            (rec.Text(text),),
-            "",
-            typed,
-            key=text_of(request.requestId),
-            time=time_of_ms(request.timestamp),
+        # Old versions record only the parts of the prompt.
+        text = request.text("message", "message.text") or "".join(
+            part.text("text") for part in request.each("message.parts")
         )
-        yield from self._response(request, result, metadata, cursor)
-        model = text_of(request.modelId)
-        failure = text_of(dict_of(result.get("errorDetails")).get("message"))
-        if failure:
+        # A button of the chat window fills in the prompt.
+        typed = typed_spans(0, text, "answer" if request.get("confirmation") else "prompt")
+        key, time = request.text("requestId"), request.time("timestamp")
+        yield cursor.message("user", (rec.Text(text),), "", typed, key=key, time=time)
+        yield from self._response(request, metadata, cursor)
+        if failure := request.text("result.errorDetails.message"):
+            model = request.text("modelId")
             yield cursor.message("assistant", (rec.Text(failure),), "meta", model=model)
-        if request.isCanceled is True:
+        if request.get("isCanceled") is True:
             yield cursor.message("user", (), "interruption")
 
     def _response(
-        self, request: Request, result: dict[str, Any], metadata: dict[str, Any], cursor: Cursor
+        self, request: Fields, metadata: Fields, cursor: Cursor
     ) -> Iterator[rec.Record]:
-        model = text_of(request.modelId)
-        displayed = dicts_of(request.response)
-        results = dict_of(metadata.get("toolCallResults"))
+        model, displayed = request.text("modelId"), request.each("response")
+        results = metadata.at("toolCallResults").value
         edited: set[str] = set()
-        has_rounds = False
-        for entry in dicts_of(metadata.get("toolCallRounds")):
-            parts = self._round_parts(entry, edited)
-            if not parts:
-                continue
-            has_rounds = True
+        rounds = [
+            (entry.text("id"), parts)
+            for entry in metadata.each("toolCallRounds")
+            if (parts := self._round_parts(entry, edited))
+        ] or [("", parts) for parts in (_displayed_parts(displayed),) if parts]
+        for name, parts in rounds:
             self.rounds += 1
-            name = text_of(entry.get("id")) or f"r{self.rounds}"
+            name = name or f"r{self.rounds}"
             yield cursor.message("assistant", parts, response=name, model=model)
             for part in parts:
                 if type(part) is rec.ToolCall and part.id in results:
-                    yield cursor.message("tool", (_result(part, results[part.id]),))
-        if not has_rounds:
-            parts = _displayed_parts(displayed)
-            if parts:
-                self.rounds += 1
-                yield cursor.message(
-                    "assistant", parts, response=f"r{self.rounds}", model=model
-                )
+                    yield cursor.message("tool", (_result(part, Fields(results[part.id])),))
         changed = dict.fromkeys(
             path
             for item in displayed
             if item.get("kind") in ("textEditGroup", "notebookEditGroup")
-            and (path := _path(item.get("uri")))
+            and (path := item.text("uri.fsPath", "uri.path"))
             and path not in edited
         )
         if changed:
             yield cursor.changes("", ((path, "modified", "") for path in changed))
 
-    def _round_parts(self, entry: dict[str, Any], edited: set[str]) -> tuple[rec.Part, ...]:
+    def _round_parts(self, entry: Fields, edited: set[str]) -> tuple[rec.Part, ...]:
         """Reasoning, text and calls of one round; adds the paths that the calls edit to
         `edited`."""
         parts: list[rec.Part] = []
-        thought = dict_of(entry.get("thinking")).get("text")
+        thought = entry.get("thinking.text")
         if isinstance(thought, list):
             thought = "\n\n".join(t for t in thought if isinstance(t, str))
-        if text_of(thought):
-            parts.append(rec.Reasoning(text_of(thought)))
-        if text_of(entry.get("response")).strip():
-            parts.append(rec.Text(text_of(entry.get("response"))))
-        for call in dicts_of(entry.get("toolCalls")):
+        if isinstance(thought, str) and thought:
+            parts.append(rec.Reasoning(thought))
+        if entry.text("response").strip():
+            parts.append(rec.Text(entry.text("response")))
+        for call in entry.each("toolCalls"):
             self.calls += 1
-            name = text_of(call.get("name"))
-            identity = text_of(call.get("id")) or f"call-{self.calls}"
-            parsed = tool_call(identity, name, decode_arguments(call.get("arguments")))
+            identity = call.text("id") or f"call-{self.calls}"
+            given = decode_arguments(call.get("arguments"))
+            parsed = tool_call(identity, call.text("name"), given)
             if parsed.kind in EDITS:
                 edited.add(text_argument(parsed, "path"))
             parts.append(parsed)
         return tuple(parts)
 
 
-def _prompt_text(message: object) -> str:
-    """The text of the prompt; old versions record only its parts."""
-    if isinstance(message, str):
-        return message
-    given = dict_of(message)
-    return text_of(given.get("text")) or "".join(
-        text_of(p.get("text")) for p in dicts_of(given.get("parts"))
-    )
-
-
-def _displayed_parts(response: list[dict[str, Any]]) -> tuple[rec.Part, ...]:
+def _displayed_parts(response: list[Fields]) -> tuple[rec.Part, ...]:
     parts: list[rec.Part] = []
     text = ""
     for item in response:
         kind = item.get("kind")
-        value = item.get("value", item.get("content"))
-        value = dict_of(value).get("value") if isinstance(value, dict) else value
+        named = "value" if "value" in item.value else "content"
+        value = item.text(named, f"{named}.value")
         if kind is None or kind == "markdownContent":
-            text += text_of(value)
+            text += value
         elif kind == "inlineReference":
-            reference = dict_of(item.get("inlineReference"))
-            text += text_of(item.get("name")) or _path(reference.get("uri") or reference)
-        elif kind == "thinking" and text_of(value):
-            parts.append(rec.Reasoning(text_of(value)))
+            places = ("uri.fsPath", "uri.path", "fsPath", "path")
+            text += item.text("name", *(f"inlineReference.{place}" for place in places))
+        elif kind == "thinking" and value:
+            parts.append(rec.Reasoning(value))
     if text.strip():
         parts.append(rec.Text(text))
     return tuple(parts)
 
 
-def _path(uri: object) -> str:
-    given = dict_of(uri)
-    return text_of(given.get("fsPath")) or text_of(given.get("path"))
-
-
-def _result(call: rec.ToolCall, given: object) -> rec.ToolResult:
-    text = "\n".join(_result_texts(dict_of(given).get("content")))
-    exited = _EXIT_CODE.search(text[-400:]) if call.kind == "shell" else None
-    code = int(exited[1][:9]) if exited else None
+def _result(call: rec.ToolCall, given: Fields) -> rec.ToolResult:
+    text = "\n".join(_result_texts(given))
+    code = code_in(_EXIT_CODE, text[-400:]) if call.kind == "shell" else None
     status = "unknown" if call.kind == "shell" else "ok"
     if code is not None:
         status = "error" if code else "ok"
@@ -196,31 +140,27 @@ def _result(call: rec.ToolCall, given: object) -> rec.ToolResult:
     return rec.ToolResult(call.id, text, status, code)
 
 
-def _result_texts(content: object) -> Iterator[str]:
+def _result_texts(result: Fields) -> Iterator[str]:
     """The texts of a result: strings, or the joined leaves of a prompt tree.
 
     A leaf without `lineBreakBefore` continues the line of the leaf before it."""
-    for item in dicts_of(content):
-        value = item.get("value")
-        if isinstance(value, str):
+    for item in result.each("content"):
+        if isinstance(value := item.get("value"), str):
             yield value
         elif isinstance(value, dict):
             pieces: list[str] = []
-            _collect(value.get("node"), pieces, 0)
+            _collect(item.at("value.node"), pieces, 0)
             yield "".join(pieces)
 
 
-def _collect(node: object, pieces: list[str], depth: int) -> None:
-    given = dict_of(node)
-    text = given.get("text")
-    if isinstance(text, str):
-        breaks = given.get("lineBreakBefore") is True and pieces
+def _collect(node: Fields, pieces: list[str], depth: int) -> None:
+    if isinstance(text := node.get("text"), str):
+        breaks = node.get("lineBreakBefore") is True and pieces
         if breaks and not pieces[-1].endswith("\n"):
             pieces.append("\n")
         pieces.append(text)
-    if depth < 200:
-        for child in dicts_of(given.get("children")):
-            _collect(child, pieces, depth + 1)
+    for child in node.each("children") if depth < 200 else ():
+        _collect(child, pieces, depth + 1)
 
 
 def _detect(sample: Sample) -> bool:

@@ -5,27 +5,14 @@ It has no ids, no times, no model and usually no tool results."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
-
-from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import dicts_of, known_id, text_of
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.lenient_json import Fields
+from leftoff.formats.openai_parts import blocks_of, content_text
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import Media, Part, Reasoning, Record, Role, Text, ToolResult, Typed, Unknown
-
-
-class Body(Struct, gc=False):
-    content: object = None
-
-
-class Line(Struct, gc=False):
-    role: str = ""
-    type: str = ""
-    message: Body | None = None
-
+from leftoff.model import Media, Part, Reasoning, Record, Text, ToolResult, Typed, Unknown
 
 IGNORED_TYPES = frozenset({"turn_ended"})
 _QUERY = re.compile(r"<user_query>\s*(.*?)\s*(?:</user_query>|\Z)", re.DOTALL)
@@ -35,48 +22,36 @@ _CONTEXT = re.compile(
 )
 
 
-class CursorReader(Struct):
+class CursorReader(ItemReader):
     """Reads the lines of one transcript. Fields are its state between lines."""
 
-    record: ClassVar[Any] = Line
-
-    made: int = 0
-    """Number of call ids generated; the recorder writes none."""
-
-    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
-        if line.role not in ("user", "assistant"):
-            other = line.type or line.role
+    def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
+        role = line.text("role")
+        if role not in ("user", "assistant"):
+            other = line.text("type") or role
             return () if other in IGNORED_TYPES else (Unknown(other),)
-        content: Any = line.message.content if line.message else None
         parts: list[Part] = []
         typed: tuple[Typed, ...] = ()
         results = False
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
-        for block in dicts_of(content):
-            kind = block.get("type")
+        for block in blocks_of(line.get("message.content")):
+            kind = block.text("type")
             if kind == "text":
-                text = text_of(block.get("text"))
-                if line.role == "user":
-                    typed += _typed(len(parts), text)
-                parts.append(Text(text))
+                if role == "user":
+                    typed += _typed(len(parts), block.text("text"))
+                parts.append(Text(block.text("text")))
             elif kind == "thinking":
-                parts.append(Reasoning(text_of(block.get("thinking"))))
+                parts.append(Reasoning(block.text("thinking")))
             elif kind == "tool_use":
-                name = text_of(block.get("name"))
-                call = known_id(block.get("id"))
-                if not call:
-                    self.made += 1
-                    call = f"call-{self.made}"
-                parts.append(tool_call(call, name, block.get("input")))
+                call = self.call_id(block.identity("id"))
+                parts.append(tool_call(call, block.text("name"), block.get("input")))
             elif kind == "tool_result":
                 results = True
                 parts.append(_result(block))
             else:
-                parts.append(Media(text_of(kind)))
-        role: Role = "assistant" if line.role == "assistant" else "user"
-        origin = "tool" if results and role == "user" else ""
-        return (cursor.message(role, tuple(parts), origin, typed, response=None),)
+                parts.append(Media(kind))
+        if role == "assistant":
+            return (cursor.message("assistant", tuple(parts), response=None),)
+        return (cursor.message("user", tuple(parts), "tool" if results else "", typed),)
 
 
 def _typed(part: int, text: str) -> tuple[Typed, ...]:
@@ -86,23 +61,18 @@ def _typed(part: int, text: str) -> tuple[Typed, ...]:
     return () if _CONTEXT.match(text) else typed_spans(part, text)
 
 
-def _result(block: dict[str, Any]) -> ToolResult:
-    content = block.get("content")
-    if isinstance(content, str):
-        text = content
-    else:
-        text = "\n".join(text_of(b.get("text")) for b in dicts_of(content))
+def _result(block: Fields) -> ToolResult:
     failed = block.get("is_error")
     status = "error" if failed is True else "ok" if failed is False else "unknown"
-    return ToolResult(known_id(block.get("tool_use_id")), text, status)
+    text = content_text(block.get("content"))
+    return ToolResult(block.identity("tool_use_id"), text, status)
 
 
 def _detect(sample: Sample) -> bool:
     messages = [line for line in sample.lines if "role" in line]
     return bool(messages) and all(
         line["role"] in ("user", "assistant")
-        and isinstance(line.get("message"), dict)
-        and "content" in line["message"]
+        and "content" in Fields(line.get("message")).value
         and not {"type", "uuid", "id", "sessionId"} & line.keys()
         for line in messages
     )

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, text_lines
+from leftoff.formats.reader import Cursor, Format
+from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, begins_with, text_lines
 from leftoff.model import Record, SessionFacts, Text, Uncertain
 
 _EXPORTED = re.compile(r"_Exported on [^\n_]*? from Cursor(?: \(([^()\n]*)\))?_$")
@@ -45,8 +45,4 @@ class CursorMarkdownReader(ExportReader):
             yield cursor.message("user", (Text(body),), typed=typed_spans(0, body))
 
 
-def _detect(sample: Sample) -> bool:
-    return _DETECT.match(sample.text.lstrip()) is not None
-
-
-FORMAT = Format("cursor_markdown", "text", CursorMarkdownReader, _detect)
+FORMAT = Format("cursor_markdown", "text", CursorMarkdownReader, begins_with(_DETECT))

@@ -5,101 +5,80 @@ The messages are Anthropic's, so Claude Code's reader reads them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import field
 
+from leftoff.codec import loosen
 from leftoff.formats import claude_code as claude
 from leftoff.formats import claude_code_records as records
-from leftoff.formats.lenient_json import count_of, text_of
-from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
-from leftoff.model import Message, Record, SessionFacts, Text, Unknown
-
-
-class Body(Struct, gc=False):
-    role: str = ""
-    content: str | list[records.Block] | None = None
-    visibility: object = None
-
-
-class Line(ChainLine, gc=False):
-    title: object = None
-    sessionTitle: object = None
-    cwd: object = None
-    callingSessionId: object = None
-    message: Body | None = None
-    visibility: object = None
-    summaryText: object = None
-    summaryTokens: object = None
-
+from leftoff.formats.lenient_json import Fields
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
+from leftoff.model import Link, Message, Record, SessionFacts, Text, Unknown
 
 NO_MESSAGE = frozenset({"todo_state", "session_end", "session_settings", "agent_turn_outcome"})
 _DEFAULT_TITLE = "New Session"
 
 
-class DroidReader(Struct):
+class DroidReader(ItemReader):
     """Reads the lines of one session. Fields are its state between lines."""
-
-    record: ClassVar[Any] = Line
 
     claude: claude.ClaudeReader = field(default_factory=claude.ClaudeReader)
     cwd: str = ""
-    child: bool = False
-    """Another session started this one, so its prompts were not typed."""
+    child: bool = False  # another session started this one, so its prompts were not typed
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
-        kind = line.type
+    def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
+        kind, identity, parent = line.text("type"), line.text("id"), line.text("parentId")
         if kind == "message":
-            return self._messages(line, cursor)
-        if kind == "session_start":
-            self.cwd = text_of(line.cwd) or self.cwd
-            parent = text_of(line.callingSessionId)
-            self.child = bool(parent)
-            named = text_of(line.sessionTitle)
-            title = named if named and named != _DEFAULT_TITLE else text_of(line.title)
-            return (
-                SessionFacts(
-                    id=line.id or "",
-                    cwd=self.cwd,
-                    title=title,
-                    parent_id=parent,
-                    started=line.timestamp or "",
-                ),
+            yield from self._messages(line, cursor)
+        elif kind == "session_start":
+            self.cwd = line.text("cwd") or self.cwd
+            self.child = bool(line.text("callingSessionId"))
+            named = line.text("sessionTitle")
+            yield SessionFacts(
+                id=identity,
+                cwd=self.cwd,
+                title=named if named and named != _DEFAULT_TITLE else line.text("title"),
+                parent_id=line.text("callingSessionId"),
+                started=line.text("timestamp"),
             )
-        if kind == "compaction_state":
-            shown = (Text(text_of(line.summaryText)),)
-            message = cursor.message(
+        elif kind == "compaction_state":
+            yield cursor.compaction(recorded_after=line.count("summaryTokens"))
+            yield cursor.message(
                 "user",
-                shown,
+                (Text(line.text("summaryText")),),
                 "compaction",
-                key=line.id or "",
-                parent=line.parentId or "",
-                time=line.timestamp or "",
+                key=identity,
+                parent=parent,
+                time=line.text("timestamp"),
                 cwd=self.cwd,
             )
-            after = count_of(line.summaryTokens)
-            return (cursor.compaction(recorded_after=after), message)
-        link = line.link()
-        return link if kind in NO_MESSAGE else (*link, Unknown(kind))
+        else:
+            if identity:
+                yield Link(identity, parent)
+            if kind not in NO_MESSAGE:
+                yield Unknown(kind)
 
-    def _messages(self, line: Line, cursor: Cursor) -> Iterable[Record]:
-        body = line.message or Body()
-        if body.role not in ("user", "assistant"):
-            yield Unknown(f"message/{body.role}")
+    def _messages(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
+        role = line.text("message.role")
+        if role not in ("user", "assistant"):
+            yield Unknown(f"message/{role}")
             return
+        body, _ = loosen(line.get("message"), records.Body)
         claude_line = records.Line(
-            type=body.role,
-            uuid=line.id,
-            parentUuid=line.parentId,
-            timestamp=line.timestamp,
+            type=role,
+            uuid=line.text("id"),
+            parentUuid=line.text("parentId"),
+            timestamp=line.text("timestamp"),
             cwd=self.cwd,
-            message=records.Body(id=line.id, role=body.role, content=body.content),
+            message=records.Body(
+                id=line.text("id"), role=role, content=body.content if body else None
+            ),
         )
         for found in self.claude.read(claude_line, cursor):
             if not isinstance(found, Message):
                 continue
-            if "user_only" in (line.visibility, body.visibility):
+            if "user_only" in (line.get("visibility"), line.get("message.visibility")):
                 # Shown to the person only: neither typed nor sent to the model.
                 yield msgspec.structs.replace(found, role="system", origin="meta", typed=())
             elif self.child and found.origin == "prompt":

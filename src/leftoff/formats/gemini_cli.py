@@ -8,13 +8,12 @@ recorder's open source."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import TypeVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import field
 
 from leftoff import model as rec
-from leftoff.codec import LineDecoder
 from leftoff.formats.gemini_parts import (
     SNAPSHOT,
     STATUS,
@@ -23,87 +22,43 @@ from leftoff.formats.gemini_parts import (
     result_of,
     usage_of,
 )
-from leftoff.formats.lenient_json import (
-    dict_of,
-    dicts_of,
-    fields_of,
-    known_id,
-    text_of,
-    value_of,
-)
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.lenient_json import Fields, dict_of, text_of
+from leftoff.formats.openai_parts import decode_arguments
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 
+T = TypeVar("T")
 
-class Call(Struct, gc=False):
-    id: object = None
-    name: object = None
-    args: object = None
-    result: object = None
-    status: object = None
-    resultDisplay: object = None
-
-
-class Item(Struct, gc=False):
-    id: object = None
-    timestamp: object = None
-    type: object = None
-    content: object = None
-    displayContent: object = None
-    model: object = None
-    tokens: object = None
-    thoughts: object = None
-    toolCalls: list[Call] | None = None
-
-
-class Line(Item, gc=False):
-    """An item, the header, or a change to the header or to the conversation."""
-
-    sessionId: object = None
-    startTime: object = None
-    summary: object = None
-    kind: object = None
-    changed: Any = field(default=None, name="$set")
-    rewound: Any = field(default=None, name="$rewindTo")
-
-
-_ITEM = LineDecoder(Item)
+_HEADER = {"sessionId", "projectHash", "messages"}
 _NOTICES = frozenset({"info", "error", "warning"})
-_TOKENS = ("input", "output", "cached", "thoughts", "tool")
+_TOKENS = "input output cached thoughts tool"
 # Number of last messages that may be appended again; the recorder repeats only the very last.
 _MAX_REPEATABLE = 32
 # Messages that a rewind can go back. Chosen by hand; not measured.
 _MAX_REWIND = 4096
 
 
-class GeminiReader(Struct):
-    """Reads one document, or its items one at a time (`read_item`)."""
-
-    record: ClassVar[Any] = bytes
+class GeminiReader(ItemReader):
+    """Reads one document."""
 
     parts: GeminiParts = field(default_factory=GeminiParts)
-    subagent: bool = False
-    """Another agent started the session, so its prompts were not typed."""
+    subagent: bool = False  # another agent started the session, so its prompts were not typed
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
-        fields = fields_of(data)
-        facts = {k: value_of(v) for k, v in fields.items() if k != "messages"}
-        yield self.read_facts(facts)
-        for item in cursor.each(fields.get("messages"), _ITEM):
-            yield self.read_item(item, cursor) if item else rec.Unknown("message/no object")
+    def head(self, document: Fields) -> Iterable[rec.Record]:
+        return (self._facts(document),)
 
-    def read_facts(self, facts: dict[str, Any]) -> rec.SessionFacts:
-        """The facts of the session, from the top-level fields."""
-        if facts.get("kind") == "subagent":
-            self.subagent = True
+    def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        return (self._message(item, cursor),)
+
+    def _facts(self, facts: Fields) -> rec.SessionFacts:
+        self.subagent = self.subagent or facts.get("kind") == "subagent"
         return rec.SessionFacts(
-            id=text_of(facts.get("sessionId")),
-            title=text_of(facts.get("summary")),
-            started=text_of(facts.get("startTime")),
+            id=facts.text("sessionId"),
+            title=facts.text("summary"),
+            started=facts.text("startTime"),
         )
 
-    def read_item(self, item: Item, cursor: Cursor) -> rec.Message | rec.Unknown:
-        """One item of `messages`."""
-        kind = text_of(item.type)
+    def _message(self, item: Fields, cursor: Cursor) -> rec.Message | rec.Unknown:
+        kind = item.text("type")
         role: rec.Role = "user"
         typed: tuple[rec.Typed, ...] = ()
         origin = ""
@@ -115,7 +70,7 @@ class GeminiReader(Struct):
             parts, typed = self._assistant_parts(item)
             role = "assistant"
         elif kind in _NOTICES:
-            parts = self.parts.content(item.content, False).parts
+            parts = self.parts.content(item.get("content"), False).parts
             cancelled = len(parts) == 1 and parts[0] == rec.Text("Request cancelled.")
             role, origin = "system", "interruption" if cancelled else "meta"
         else:
@@ -125,84 +80,75 @@ class GeminiReader(Struct):
             parts,
             origin,
             typed,
-            key=text_of(item.id),
+            key=item.text("id"),
             response=None,
-            time=text_of(item.timestamp),
-            model=text_of(item.model),
-            usage=usage_of(item.tokens, _TOKENS),
+            time=item.text("timestamp"),
+            model=item.text("model"),
+            usage=usage_of(item.get("tokens"), _TOKENS),
         )
 
-    def _user_parts(self, item: Item) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
+    def _user_parts(self, item: Fields) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
         open_calls = {identity for _, identity in self.parts.open}
-        content = self.parts.content(item.content, not self.subagent)
+        content = self.parts.content(item.get("content"), not self.subagent)
         if content.results:
             # Synchronised history repeats results that are already recorded with their calls.
-            new = [
+            return tuple(
                 p
                 for p in content.parts
                 if type(p) is not rec.ToolResult or p.call_id in open_calls
-            ]
-            return tuple(new), ()
-        shown = self.parts.content(item.displayContent, False).parts
-        if (
-            not self.subagent
-            and len(shown) == 1
-            and type(shown[0]) is rec.Text
-            and shown[0].text
-        ):
-            # The displayed part of the prompt was typed; the recorder inserted the rest.
-            for number, part in enumerate(content.parts):
-                at = part.text.find(shown[0].text) if type(part) is rec.Text else -1
-                if at >= 0:
-                    return content.parts, (rec.Typed(number, at, at + len(shown[0].text)),)
+            ), ()
+        match self.parts.content(item.get("displayContent"), False).parts:
+            case (rec.Text(text=shown),) if shown and not self.subagent:
+                # The displayed part of the prompt was typed; the recorder inserted the rest.
+                for number, part in enumerate(content.parts):
+                    at = part.text.find(shown) if type(part) is rec.Text else -1
+                    if at >= 0:
+                        return content.parts, (rec.Typed(number, at, at + len(shown)),)
         return content.parts, content.typed
 
     def _assistant_parts(
-        self, item: Item
+        self, item: Fields
     ) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
         parts: list[rec.Part] = []
-        for thought in dicts_of(item.thoughts):
-            words = [text_of(thought.get(k)) for k in ("subject", "description")]
-            parts.append(rec.Reasoning("\n".join(w for w in words if w)))
-        call_ids = {known_id(c.id) for c in item.toolCalls or ()}
-        for part in self.parts.content(item.content, False).parts:
+        for thought in item.each("thoughts"):
+            words = (thought.text("subject"), thought.text("description"))
+            parts.append(rec.Reasoning("\n".join(filter(None, words))))
+        calls = item.each("toolCalls")
+        call_ids = {call.identity("id") for call in calls}
+        for part in self.parts.content(item.get("content"), False).parts:
             # These calls follow, with their results.
             repeated = type(part) is rec.ToolCall and part.id in call_ids
             if not repeated and part != rec.Text(""):
                 parts.append(part)
         typed: tuple[rec.Typed, ...] = ()
-        for call in item.toolCalls or ():
-            tool_call, result = self._call(call)
+        for call in calls:
+            tool_call = self.parts.tool_call(call)
+            self.parts.forget_call(tool_call.id)  # its result, if any, is in this record
             parts.append(tool_call)
+            result = _result(call, tool_call)
             if result is not None:
                 if tool_call.kind == "ask" and result.status == "ok":
                     typed += _answer_spans(result.text, len(parts))
                 parts.append(result)
         return tuple(parts), typed
 
-    def _call(self, call: Call) -> tuple[rec.ToolCall, rec.ToolResult | None]:
-        name = text_of(call.name)
-        tool_call = self.parts.tool_call({"id": call.id, "name": name, "args": call.args})
-        self.parts.forget_call(tool_call.id)  # its result, if any, is in this record
-        text, failed = response_texts(call.result)
-        text = text or text_of(call.resultDisplay)
-        status = STATUS.get(text_of(call.status), "running")
-        if status == "running" and not text:
-            return tool_call, None
-        if status == "ok" and failed:
-            status = "error"
-        shown = dict_of(call.resultDisplay)
-        detail = None
-        if isinstance(shown.get("isNewFile"), bool) and status == "ok":
-            detail = {"created": shown["isNewFile"]}
-        return tool_call, result_of(tool_call.id, name, text, status, detail)
+
+def _result(call: Fields, asked: rec.ToolCall) -> rec.ToolResult | None:
+    text, failed = response_texts(call.get("result"))
+    text = text or call.text("resultDisplay")
+    status = STATUS.get(call.text("status"), "running")
+    if status == "running" and not text:
+        return None
+    if status == "ok" and failed:
+        status = "error"
+    new = call.get("resultDisplay.isNewFile")
+    known = isinstance(new, bool) and status == "ok"
+    detail: dict[str, object] | None = {"created": new} if known else None
+    return result_of(asked.id, asked.name, text, status, detail)
 
 
 def _answer_spans(text: str, part: int) -> tuple[rec.Typed, ...]:
-    try:
-        answers = dict_of(dict_of(msgspec.json.decode(text)).get("answers"))
-    except (ValueError, RecursionError):
-        return ()
+    answers = Fields(decode_arguments(text)).at("answers").value
     spans: list[rec.Typed] = []
     position = 0
     for answer in answers.values():
@@ -214,48 +160,47 @@ def _answer_spans(text: str, part: int) -> tuple[rec.Typed, ...]:
     return tuple(spans)
 
 
-class GeminiLinesReader(Struct):
-    """Reads the lines of one session. Fields are its state between lines."""
+class GeminiLinesReader(GeminiReader):
+    """Reads the lines of one recording: items, the header, and changes to the header or to the
+    conversation."""
 
-    record: ClassVar[Any] = Line
-
-    items: GeminiReader = field(default_factory=GeminiReader)
     given: dict[str, list[str]] = field(default_factory=dict)
     """What was already emitted of the last messages, by id: "tokens", call ids, "result of"
     call ids."""
     parents: dict[str, str] = field(default_factory=dict)
     last: str = ""
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
-        if isinstance(line.rewound, str):
+    def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        if isinstance(line.get("$rewindTo"), str):
             # What follows has the same parent as what it replaces.
-            self.last = self.parents.get(line.rewound, "")
-        elif isinstance(line.changed, dict):
-            yield self.items.read_facts(line.changed)
-            yield from self._compressed(line.changed.get("messages"), cursor)
-        elif text_of(line.id):
-            yield from self._item(line, text_of(line.id), cursor)
-        elif text_of(line.sessionId):
-            yield self.items.read_facts(msgspec.structs.asdict(line))
-            self.last = self.last or text_of(line.sessionId)
-            yield rec.Link(text_of(line.sessionId), "")
+            self.last = self.parents.get(line.text("$rewindTo"), "")
+        elif isinstance(line.get("$set"), dict):
+            changed = line.at("$set")
+            yield self._facts(changed)
+            yield from self._compressed(changed, cursor)
+        elif line.text("id"):
+            yield from self._item(line, line.text("id"), cursor)
+        elif line.text("sessionId"):
+            yield self._facts(line)
+            self.last = self.last or line.text("sessionId")
+            yield rec.Link(line.text("sessionId"), "")
         else:
             yield rec.Unknown("line without id")
 
-    def _item(self, item: Line, identity: str, cursor: Cursor) -> Iterable[rec.Record]:
+    def _item(self, item: Fields, identity: str, cursor: Cursor) -> Iterable[rec.Record]:
         repeated = identity in self.given
         given = self.given.setdefault(identity, [])
-        if repeated and item.type != "gemini":
+        if repeated and item.get("type") != "gemini":
             return  # only the agent's messages grow
         if repeated:
-            item.id, item.content, item.thoughts = "", "", None
-            item.tokens = None if "tokens" in given else item.tokens
-        found = self.items.read_item(item, cursor)
+            known = {"id", "content", "thoughts"} | {"tokens"}.intersection(given)
+            item = Fields({k: v for k, v in item.value.items() if k not in known})
+        found = self._message(item, cursor)
         if not isinstance(found, rec.Message):
             yield found
             return
         parts = _new_parts(found.parts, given)
-        if item.tokens is not None:
+        if item.get("tokens") is not None:
             given.append("tokens")
         if repeated and not parts and (found.usage is None or not found.usage.total):
             cursor.give_back("")
@@ -273,11 +218,11 @@ class GeminiLinesReader(Struct):
             response=identity if found.role == "assistant" else "",
         )
 
-    def _compressed(self, messages: Any, cursor: Cursor) -> Iterable[rec.Record]:
+    def _compressed(self, changed: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         """The conversation was replaced; only the summary of the removed part is new."""
-        for message in dicts_of(messages):
-            identity = known_id(message.get("id"))
-            content = self.items.parts.content(message.get("content"), False)
+        for message in changed.each("messages"):
+            identity = message.identity("id")
+            content = self.parts.content(message.get("content"), False)
             text = next((p.text for p in content.parts if type(p) is rec.Text), "")
             if not text.startswith(SNAPSHOT) or identity in self.parents:
                 continue
@@ -288,7 +233,7 @@ class GeminiLinesReader(Struct):
                 "compaction",
                 key=identity,
                 parent=self.last,
-                time=text_of(message.get("timestamp")),
+                time=message.text("timestamp"),
             )
             self.parents[identity], self.last = self.last, identity
 
@@ -309,13 +254,9 @@ def _new_parts(parts: tuple[rec.Part, ...], given: list[str]) -> tuple[rec.Part,
     return tuple(new)
 
 
-def _drop_oldest(entries: dict[str, Any], limit: int) -> None:
+def _drop_oldest(entries: dict[str, T], limit: int) -> None:
     if len(entries) > limit:
         del entries[next(iter(entries))]
-
-
-def _detect(sample: Sample) -> bool:
-    return {"sessionId", "projectHash", "messages"} <= sample.keys
 
 
 def _detect_lines(sample: Sample) -> bool:
@@ -329,5 +270,5 @@ def _detect_lines(sample: Sample) -> bool:
     return False
 
 
-FORMAT = Format("gemini_cli", "document", GeminiReader, _detect)
+FORMAT = Format("gemini_cli", "document", GeminiReader, lambda sample: sample.keys >= _HEADER)
 LINES = Format("gemini_cli_jsonl", "lines", GeminiLinesReader, _detect_lines)

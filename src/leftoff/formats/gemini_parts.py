@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
 from msgspec import Struct, field
 
 from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, known_id, text_of
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, json_text, text_of
+from leftoff.formats.vocabulary import kind_of, tool_call
 from leftoff.model import Media, Part, Reasoning, Text, ToolCall, ToolResult, Typed, Usage
 
 _EXIT_CODE = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
@@ -58,11 +55,8 @@ class GeminiParts(Struct):
         results = False
         inserted = False  # between the marks of files that the recorder put in
         for given in parts if isinstance(parts, list) else ():
-            part = {"text": given} if isinstance(given, str) else given
-            if not isinstance(part, dict):
-                continue
-            if isinstance(part.get("text"), str):
-                text = part["text"]
+            part = Fields({"text": given} if isinstance(given, str) else given)
+            if isinstance(text := part.get("text"), str):
                 if part.get("thought"):
                     found.append(Reasoning(text))
                     continue
@@ -71,37 +65,34 @@ class GeminiParts(Struct):
                     typed += typed_spans(len(found), text)
                 inserted = inserted and _FILES_TO not in text
                 found.append(Text(text))
-            elif "functionCall" in part:
-                found.append(self.tool_call(dict_of(part["functionCall"])))
-            elif "functionResponse" in part:
+            elif "functionCall" in part.value:
+                found.append(self.tool_call(part.at("functionCall")))
+            elif "functionResponse" in part.value:
                 results = True
-                found.append(self.tool_result(dict_of(part["functionResponse"])))
-            elif "inlineData" in part or "fileData" in part:
-                data = dict_of(part.get("inlineData") or part.get("fileData"))
-                found.append(Media(text_of(data.get("mimeType"))))
-            elif "executableCode" in part or "codeExecutionResult" in part:
+                found.append(self.tool_result(part.at("functionResponse")))
+            elif {"inlineData", "fileData"} & part.value.keys():
+                found.append(Media(part.text("inlineData.mimeType", "fileData.mimeType")))
+            elif {"executableCode", "codeExecutionResult"} & part.value.keys():
                 found.append(Media("code"))
         return Content(tuple(found), typed, results)
 
-    def tool_call(self, call: dict[str, Any]) -> ToolCall:
+    def tool_call(self, call: Fields) -> ToolCall:
         """One `functionCall`."""
-        name = text_of(call.get("name"))
-        identity = known_id(call.get("id"))
+        name, identity = call.text("name"), call.identity("id")
         if not identity:
             self.made += 1
             identity = f"call-{self.made}"
         self.open.append((name, identity))
         del self.open[:-_MAX_OPEN_CALLS]
-        return ToolCall(identity, name, kind_of(name), call.get("args"))
+        return tool_call(identity, name, call.get("args"))
 
     def forget_call(self, call: str) -> None:
         """Removes an open call whose response will not follow."""
         self.open = [(name, known) for name, known in self.open if known != call]
 
-    def tool_result(self, response: dict[str, Any]) -> ToolResult:
+    def tool_result(self, response: Fields) -> ToolResult:
         """One `functionResponse`, matched by id, else with the oldest open call of its name."""
-        name = text_of(response.get("name"))
-        identity = known_id(response.get("id"))
+        name, identity = response.text("name"), response.identity("id")
         for number, (called, known) in enumerate(self.open):
             if known == identity or (not identity and called == name):
                 identity = known
@@ -117,17 +108,15 @@ def response_text(response: object) -> tuple[str, bool]:
     if isinstance(response, str):
         return response, False
     given = dict_of(response)
-    if given.get("error"):
-        error = given["error"]
-        message = dict_of(error).get("message") or error
-        return message if isinstance(message, str) else _json(message), True
+    if error := given.get("error"):
+        return json_text(dict_of(error).get("message") or error), True
     for key in ("output", "content", "result"):
         if key in given:
             value = given[key]
             if isinstance(value, list) and value and all(isinstance(v, dict) for v in value):
                 return "\n".join(text_of(v.get("text")) for v in value), False
-            return value if isinstance(value, str) else _json(value), False
-    return (_json(given) if given else ""), False
+            return json_text(value), False
+    return (json_text(given) if given else ""), False
 
 
 def response_texts(parts: object) -> tuple[str, bool]:
@@ -142,22 +131,22 @@ def response_texts(parts: object) -> tuple[str, bool]:
             text, wrong = response_text(response.get("response"))
             failed = failed or wrong
             texts.append(text)
-        elif isinstance(part.get("text"), str):
-            texts.append(part["text"])
+        elif isinstance(words := part.get("text"), str):
+            texts.append(words)
     return "\n".join(texts), failed
 
 
-def usage_of(value: object, names: tuple[str, ...]) -> Usage | None:
+def usage_of(value: object, names: str) -> Usage | None:
     """A response's tokens under the names of input, output, cache, thoughts and tool input; the
     input includes what came from the cache, the output lacks the thoughts."""
     if not isinstance(value, dict):
         return None
-    given, output, cached, thoughts, tool = (count_of(value.get(name)) for name in names)
+    given, output, cached, thoughts, tool = map(Fields(value).count, names.split())
     return Usage(max(0, given - cached) + tool, output + thoughts, cached, 0, thoughts)
 
 
 def result_of(
-    call: str, name: str, text: str, status: str, detail: dict[str, Any] | None = None
+    call: str, name: str, text: str, status: str, detail: dict[str, object] | None = None
 ) -> ToolResult:
     """A result; denial, interruption and the exit code are read from its text."""
     code: int | None = None
@@ -173,10 +162,3 @@ def result_of(
         elif status == "ok" and not exits and _ENDED.match(text):
             code = 0
     return ToolResult(call, text, status, code, detail)
-
-
-def _json(value: object) -> str:
-    try:
-        return msgspec.json.encode(value).decode()
-    except (TypeError, ValueError, RecursionError):
-        return ""

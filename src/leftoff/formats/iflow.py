@@ -6,7 +6,7 @@ follows it, and a tool's result is a Gemini function response."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import Struct, field
@@ -20,7 +20,7 @@ from leftoff.model import Message, Part, Record, ToolCall, ToolResult
 
 
 class Block(records.Block, gc=False):
-    content: Any = None
+    content: object = None  # type: ignore[assignment]
 
 
 class Body(records.Body, gc=False):
@@ -29,7 +29,7 @@ class Body(records.Body, gc=False):
 
 class Line(records.Line, gc=False):
     message: Body | None = None
-    toolUseResult: Any = None
+    toolUseResult: object = None  # type: ignore[assignment]
 
 
 _MAX_REMEMBERED = 64
@@ -38,7 +38,7 @@ _MAX_REMEMBERED = 64
 class IflowReader(Struct):
     """Reads the lines of one session. Fields are its state between lines."""
 
-    record: ClassVar[Any] = Line
+    record: ClassVar[type] = Line
 
     claude: claude.ClaudeReader = field(default_factory=claude.ClaudeReader)
     calls: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class IflowReader(Struct):
             else:
                 yield found
 
-    def _new_parts(self, message: Message, facts: dict[str, Any]) -> tuple[Part, ...]:
+    def _new_parts(self, message: Message, facts: dict[str, object]) -> tuple[Part, ...]:
         parts: list[Part] = []
         for part in message.parts:
             if type(part) is ToolCall and part.id:

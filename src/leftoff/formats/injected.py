@@ -147,15 +147,18 @@ def _spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
     return (Typed(part, 0, len(text), via),) if text and not text.isspace() else ()
 
 
+def shifted(spans: Iterable[Typed], by: int) -> tuple[Typed, ...]:
+    """The spans of a text that stands so many code points further on in its part."""
+    return tuple(Typed(s.part, s.start + by, s.end + by, s.via) for s in spans)
+
+
 def _around_commands(part: int, text: str, via: str) -> tuple[Typed, ...]:
     """The names of Cursor's commands in a text, and what was typed around them."""
     spans: list[Typed] = []
     position = 0
     commands = [(m.start(), m.end(), m.span(1)) for m in _CURSOR_COMMAND.finditer(text)]
     for start, end, name in [*commands, (len(text), len(text), None)]:
-        for span in _parse_spans(part, text[position:start], via):
-            a, b = span.start + position, span.end + position
-            spans.append(Typed(part, a, b, span.via))
+        spans += shifted(_parse_spans(part, text[position:start], via), position)
         if name is not None:
             spans.append(Typed(part, *name, "command"))
         position = end
@@ -185,22 +188,13 @@ def _parse_spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
         return ()
     prompt_start = block_end(text)
     if prompt_start:
-        while (
-            next_start := block_end(text, prompt_start)
-        ) > prompt_start:  # several blocks in a row
-            prompt_start = next_start
-        rest = typed_spans(part, text[prompt_start:], via)
-        return tuple(
-            Typed(part, s.start + prompt_start, s.end + prompt_start, s.via) for s in rest
-        )
+        while (further := block_end(text, prompt_start)) > prompt_start:
+            prompt_start = further  # several blocks in a row
+        return shifted(typed_spans(part, text[prompt_start:], via), prompt_start)
     spans: list[Typed] = []
     position = 0
-    gaps: list[tuple[int, int]] = []
-    for start, end in _marked_blocks(text):
-        gaps.append((position, start))
-        position = end
-    gaps.append((position, len(text)))
-    for start, end in gaps:
+    for end, after in (*_marked_blocks(text), (len(text), len(text))):
+        start, position = position, after
         piece = text[start:end]
         if not piece.strip():
             continue

@@ -10,64 +10,19 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from io import BytesIO
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Raw, Struct
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.codec import MAX_DOCUMENT, LineDecoder
+from leftoff.codec import MAX_DOCUMENT
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import (
-    count_of,
-    dict_of,
-    dicts_of,
-    fields_of,
-    items_of,
-    text_of,
-    value_of,
-)
-from leftoff.formats.openai_parts import content_text, decode_arguments
+from leftoff.formats.lenient_json import Fields, items_of, usage_by
+from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import tool_call
 
-
-class Item(Struct, gc=False):
-    id: object = None
-    role: str = ""
-    content: object = None
-    source: object = None
-    model: object = None
-    tool_calls: object = None
-    tool_call_id: object = None
-    error: object = None
-
-
-class Reply(Struct, gc=False):
-    id: object = None
-    content: object = None
-
-
-class Choice(Struct, gc=False):
-    message: Reply | None = None
-
-
-class Output(Struct, gc=False):
-    model: object = None
-    choices: list[Choice] | None = None
-    usage: object = None
-
-
-class Event(Struct, gc=False):
-    event: str = ""
-    id: object = None
-    timestamp: object = None
-    completed: object = None
-    output: Output | None = None
-
-
-_ITEM = LineDecoder(Item)
-_EVENT = LineDecoder(Event)
 _ATTACHMENT = re.compile(r"attachment://([0-9a-fA-F]{8,128})")
 
 # Members of an archive that are read. Chosen by hand; not measured.
@@ -75,6 +30,18 @@ MAX_MEMBERS = 100_000
 
 # Bytes of all samples of an archive together, unpacked.
 MAX_ARCHIVE = 4 * MAX_DOCUMENT
+
+
+# What unpacking a damaged archive raises.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
 
 
 class Call(Struct):
@@ -90,7 +57,7 @@ class Call(Struct):
 class InspectReader(Struct):
     """Reads one log. Fields are its state."""
 
-    record: ClassVar[Any] = bytes
+    record: ClassVar[type] = bytes
 
     model: str = ""
     task: str = ""
@@ -103,10 +70,10 @@ class InspectReader(Struct):
         if data.startswith(b"PK"):
             yield from self._archive(data, cursor)
             return
-        document = fields_of(data)
-        self._header(value_of(document.get("eval")))
-        for sample in items_of(document.get("samples")):
-            yield from self._sample(fields_of(sample), cursor)
+        document = Fields.of(data)
+        self._header(document.at("eval"))
+        for sample in items_of(document.raw("samples")):
+            yield from self._sample(Fields.of(sample), cursor)
 
     def _archive(self, data: bytes, cursor: Cursor) -> Iterator[rec.Record]:
         try:
@@ -118,8 +85,8 @@ class InspectReader(Struct):
             return
         for name in ("header.json", "_journal/start.json"):
             if name in members:
-                header = value_of(Raw(_unpack(archive, members[name], MAX_DOCUMENT) or b"0"))
-                self._header(dict_of(header).get("eval"))
+                header = Fields.of(_unpack(archive, members[name], MAX_DOCUMENT) or b"0")
+                self._header(header.at("eval"))
                 break
         remaining = MAX_ARCHIVE
         for name, member in members.items():
@@ -130,77 +97,81 @@ class InspectReader(Struct):
             if member.file_size <= allowed:
                 # A damaged one counts too: it was unpacked to find out.
                 remaining -= member.file_size
-            if unpacked is None:
-                yield rec.Unknown("damaged or oversized sample")
-                continue
-            sample = fields_of(unpacked)
-            if sample:
+            sample = Fields.of(unpacked or b"0")
+            if sample.value:
                 yield from self._sample(sample, cursor)
             else:
                 yield rec.Unknown("damaged or oversized sample")
 
-    def _header(self, header: object) -> None:
-        header = dict_of(header)
-        self.task = text_of(header.get("task"))
-        self.model = text_of(header.get("model"))
-        self.created = text_of(header.get("created"))
-        self.version = text_of(dict_of(header.get("packages")).get("inspect_ai"))
+    def _header(self, header: Fields) -> None:
+        self.task, self.model = header.text("task"), header.text("model")
+        self.created = header.text("created")
+        self.version = header.text("packages.inspect_ai")
 
-    def _sample(self, sample: dict[str, Raw], cursor: Cursor) -> Iterator[rec.Record]:
-        listed = sample.get("messages", Raw(b""))
-        identity, epoch = value_of(sample.get("id")), value_of(sample.get("epoch"))
+    def _sample(self, sample: Fields, cursor: Cursor) -> Iterator[rec.Record]:
+        listed = sample.raw("messages")
+        identity, epoch = sample.get("id"), sample.get("epoch")
         named = str(identity) if isinstance(identity, str | int) else "sample"
         name = f"{named}_epoch_{epoch if isinstance(epoch, int) else 1}"
         yield rec.NewSession(name)
-        started = text_of(value_of(sample.get("started_at"))) or self.created
+        started = sample.text("started_at") or self.created
         yield rec.SessionFacts(
             id=name, title=self.task, agent_version=self.version, started=started
         )
-        attachments: dict[str, Any] = {}
+        attachments: dict[str, object] = {}
         if b"attachment://" in bytes(listed):
-            attachments = dict_of(value_of(sample.get("attachments")))
-        calls, tools = _calls(sample.get("events"))
+            attachments = sample.at("attachments").value
+        calls, tools = _calls(sample.raw("events"))
         items = [
             (item, cursor.item, cursor.raw)
-            for item in cursor.each(listed, _ITEM)
-            if item and item.role in {"system", "user", "assistant", "tool"}
+            for item in cursor.objects(listed)
+            if item.text("role") in {"system", "user", "assistant", "tool"}
         ]
         yield from [rec.Unknown("message")] * (len(items_of(listed)) - len(items))
-        marked = any(item.role == "user" and item.source == "input" for item, *_ in items)
+        marked = any(
+            item.get("role") == "user" and item.get("source") == "input" for item, *_ in items
+        )
         has_usage = prompted = False
         for item, cursor.item, cursor.raw in items:
             if attachments:
-                item.content = _with_attachments(item.content, attachments)
-            if item.role == "assistant":
+                item.value["content"] = _with_attachments(item.get("content"), attachments)
+            role, source = item.text("role"), item.get("source")
+            if role == "assistant":
                 message = self._assistant_message(item, calls, cursor)
                 has_usage = has_usage or message.usage is not None
-            elif item.role == "tool":
+            elif role == "tool":
                 message = _tool_message(item, tools, cursor)
             else:
-                is_prompt = item.role == "user" and (
-                    item.source in ("input", "operator") or not marked and not prompted
+                is_prompt = role == "user" and (
+                    source in ("input", "operator") or not marked and not prompted
                 )
                 prompted = prompted or is_prompt
-                message = _input_message(item, is_prompt, cursor)
+                parts = tuple(_parts(item.get("content")))
+                message = cursor.message(
+                    "system" if role == "system" else "user",
+                    parts,
+                    typed=typed_parts(parts) if is_prompt else (),
+                    key=item.text("id"),
+                )
             yield message
         if not has_usage:
             total = rec.Usage()
-            for usage in dict_of(value_of(sample.get("model_usage"))).values():
-                total += _usage(usage) or rec.Usage()
+            for usage in sample.at("model_usage").value.values():
+                total += _usage(Fields(usage)) or rec.Usage()
             if total.total:
                 yield rec.TokenCount(rec.Usage(), total)
 
-    def _assistant_message(self, item: Item, calls: list[Call], cursor: Cursor) -> rec.Message:
+    def _assistant_message(
+        self, item: Fields, calls: list[Call], cursor: Cursor
+    ) -> rec.Message:
         self.turns += 1
-        identity, text = text_of(item.id), content_text(item.content)
-        parts = _parts(item.content)
-        for call in dicts_of(item.tool_calls):
-            name = text_of(call.get("function")) or text_of(
-                dict_of(call.get("function")).get("name")
-            )
+        identity, text = item.text("id"), content_text(item.get("content"))
+        parts = _parts(item.get("content"))
+        for call in item.each("tool_calls"):
+            name = call.text("function", "function.name")
             given = decode_arguments(call.get("arguments"))
-            parts.append(tool_call(text_of(call.get("id")), name, given))
-        is_input = item.source == "input"
+            parts.append(tool_call(call.text("id"), name, given))
+        is_input = item.get("source") == "input"
         reply = Call("", "", "", "", None)
         if not is_input:
             for place, known in enumerate(calls):
@@ -215,7 +186,7 @@ class InspectReader(Struct):
             key=identity,
             response=f"r{self.turns}",
             time=reply.time,
-            model=text_of(item.model) or reply.model or self.model,
+            model=item.text("model") or reply.model or self.model,
             usage=reply.usage,
         )
 
@@ -229,104 +200,81 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> by
     try:
         with archive.open(member) as stream:
             data = stream.read(limit + 1)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        OSError,
-        RuntimeError,
-        ValueError,
-    ):
+    except _DAMAGE:
         return None
     return data if len(data) <= limit else None
 
 
-def _calls(events: Raw | None) -> tuple[list[Call], dict[str, str]]:
+def _calls(events: Raw) -> tuple[list[Call], dict[str, str]]:
     calls: list[Call] = []
     tools: dict[str, str] = {}
-    for given in items_of(events):
-        found, _ = _EVENT.decode(bytes(given))
-        if not found:
+    for event in map(Fields.of, items_of(events)):
+        kind = event.get("event")
+        if kind not in ("tool", "model"):
+            continue  # most events are large and hold nothing that is read
+        time = event.text("completed", "timestamp")
+        if kind == "tool":
+            if isinstance(identity := event.get("id"), str):
+                tools[identity] = time
             continue
-        event = found[0]
-        time = text_of(event.completed) or text_of(event.timestamp)
-        if event.event == "tool":
-            if isinstance(event.id, str):
-                tools[event.id] = time
-        elif event.event == "model" and event.output is not None:
-            reply = next((c.message for c in event.output.choices or () if c.message), None)
-            if reply is not None:
-                calls.append(
-                    Call(
-                        text_of(reply.id),
-                        content_text(reply.content),
-                        text_of(event.output.model),
-                        time,
-                        _usage(event.output.usage),
-                    )
-                )
+        output = event.at("output")
+        reply = next((c for c in output.each("choices") if c.at("message").value), None)
+        if reply is not None:
+            identity, text = (
+                reply.text("message.id"),
+                content_text(reply.get("message.content")),
+            )
+            usage = _usage(output.at("usage"))
+            calls.append(Call(identity, text, output.text("model"), time, usage))
     return calls, tools
 
 
-def _usage(usage: object) -> rec.Usage | None:
+_TOKENS = (
+    "input_tokens output_tokens input_tokens_cache_read input_tokens_cache_write "
+    "reasoning_tokens"
+)
+
+
+def _usage(given: Fields) -> rec.Usage | None:
     """A recorded usage. Whether its input includes what came from the cache changed between
     versions; the recorded total shows which."""
-    given = dict_of(usage)
-    input_, output = count_of(given.get("input_tokens")), count_of(given.get("output_tokens"))
-    read = count_of(given.get("input_tokens_cache_read"))
-    written = count_of(given.get("input_tokens_cache_write"))
-    if not input_ and not output:
-        return None
-    if count_of(given.get("total_tokens")) == input_ + output:
-        input_ = max(0, input_ - read - written)
-    return rec.Usage(input_, output, read, written, count_of(given.get("reasoning_tokens")))
+    plain = given.count("input_tokens") + given.count("output_tokens")
+    inclusive = given.count("total_tokens") == plain
+    return usage_by(given.value, _TOKENS, inclusive=inclusive) if plain else None
 
 
 def _parts(content: object) -> list[rec.Part]:
-    if isinstance(content, str):
-        return [rec.Text(content)] if content else []
     parts: list[rec.Part] = []
-    for block in dicts_of(content):
-        kind = block.get("type")
+    for block in blocks_of(content):
+        kind = block.text("type")
         if kind == "text":
-            parts.append(rec.Text(text_of(block.get("text"))))
+            parts.append(rec.Text(block.text("text")))
         elif kind == "reasoning":
-            parts.append(rec.Reasoning(text_of(block.get("reasoning"))))
+            parts.append(rec.Reasoning(block.text("reasoning")))
         elif kind == "tool_use":  # a tool that the provider ran itself
-            call, name = text_of(block.get("id")), text_of(block.get("name"))
-            given = decode_arguments(block.get("arguments"))
-            parts.append(tool_call(call, name, given))
-            failed = bool(block.get("error"))
-            text = content_text(block.get("result"))
-            parts.append(rec.ToolResult(call, text, "error" if failed else "ok"))
+            call, given = block.text("id"), decode_arguments(block.get("arguments"))
+            parts.append(tool_call(call, block.text("name"), given))
+            status = "error" if block.get("error") else "ok"
+            parts.append(rec.ToolResult(call, content_text(block.get("result")), status))
         else:
-            parts.append(rec.Media(text_of(kind)))
+            parts.append(rec.Media(kind))
     return parts
 
 
-def _input_message(item: Item, is_prompt: bool, cursor: Cursor) -> rec.Message:
-    parts = tuple(_parts(item.content))
-    role: rec.Role = "system" if item.role == "system" else "user"
-    typed = typed_parts(parts) if is_prompt else ()
-    return cursor.message(role, parts, "", typed, key=text_of(item.id))
+_STATUS = {"timeout": "timeout", "approval": "denied", "cancelled": "interrupted"}
 
 
-def _tool_message(item: Item, tools: dict[str, str], cursor: Cursor) -> rec.Message:
-    call, text = text_of(item.tool_call_id), content_text(item.content)
+def _tool_message(item: Fields, tools: dict[str, str], cursor: Cursor) -> rec.Message:
+    call, text = item.text("tool_call_id"), content_text(item.get("content"))
     status = "ok"
-    if item.error:
-        error = dict_of(item.error)
-        kind = text_of(error.get("type"))
-        status = {"timeout": "timeout", "approval": "denied", "cancelled": "interrupted"}.get(
-            kind, "error"
-        )
-        text = text or text_of(error.get("message"))
+    if item.get("error"):
+        status = _STATUS.get(item.text("error.type"), "error")
+        text = text or item.text("error.message")
     result = (rec.ToolResult(call, text, status),)
-    return cursor.message("tool", result, key=text_of(item.id), time=tools.get(call, ""))
+    return cursor.message("tool", result, key=item.text("id"), time=tools.get(call, ""))
 
 
-def _with_attachments(content: object, attachments: dict[str, Any]) -> Any:
+def _with_attachments(content: object, attachments: dict[str, object]) -> object:
     def put_back(found: re.Match[str]) -> str:
         text = attachments.get(found[1])
         return text if isinstance(text, str) else found[0]

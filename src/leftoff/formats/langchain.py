@@ -7,17 +7,15 @@ a list, or in an object's `messages`."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
-from msgspec import Raw, Struct
+from msgspec import field
 from msgspec.structs import replace
 
-from leftoff.codec import LineDecoder
-from leftoff.formats.chat import ChatMessage, ChatReader
-from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, fields_of, text_of
+from leftoff.formats.chat import ChatReader
+from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, fields_of, text_of, usage_by
 from leftoff.formats.openai_parts import usage_of
-from leftoff.formats.reader import Cursor, Format, Sample, mostly
-from leftoff.model import Message, Part, Record, ToolResult, Unknown, Usage
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
+from leftoff.model import Message, Part, Record, ToolResult, Unknown
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 ROLES |= {"function": "function", "developer": "developer"}
@@ -28,130 +26,97 @@ _CALL_BLOCKS = frozenset(
 )
 
 
-class Item(Struct, gc=False):
-    type: object = None
-    data: object = None
-    lc: object = None
-    id: object = None
-    kwargs: object = None
-
-
-class Data(Struct, gc=False):
-    content: object = None
-    type: object = None
-    role: object = None
-    id: object = None
-    tool_calls: object = None
-    invalid_tool_calls: object = None
-    tool_call_id: object = None
-    status: object = None
-    usage_metadata: object = None
-    additional_kwargs: object = None
-    response_metadata: object = None
-
-
-_ITEM = LineDecoder(Item)
-_DATA = LineDecoder(Data)
-
-
-class LangChainReader(Struct):
+class LangChainReader(ItemReader):
     """Reads one dump. Its state is the chat reader's."""
 
-    record: ClassVar[Any] = bytes
+    chat: ChatReader = field(default_factory=ChatReader)
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
-        reader = ChatReader()
-        for item in cursor.each(_message_list(data), _ITEM):
-            kind, inner = _unwrap(item, cursor.raw) if item else ("", Data())
-            role = _role(kind, inner)
-            if kind == "remove":  # removes a message from a graph's state; has no content
-                continue
-            if not role:
-                yield Unknown(kind)
-                continue
-            for record in reader.message(_message(role, inner), cursor):
-                yield (
-                    _with_recorded_facts(record, inner)
-                    if isinstance(record, Message)
-                    else record
-                )
+    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
+        fields = fields_of(data)
+        inside = "messages" not in fields and "kwargs" in fields
+        return ItemReader.read(self, bytes(fields["kwargs"]) if inside else data, cursor)
 
-
-def _message_list(data: bytes) -> Raw:
-    if data.lstrip()[:1] == b"[":
-        return Raw(data)
-    fields = fields_of(data)
-    if "messages" not in fields and "kwargs" in fields:
-        fields = fields_of(fields["kwargs"])
-    return fields.get("messages", Raw(b"[]"))
+    def item(self, item: Fields, cursor: Cursor) -> Iterable[Record]:
+        kind, inner = _unwrap(item)
+        role = _role(kind, inner)
+        if kind == "remove":  # removes a message from a graph's state; has no content
+            return
+        if not role:
+            yield Unknown(kind)
+            return
+        for record in self.chat.item(_message(role, inner), cursor):
+            if isinstance(record, Message):
+                record = _with_recorded_facts(record, inner)
+            yield record
 
 
-def _unwrap(item: Item, raw: bytes) -> tuple[str, Data]:
+def _unwrap(item: Fields) -> tuple[str, Fields]:
     """The kind of a message ("human", "ai" ...) and its fields, of any of the three shapes."""
-    fields = fields_of(raw)
-    if item.lc is not None and isinstance(item.kwargs, dict):
-        names = item.id if isinstance(item.id, list) else []
-        kind = text_of(item.kwargs.get("type")) or (text_of(names[-1]) if names else "")
-        inner = fields.get("kwargs", Raw(b"{}"))
+    if item.get("lc") is not None and isinstance(item.get("kwargs"), dict):
+        names = item.get("id")
+        named = text_of(names[-1]) if isinstance(names, list) and names else ""
+        kind, inner = item.text("kwargs.type") or named, item.at("kwargs")
     else:
-        kind = text_of(item.type)
-        inner = fields["data"] if isinstance(item.data, dict) else Raw(raw)
+        kind = item.text("type")
+        inner = item.at("data") if isinstance(item.get("data"), dict) else item
     kind = kind.casefold()
     for suffix in _SUFFIXES:
         kind = kind.removesuffix(suffix)
-    return kind, next(iter(_DATA.decode(bytes(inner))[0]), Data())
+    return kind, inner
 
 
-def _role(kind: str, data: Data) -> str:
+def _role(kind: str, data: Fields) -> str:
     if kind == "chat":  # a role that the application chose
-        named = text_of(data.role).casefold()
+        named = data.text("role").casefold()
         named = ROLES.get(named, named)
         return named if named in ROLES.values() else "assistant"
     return ROLES.get(kind, "")
 
 
-def _message(role: str, data: Data) -> ChatMessage:
-    extra, metadata = dict_of(data.additional_kwargs), dict_of(data.response_metadata)
-    calls = [
-        {"id": c.get("id"), "function": {"name": c.get("name"), "arguments": c.get("args")}}
-        for c in (*dicts_of(data.tool_calls), *dicts_of(data.invalid_tool_calls))
-    ]
+def _message(role: str, data: Fields) -> Fields:
+    extra = data.at("additional_kwargs")
     # Older versions have no `tool_calls` and store the provider's calls here.
-    given: Any = calls or extra.get("tool_calls")
-    content = data.content
-    if given and isinstance(content, list):
-        content = [
-            b
-            for b in content
-            if not (isinstance(b, dict) and text_of(b.get("type")) in _CALL_BLOCKS)
-        ]
+    given: object = [
+        {"id": c.get("id"), "function": {"name": c.get("name"), "arguments": c.get("args")}}
+        for c in (*data.each("tool_calls"), *data.each("invalid_tool_calls"))
+    ] or extra.get("tool_calls")
+    content = data.get("content")
     if isinstance(content, list):
-        content = [_block(b) for b in content]
-    return ChatMessage(
-        role=role,
-        content=content,
-        tool_calls=given,
-        function_call=None if given else extra.get("function_call"),
-        tool_call_id=data.tool_call_id,
-        reasoning_content=extra.get("reasoning_content"),
-        id=data.id,
-        model=text_of(metadata.get("model_name")) or text_of(metadata.get("model")),
+        content = [
+            _block(b)
+            for b in content
+            if not (given and text_of(dict_of(b).get("type")) in _CALL_BLOCKS)
+        ]
+    return Fields(
+        {
+            "role": role,
+            "content": content,
+            "tool_calls": given,
+            "function_call": None if given else extra.get("function_call"),
+            "tool_call_id": data.get("tool_call_id"),
+            "reasoning_content": extra.get("reasoning_content"),
+            "id": data.get("id"),
+            "model": data.text("response_metadata.model_name", "response_metadata.model"),
+        }
     )
 
 
-def _block(block: object) -> Any:
+def _block(block: object) -> object:
     """A block of content; LangChain's own reasoning blocks hold it under another name."""
     if isinstance(block, dict) and block.get("type") == "reasoning":
         return {"type": "reasoning", "text": text_of(block.get("reasoning"))}
     return block
 
 
-def _with_recorded_facts(m: Message, data: Data) -> Message:
+def _with_recorded_facts(m: Message, data: Fields) -> Message:
     """The message with the token usage or tool status from LangChain's own fields."""
     if m.role == "assistant":
-        return replace(m, usage=_usage(data))
-    if m.role == "tool" and data.status in ("success", "error"):
-        status = "error" if data.status == "error" else "ok"
+        used = data.at("usage_metadata").value
+        total = data.get("response_metadata.token_usage")
+        usage = usage_by(used, _TOKENS, inclusive=True) if used else usage_of(total)
+        return replace(m, usage=usage)
+    status = {"success": "ok", "error": "error"}.get(data.text("status"))
+    if m.role == "tool" and status:
         return replace(m, parts=tuple(_with_status(part, status) for part in m.parts))
     return m
 
@@ -162,20 +127,11 @@ def _with_status(part: Part, status: str) -> Part:
     return part
 
 
-def _usage(data: Data) -> Usage | None:
-    """`input_tokens` there includes what was read from and written to the cache."""
-    given = dict_of(data.usage_metadata)
-    if not given:
-        return usage_of(dict_of(data.response_metadata).get("token_usage"))
-    into, out = (dict_of(given.get(f"{k}_token_details")) for k in ("input", "output"))
-    read, written = count_of(into.get("cache_read")), count_of(into.get("cache_creation"))
-    return Usage(
-        max(0, count_of(given.get("input_tokens")) - read - written),
-        count_of(given.get("output_tokens")),
-        read,
-        written,
-        count_of(out.get("reasoning")),
-    )
+# What was read from and written to the cache is a part of `input_tokens` there.
+_TOKENS = (
+    "input_tokens output_tokens input_token_details.cache_read "
+    "input_token_details.cache_creation output_token_details.reasoning"
+)
 
 
 def _is_message(value: object) -> bool:
@@ -190,7 +146,7 @@ def _is_message(value: object) -> bool:
     return "role" not in value and "content" in value and kind in ROLES
 
 
-def _is_unambiguous(value: Any) -> bool:
+def _is_unambiguous(value: dict[str, object]) -> bool:
     """Whether the value is a message that no other format writes like this."""
     if not _is_message(value):
         return False

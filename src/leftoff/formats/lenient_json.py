@@ -6,11 +6,12 @@ value costs one field or one item, and every item retains its own bytes."""
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from functools import lru_cache
 
 import msgspec
 from msgspec import Raw
 
+from leftoff import lazy_re as re
 from leftoff.model import MAX_COUNT, Usage
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,7 +37,7 @@ def items_of(data: bytes | Raw | None) -> list[Raw]:
         return []
 
 
-def value_of(data: Raw | None) -> Any:
+def value_of(data: Raw | None) -> object:
     """The value of a raw field; None where there is none."""
     if data is None:
         return None
@@ -51,6 +52,16 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def json_text(value: object) -> str:
+    """A value as text: a string as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        return ""
+
+
 def count_of(value: object) -> int:
     """The value if it is a count, else 0."""
     if isinstance(value, int) and value is not True and 0 < value <= MAX_COUNT:
@@ -63,28 +74,40 @@ def int_of(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def usage_by(value: object, names: tuple[str, ...], *, inclusive: bool = False) -> Usage | None:
+def code_in(pattern: re.Pattern[str], text: str) -> int | None:
+    """The number, such as an exit code, in the first place that fits a pattern; else None."""
+    found = pattern.search(text)
+    return int(found[1]) if found is not None else None
+
+
+@lru_cache(maxsize=64)
+def _alternatives(names: str) -> tuple[list[str], ...]:
+    return tuple(name.split("|") for name in names.split())
+
+
+def usage_by(value: object, names: str, *, inclusive: bool = False) -> Usage | None:
     """Tokens under the recorder's names; None if the value is no object.
 
     Args:
-        names: of input, output, what was read from the cache, written to it, and reasoning; a
-            name that the recorder lacks is "" or left out.
+        names: the paths of input, output, what was read from the cache, written to it, and
+            reasoning, with blanks between them; `a|b` for one of two, `-` for one that the
+            recorder lacks.
         inclusive: its input includes what was read from and written to the cache."""
     if not isinstance(value, dict):
         return None
-    counts = [count_of(value.get(name)) for name in names]
+    counts = [Fields(value).count(*paths) for paths in _alternatives(names)]
     given, output, read, written, thought = (*counts, 0, 0, 0, 0)[:5]
     if inclusive:
         given = max(0, given - read - written)
     return Usage(given, output, read, written, thought)
 
 
-def dict_of(value: object) -> dict[str, Any]:
+def dict_of(value: object) -> dict[str, object]:
     """The value if it is an object, else {}."""
     return value if isinstance(value, dict) else {}
 
 
-def dicts_of(value: object) -> list[dict[str, Any]]:
+def dicts_of(value: object) -> list[dict[str, object]]:
     """The objects of a list; [] for anything else."""
     return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
 
@@ -104,3 +127,69 @@ def time_of_ms(value: object) -> str:
     except (OverflowError, ValueError):
         return ""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Fields:
+    """A JSON object of uncertain shape, read by paths such as `message.content`.
+
+    What is missing, or has another type than is asked for, reads as empty: no shape of a
+    recording raises. Several paths are tried in order; the first that is not empty counts.
+
+    Attributes:
+        value: the object; {} for any other value. Fields may be raw, they are decoded when
+            they are read."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value: dict[str, object] = value if isinstance(value, dict) else {}
+
+    @classmethod
+    def of(cls, data: bytes | Raw) -> Fields:
+        """The fields of a document, each still raw."""
+        return cls(fields_of(data))
+
+    def get(self, path: str) -> object:
+        """The value at a path; None where there is none."""
+        found: object = self.value
+        for name in path.split("."):
+            if not isinstance(found, dict):
+                return None
+            found = found.get(name)
+            if isinstance(found, Raw):
+                found = value_of(found)
+        return found
+
+    def at(self, path: str) -> Fields:
+        """The object at a path."""
+        return Fields(self.get(path))
+
+    def each(self, path: str) -> list[Fields]:
+        """The objects of the list at a path."""
+        return [Fields(value) for value in dicts_of(self.get(path))]
+
+    def raw(self, *names: str) -> Raw:
+        """The first of these fields that a document has, raw; an empty list if it has none."""
+        found = (self.value.get(name) for name in names)
+        return next((value for value in found if isinstance(value, Raw)), Raw(b"[]"))
+
+    def text(self, *paths: str) -> str:
+        """A string; "" for anything else."""
+        return next(filter(None, (text_of(self.get(path)) for path in paths)), "")
+
+    def identity(self, path: str) -> str:
+        """An id, as for `known_id`."""
+        return known_id(self.get(path))
+
+    def count(self, *paths: str) -> int:
+        """A count; 0 for anything else."""
+        return next(filter(None, (count_of(self.get(path)) for path in paths)), 0)
+
+    def number(self, *paths: str) -> int | None:
+        """An integer, such as an exit code; None for anything else."""
+        found = (int_of(self.get(path)) for path in paths)
+        return next((value for value in found if value is not None), None)
+
+    def time(self, path: str) -> str:
+        """Milliseconds since 1970 as ISO 8601."""
+        return time_of_ms(self.get(path))

@@ -5,7 +5,8 @@ type: their class says it."""
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from typing import Any
+
+from leftoff.formats.lenient_json import dict_of
 
 _BLOCKS = {
     "TextBlock": "text",
@@ -28,7 +29,7 @@ _IN_MESSAGE = {"content": "content", "model": "model", "message_id": "id", "usag
 MAX_DEPTH = 100
 
 
-def plain_message(value: object, room: int = MAX_DEPTH) -> Any:
+def plain_message(value: object, room: int = MAX_DEPTH) -> object:
     """A message as plain values; any other value as it is."""
     if not room:
         return None
@@ -51,7 +52,7 @@ def plain_message(value: object, room: int = MAX_DEPTH) -> Any:
     if kind is None:
         return held
     if kind == "system":
-        return {**(held.get("data") or {}), "type": kind, "subtype": held.get("subtype")}
+        return {**dict_of(held.get("data")), "type": kind, "subtype": held.get("subtype")}
     if kind == "result":
         return {"type": kind, **held}
     inside = {_IN_MESSAGE[key]: held.pop(key) for key in _IN_MESSAGE if key in held}

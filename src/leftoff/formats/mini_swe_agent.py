@@ -6,34 +6,15 @@ version 2 lists the commands of a reply and answers each with a message of its o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
-from msgspec import Raw, Struct
+from msgspec import field
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.codec import LineDecoder
-from leftoff.formats.lenient_json import (
-    dict_of,
-    dicts_of,
-    fields_of,
-    text_of,
-    time_of_ms,
-    value_of,
-)
+from leftoff.formats.lenient_json import Fields, dict_of, time_of_ms
 from leftoff.formats.openai_parts import calls_of, content_text, trim_span, usage_of
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 
-
-class Item(Struct, gc=False):
-    role: str = ""
-    content: object = None
-    extra: object = None
-    tool_calls: object = None
-    tool_call_id: object = None
-
-
-_ITEM = LineDecoder(Item)
 _BLOCK_START = re.compile(r"```(?:bash|mswea_bash_command)[ \t\r]*\n")
 _RETURN_CODE = re.compile(r"\s*<returncode>\s*(-?\d+)\s*</returncode>\s*")
 _TASK = re.compile(r"<pr_description>\s*(?:Consider the following PR description:\s*)?")
@@ -46,80 +27,64 @@ _FORMAT_ERROR = (
 )
 
 
-class MiniSweAgentReader(Struct):
+class MiniSweAgentReader(ItemReader):
     """Reads one trajectory. Fields are its state."""
-
-    record: ClassVar[Any] = bytes
 
     turns: int = 0
     prompted: bool = False
     before: str = ""
-    after: str = ""
-    """The template's text before and after the task in the first message."""
-    waiting: list[str] = []
-    """Ids of the calls that have no result yet."""
+    after: str = ""  # the template's text before and after the task in the first message
+    waiting: list[str] = field(default_factory=list)  # ids of the calls that have no result yet
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
-        document = fields_of(data)
-        listed = document.get("messages") if document else Raw(data)
-        yield from self._facts(document)
-        for item in cursor.each(listed, _ITEM):
-            yield self._message(item, cursor) if item else rec.Unknown("message")
-
-    def _facts(self, document: dict[str, Raw]) -> Iterable[rec.Record]:
-        info = dict_of(value_of(document.get("info")))
-        config = dict_of(info.get("config"))
-        template = text_of(dict_of(config.get("agent")).get("instance_template"))
+    def head(self, document: Fields) -> Iterable[rec.Record]:
+        info = document.at("info")
+        template = info.text("config.agent.instance_template")
         slot = _TASK_PLACEHOLDER.search(template)
         if slot is not None:
             self.before = template[: slot.start()].rsplit("}", 1)[-1].strip()
             self.after = template[slot.end() :].split("{", 1)[0].strip()[:200]
         facts = rec.SessionFacts(
-            id=text_of(value_of(document.get("instance_id"))),
-            cwd=text_of(dict_of(config.get("environment")).get("cwd")),
-            agent_version=text_of(info.get("mini_version")),
+            id=document.text("instance_id"),
+            cwd=info.text("config.environment.cwd"),
+            agent_version=info.text("mini_version"),
         )
         if facts != rec.SessionFacts():
             yield facts
 
-    def _message(self, item: Item, cursor: Cursor) -> rec.Record:
-        text = content_text(item.content)
-        extra = dict_of(item.extra)
-        if item.role == "assistant":
-            return self._assistant_message(item, text, extra, cursor)
-        if item.role not in {"system", "user", "tool", "exit"}:
-            return rec.Unknown(f"role {item.role}")
-        time = time_of_ms(_to_ms(extra.get("timestamp")))
-        role: rec.Role = "system" if item.role == "system" else "user"
+    def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        named, text = item.text("role"), content_text(item.get("content"))
+        if named == "assistant":
+            return (self._assistant_message(item, text, cursor),)
+        if named not in {"system", "user", "tool", "exit"}:
+            return (rec.Unknown(f"role {named}" if item.value else "message"),)
+        role: rec.Role = "system" if named == "system" else "user"
         typed: tuple[rec.Typed, ...] = ()
         part: rec.Part = rec.Text(text)
-        if item.role == "user" and not self.prompted:
+        if named == "user" and not self.prompted:
             self.prompted = True
             typed = (rec.Typed(0, *self._task_span(text)),)
-        elif item.role != "system" and self.waiting and not text.startswith(_FORMAT_ERROR):
-            call_id = text_of(item.tool_call_id)
+        elif named != "system" and self.waiting and not text.startswith(_FORMAT_ERROR):
+            call_id = item.text("tool_call_id")
             call = call_id if call_id in self.waiting else self.waiting[0]
             self.waiting = [w for w in self.waiting if w != call]
-            role, part = "tool", _result(call, text, extra)
-        return cursor.message(role, (part,), "", typed, time=time)
+            role, part = "tool", _result(call, text, item.at("extra"))
+        time = _time(item.get("extra.timestamp"))
+        return (cursor.message(role, (part,), "", typed, time=time),)
 
-    def _assistant_message(
-        self, item: Item, text: str, extra: dict[str, Any], cursor: Cursor
-    ) -> rec.Message:
+    def _assistant_message(self, item: Fields, text: str, cursor: Cursor) -> rec.Message:
         self.turns += 1
-        response = dict_of(extra.get("response"))
-        choices = dicts_of(response.get("choices"))
-        answer = dict_of(choices[0].get("message")) if choices else {}
+        response = item.at("extra.response")
+        choices = response.each("choices")
         parts: list[rec.Part] = []
-        thought = text_of(answer.get("reasoning")) or text_of(answer.get("reasoning_content"))
-        if thought:
+        paths = "message.reasoning", "message.reasoning_content"
+        if choices and (thought := choices[0].text(*paths)):
             parts.append(rec.Reasoning(thought))
         if text:
             parts.append(rec.Text(text))
-        calls = calls_of(item.tool_calls)
-        actions = dicts_of(extra.get("actions"))
+        calls = calls_of(item.get("tool_calls"))
+        actions = item.each("extra.actions")
         if not calls and actions:
-            calls = [_command("", text_of(a.get("command"))) for a in actions]
+            calls = [_command("", a.text("command")) for a in actions]
         elif not calls:
             blocks = bash_blocks(text)
             # The agent rejects a reply with several blocks and runs none of them.
@@ -132,10 +97,9 @@ class MiniSweAgentReader(Struct):
         return cursor.message(
             "assistant",
             tuple(parts),
-            response=text_of(response.get("id")) or f"r{self.turns}",
-            time=time_of_ms(_to_ms(response.get("created")))
-            or time_of_ms(_to_ms(extra.get("timestamp"))),
-            model=text_of(response.get("model")),
+            response=response.text("id") or f"r{self.turns}",
+            time=_time(response.get("created")) or _time(item.get("extra.timestamp")),
+            model=response.text("model"),
             usage=usage_of(response.get("usage")),
         )
 
@@ -175,21 +139,20 @@ def _command(identity: str, command: str) -> rec.ToolCall:
     return rec.ToolCall(identity, "bash", "shell", {"command": command})
 
 
-def _to_ms(seconds: Any) -> Any:
-    known = isinstance(seconds, int | float) and abs(seconds) < 1e12
-    return seconds * 1000 if known else None
+def _time(seconds: object) -> str:
+    if isinstance(seconds, int | float) and abs(seconds) < 1e12:
+        return time_of_ms(seconds * 1000)
+    return ""
 
 
-def _result(call: str, text: str, extra: dict[str, Any]) -> rec.ToolResult:
+def _result(call: str, text: str, extra: Fields) -> rec.ToolResult:
     """The result of a call. Its text follows the return code; without a code the run ended here
     and the text is what the last command submitted."""
-    code = extra.get("returncode")
+    code = extra.number("returncode")
     found = _RETURN_CODE.match(text)
     if found is not None:
         text = text[found.end() :]
         code = int(found[1][:9])
-    if not isinstance(code, int) or isinstance(code, bool):
-        code = None
     head = text[:300]
     if "timed out" in head and "<command>" in head or "<timeout>" in head:
         return rec.ToolResult(call, text, "timeout", code)

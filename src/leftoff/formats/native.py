@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff import model as rec
 from leftoff.errors import FormatError
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import int_of
+from leftoff.formats.lenient_json import Fields, dicts_of
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import tool_call
@@ -49,7 +50,7 @@ class Line(Struct, gc=False):
 class NativeReader(Struct):
     """Reads the lines of one file. Fields are its state between lines."""
 
-    record: ClassVar[Any] = Line
+    record: ClassVar[type] = Line
 
     calls: int = 0
     cwd: str = ""
@@ -78,7 +79,7 @@ class NativeReader(Struct):
             )
         if line.role not in ROLES:
             return (rec.Unknown(line.role),)
-        parts = [p for p in map(self._part, line.parts or ()) if p is not None]
+        parts = [p for p in map(self._part, dicts_of(line.parts)) if p is not None]
         if line.text is not None:
             parts.insert(0, rec.Text(line.text))
         by_person = line.role == "user" and line.origin in {None, "prompt"}
@@ -88,61 +89,49 @@ class NativeReader(Struct):
             default = "prompt" if typed else "injected"
             if not typed and any(type(p) is rec.ToolResult for p in parts):
                 default = "tool"
-        return (
-            rec.Message(
-                index=cursor.take(line.agent or ""),
-                role=line.role,  # type: ignore[arg-type]
-                parts=tuple(parts),
-                line=cursor.line,
-                origin=line.origin if line.origin in ORIGINS else default or "agent",
-                typed=typed,
-                key=line.key or "",
-                parent=line.parent or "",
-                response=line.response or "",
-                time=line.time or "",
-                agent=line.agent or "",
-                model=line.model or "",
-                cwd=line.cwd or self.cwd,
-                usage=line.usage,
-                raw=cursor.raw,
-            ),
+        origin = line.origin if line.origin in ORIGINS else default or "agent"
+        message = cursor.message(
+            line.role,  # type: ignore[arg-type]
+            tuple(parts),
+            origin,
+            typed,
+            key=line.key or "",
+            parent=line.parent or "",
+            time=line.time or "",
+            agent=line.agent or "",
+            cwd=line.cwd or self.cwd,
         )
+        # This format records these three for any role.
+        more = {"response": line.response or "", "model": line.model or ""}
+        return (replace(message, usage=line.usage, **more),)
 
-    def _part(self, value: object) -> rec.Part | None:
-        if not isinstance(value, dict):
-            return None
-        if isinstance(value.get("text"), str):
-            return rec.Text(value["text"])
-        if isinstance(value.get("reasoning"), str):
-            return rec.Reasoning(value["reasoning"])
-        call, result = value.get("call"), value.get("result")
-        if isinstance(call, dict):
+    def _part(self, value: dict[str, object]) -> rec.Part | None:
+        if isinstance(text := value.get("text"), str):
+            return rec.Text(text)
+        if isinstance(text := value.get("reasoning"), str):
+            return rec.Reasoning(text)
+        call, result = Fields(value.get("call")), Fields(value.get("result"))
+        if call.value:
             self.calls += 1
-            name = str(call.get("name") or "")
-            identity = str(call.get("id") or f"call-{self.calls}")
-            return tool_call(identity, name, call.get("input"))
-        if isinstance(result, dict):
+            identity = call.text("id") or f"call-{self.calls}"
+            return tool_call(identity, call.text("name"), call.get("input"))
+        if result.value:
             return rec.ToolResult(
-                str(result.get("call_id") or f"call-{self.calls}"),
-                str(result.get("text") or ""),
-                str(result.get("status") or "ok"),
-                int_of(result.get("exit_code")),
+                result.text("call_id") or f"call-{self.calls}",
+                result.text("text"),
+                result.text("status") or "ok",
+                result.number("exit_code"),
             )
         return None
 
 
 def write(messages: Iterable[rec.Message], facts: rec.SessionFacts | None = None) -> bytes:
     """Messages as a file of this format."""
-    head: dict[str, Any] = {"leftoff": SCHEMA}
-    if facts is not None:
-        head |= {
-            k: v
-            for k, v in codec.to_builtins(facts).items()
-            if k in Line.__struct_fields__ and v not in ("", None)
-        }
-    lines = [codec.dumps(head)]
+    named = codec.to_builtins(facts).items() if facts is not None else ()
+    known = {k: v for k, v in named if k in Line.__struct_fields__ and v not in ("", None)}
+    lines = [codec.dumps({"leftoff": SCHEMA, **known})]
     for m in messages:
-        line: dict[str, Any] = {"role": m.role, "parts": [_part_json(p) for p in m.parts]}
+        line = {"role": m.role, "parts": [_part_json(p) for p in m.parts]}
         for name in ("origin", "key", "parent", "response", "time", "agent", "model", "cwd"):
             if getattr(m, name):
                 line[name] = getattr(m, name)
@@ -152,28 +141,25 @@ def write(messages: Iterable[rec.Message], facts: rec.SessionFacts | None = None
     return b"".join(lines)
 
 
-def _part_json(part: rec.Part) -> dict[str, Any]:
-    if isinstance(part, rec.Text):
-        return {"text": part.text}
-    if isinstance(part, rec.Reasoning):
-        return {"reasoning": part.text}
-    if isinstance(part, rec.ToolCall):
-        return {"call": {"id": part.id, "name": part.name, "input": part.input}}
-    if isinstance(part, rec.ToolResult):
-        value: dict[str, Any] = {
-            "call_id": part.call_id,
-            "text": part.text,
-            "status": part.status,
-        }
-        if part.exit_code is not None:
-            value["exit_code"] = part.exit_code
-        return {"result": value}
-    return {"media": part.media_type}
+def _part_json(part: rec.Part) -> dict[str, object]:
+    match part:
+        case rec.Text(text=text):
+            return {"text": text}
+        case rec.Reasoning(text=text):
+            return {"reasoning": text}
+        case rec.ToolCall():
+            return {"call": {"id": part.id, "name": part.name, "input": part.input}}
+        case rec.ToolResult():
+            value = {"call_id": part.call_id, "text": part.text, "status": part.status}
+            code = {} if part.exit_code is None else {"exit_code": part.exit_code}
+            return {"result": {**value, **code}}
+        case _:
+            return {"media": part.media_type}
 
 
 def _detect(sample: Sample) -> bool:
     first = sample.lines[0] if sample.lines else {}
-    if isinstance(first.get("leftoff"), str) and first["leftoff"].startswith("session/"):
+    if Fields(first).text("leftoff").startswith("session/"):
         return True
     return bool(sample.lines) and all(
         str(line.get("role")) in ROLES

@@ -8,22 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from leftoff.codec import repair
-from leftoff.formats.chat import MESSAGE, ChatMessage, ChatReader, is_message
-from leftoff.formats.lenient_json import (
-    dict_of,
-    dicts_of,
-    fields_of,
-    items_of,
-    text_of,
-    value_of,
-)
+from leftoff.formats.chat import ChatReader, is_message
+from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, items_of, text_of
 from leftoff.formats.openai_parts import content_text, usage_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import KINDS
@@ -41,55 +34,35 @@ _IDS = ("instance_id", "traj_id", "trajectory_id", "run_id", "session_id", "id",
 ROW_FIELDS = KINDS["openai_row_fields"]
 
 
-class Row(Struct, gc=False):
-    """One row on a line of its own."""
-
-    messages: Raw = Raw(b"")
-    instance_id: object = None
-    traj_id: object = None
-    trajectory_id: object = None
-    run_id: object = None
-    session_id: object = None
-    id: object = None
-    task_id: object = None
-    model: object = None
-
-
 class OpenAIRowsReader(Struct):
-    """Reads a list of rows, or one row. Fields are its state."""
+    """Reads one row on each line, or the rows of a document. It has no state."""
 
-    record: ClassVar[Any] = bytes
+    record: ClassVar[type] = dict
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
-        if data.lstrip()[:1] == b"[":
-            for number, row in enumerate(items_of(data)):
-                yield from _row(fields_of(row), f"row-{number}", cursor)
-        else:
-            yield from _row(fields_of(data), "row-0", cursor)
-
-
-class OpenAIRowLinesReader(Struct):
-    """Reads one row on each line. It has no state."""
-
-    record: ClassVar[Any] = Row
-
-    def read(self, row: Row, cursor: Cursor) -> Iterable[Record]:
-        ids = {k: Raw(msgspec.json.encode(getattr(row, k))) for k in (*_IDS, "model")}
-        return _row({**ids, "messages": row.messages}, f"row-{cursor.line}", cursor)
+    def read(self, record: bytes | dict[str, object], cursor: Cursor) -> Iterator[Record]:
+        """A message of a document has an `item`; on a line of its own, all messages of the row
+        share the line."""
+        if isinstance(record, dict):
+            row = Fields(record)
+            yield from _row(row, row.each("messages"), f"row-{cursor.line}", cursor)
+            return
+        listed: Iterable[bytes | Raw] = items_of(record) or [record]
+        for number, row in enumerate(map(Fields.of, listed)):
+            messages = cursor.objects(row.raw("messages"))
+            yield from _row(row, messages, f"row-{number}", cursor)
 
 
-def _row(row: dict[str, Raw], name: str, cursor: Cursor) -> Iterator[Record]:
-    """One row as a session. A message of a document has an `item`; on a line of its own, all
-    messages of the row share the line."""
-    listed = row.get("messages")
-    if listed is None or not bytes(listed).lstrip().startswith(b"["):
+def _row(
+    row: Fields, messages: Iterable[Fields], name: str, cursor: Cursor
+) -> Iterator[Record]:
+    if not isinstance(row.get("messages"), list):
         yield Unknown("row without messages")
         return
-    ids = (value_of(row.get(k)) for k in _IDS)
+    ids = map(row.get, _IDS)
     yield NewSession(next((str(i) for i in ids if i and isinstance(i, (str, int))), name))
-    reader = ChatReader(model=text_of(value_of(row.get("model"))))
-    for message in cursor.each(listed, MESSAGE):
-        yield from reader.message(message, cursor) if message else (Unknown("message"),)
+    reader = ChatReader(model=row.text("model"))
+    for message in messages:
+        yield from reader.item(message, cursor)
 
 
 class PendingMessage(Struct):
@@ -97,14 +70,18 @@ class PendingMessage(Struct):
 
     Attributes:
         line: the line on which it first appeared.
-        place: its index in that request; -1 for the message of a response.
         digest: see `_digest`.
+        message: as JSON.
+        time: of the entry.
+        response: of a reply, what is recorded of the call of the model, as JSON.
         repeated: how many later requests of the conversation repeated it.
         dropped: a later request of the conversation lacks it."""
 
     line: int
-    place: int
     digest: int
+    message: bytes
+    time: str
+    response: bytes = b""
     repeated: int = 0
     dropped: bool = False
 
@@ -127,6 +104,11 @@ class Conversation(Struct):
     held: list[PendingMessage] = []
     lines: dict[int, bytes] = {}
 
+    def hold(self, message: PendingMessage, cursor: Cursor) -> None:
+        """Adds a message, with the bytes of its line."""
+        self.held.append(message)
+        self.lines[cursor.line] = bytes(cursor.raw)
+
 
 class OpenAIRequestLogReader(Struct):
     """Reads a log of requests and responses. Fields are its state between lines.
@@ -136,13 +118,12 @@ class OpenAIRequestLogReader(Struct):
     held back until a later tool result or `CONFIRMING_REQUESTS` requests confirm them. A
     dropped message has the origin "meta": its tokens were spent, but its calls never ran."""
 
-    record: ClassVar[Any] = bytes
+    record: ClassVar[type] = bytes
 
     talks: list[Conversation] = []
     known: dict[int, int] = {}
     """Index in `talks` of the newest conversation, by `_conversation_key`."""
-    current: int = -1
-    """Index in `talks` of the conversation of the newest request."""
+    current: int = -1  # index in `talks` of the conversation of the newest request
 
     def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
         if cursor.ended:
@@ -152,7 +133,7 @@ class OpenAIRequestLogReader(Struct):
         if not line.strip():
             return
         for entry in _entries(line):
-            kind = value_of(entry.get("type"))
+            kind = entry.get("type")
             if kind == "request":
                 yield from self._request(entry, cursor)
             elif kind == "response":
@@ -160,16 +141,15 @@ class OpenAIRequestLogReader(Struct):
             else:
                 yield Unknown(text_of(kind))
 
-    def _request(self, entry: dict[str, Raw], cursor: Cursor) -> Iterator[Record]:
-        params = fields_of(entry.get("request_params", Raw(b"0")))
-        messages = [_decode_message(bytes(m)) for m in items_of(params.get("messages"))]
+    def _request(self, entry: Fields, cursor: Cursor) -> Iterator[Record]:
+        messages = entry.each("request_params.messages")
         if not messages:
             yield Unknown("request without messages")
             return
         digests = _occurrences(messages)
         beginning = _conversation_key(messages)
         place = self.known.get(beginning, -1)
-        begins = not any(m.role.casefold() == "assistant" for m in messages)
+        begins = not any(_role(m) == "assistant" for m in messages)
         if place < 0 or (begins and self.talks[place].answered):
             # A run that starts again from its beginning is a conversation of its own.
             if place >= 0:
@@ -179,14 +159,15 @@ class OpenAIRequestLogReader(Struct):
             self.known[beginning] = place
         self.current, conversation = place, self.talks[place]
         yield from _release(conversation, _confirmed_digests(messages, digests), cursor)
-        conversation.reader.model = text_of(value_of(params.get("model")))
+        conversation.reader.model = entry.text("request_params.model")
         for number, (digest, occurrence) in enumerate(digests):
             if occurrence > conversation.said.get(digest, 0):
                 conversation.said[digest] = occurrence
-                conversation.held.append(PendingMessage(cursor.line, number, digest))
-                conversation.lines[cursor.line] = bytes(cursor.raw)
+                encoded = msgspec.json.encode(messages[number].value)
+                held = PendingMessage(cursor.line, digest, encoded, entry.text("timestamp"))
+                conversation.hold(held, cursor)
 
-    def _response(self, entry: dict[str, Raw], cursor: Cursor) -> None:
+    def _response(self, entry: Fields, cursor: Cursor) -> None:
         if self.current < 0:  # the log was cut: it starts with a response
             self.current = len(self.talks)
             self.talks.append(Conversation("", ChatReader()))
@@ -196,15 +177,18 @@ class OpenAIRequestLogReader(Struct):
             conversation.answered = True
             digest = _digest(reply)
             conversation.said[digest] = conversation.said.get(digest, 0) + 1
-            conversation.held.append(PendingMessage(cursor.line, -1, digest))
-            conversation.lines[cursor.line] = bytes(cursor.raw)
+            encoded = msgspec.json.encode(reply.value)
+            about = {k: entry.get(f"response.{k}") for k in ("id", "model", "usage")}
+            held = PendingMessage(cursor.line, digest, encoded, entry.text("timestamp"))
+            held.response = msgspec.json.encode(about)
+            conversation.hold(held, cursor)
 
 
 def _confirmed_digests(
-    messages: list[ChatMessage], digests: list[tuple[int, int]]
+    messages: list[Fields], digests: list[tuple[int, int]]
 ) -> dict[int, bool]:
     """For each digest of a request, whether a tool result stands at or after its message."""
-    ran = max((n for n, m in enumerate(messages) if m.role.casefold() == "tool"), default=-1)
+    ran = max((n for n, m in enumerate(messages) if _role(m) == "tool"), default=-1)
     return {digest: number <= ran for number, (digest, _) in enumerate(digests)}
 
 
@@ -243,69 +227,45 @@ def _release(
 def _message_records(
     conversation: Conversation, held: PendingMessage, cursor: Cursor
 ) -> Iterator[Record]:
-    raw = conversation.lines[held.line]
-    message, facts = _message_at(raw, held)
-    changes: dict[str, Any] = {**facts}
+    raw, message = conversation.lines[held.line], Fields.of(held.message)
+    facts: dict[str, object] = {"time": held.time}
+    if held.response:
+        response = Fields.of(held.response)
+        named = {"response": response.text("id"), "model": response.text("model")}
+        facts |= {name: value for name, value in named.items() if value}
+        facts["usage"] = usage_of(response.get("usage"))
     if held.dropped:
-        changes |= {"origin": "meta", "typed": ()}
-    for found in conversation.reader.message(message, Cursor(held.line, raw=raw)):
+        facts |= {"origin": "meta", "typed": ()}
+    for found in conversation.reader.item(message, Cursor(held.line, raw=raw)):
         if not isinstance(found, Message):
             yield found
             continue
         if held.dropped:  # its calls never ran
-            changes["parts"] = tuple(p for p in found.parts if type(p) is not ToolCall)
+            facts["parts"] = tuple(p for p in found.parts if type(p) is not ToolCall)
         index = cursor.take(conversation.agent)
-        yield replace(found, index=index, agent=conversation.agent, **changes)
+        yield replace(found, index=index, agent=conversation.agent, **facts)
 
 
-def _message_at(line: bytes, held: PendingMessage) -> tuple[ChatMessage, dict[str, Any]]:
-    for entry in _entries(line):
-        time = text_of(value_of(entry.get("timestamp")))
-        if held.place < 0:
-            reply = _response_message(entry)
-            if reply is not None and _digest(reply) == held.digest:
-                return reply, {**_facts(entry), "time": time}
-            continue
-        params = fields_of(entry.get("request_params", Raw(b"0")))
-        listed = items_of(params.get("messages"))
-        if held.place < len(listed):
-            return _decode_message(bytes(listed[held.place])), {"time": time}
-    return ChatMessage(), {}
-
-
-def _entries(line: bytes) -> list[dict[str, Raw]]:
+def _entries(line: bytes) -> list[Fields]:
     """The entries of a line: one, or several if the line's end was lost."""
-    entry = fields_of(line)
-    if entry:
-        return [entry]
-    return [fields_of(msgspec.json.encode(value)) for value in repair(line)[0]] or [{}]
+    try:
+        return [Fields(msgspec.json.decode(line))]
+    except (ValueError, RecursionError):
+        return [Fields(value) for value in repair(line)[0]] or [Fields(None)]
 
 
-def _facts(entry: dict[str, Raw]) -> dict[str, Any]:
-    response = fields_of(entry.get("response", Raw(b"0")))
-    facts: dict[str, Any] = {"usage": usage_of(value_of(response.get("usage")))}
-    if identity := text_of(value_of(response.get("id"))):
-        facts["response"] = identity
-    if model := text_of(value_of(response.get("model"))):
-        facts["model"] = model
-    return facts
-
-
-def _response_message(entry: dict[str, Raw]) -> ChatMessage | None:
-    choices = items_of(fields_of(entry.get("response", Raw(b"0"))).get("choices"))
-    raw = fields_of(choices[0]).get("message") if choices else None
-    if raw is None:
+def _response_message(entry: Fields) -> Fields | None:
+    choices = entry.each("response.choices")
+    if not choices or "message" not in choices[0].value:
         return None
-    reply = _decode_message(bytes(raw))
-    return replace(reply, role="assistant")
+    return Fields({**choices[0].at("message").value, "role": "assistant"})
 
 
-def _decode_message(raw: bytes) -> ChatMessage:
-    found, _ = MESSAGE.decode(raw)
-    return found[0] if found else ChatMessage()
+def _role(message: Fields) -> str:
+    return message.text("role").casefold()
 
 
-def _occurrences(messages: list[ChatMessage]) -> list[tuple[int, int]]:
+def _occurrences(messages: list[Fields]) -> list[tuple[int, int]]:
     counts: dict[int, int] = {}
     found = []
     for message in messages:
@@ -315,17 +275,18 @@ def _occurrences(messages: list[ChatMessage]) -> list[tuple[int, int]]:
     return found
 
 
-def _digest(m: ChatMessage) -> int:
+def _digest(m: Fields) -> int:
     """Identifies a message across requests: by the ids of its calls or of the call that it
     answers, else by its text. A client may shorten old results and drop fields."""
-    role = m.role.casefold()
-    ids = [text_of(c.get("id")) for c in dicts_of(m.tool_calls)]
-    if role == "tool" and text_of(m.tool_call_id):
-        identifier = text_of(m.tool_call_id)
+    role, content = _role(m), m.get("content")
+    ids = [call.text("id") for call in m.each("tool_calls")]
+    if role == "tool" and m.text("tool_call_id"):
+        identifier = m.text("tool_call_id")
     elif any(ids):
         identifier = "\0".join(ids)
     else:
-        identifier = content_text(m.content).strip() or repr(m.content or m.function_call or "")
+        identifier = content_text(content).strip()
+        identifier = identifier or repr(content or m.get("function_call") or "")
         if role in {"system", "developer"}:
             # The rest may contain the time of day.
             identifier = identifier[:_INSTRUCTIONS_PREFIX]
@@ -333,12 +294,12 @@ def _digest(m: ChatMessage) -> int:
     return int.from_bytes(blake2b(key, digest_size=8).digest())
 
 
-def _conversation_key(messages: list[ChatMessage]) -> int:
+def _conversation_key(messages: list[Fields]) -> int:
     """Identifies a conversation of a log by its instructions and its first message."""
     found = []
     for message in messages:
         found.append(_digest(message))
-        if message.role.casefold() not in {"system", "developer"}:
+        if _role(message) not in {"system", "developer"}:
             break
     joined = ",".join(map(str, found)).encode()
     return int.from_bytes(blake2b(joined, digest_size=8).digest())
@@ -376,5 +337,5 @@ def _detect_requests(sample: Sample) -> bool:
 
 
 FORMAT = Format("openai_rows", "document", OpenAIRowsReader, _detect, several=True)
-LINES = Format("openai_row_lines", "lines", OpenAIRowLinesReader, _detect_lines, several=True)
+LINES = Format("openai_row_lines", "lines", OpenAIRowsReader, _detect_lines, several=True)
 REQUESTS = Format("openai_requests", "text", OpenAIRequestLogReader, _detect_requests)

@@ -4,19 +4,21 @@ usage."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from leftoff.formats.lenient_json import count_of, dict_of, dicts_of, text_of
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.lenient_json import Fields, dicts_of, usage_by
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import ToolCall, Usage
 
 
 def content_text(content: object) -> str:
-    """The text of a content that is a string or a list of blocks, without other media."""
+    """The text of a content that is a string, a block or a list of blocks, without media."""
     if isinstance(content, str):
         return content
+    if isinstance(content, dict):
+        content = [content]
     if not isinstance(content, list):
         return ""
     found: list[str] = []
@@ -25,6 +27,19 @@ def content_text(content: object) -> str:
         if isinstance(text, str):
             found.append(text)
     return "\n".join(found)
+
+
+def blocks_of(content: object) -> list[Fields]:
+    """The blocks of a content; one of text for a string, alone or in the list."""
+    if isinstance(content, (str, dict)):
+        content = [content] if content else []
+    if not isinstance(content, list):
+        return []
+    return [
+        Fields({"type": "text", "text": b} if isinstance(b, str) else b)
+        for b in content
+        if isinstance(b, (str, dict))
+    ]
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
@@ -59,7 +74,7 @@ def tag_spans(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]
         position = end + len(name) + 3
 
 
-def decode_arguments(arguments: object) -> Any:
+def decode_arguments(arguments: object) -> object:
     """Arguments of a call, which are JSON inside a string; text that is no JSON stays text."""
     if not isinstance(arguments, str):
         return arguments
@@ -69,15 +84,45 @@ def decode_arguments(arguments: object) -> Any:
         return arguments
 
 
+def recorded_arguments(text: str) -> object:
+    """Arguments that stand as JSON in a text; one that is no JSON as `recorded`."""
+    given = decode_arguments(text)
+    return {"recorded": text} if isinstance(given, str) else given
+
+
 def calls_of(tool_calls: object) -> list[ToolCall]:
     """The calls in a `tool_calls` list, in order; [] for anything else."""
     found: list[ToolCall] = []
-    for call in dicts_of(tool_calls):
-        function = dict_of(call.get("function"))
-        name = text_of(function.get("name"))
-        given = decode_arguments(function.get("arguments"))
-        found.append(ToolCall(text_of(call.get("id")), name, kind_of(name), given))
+    for call in map(Fields, dicts_of(tool_calls)):
+        given = decode_arguments(call.get("function.arguments"))
+        found.append(tool_call(call.text("id"), call.text("function.name"), given))
     return found
+
+
+class OpenCalls(Struct):
+    """Ids of the calls without a result, for results that name none."""
+
+    ids: list[str] = []
+
+    def begin(self, identity: str, turn: int) -> str:
+        """The id of a new call, one of our own if none is recorded."""
+        identity = identity or f"call-{turn}-{len(self.ids)}"
+        self.ids = [*self.ids[-31:], identity]
+        return identity
+
+    def end(self, identity: str) -> str:
+        """The id of the call that a result answers; the oldest open one if it names none."""
+        if identity:
+            self.ids = [known for known in self.ids if known != identity]
+            return identity
+        return self.ids.pop(0) if self.ids else ""
+
+
+_TOKENS = (
+    "prompt_tokens completion_tokens "
+    "prompt_tokens_details.cached_tokens|cache_read_input_tokens "
+    "cache_creation_input_tokens completion_tokens_details.reasoning_tokens"
+)
 
 
 def usage_of(usage: object) -> Usage | None:
@@ -85,15 +130,5 @@ def usage_of(usage: object) -> Usage | None:
 
     LiteLLM adds Anthropic's `cache_creation_input_tokens` to the same object and, like the
     cached ones, to `prompt_tokens`."""
-    given = dict_of(usage)
-    prompt = count_of(given.get("prompt_tokens"))
-    output = count_of(given.get("completion_tokens"))
-    if not prompt and not output:
-        return None
-    details = dict_of(given.get("prompt_tokens_details"))
-    cached = count_of(details.get("cached_tokens")) or count_of(
-        given.get("cache_read_input_tokens")
-    )
-    written = count_of(given.get("cache_creation_input_tokens"))
-    thought = dict_of(given.get("completion_tokens_details")).get("reasoning_tokens")
-    return Usage(max(0, prompt - cached - written), output, cached, written, count_of(thought))
+    found = usage_by(usage, _TOKENS, inclusive=True)
+    return found if found is not None and found.total else None

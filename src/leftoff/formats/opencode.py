@@ -6,84 +6,16 @@ result are one part there and two parts of one message here."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
-from msgspec import Struct, field
+from msgspec import field
+from msgspec.structs import replace
 
 from leftoff import model as rec
-from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import (
-    count_of,
-    dict_of,
-    dicts_of,
-    fields_of,
-    known_id,
-    text_of,
-    time_of_ms,
-    value_of,
-)
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.lenient_json import Fields, dict_of, text_of, usage_by
+from leftoff.formats.reader import Cursor, FileChange, Format, ItemReader, Sample, mostly, moved
 from leftoff.formats.vocabulary import tool_call
 
-
-class Metadata(Struct, gc=False):
-    exit: object = None
-    sessionId: object = None
-    files: object = None
-    interrupted: object = None
-
-
-class State(Struct, gc=False):
-    status: object = None
-    input: object = None
-    output: object = None
-    error: object = None
-    metadata: Metadata | None = None
-
-
-class Piece(Struct, gc=False):
-    """One entry of `parts`."""
-
-    type: object = None
-    text: object = None
-    synthetic: object = None
-    ignored: object = None
-    callID: object = None
-    tool: object = None
-    state: State | None = None
-    files: object = None
-    prompt: object = None
-    mime: object = None
-    auto: object = None
-
-
-class Diff(Struct, gc=False):
-    file: object = None
-    status: object = None
-
-
-class Summary(Struct, gc=False):
-    diffs: list[Diff] | None = None
-
-
-class Info(Struct, gc=False):
-    id: object = None
-    role: object = None
-    parentID: object = None
-    modelID: object = None
-    path: object = None
-    tokens: object = None
-    time: object = None
-    summary: Summary | bool | None = None
-
-
-class Item(Struct, gc=False):
-    info: Info | None = None
-    parts: list[Piece] | None = None
-
-
-_ITEM = LineDecoder(Item)
 _NO_CONTENT = frozenset({"step-start", "step-finish", "snapshot", "retry", "agent"})
 _READ_ONLY = frozenset(
     {"read", "list", "search", "fetch", "poll", "plan", "ask", "think", "skill", "memory"}
@@ -92,180 +24,162 @@ _STATUS = {"completed": "ok", "error": "error", "running": "running", "pending":
 _ACTION = {"add": "created", "added": "created", "delete": "deleted", "deleted": "deleted"}
 
 
-class OpencodeReader(Struct):
+class OpencodeReader(ItemReader):
     """Reads one document."""
 
-    record: ClassVar[Any] = bytes
-
-    child: bool = False
-    """Another session started this one, so its prompts were not typed."""
+    child: bool = False  # another session started this one, so its prompts were not typed
     cwd: str = ""
-    made: int = 0
-    """Number of ids generated for calls whose own id was redacted."""
     statuses: dict[str, str] = field(default_factory=dict)
     """Status of each file that the current turn changed, from the recorder's summary of the
     turn."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
-        fields = fields_of(data)
-        info = dict_of(value_of(fields.get("info")))
-        self.child = bool(text_of(info.get("parentID")))
-        self.cwd = text_of(info.get("directory"))
+    def head(self, document: Fields) -> Iterable[rec.Record]:
+        info = document.at("info")
+        self.child = bool(info.text("parentID"))
+        self.cwd = info.text("directory")
         yield rec.SessionFacts(
-            id=text_of(info.get("id")),
+            id=info.text("id"),
             cwd=self.cwd,
-            agent_version=text_of(info.get("version")),
-            title=text_of(info.get("title")),
-            parent_id=known_id(info.get("parentID")),
-            started=time_of_ms(dict_of(info.get("time")).get("created")),
+            agent_version=info.text("version"),
+            title=info.text("title"),
+            parent_id=info.identity("parentID"),
+            started=info.time("time.created"),
         )
-        for item in cursor.each(fields.get("messages"), _ITEM):
-            item_info = item.info if item else None
-            if item_info is None or item_info.role not in ("user", "assistant"):
-                role = text_of(item_info.role) if item_info else "no info"
-                yield rec.Unknown(f"message/{role}")
-                continue
-            yield from self._item(item_info, (item and item.parts) or [], cursor)
 
-    def _item(self, info: Info, pieces: list[Piece], cursor: Cursor) -> Iterable[rec.Record]:
+    def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        info = item.at("info")
+        if info.get("role") not in ("user", "assistant"):
+            yield rec.Unknown(f"message/{info.text('role') if info.value else 'no info'}")
+            return
         parts: list[rec.Part] = []
         typed: tuple[rec.Typed, ...] = ()
         changes: list[rec.Changes] = []
-        person = info.role == "user" and not self.child
-        if info.role == "user":
-            self._load_file_statuses(info.summary)
-        origin = "injected" if info.role == "user" else "agent"
-        for piece in pieces:
-            kind = text_of(piece.type)
+        by_user = info.get("role") == "user"
+        if by_user:
+            self.statuses = {
+                d.text("file"): d.text("status")
+                for d in info.at("summary").each("diffs")
+                if d.text("file")
+            }
+        origin = "injected" if by_user else "agent"
+        for piece in item.each("parts"):
+            kind = piece.text("type")
             if kind == "text":
-                text = text_of(piece.text)
-                if person and not piece.synthetic and not piece.ignored:
+                text = piece.text("text")
+                recorded = piece.get("synthetic") or piece.get("ignored")
+                if by_user and not self.child and not recorded:
                     typed += typed_spans(len(parts), text)
                 parts.append(rec.Text(text))
             elif kind == "reasoning":
-                if text_of(piece.text):
-                    parts.append(rec.Reasoning(text_of(piece.text)))
+                if piece.text("text"):
+                    parts.append(rec.Reasoning(piece.text("text")))
             elif kind == "tool":
                 parts += self._tool(piece, changes, cursor)
             elif kind == "subtask":
-                parts.append(rec.Text(text_of(piece.prompt)))
+                parts.append(rec.Text(piece.text("prompt")))
             elif kind == "file":
-                parts.append(rec.Media(text_of(piece.mime)))
+                parts.append(rec.Media(piece.text("mime")))
             elif kind == "patch":
                 kinds = {p.kind for p in parts if type(p) is rec.ToolCall}
                 if not kinds or kinds - _READ_ONLY:
-                    changes += self._patch(piece.files, changes, cursor)
+                    changes += self._patch(piece.get("files"), changes, cursor)
             elif kind == "compaction":
                 origin = "compaction"
-                yield cursor.compaction("auto" if piece.auto is True else "manual")
+                yield cursor.compaction("auto" if piece.get("auto") is True else "manual")
             elif kind not in _NO_CONTENT:
                 yield rec.Unknown(f"part/{kind}")
         if typed:
             origin = "prompt"
-        elif info.role == "assistant" and info.summary is True:
+        elif not by_user and info.get("summary") is True:
             origin = "compaction"  # the model's summary of the conversation so far
         yield cursor.message(
-            "user" if info.role == "user" else "assistant",
+            "user" if by_user else "assistant",
             tuple(parts),
             origin,
             typed,
-            key=known_id(info.id),
-            parent=known_id(info.parentID),
-            response=known_id(info.id) or None,
-            time=time_of_ms(dict_of(info.time).get("created")),
-            model=text_of(info.modelID),
-            cwd=text_of(dict_of(info.path).get("cwd")) or self.cwd,
-            usage=_usage(info.tokens),
+            key=info.identity("id"),
+            parent=info.identity("parentID"),
+            response=info.identity("id") or None,
+            time=info.time("time.created"),
+            model=info.text("modelID"),
+            cwd=info.text("path.cwd") or self.cwd,
+            usage=_usage(info.at("tokens")),
         )
         yield from changes
 
     def _tool(
-        self, piece: Piece, changes: list[rec.Changes], cursor: Cursor
+        self, piece: Fields, changes: list[rec.Changes], cursor: Cursor
     ) -> Iterable[rec.Part]:
-        state = piece.state or State()
-        facts = state.metadata or Metadata()
-        name = text_of(piece.tool)
-        call = known_id(piece.callID)
-        if not call:
-            self.made += 1
-            call = f"call-{self.made}"
-        yield tool_call(call, name, state.input)
-        status = _STATUS.get(text_of(state.status), "unknown")
-        text = text_of(state.output) or text_of(state.error)
-        code = facts.exit if isinstance(facts.exit, int) and facts.exit is not True else None
+        state, facts = piece.at("state"), piece.at("state.metadata")
+        call = self.call_id(piece.identity("callID"))
+        yield tool_call(call, piece.text("tool"), state.get("input"))
+        status = _STATUS.get(state.text("status"), "unknown")
+        text = state.text("output", "error")
+        code = facts.number("exit")
         if status == "running" and not text:
             return
         if status == "error":
-            if text.startswith("Tool execution aborted") or facts.interrupted is True:
-                status = "interrupted"
-            elif "rejected permission" in text[:200] or "rule which prevents" in text[:200]:
-                status = "denied"
+            status = failure(text, interrupted=facts.get("interrupted") is True)
         elif code and status == "ok":
             late = "exceeding timeout" in text[-400:] or "exceeded timeout" in text[-400:]
             status = "timeout" if late else "error"
-        child = known_id(facts.sessionId)
+        child = facts.identity("sessionId")
         yield rec.ToolResult(call, text, status, code, {"agent": child} if child else None)
-        files: list[tuple[str, str, str]] = []
-        for file in dicts_of(facts.files):
-            path, target = text_of(file.get("filePath")), text_of(file.get("movePath"))
-            action = _ACTION.get(text_of(file.get("type")), "modified")
-            if path:
-                files.append((target, action, path) if target else (path, action, ""))
+        files = [
+            moved(path, file.text("movePath"), _ACTION.get(file.text("type"), "modified"))
+            for file in facts.each("files")
+            if (path := file.text("filePath"))
+        ]
         if files:
             changes.append(cursor.changes(call, files, succeeded=status == "ok"))
 
-    def _load_file_statuses(self, summary: Summary | bool | None) -> None:
-        self.statuses = {}
-        if isinstance(summary, Summary):
-            for diff in summary.diffs or ():
-                if text_of(diff.file):
-                    self.statuses[text_of(diff.file)] = text_of(diff.status)
-
     def _patch(
-        self, files: Any, known: list[rec.Changes], cursor: Cursor
+        self, files: object, known: list[rec.Changes], cursor: Cursor
     ) -> Iterable[rec.Changes]:
         """Changes to the files of a step that none of its calls reports. Not for a step that
         only reads: another process changed its files."""
         accounted = {path for c in known for path, _, _ in c.files}
-        found: list[tuple[str, str, str]] = []
-        for path in files if isinstance(files, list) else ():
-            if not text_of(path) or path in accounted:
-                continue
-            relative = path.removeprefix(self.cwd).lstrip("/")
-            status = self.statuses.get(relative) or self.statuses.get(path) or ""
-            found.append((path, _ACTION.get(status, "modified"), ""))
+        found: list[FileChange] = []
+        for path in map(text_of, files if isinstance(files, list) else ()):
+            if path and path not in accounted:
+                relative = path.removeprefix(self.cwd).lstrip("/")
+                status = self.statuses.get(relative) or self.statuses.get(path) or ""
+                found.append((path, _ACTION.get(status, "modified"), ""))
         if found:
             yield cursor.changes("", found)
 
 
-def _usage(value: object) -> rec.Usage | None:
+def failure(text: str, *, interrupted: bool = False) -> str:
+    """The status of a call that ended with an error, by the client's words."""
+    if interrupted or text.startswith("Tool execution aborted"):
+        return "interrupted"
+    denied = "rejected permission" in text[:200] or "rule which prevents" in text[:200]
+    return "denied" if denied else "error"
+
+
+def _usage(tokens: Fields) -> rec.Usage | None:
     """A message's tokens.
 
     Whether `output` includes `reasoning` differs between versions; the recorded total shows it.
     """
-    if not isinstance(value, dict):
+    found = usage_by(tokens.value, "input output cache.read cache.write reasoning")
+    if found is None or not tokens.value:
         return None
-    cache = dict_of(value.get("cache"))
-    counted, output = count_of(value.get("input")), count_of(value.get("output"))
-    read, write = count_of(cache.get("read")), count_of(cache.get("write"))
-    reasoning = count_of(value.get("reasoning"))
-    total = count_of(value.get("total"))
-    if reasoning and (
-        output < reasoning or total == counted + output + reasoning + read + write
-    ):
-        output += reasoning
-    return rec.Usage(counted, output, read, write, reasoning)
+    apart = tokens.count("total") == found.total + found.reasoning
+    if found.reasoning and (found.output < found.reasoning or apart):
+        return replace(found, output=found.output + found.reasoning)
+    return found
 
 
 def _detect(sample: Sample) -> bool:
     if not {"info", "messages"} <= sample.keys:
         return False
-    messages = sample.document["messages"]
     if str(dict_of(sample.document["info"]).get("id")).startswith("ses_"):
-        return isinstance(messages, list)
-    items = dicts_of(messages)[: sample.LINES]
-    matches = ["parts" in i and "role" in dict_of(i.get("info")) for i in items]
-    return bool(matches) and sum(matches) * 2 > len(matches)
+        return isinstance(sample.document["messages"], list)
+    return mostly(
+        lambda item: "parts" in item and "role" in dict_of(item.get("info")),
+        sample.listed("messages"),
+    )
 
 
 FORMAT = Format("opencode", "document", OpencodeReader, _detect)

@@ -8,12 +8,12 @@ with a blank line below it, and what no line can settle is reported."""
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any
 
 from leftoff import lazy_re as re
-from leftoff.formats.openai_parts import decode_arguments
-from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, text_lines
+from leftoff.formats.openai_parts import recorded_arguments
+from leftoff.formats.opencode import failure
+from leftoff.formats.reader import Cursor, Format
+from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, begins_with, text_lines
 from leftoff.formats.vocabulary import kind_of, tool_call
 from leftoff.model import Part, Reasoning, Record, SessionFacts, Text, ToolResult, Uncertain
 
@@ -39,8 +39,7 @@ class OpencodeMarkdownReader(ExportReader):
     """Reads the lines of one export. Fields are its state between lines."""
 
     model: str = ""
-    step: int = 0
-    """How far a tool's block was read, see `_next_step`."""
+    step: int = 0  # how far a tool's block was read, see `_next_step`
 
     def _speaker(self, text: str) -> str:
         header = _HEADER.match(text) if self.step != _OUTPUT else None
@@ -118,14 +117,12 @@ class OpencodeMarkdownReader(ExportReader):
         """The call and the result whose block goes on at `place`; returns where it ends."""
         self.calls += 1
         identity = f"call-{self.calls}"
-        given: Any = {}
+        given: object = {}
         if texts[place : place + 3] == ["", "**Input:**", "```json"]:
             start = place = place + 3
             while place < len(texts) and texts[place] != "```":
                 place += 1
-            recorded = "\n".join(texts[start:place])
-            given = decode_arguments(recorded)
-            given = {"recorded": recorded} if isinstance(given, str) else given
+            given = recorded_arguments("\n".join(texts[start:place]))
             place += 1
         yield tool_call(identity, name, given)
         shown = texts[place : place + 3]
@@ -216,10 +213,7 @@ def _words(words: list[str], thought: bool, line: int) -> Iterator[Part | Uncert
 
 def _status(kind: str, verdict: str, text: str) -> str:
     if verdict == "**Error:**":
-        if text.startswith("Tool execution aborted"):
-            return "interrupted"
-        denied = "rejected permission" in text[:200] or "rule which prevents" in text[:200]
-        return "denied" if denied else "error"
+        return failure(text)
     # A command that failed is "completed" too; its exit code is not exported.
     return "unknown" if kind in {"shell", "powershell", "python", "script"} else "ok"
 
@@ -231,8 +225,4 @@ def _model(about: str) -> str:
     return " · ".join(named)
 
 
-def _detect(sample: Sample) -> bool:
-    return _DETECT.match(sample.text.lstrip()) is not None
-
-
-FORMAT = Format("opencode_markdown", "text", OpencodeMarkdownReader, _detect)
+FORMAT = Format("opencode_markdown", "text", OpencodeMarkdownReader, begins_with(_DETECT))

@@ -7,25 +7,17 @@ their kind and pair by the id of the call: docs/formats/openhands.md."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
+from msgspec.structs import asdict
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.codec import LineDecoder
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import (
-    count_of,
-    dict_of,
-    dicts_of,
-    fields_of,
-    int_of,
-    items_of,
-    text_of,
-    value_of,
-)
+from leftoff.formats.lenient_json import Fields, items_of, value_of
 from leftoff.formats.openai_parts import (
     calls_of,
     content_text,
@@ -40,25 +32,13 @@ from leftoff.formats.openhands_events import (
     IGNORED_KINDS,
     IGNORED_OBSERVATIONS,
     RESULTS,
-    Event,
     is_event,
     is_instance,
     is_sdk_event,
 )
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample, mostly
 from leftoff.formats.vocabulary import tool_call
 
-
-class Instance(Struct, gc=False):
-    """One line of an evaluation output."""
-
-    instance_id: object = None
-    issue: object = None
-    metadata: object = None
-    history: Raw = Raw(b"")
-
-
-_EVENT = LineDecoder(Event)
 # The reason that the SDK writes when the person gave none.
 _REJECTED = "User rejected the action"
 _TASKS = ("issue_description", "pr_description", "problem_statement")
@@ -68,282 +48,237 @@ _HEADING = re.compile(r"(?m)^# (?:Issue|Problem Statement|Title)\b[^\n]*\n")
 _NO_ARGUMENTS = frozenset({"thought", "kernel_init_code", "is_confirmed", "action_risk"})
 
 
-class OpenHandsReader(Struct):
-    """Reads the events of one document. Fields are its state."""
+class OpenHandsReader(ItemReader):
+    """Reads the events of one document, or one on each line. Fields are its state."""
 
-    record: ClassVar[Any] = bytes
+    lists = (*_EVENT_LISTS, "history")
 
     model: str = ""
     cwd: str = ""
     calls: int = 0
     turns: int = 0
     response: str = ""
-    spoken: bool = False
-    """A prompt was read, so a message without a source is the agent's."""
-    waiting: list[str] = []
-    created: list[str] = []
+    spoken: bool = False  # a prompt was read: a message without a source is the agent's
+    waiting: list[str] = field(default_factory=list)
+    created: list[str] = field(default_factory=list)
     """Ids of calls that may create a file; their results show whether they did."""
     prompt_total: int = 0
-    output_total: int = 0
-    """Accumulated tokens of the last event that records them."""
+    output_total: int = 0  # accumulated tokens of the last event that records them
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
+    def _document(self, data: bytes, cursor: Cursor) -> Iterator[rec.Record]:
         """The whole document: a list of events, or one instance with its `history`."""
-        document = fields_of(data)
-        if not document:
-            return self._events(items_of(data), cursor)
-        for name in _EVENT_LISTS:
-            if name in document:
-                return self._events(items_of(document[name]), cursor)
-        instance = Instance(
-            value_of(document.get("instance_id")),
-            value_of(document.get("issue")),
-            value_of(document.get("metadata")),
-            document.get("history", Raw(b"")),
+        document = Fields.of(data)
+        return self.instance(
+            document, document.raw(*self.lists) if document.value else data, cursor
         )
-        return self.read_instance(instance, cursor)
 
-    def read_instance(self, instance: Instance, cursor: Cursor) -> Iterator[rec.Record]:
+    def instance(
+        self, document: Fields, events: bytes | Raw, cursor: Cursor
+    ) -> Iterator[rec.Record]:
         """One instance: what it says of itself, then its events."""
-        metadata = dict_of(instance.metadata)
-        self.model = text_of(dict_of(metadata.get("llm_config")).get("model"))
-        facts = rec.SessionFacts(
-            id=_identity(instance), started=text_of(metadata.get("start_time"))
-        )
-        if facts.id or facts.started:
-            yield facts
-        yield from self._events(items_of(instance.history), cursor)
-
-    def _events(self, events: Iterable[Raw], cursor: Cursor) -> Iterator[rec.Record]:
-        for place, given in enumerate(events):
+        yield from self.head(document)
+        for place, given in enumerate(items_of(events)):
             # The oldest files hold pairs of an action and its observation.
-            pair = items_of(given)
-            for event in pair or (given,):
-                cursor.raw = bytes(event)
+            for event in items_of(given) or (given,):
                 if not cursor.line:
                     cursor.item = place
-                found, _ = _EVENT.decode(cursor.raw)
-                if found:
-                    yield from self._event(found[0], cursor)
-                else:
-                    yield rec.Unknown("event")
+                cursor.raw = bytes(event)
+                yield from self.item(Fields(value_of(event)), cursor)
 
-    def _event(self, event: Event, cursor: Cursor) -> Iterable[rec.Record]:
-        if isinstance(event.kind, str) and not isinstance(event.action, str):
-            return self._sdk_event(event, event.kind, cursor)
-        if isinstance(event.observation, str):
-            return self._observation(event, event.observation, cursor)
-        if not isinstance(event.action, str):
+    def head(self, document: Fields) -> Iterable[rec.Record]:
+        """What an instance says of itself."""
+        self.model = document.text("metadata.llm_config.model")
+        started = document.text("metadata.start_time")
+        facts = rec.SessionFacts(id=_identity(document), started=started)
+        if facts.id or facts.started:
+            yield facts
+
+    def item(self, event: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        kind, action = event.text("kind"), event.text("action")
+        folder = event.text("extras.metadata.working_dir", "observation.metadata.working_dir")
+        self.cwd = folder or self.cwd
+        say = partial(cursor.message, time=event.text("timestamp"), cwd=self.cwd)
+        if kind and not action:
+            return self._sdk_event(event, kind, say, cursor)
+        if observation := event.text("observation"):
+            return self._observation(event, observation, say)
+        if not action:
             return (rec.Unknown("event"),)
-        action = event.action
         if action == "message" or action == "system":
-            return (self._text_message(event, cursor),)
+            return (self._text_message(event, action, say),)
         if action == "condensation":
             return (cursor.compaction("auto"),)
         if action in IGNORED_ACTIONS:
             return ()
-        if action not in CALLS and not event.tool_call_metadata:
+        if action not in CALLS and not event.get("tool_call_metadata"):
             return (rec.Unknown(f"action {action}"),)
-        return (self._action_message(event, action, cursor),)
+        return (self._action_message(event, action, say),)
 
-    def _sdk_event(self, event: Event, kind: str, cursor: Cursor) -> Iterable[rec.Record]:
+    def _sdk_event(
+        self, event: Fields, kind: str, say: Builder, cursor: Cursor
+    ) -> Iterable[rec.Record]:
         if kind == "ActionEvent":
-            return (self._sdk_action(event, cursor),)
+            return (self._sdk_action(event, say),)
         if kind == "MessageEvent":
-            return (self._sdk_message(event, cursor),)
+            return (self._sdk_message(event, say),)
         if kind in {"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"}:
-            return (self._sdk_result(event, kind, cursor),)
+            return (self._sdk_result(event, kind, say),)
         if kind == "SystemPromptEvent":
-            shown = rec.Text(content_text([event.system_prompt]))
-            return (self._message(event, "system", shown, cursor),)
+            shown = rec.Text(content_text([event.get("system_prompt")]))
+            return (say("system", (shown,)),)
         if kind == "ConversationErrorEvent":
-            shown = rec.Text(text_of(event.detail))
-            return (self._message(event, "system", shown, cursor, origin="meta"),)
+            shown = rec.Text(event.text("detail"))
+            return (say("system", (shown,), "meta"),)
         if kind == "Condensation":
             return (cursor.compaction("auto"),)
         return () if kind in IGNORED_KINDS else (rec.Unknown(f"event {kind}"),)
 
-    def _sdk_message(self, event: Event, cursor: Cursor) -> rec.Message:
-        said = dict_of(event.llm_message)
+    def _sdk_message(self, event: Fields, say: Builder) -> rec.Message:
+        said = event.at("llm_message")
         text = content_text(said.get("content"))
-        if event.source == "agent":
-            return self._reply(event, [*_sdk_thoughts(event, said), rec.Text(text)], cursor)
+        if event.get("source") == "agent":
+            return self._reply(event, [*_sdk_thoughts(event, said), rec.Text(text)], say)
         typed: tuple[rec.Typed, ...] = ()
-        if event.source == "user":
+        if event.get("source") == "user":
             span = _task_span(text)
             typed = (rec.Typed(0, *span),) if span is not None else typed_spans(0, text)
         # Skills that the recorder adds to the prompt; nobody typed them.
-        added = content_text(event.extended_content)
+        added = content_text(event.get("extended_content"))
         shown = (rec.Text(text), rec.Text(added)) if added else (rec.Text(text),)
-        return self._message(event, "user", shown, cursor, typed)
+        return say("user", shown, "", typed)
 
-    def _sdk_action(self, event: Event, cursor: Cursor) -> rec.Message:
+    def _sdk_action(self, event: Fields, say: Builder) -> rec.Message:
         self.calls += 1
-        call = dict_of(event.tool_call)
-        name = text_of(event.tool_name) or text_of(call.get("name"))
-        given = decode_arguments(call.get("arguments"))
+        name = event.text("tool_name", "tool_call.name")
+        given = decode_arguments(event.get("tool_call.arguments"))
         if not isinstance(given, dict):
-            given = {k: v for k, v in dict_of(event.action).items() if k != "kind"}
-        identity = text_of(event.tool_call_id) or f"call-{self.calls}"
+            given = {k: v for k, v in event.at("action").value.items() if k != "kind"}
+        identity = event.text("tool_call_id") or f"call-{self.calls}"
         self.waiting = [*self.waiting[-63:], identity]
-        parts: list[rec.Part] = [*_sdk_thoughts(event, {})]
-        thought = content_text(event.thought)
+        parts: list[rec.Part] = [*_sdk_thoughts(event, Fields(None))]
+        thought = content_text(event.get("thought"))
         if thought.strip():
             parts.append(rec.Text(thought))
-        if name == "finish" and text_of(given.get("message")):
-            parts.append(rec.Text(text_of(given.get("message"))))
+        if name == "finish" and (said := Fields(given).text("message")):
+            parts.append(rec.Text(said))
         parts.append(tool_call(identity, name, given))
-        return self._reply(event, parts, cursor)
+        return self._reply(event, parts, say)
 
-    def _sdk_result(self, event: Event, kind: str, cursor: Cursor) -> rec.Message:
-        call = text_of(event.tool_call_id)
+    def _sdk_result(self, event: Fields, kind: str, say: Builder) -> rec.Message:
+        call = event.text("tool_call_id")
         self.waiting = [w for w in self.waiting if w != call]
         typed: tuple[rec.Typed, ...] = ()
         if kind == "UserRejectObservation":
-            text = text_of(event.rejection_reason)
+            text = event.text("rejection_reason")
             result = rec.ToolResult(call, text, "denied")
             if text and text != _REJECTED:
                 typed = (rec.Typed(0, 0, len(text), "rejection"),)
         elif kind == "AgentErrorEvent":
-            result = rec.ToolResult(call, text_of(event.error), "error")
+            result = rec.ToolResult(call, event.text("error"), "error")
         else:
-            result = self._sdk_observation(call, dict_of(event.observation))
-        return self._message(event, "tool", result, cursor, typed)
+            result = self._sdk_observation(call, event.at("observation"))
+        return say("tool", (result,), "", typed)
 
-    def _sdk_observation(self, call: str, seen: dict[str, Any]) -> rec.ToolResult:
-        text = content_text(seen.get("content")) or text_of(seen.get("output"))
-        facts = dict_of(seen.get("metadata"))
-        self.cwd = text_of(facts.get("working_dir")) or self.cwd
-        code = _exit_code(facts.get("exit_code"), seen.get("exit_code"))
+    def _sdk_observation(self, call: str, seen: Fields) -> rec.ToolResult:
+        text = content_text(seen.get("content")) or seen.text("output")
+        code = seen.number("metadata.exit_code", "exit_code")
         status = "error" if seen.get("is_error") is True or code else "ok"
         if code == -1:  # the command had not come back
-            late = seen.get("timeout") is True or "timed out" in text_of(facts.get("suffix"))
+            late = seen.get("timeout") is True or "timed out" in seen.text("metadata.suffix")
             status, code = ("timeout" if late else "running"), None
-        detail: dict[str, Any] | None = None
-        if status == "ok" and isinstance(seen.get("prev_exist"), bool):
-            detail = {"created": not seen["prev_exist"]}
+        existed = seen.get("prev_exist")
+        known = status == "ok" and isinstance(existed, bool)
+        detail = {"created": not existed} if known else None
         return rec.ToolResult(call, text, status, code, detail)
 
-    def _text_message(self, event: Event, cursor: Cursor) -> rec.Message:
-        args = dict_of(event.args)
-        text = (
-            content_text(args.get("content"))
-            or content_text(event.content)
-            or text_of(event.message)
-        )
-        if event.action == "system":
-            return self._message(event, "system", rec.Text(text), cursor)
-        source = event.source
+    def _text_message(self, event: Fields, action: str, say: Builder) -> rec.Message:
+        text = content_text(event.get("args.content")) or content_text(event.get("content"))
+        text = text or event.text("message")
+        if action == "system":
+            return say("system", (rec.Text(text),))
+        source = event.get("source")
         if source == "user" or not isinstance(source, str) and not self.spoken:
             typed = typed_spans(0, text)
             if not self.spoken:
                 task = _task_span(text)
                 typed = (rec.Typed(0, *task),) if task is not None else typed
             self.spoken = True
-            return self._message(event, "user", rec.Text(text), cursor, typed)
+            return say("user", (rec.Text(text),), "", typed)
         if source == "environment":
-            return self._message(event, "user", rec.Text(text), cursor)
-        return self._reply(event, [rec.Text(text)], cursor)
+            return say("user", (rec.Text(text),))
+        return self._reply(event, [rec.Text(text)], say)
 
-    def _action_message(self, event: Event, action: str, cursor: Cursor) -> rec.Message:
+    def _action_message(self, event: Fields, action: str, say: Builder) -> rec.Message:
         self.calls += 1
-        call_metadata = dict_of(event.tool_call_metadata)
-        flat = not isinstance(event.args, dict)
-        args = dict_of(value_of(Raw(cursor.raw)) if flat else event.args)
-        thought = text_of(args.get("thought")) or text_of(event.thought)
+        flat = not isinstance(event.get("args"), dict)
+        args = event if flat else event.at("args")
+        thought = args.text("thought") or event.text("thought")
         if action == "finish":
-            thought = text_of(args.get("final_thought")) or thought or text_of(event.message)
-        name, given = _call(call_metadata, action, args, flat=flat)
-        identity = f"event-{event.id}" if isinstance(event.id, int) else f"call-{self.calls}"
+            thought = args.text("final_thought") or thought or event.text("message")
+        name, given = _call(event.at("tool_call_metadata"), action, args, flat=flat)
+        number = event.get("id")
+        identity = f"event-{number}" if isinstance(number, int) else f"call-{self.calls}"
         if action == "run_ipython" or action == "edit" or action == "write":
             self.created = [*self.created[-15:], identity]
         self.waiting = [*self.waiting[-63:], identity]
         parts: list[rec.Part] = []
-        response = dict_of(call_metadata.get("model_response"))
-        if text_of(response.get("id")) != self.response or not self.response:
-            reasoning = text_of(_reply_message(response).get("reasoning_content"))
-            if reasoning:
+        response = event.at("tool_call_metadata.model_response")
+        if response.text("id") != self.response or not self.response:
+            if reasoning := _reply_message(response).text("reasoning_content"):
                 parts.append(rec.Reasoning(reasoning))
         if thought.strip() and action != "think":
             parts.append(rec.Text(thought))
         parts.append(tool_call(identity, name, given))
-        return self._reply(event, parts, cursor)
+        return self._reply(event, parts, say)
 
-    def _message(
-        self,
-        event: Event,
-        role: rec.Role,
-        shown: rec.Part | tuple[rec.Part, ...],
-        cursor: Cursor,
-        typed: tuple[rec.Typed, ...] = (),
-        origin: str = "",
-    ) -> rec.Message:
-        parts = shown if isinstance(shown, tuple) else (shown,)
-        time = text_of(event.timestamp)
-        return cursor.message(role, parts, origin, typed, time=time, cwd=self.cwd)
-
-    def _reply(self, event: Event, parts: list[rec.Part], cursor: Cursor) -> rec.Message:
-        facts = dict_of(dict_of(event.tool_call_metadata).get("model_response"))
+    def _reply(self, event: Fields, parts: list[rec.Part], say: Builder) -> rec.Message:
+        facts = event.at("tool_call_metadata.model_response")
         self.turns += 1
-        self.response = text_of(facts.get("id")) or text_of(event.llm_response_id)
-        self.response = self.response or f"r{self.turns}"
-        return cursor.message(
+        self.response = facts.text("id") or event.text("llm_response_id") or f"r{self.turns}"
+        return say(
             "assistant",
             tuple(parts),
             response=self.response,
-            time=text_of(event.timestamp),
-            model=text_of(facts.get("model")) or self.model,
-            cwd=self.cwd,
-            usage=usage_of(facts.get("usage")) or self._accumulated(event.llm_metrics),
+            model=facts.text("model") or self.model,
+            usage=usage_of(facts.get("usage")) or self._accumulated(event),
         )
 
-    def _accumulated(self, metrics: object) -> rec.Usage | None:
+    def _accumulated(self, event: Fields) -> rec.Usage | None:
         """The growth of the accumulated tokens, for replies whose response is not recorded."""
-        total = dict_of(dict_of(metrics).get("accumulated_token_usage"))
-        prompt = count_of(total.get("prompt_tokens"))
-        output = count_of(total.get("completion_tokens"))
+        total = event.at("llm_metrics.accumulated_token_usage")
+        prompt, output = total.count("prompt_tokens"), total.count("completion_tokens")
         if prompt <= self.prompt_total or output < self.output_total:
             return None
         usage = rec.Usage(prompt - self.prompt_total, output - self.output_total)
         self.prompt_total, self.output_total = prompt, output
         return usage
 
-    def _observation(self, event: Event, kind: str, cursor: Cursor) -> Iterable[rec.Record]:
+    def _observation(self, event: Fields, kind: str, say: Builder) -> Iterable[rec.Record]:
         if kind in IGNORED_OBSERVATIONS:
             return ()
-        text = content_text(event.content)
-        extras = dict_of(event.extras)
+        text, extras = content_text(event.get("content")), event.at("extras")
         if kind == "recall":
-            known = [
-                text_of(k.get("content")) for k in dicts_of(extras.get("microagent_knowledge"))
-            ]
-            text = "\n\n".join([text, *(k for k in known if k)])
-            return (self._message(event, "user", rec.Text(text), cursor),)
-        if kind not in RESULTS and not event.tool_call_metadata:
+            known = (k.text("content") for k in extras.each("microagent_knowledge"))
+            text = "\n\n".join([text, *filter(None, known)])
+            return (say("user", (rec.Text(text),)),)
+        if kind not in RESULTS and not event.get("tool_call_metadata"):
             return (rec.Unknown(f"observation {kind}"),)
-        if isinstance(event.cause, int):
-            call = f"event-{event.cause}"
+        if isinstance(cause := event.get("cause"), int):
+            call = f"event-{cause}"
         else:
             # Errors without a cause answer no call; the oldest results answer the last one.
             call = self.waiting[-1] if self.waiting and kind != "error" else ""
         if call not in self.waiting:
-            return (self._message(event, "user", rec.Text(text), cursor),)
+            return (say("user", (rec.Text(text),)),)
         self.waiting = [w for w in self.waiting if w != call]
-        facts = dict_of(extras.get("metadata"))
-        self.cwd = text_of(facts.get("working_dir")) or self.cwd
-        result = self._result(call, kind, text, event, extras, facts)
-        return (self._message(event, "tool", result, cursor),)
+        code = extras.number("metadata.exit_code", "exit_code")
+        code = event.number("exit_code") if code is None else code
+        result = self._result(call, kind, text, code, extras)
+        return (say("tool", (result,)),)
 
     def _result(
-        self,
-        call: str,
-        kind: str,
-        text: str,
-        event: Event,
-        extras: dict[str, Any],
-        facts: dict[str, Any],
+        self, call: str, kind: str, text: str, code: int | None, extras: Fields
     ) -> rec.ToolResult:
-        code = _exit_code(facts.get("exit_code"), extras.get("exit_code"), event.exit_code)
         status = "ok"
         if kind == "user_rejected":
             status = "denied"
@@ -355,10 +290,10 @@ class OpenHandsReader(Struct):
             status = "error"
         elif kind == "run_ipython" and any(mark in text for mark in _FAILED_CELL):
             status = "error"
-        detail: dict[str, Any] | None = None
-        if status == "ok" and call in self.created and "old_content" in extras:
-            old = extras.get("old_content")
-            detail = {"created": old is None and extras.get("prev_exist") is False}
+        detail: dict[str, object] | None = None
+        if status == "ok" and call in self.created and "old_content" in extras.value:
+            new = extras.get("old_content") is None and extras.get("prev_exist") is False
+            detail = {"created": new}
         return rec.ToolResult(call, text, status, code, detail)
 
 
@@ -370,33 +305,35 @@ _FAILED_CELL = (
 )
 
 
-class OpenHandsLinesReader(OpenHandsReader):
-    """Reads events of the agent SDK, one on each line."""
+class Instance(Struct, gc=False):
+    """One line of an evaluation output."""
 
-    record: ClassVar[Any] = Event
-
-    def read(self, event: Any, cursor: Cursor) -> Iterable[rec.Record]:
-        return self._event(event, cursor)
+    instance_id: object = None
+    issue: object = None
+    metadata: object = None
+    history: Raw = Raw(b"")
 
 
 class OpenHandsOutputReader(Struct):
     """Reads an evaluation output: each line is one instance, that is one session."""
 
-    record: ClassVar[Any] = Instance
+    record: ClassVar[type] = Instance
 
     def read(self, instance: Instance, cursor: Cursor) -> Iterable[rec.Record]:
         if not bytes(instance.history).lstrip().startswith(b"["):
             return (rec.Unknown("line without history"),)
-        name = _identity(instance) or f"line-{cursor.line}"
+        document = Fields(asdict(instance))
+        name = _identity(document) or f"line-{cursor.line}"
         # The session begins before its first message is numbered.
-        return chain((rec.NewSession(name),), OpenHandsReader().read_instance(instance, cursor))
+        events = OpenHandsReader().instance(document, instance.history, cursor)
+        return chain((rec.NewSession(name),), events)
 
 
-def _sdk_thoughts(event: Event, said: dict[str, Any]) -> Iterator[rec.Part]:
+def _sdk_thoughts(event: Fields, said: Fields) -> Iterator[rec.Part]:
     """The thoughts of an event of the agent SDK; encrypted ones have no text."""
-    text = text_of(event.reasoning_content) or text_of(said.get("reasoning_content"))
-    blocks = dicts_of(event.thinking_blocks) or dicts_of(said.get("thinking_blocks"))
-    text = text or "\n\n".join(filter(None, [text_of(b.get("thinking")) for b in blocks]))
+    text = event.text("reasoning_content") or said.text("reasoning_content")
+    blocks = event.each("thinking_blocks") or said.each("thinking_blocks")
+    text = text or "\n\n".join(filter(None, (b.text("thinking") for b in blocks)))
     if text:
         yield rec.Reasoning(text)
 
@@ -411,62 +348,48 @@ def _task_span(text: str) -> tuple[int, int] | None:
     return trim_span(text, heading.end(), end if end >= 0 else len(text))
 
 
-def _exit_code(*values: Any) -> int | None:
-    return next((code for code in map(int_of, values) if code is not None), None)
-
-
-def _identity(instance: Instance) -> str:
-    if isinstance(instance.instance_id, str | int):
-        return str(instance.instance_id)
-    issue = dict_of(instance.issue)
-    owner, repo, number = issue.get("owner"), issue.get("repo"), issue.get("number")
+def _identity(instance: Fields) -> str:
+    if isinstance(named := instance.get("instance_id"), str | int):
+        return str(named)
+    repo, number = instance.get("issue.repo"), instance.get("issue.number")
     if isinstance(number, int) and isinstance(repo, str):
-        return f"{text_of(owner)}-{repo}-{number}".replace("/", "-")
+        return f"{instance.text('issue.owner')}-{repo}-{number}".replace("/", "-")
     return ""
 
 
-def _reply_message(response: dict[str, Any]) -> dict[str, Any]:
-    choices = dicts_of(response.get("choices"))
-    return dict_of(choices[0].get("message")) if choices else {}
+def _reply_message(response: Fields) -> Fields:
+    choices = response.each("choices")
+    return choices[0].at("message") if choices else Fields(None)
 
 
-def _call(
-    call_metadata: dict[str, Any], action: str, args: dict[str, Any], *, flat: bool
-) -> tuple[str, Any]:
-    name = text_of(call_metadata.get("function_name"))
-    for call in calls_of(
-        _reply_message(dict_of(call_metadata.get("model_response"))).get("tool_calls")
-    ):
-        if call.id == call_metadata.get("tool_call_id") and call.name == name and call.input:
+def _call(metadata: Fields, action: str, args: Fields, *, flat: bool) -> tuple[str, object]:
+    name = metadata.text("function_name")
+    reply = _reply_message(metadata.at("model_response"))
+    for call in calls_of(reply.get("tool_calls")):
+        if call.id == metadata.get("tool_call_id") and call.name == name and call.input:
             return name, call.input
     left_out = _NO_ARGUMENTS | ({"action", "message"} if flat else set())
-    return name or action, {k: v for k, v in args.items() if k not in left_out}
+    return name or action, {k: v for k, v in args.value.items() if k not in left_out}
 
 
 def _detect(sample: Sample) -> bool:
-    document = sample.document
-    if isinstance(document, list):
-        events = [is_event(item) for item in sample.items]
-        return bool(events) and sum(events) * 2 > len(events)
-    if isinstance(document, dict) and not isinstance(document.get("history"), list):
-        listed = next((v for n in _EVENT_LISTS if isinstance(v := document.get(n), list)), [])[
-            : sample.LINES
-        ]
-        return bool(listed) and sum(map(is_event, listed)) * 2 > len(listed)
+    if "history" not in sample.keys:
+        return mostly(is_event, sample.listed(*_EVENT_LISTS))
     # One instance alone on one line is an output file, see below.
-    return isinstance(document, dict) and not OUTPUT.detect(sample) and is_instance(document)
-
-
-def _detect_output(sample: Sample) -> bool:
-    return any(is_instance(line) for line in sample.lines[:3])
-
-
-def _detect_lines(sample: Sample) -> bool:
-    return any(is_sdk_event(line) for line in sample.lines[:3])
+    return not OUTPUT.detect(sample) and is_instance(sample.document)
 
 
 FORMAT = Format("openhands", "document", OpenHandsReader, _detect)
 OUTPUT = Format(
-    "openhands_output", "lines", OpenHandsOutputReader, _detect_output, several=True
+    "openhands_output",
+    "lines",
+    OpenHandsOutputReader,
+    lambda sample: any(map(is_instance, sample.lines[:3])),
+    several=True,
 )
-LINES = Format("openhands_lines", "lines", OpenHandsLinesReader, _detect_lines)
+LINES = Format(
+    "openhands_lines",
+    "lines",
+    OpenHandsReader,
+    lambda sample: any(map(is_sdk_event, sample.lines[:3])),
+)

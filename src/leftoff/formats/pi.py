@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -48,19 +48,18 @@ class Line(ChainLine, gc=False):
 NO_MESSAGE = frozenset({"thinking_level_change", "custom", "leaf", "label"})
 # Reasons for the end of a response, as `Message.stop`.
 _STOPS = {"stop": "end", "toolUse": "more"}
-_USAGE = ("input", "output", "cacheRead", "cacheWrite")
+_USAGE = "input output cacheRead cacheWrite"
 _EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 
 
 class PiReader(Struct):
     """Reads the lines of one session. Fields are its state between lines."""
 
-    record: ClassVar[Any] = Line
+    record: ClassVar[type] = Line
 
     cwd: str = ""
     model: str = ""
-    commands: int = 0
-    """How many commands the person ran; their calls have no ids."""
+    commands: int = 0  # how many commands the person ran; their calls have no ids
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
         kind = line.type

@@ -5,122 +5,81 @@ docs/formats/qwen_code.md. Written from the recorder's open source."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import field
 
 from leftoff import model as rec
 from leftoff.formats.gemini_parts import STATUS, GeminiParts, result_of, usage_of
-from leftoff.formats.lenient_json import count_of, dict_of, text_of
-from leftoff.formats.reader import Cursor, Format, Sample
-
-
-class Line(Struct, gc=False):
-    type: str = ""
-    subtype: object = None
-    uuid: str | None = None
-    parentUuid: str | None = None
-    sessionId: object = None
-    timestamp: str | None = None
-    cwd: object = None
-    version: object = None
-    gitBranch: object = None
-    message: object = None
-    model: object = None
-    contextWindowSize: object = None
-    usageMetadata: object = None
-    toolCallResult: object = None
-    systemPayload: object = None
-    provenance: object = None
-    agentId: object = None
-    isSidechain: object = None
-    forkedFrom: object = None
-
+from leftoff.formats.lenient_json import Fields, dict_of
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 
 # Subtypes of user records whose text a person typed; the recorder wrote all others.
 _TYPED_SUBTYPES = frozenset({"", "mid_turn_user_message", "user_text_elements"})
 _TOKENS = (
-    "promptTokenCount",
-    "candidatesTokenCount",
-    "cachedContentTokenCount",
-    "thoughtsTokenCount",
-    "toolUsePromptTokenCount",
+    "promptTokenCount candidatesTokenCount cachedContentTokenCount thoughtsTokenCount "
+    "toolUsePromptTokenCount"
 )
 
 
-class QwenReader(Struct):
+class QwenReader(ItemReader):
     """Reads the lines of one session. Fields are its state between lines."""
 
-    record: ClassVar[Any] = Line
-
     parts: GeminiParts = field(default_factory=GeminiParts)
-    session: str = ""
-    cwd: str = ""
-    branch: str = ""
-    version: str = ""
-    window: int = 0
+    facts: rec.SessionFacts = rec.SessionFacts()
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
+    def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         yield from self._facts(line)
-        if line.type in ("user", "assistant", "tool_result"):
-            yield self._message(line, cursor)
+        kind, subtype = line.text("type"), line.get("subtype")
+        if kind in ("user", "assistant", "tool_result"):
+            yield self._message(line, kind, cursor)
             return
-        if line.uuid:
-            yield rec.Link(line.uuid, line.parentUuid or "")
-        if line.type != "system":
-            yield rec.Unknown(line.type)
+        if line.text("uuid"):
+            yield rec.Link(line.text("uuid"), line.text("parentUuid"))
+        if kind != "system":
+            yield rec.Unknown(kind)
             return
-        payload = dict_of(line.systemPayload)
-        if line.subtype == "chat_compression":
-            info = dict_of(payload.get("info"))
+        payload = line.at("systemPayload")
+        if subtype == "chat_compression":
             yield cursor.compaction(
-                recorded=count_of(info.get("originalTokenCount")),
-                recorded_after=count_of(info.get("newTokenCount")),
+                recorded=payload.count("info.originalTokenCount"),
+                recorded_after=payload.count("info.newTokenCount"),
             )
-        elif line.subtype == "custom_title":
-            yield rec.SessionFacts(title=text_of(payload.get("customTitle")))
-        elif line.subtype == "parent_session":
-            yield rec.SessionFacts(parent_id=text_of(payload.get("parentSessionId")))
+        elif subtype == "custom_title":
+            yield rec.SessionFacts(title=payload.text("customTitle"))
+        elif subtype == "parent_session":
+            yield rec.SessionFacts(parent_id=payload.text("parentSessionId"))
 
-    def _facts(self, line: Line) -> Iterable[rec.SessionFacts]:
-        session, cwd = text_of(line.sessionId), text_of(line.cwd)
-        branch, version = text_of(line.gitBranch), text_of(line.version)
-        window = count_of(line.contextWindowSize)
-        updated = (
-            session or self.session,
-            cwd or self.cwd,
-            branch or self.branch,
-            version or self.version,
-            window or self.window,
+    def _facts(self, line: Fields) -> Iterable[rec.SessionFacts]:
+        before = self.facts
+        self.facts = rec.SessionFacts(
+            id=line.text("sessionId") or before.id,
+            cwd=line.text("cwd") or before.cwd,
+            branch=line.text("gitBranch") or before.branch,
+            agent_version=line.text("version") or before.agent_version,
+            window=line.count("contextWindowSize") or before.window,
         )
-        if updated != (self.session, self.cwd, self.branch, self.version, self.window):
-            self.session, self.cwd, self.branch, self.version, self.window = updated
-            yield rec.SessionFacts(
-                id=self.session,
-                cwd=self.cwd,
-                branch=self.branch,
-                agent_version=self.version,
-                forked_from=text_of(dict_of(line.forkedFrom).get("sessionId")),
-                window=self.window or None,
-            )
+        if self.facts != before:
+            origin = line.text("forkedFrom.sessionId")
+            yield msgspec.structs.replace(self.facts, forked_from=origin)
 
-    def _message(self, line: Line, cursor: Cursor) -> rec.Message:
-        agent = text_of(line.agentId) or ("sidechain" if line.isSidechain is True else "")
+    def _message(self, line: Fields, kind: str, cursor: Cursor) -> rec.Message:
+        sidechain = "sidechain" if line.get("isSidechain") is True else ""
+        agent = line.text("agentId") or sidechain
         person = (
-            line.type == "user"
+            kind == "user"
             and not agent
-            and text_of(line.subtype) in _TYPED_SUBTYPES
-            and line.provenance in (None, "real_user")
+            and line.text("subtype") in _TYPED_SUBTYPES
+            and line.get("provenance") in (None, "real_user")
         )
-        content = self.parts.content(dict_of(line.message).get("parts"), person)
+        content = self.parts.content(line.get("message.parts"), person)
         parts: tuple[rec.Part, ...] = content.parts
         role: rec.Role = "user"
         typed: tuple[rec.Typed, ...] = ()
-        if line.type == "assistant":
+        if kind == "assistant":
             role = "assistant"
-        elif line.type == "tool_result" or content.results:
-            role, parts = "tool", _with_status(parts, line.toolCallResult)
+        elif kind == "tool_result" or content.results:
+            role, parts = "tool", _with_status(parts, line.at("toolCallResult"))
         else:
             typed = content.typed
         return cursor.message(
@@ -128,29 +87,29 @@ class QwenReader(Struct):
             parts,
             "",
             typed,
-            key=line.uuid or "",
-            parent=line.parentUuid or "",
-            response=line.uuid or None,
-            time=line.timestamp or "",
+            key=line.text("uuid"),
+            parent=line.text("parentUuid"),
+            response=line.text("uuid") or None,
+            time=line.text("timestamp"),
             agent=agent,
-            model=text_of(line.model),
-            cwd=text_of(line.cwd),
-            usage=usage_of(line.usageMetadata, _TOKENS),
+            model=line.text("model"),
+            cwd=line.text("cwd"),
+            usage=usage_of(line.get("usageMetadata"), _TOKENS),
         )
 
 
-def _with_status(parts: tuple[rec.Part, ...], facts: object) -> tuple[rec.Part, ...]:
-    status = STATUS.get(text_of(dict_of(facts).get("status")))
+def _with_status(parts: tuple[rec.Part, ...], facts: Fields) -> tuple[rec.Part, ...]:
+    status = STATUS.get(facts.text("status"))
     results = [p for p in parts if type(p) is rec.ToolResult]
     if status is None or len(results) != 1:
         return parts
-    name = text_of(dict_of(facts).get("name"))
-    updated = result_of(results[0].call_id, name, results[0].text, status)
-    if results[0].exit_code is not None:
+    (found,) = results
+    updated = result_of(found.call_id, facts.text("name"), found.text, status)
+    if found.exit_code is not None:
         updated = msgspec.structs.replace(
-            updated, exit_code=results[0].exit_code, status=results[0].status
+            updated, exit_code=found.exit_code, status=found.status
         )
-    return tuple(updated if p is results[0] else p for p in parts)
+    return tuple(updated if p is found else p for p in parts)
 
 
 def _detect(sample: Sample) -> bool:

@@ -19,16 +19,19 @@ from msgspec import Raw, Struct
 from leftoff import codec
 from leftoff.codec import LineDecoder
 from leftoff.errors import FormatError
-from leftoff.formats.lenient_json import dicts_of, items_of
+from leftoff.formats.lenient_json import Fields, dicts_of, items_of
 from leftoff.model import Changes, Compaction, Link, Message, Part, Record, Role, Typed, Usage
 from leftoff.registry import Registry
 
-T = TypeVar("T", bound=Struct)
+T = TypeVar("T")
 # (path, created | modified | deleted, former path or "").
-FileChanges: TypeAlias = Iterable[tuple[str, str, str]]
+FileChange: TypeAlias = tuple[str, str, str]
 
 # One JSON object on each line; one JSON document; or plain text such as markdown.
 Shape: TypeAlias = Literal["lines", "document", "text"]
+
+
+_OBJECT: LineDecoder[dict[str, object]] = LineDecoder(dict)
 
 
 class Cursor(Struct):
@@ -75,6 +78,11 @@ class Cursor(Struct):
                 self.item, self.raw = number, raw
             found, _ = decoder.decode(raw)
             yield found[0] if found else None
+
+    def objects(self, data: bytes | Raw | None) -> Iterator[Fields]:
+        """The items of a JSON list as `each` gives them, without fields for one that is damaged
+        or no object."""
+        return (Fields(found) for found in self.each(data, _OBJECT))
 
     def message(
         self,
@@ -139,11 +147,20 @@ class Cursor(Struct):
         return Compaction(self.line or None, self.item, trigger, *counts, self.raw)
 
     def changes(
-        self, call: str, files: FileChanges, *, succeeded: bool = True, part: int | None = None
+        self,
+        call: str,
+        files: Iterable[FileChange],
+        *,
+        succeeded: bool = True,
+        part: int | None = None,
     ) -> Changes:
         """Changed files that the recorder lists at this place, apart from the calls."""
         line = self.line or None
         return Changes(call, tuple(files), succeeded, line, self.item, self.raw, part)
+
+
+# `Cursor.message` with some arguments given: those of one record.
+Builder: TypeAlias = Callable[..., Message]
 
 
 class ChainLine(Struct, gc=False):
@@ -162,12 +179,56 @@ class ChainLine(Struct, gc=False):
 class Reader(Protocol):
     """Turns records into messages. A msgspec Struct: its fields are its whole state."""
 
-    record: ClassVar[Any]
+    record: ClassVar[type]
     """The Struct type that a record is decoded into, or `bytes` for text and documents."""
 
     def read(self, record: Any, cursor: Cursor) -> Iterable[Record]:
         """The records of one line or document; () for a known line without content."""
         ...
+
+
+class ItemReader(Struct):
+    """Reads objects one at a time: one on each line, or the items of a document.
+
+    Where the fields of a record are read once, a line needs no Struct of its own: `Fields` are.
+    """
+
+    record: ClassVar[type] = dict
+    # The fields of a document that may hold its items; a document that is a list holds them
+    # itself.
+    lists: ClassVar[tuple[str, ...]] = ("messages",)
+
+    made: int = 0  # ids that were made for calls without one
+
+    def read(self, record: bytes | dict[str, object], cursor: Cursor) -> Iterable[Record]:
+        """The records of a line, or of a document."""
+        if isinstance(record, dict):
+            return self.item(Fields(record), cursor)
+        return self._document(record, cursor)
+
+    def _document(self, data: bytes, cursor: Cursor) -> Iterator[Record]:
+        document = Fields.of(data)
+        yield from self.head(document)
+        for item in cursor.objects(document.raw(*self.lists) if document.value else data):
+            yield from self.item(item, cursor)
+        yield from self.end(document, cursor)
+
+    def head(self, document: Fields) -> Iterable[Record]:
+        """What a document says of its session beside the items."""
+        return ()
+
+    def item(self, item: Fields, cursor: Cursor) -> Iterable[Record]:
+        """The records of one object."""
+        raise NotImplementedError
+
+    def call_id(self, recorded: str = "") -> str:
+        """The id of a call, one of our own if none is recorded."""
+        self.made += not recorded
+        return recorded or f"call-{self.made}"
+
+    def end(self, document: Fields, cursor: Cursor) -> Iterable[Record]:
+        """What follows from a document after its last item."""
+        return ()
 
 
 class Format(Struct, frozen=True):
@@ -203,9 +264,9 @@ class Sample:
         self.complete = complete
 
     @cached_property
-    def lines(self) -> list[dict[str, Any]]:
+    def lines(self) -> list[dict[str, object]]:
         """The objects on the first lines; [] if the first lines are not one object each."""
-        found: list[dict[str, Any]] = []
+        found: list[dict[str, object]] = []
         for line in self.data.split(b"\n", self.LINES * 4)[: self.LINES * 4]:
             # Lines of a pretty-printed document are indented, or hold no whole object.
             if not line.lstrip(b"\x00").startswith(b"{"):
@@ -242,7 +303,7 @@ class Sample:
         return frozenset(self.document) if isinstance(self.document, dict) else frozenset()
 
     @cached_property
-    def items(self) -> list[dict[str, Any]]:
+    def items(self) -> list[dict[str, object]]:
         """The first objects of a document that is a list."""
         if not isinstance(self.document, list):
             return []
@@ -253,7 +314,7 @@ class Sample:
         """The first 64 KiB as text."""
         return self.data[: 64 * 1024].decode(errors="replace")
 
-    def listed(self, *keys: str) -> list[dict[str, Any]]:
+    def listed(self, *keys: str) -> list[dict[str, object]]:
         """The first objects of a document that is a list, or that has one under a key."""
         if not isinstance(self.document, dict):
             return self.items
@@ -268,9 +329,27 @@ class Sample:
         return len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 10
 
 
+def moved(path: str, target: str, action: str) -> FileChange:
+    """A change of a file as recorders list it: to another path, where they name one."""
+    return (target, action, path) if target else (path, action, "")
+
+
 def mostly(test: Callable[[Any], bool], values: Sequence[Any]) -> bool:
     """Whether more than half of the values pass a test: a damaged one changes no format."""
     return sum(map(test, values)) * 2 > len(values)
+
+
+def lines_of(test: Callable[[dict[str, object]], bool]) -> Callable[[Sample], bool]:
+    """Detects recordings of which most lines pass a test."""
+    return lambda sample: mostly(test, sample.lines)
+
+
+def items_under(
+    test: Callable[[dict[str, object]], bool], *keys: str
+) -> Callable[[Sample], bool]:
+    """Detects documents of which most items pass a test: of the list that the document is, or
+    that it has under a key."""
+    return lambda sample: mostly(test, sample.listed(*keys))
 
 
 _CONTROLS = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)

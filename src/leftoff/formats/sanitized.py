@@ -7,15 +7,12 @@ same shape and is refused: its words are not those that were said."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
-
-from msgspec import Struct
 
 from leftoff.errors import FormatError
 from leftoff.formats.injected import sent_by
-from leftoff.formats.lenient_json import text_of
-from leftoff.formats.openai_parts import decode_arguments
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.lenient_json import Fields
+from leftoff.formats.openai_parts import recorded_arguments
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
 from leftoff.model import Part, Record, SessionFacts, Text, Unknown
 
@@ -28,56 +25,43 @@ REASON = (
 )
 
 
-class Line(Struct, gc=False):
-    type: object = None
-    role: object = None
-    timestamp: object = None
-    text: object = None
-    title: object = None
-
-
-class SanitizedReader(Struct):
+class SanitizedReader(ItemReader):
     """Reads the lines of one session. Fields are its state between lines."""
-
-    record: ClassVar[Any] = Line
 
     calls: int = 0
     turns: int = 0
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+    def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
         """The message of a line.
 
         Raises:
             FormatError: the lines are a summary, not a recording."""
-        if line.type == "message":
-            return self._message(line, text_of(line.text), cursor)
-        if line.type == "title":
-            return (SessionFacts(title=text_of(line.title)),)
-        kind = text_of(line.type)
+        kind = line.text("type")
+        if kind == "message":
+            return (self._message(line, line.text("text"), cursor),)
+        if kind == "title":
+            return (SessionFacts(title=line.text("title")),)
         if kind in _NOTICES:
             return ()
         if kind in _WRITTEN_AFTERWARDS:
             raise FormatError(f"line {cursor.line}: {REASON}")
         return (Unknown(kind or "line without a type"),)
 
-    def _message(self, line: Line, text: str, cursor: Cursor) -> Iterable[Record]:
+    def _message(self, line: Fields, text: str, cursor: Cursor) -> Record:
         part: Part = Text(text)
-        time = text_of(line.timestamp)
-        if line.role == "assistant":
-            self.turns += 1
-            if text.startswith(_CALL) and text.endswith("]"):
-                part = self._call(text)
-            said = cursor.message("assistant", (part,), response=f"r{self.turns}", time=time)
-            return (said,)
-        if line.role == "user":
-            return (cursor.message("user", (part,), *sent_by(text), time=time),)
-        return (Unknown("message without a known role"),)
+        time = line.text("timestamp")
+        if line.get("role") == "user":
+            return cursor.message("user", (part,), *sent_by(text), time=time)
+        if line.get("role") != "assistant":
+            return Unknown("message without a known role")
+        self.turns += 1
+        if text.startswith(_CALL) and text.endswith("]"):
+            part = self._call(text)
+        return cursor.message("assistant", (part,), response=f"r{self.turns}", time=time)
 
     def _call(self, text: str) -> Part:
         name, _, given = text[len(_CALL) : -1].partition(" ")
-        arguments = decode_arguments(given) if given else {}
-        if isinstance(arguments, str):
-            arguments = {"recorded": given}
+        arguments = recorded_arguments(given) if given else {}
         self.calls += 1
         return tool_call(f"call-{self.calls}", name, arguments)
 

@@ -64,8 +64,7 @@ class SpecStoryReader(TextReader):
     waiting: dict[str, int] = field(default_factory=dict)
     resumed: bool = False
     """Whether SpecStory wrote the beginning of the session from that of another agent."""
-    apart: bool = False
-    """Whether results may stand in a later turn than their calls."""
+    apart: bool = False  # whether results may stand in a later turn than their calls
     pending: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     """Calls of the session and of its subagents that wait for such results."""

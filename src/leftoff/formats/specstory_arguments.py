@@ -5,11 +5,11 @@ the summary line (`Read file: x`)."""
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import unquote
 
-from leftoff import codec
 from leftoff import lazy_re as re
+from leftoff.formats.lenient_json import Fields
+from leftoff.formats.openai_parts import decode_arguments
 
 FENCE = re.compile(r"`{3,}")
 # An item of a to-do list; the flame marks a high priority.
@@ -55,11 +55,8 @@ _DENIED = "The user doesn't want to proceed with this tool use"
 
 def _parse_parameters(
     kind: str, rest: str, parameters: str, after: str
-) -> tuple[dict[str, Any], str | None]:
-    try:
-        value: Any = codec.parse_strict(unescape(parameters).encode())
-    except ValueError:
-        value = parameters
+) -> tuple[dict[str, object], str | None]:
+    value = decode_arguments(unescape(parameters))
     given = value if isinstance(value, dict) else {"parameters": value}
     if kind == "shell" and isinstance(given.get("commandLine"), dict):
         return _terminal(given)
@@ -75,7 +72,7 @@ def _parse_parameters(
     return given, output
 
 
-def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str | None]:
+def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, object], str | None]:
     """Arguments and output of a tool use, as far as the markdown has them.
 
     Args:
@@ -103,9 +100,9 @@ def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str
     return given, output
 
 
-def _parse_listed(body: str) -> tuple[dict[str, Any], str | None]:
+def _parse_listed(body: str) -> tuple[dict[str, object], str | None]:
     shown, mark, result = body.partition("\n**Result:**")
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     for found in _GIVEN.finditer(shown):
         text = unescape(found[2] if found[2] is not None else found[4])
         listed = [
@@ -142,7 +139,7 @@ def _split_answer(body: str) -> tuple[str, str | None]:
     return body[: result.start()], answer
 
 
-def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str | None]:
+def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, object], str | None]:
     if kind == "ask":
         question, mark, answer = body.partition("**Answer:**")
         if not mark:
@@ -160,7 +157,7 @@ def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str |
     if kind == "plan" and (listed := tasks(body)):
         return listed, unescape(body.strip())
     head, output = _one_fence(body)
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     inline = _INLINE.search(rest) or (None if named else _INLINE.search(head))
     if kind in {"shell", "powershell", "python", "script"}:
         given["command"] = unescape(inline[1]) if inline is not None else ""
@@ -196,28 +193,22 @@ def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, Any], str |
     return given, output
 
 
-def _terminal(given: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+def _terminal(given: dict[str, object]) -> tuple[dict[str, object], str | None]:
     """A command of VS Code's terminal, which holds its output and exit code beside it."""
-    line, shown = given["commandLine"], given.get("terminalCommandOutput")
-    texts = (line.get(name) for name in ("userEdited", "toolEdited", "original"))
-    made: dict[str, Any] = {"command": next((x for x in texts if isinstance(x, str)), "")}
-    state = given.get("terminalCommandState")
-    code = state.get("exitCode") if isinstance(state, dict) else None
-    if type(code) is int:
+    made: dict[str, object] = {
+        "command": Fields(given["commandLine"]).text("userEdited", "toolEdited", "original")
+    }
+    code = Fields(given).number("terminalCommandState.exitCode")
+    if code is not None:
         made["exit_code"] = code
-    text = shown.get("text") if isinstance(shown, dict) else None
-    if isinstance(text, str):
+    if isinstance(text := Fields(given).get("terminalCommandOutput.text"), str):
         return made, text
-    return made, "" if "exit_code" in made else None
+    return made, "" if code is not None else None
 
 
-def _final_todos(output: str) -> dict[str, Any]:
+def _final_todos(output: str) -> dict[str, object]:
     """The to-do list that stands in a result: the arguments hold the changed items at most."""
-    try:
-        value: Any = codec.parse_strict(output.encode())
-    except ValueError:
-        return {}
-    listed = value.get("finalTodos") if isinstance(value, dict) else None
+    listed = Fields(decode_arguments(output)).get("finalTodos")
     return {"todos": listed} if isinstance(listed, list) else {}
 
 
@@ -274,7 +265,7 @@ def path_in(output: str | None) -> str:
     return found[1].strip() if found is not None else ""
 
 
-def tasks(body: str) -> dict[str, Any]:
+def tasks(body: str) -> dict[str, object]:
     """The items of a to-do list as arguments of its tool; empty if there are none."""
     items = [
         {"content": unescape(found[2]), "status": _TASK_STATES.get(found[1], "pending")}

@@ -7,7 +7,6 @@ Each generation of the recorder writes them in another way: `<tool-use>` blocks,
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any
 
 from leftoff import lazy_re as re
 from leftoff.formats.specstory_arguments import (
@@ -20,7 +19,7 @@ from leftoff.formats.specstory_arguments import (
     tasks,
     unescape,
 )
-from leftoff.formats.vocabulary import kind_of
+from leftoff.formats.vocabulary import NAMES, kind_of
 from leftoff.model import Part, Reasoning, Text, ToolCall, ToolResult
 
 TOOL_ENDS = frozenset({"</details></tool-use>", "</tool-use>"})
@@ -32,17 +31,7 @@ _THINK = re.compile(r"<think>(?:<details><summary>.*?</summary>)?")
 _OLD_TOOL = re.compile(r"Tool use: \*\*([^*\n]+)\*\*(.*)$")
 _OLD_DETAILS = re.compile(r"\s*<summary>(.*?)</summary>\s*$")
 # How the summaries of older steps begin, and the name of the tool that they are given.
-_STEP_NAMES = (
-    ("Searched codebase", "codebase_search"),
-    ("Searched web", "web_search"),
-    ("Searched files", "file_search"),
-    ("Grep", "grep"),
-    ("Listed ", "list_dir"),
-    ("Read lints", "read_lints"),
-    ("Read file", "read_file"),
-    ("Edit file", "edit_file"),
-    ("MCP tool call", "mcp_tool_call"),
-)
+_STEP_NAMES = NAMES["specstory_steps"].items()
 _READ_STEP = re.compile(r"Read file: (\S.*)$")
 # What the recorder writes in place of a result, alone in a step or above an empty block.
 _ERROR_STEP = re.compile(
@@ -259,11 +248,13 @@ class Turn:
         self,
         name: str,
         kind: str,
-        given: dict[str, Any],
-        output: str | None,
+        given: dict[str, object],
+        output: str | None = None,
         *,
         failed: bool = False,
     ) -> None:
+        self._say()
+        self._step = True
         self.calls += 1
         identity = f"call-{self.calls}"
         self.parts.append(ToolCall(identity, name, kind, given))
@@ -348,7 +339,6 @@ class Turn:
             self._no_end = True
             end = self._next(self._rules, at)
             end = len(self._lines) if end < 0 else end
-        self._say()
         body = "\n".join(self._lines[at + 1 : end]).strip("\n")
         rest, name = opening[2], opening[1].strip()
         details = re.match(
@@ -400,9 +390,7 @@ class Turn:
         if end == at + 1:
             self._words.append(self._lines[at])
             return end
-        self._say()
-        self._call("TodoWrite", "plan", tasks("\n".join(self._lines[at:end])), None)
-        self._step = True
+        self._call("TodoWrite", "plan", tasks("\n".join(self._lines[at:end])))
         return end
 
     def _finish(self, name: str, rest: str, body: str, *, failed: bool = False) -> bool:
@@ -412,7 +400,6 @@ class Turn:
         if output is None and body.strip() and kind in _WITH_OUTPUT:
             output = unescape(body.strip("\n"))
         self._call(name, kind, given, output, failed=failed)
-        self._step = True
         return output is not None
 
     def _details(self, at: int, line: str) -> int:
@@ -429,14 +416,14 @@ class Turn:
         end = self._next(self._detail_ends, head)
         if not name or end < 0:
             return 0
-        self._say()
         body = "\n".join(self._lines[head + 1 : end]).rstrip()
         if name == "list_dir":
             path = re.match(r"Listed (?:directory )?(.*?)(?: • .*)?$", summary[1])
             where = path[1] if path is not None else ""
-            given = {"path": {"current directory": ".", "undefined": ""}.get(where, where)}
+            given: dict[str, object] = {
+                "path": {"current directory": ".", "undefined": ""}.get(where, where)
+            }
             self._call(name, kind_of(name), given, body.strip("\n") or None)
-            self._step = True
         else:
             self._finish(name, summary[1], body)
         return end + 1
@@ -447,10 +434,8 @@ class Turn:
         end = len(self._lines) if end < 0 else end
         read = _READ_STEP.match(line)
         if read is not None and (at + 1 == end or not self._lines[at + 1].strip()):
-            self._say()
             path = "" if read[1] == "undefined" else read[1].strip()
-            self._call("read_file", "read", {"file_path": path}, None)
-            self._step = True
+            self._call("read_file", "read", {"file_path": path})
             return at + 1
         if _ERROR_STEP.match(line) and all(
             not self._lines[n].strip() or self._lines[n].startswith("- ")
@@ -460,10 +445,8 @@ class Turn:
         rules = _RULE_FILE.match(line)
         head = self._lines[at + 1 : min(end, at + 7)]
         if rules is not None and any(x.startswith("```") for x in head):
-            self._say()
             inside = "\n".join(self._lines[at:end]).rstrip()
             self._call("fetch_rules", "read", {"rule": rules[1]}, inside)
-            self._step = True
             return end
         fence = FENCE.match(line)
         info = line.strip().lstrip("`")
@@ -484,11 +467,9 @@ class Turn:
             first < last and self._lines[first].rstrip() == self._lines[last].rstrip() == "```"
         ):
             return 0
-        self._say()
         command = "\n".join(self._lines[at + 1 : close])
         output = "\n".join(self._lines[first + 1 : last]) if first < end else None
         self._call("run_terminal_cmd", "shell", {"command": command}, output)
-        self._step = True
         return end
 
     def _failed_step(self, line: str, at: int, end: int) -> int:
@@ -499,7 +480,7 @@ class Turn:
         calling = _CALLING.match(line)
         identity = ""
         if calling is not None:
-            self._call(calling[1], kind_of(calling[1]), {}, None)
+            self._call(calling[1], kind_of(calling[1]), {})
             identity = f"call-{self.calls}"
         self.results.append(ToolResult(identity, text, status))
         return end
@@ -517,9 +498,7 @@ class Turn:
                 inside += self._lines[place + 1 : close]
                 place = close
             place += 1
-        self._say()
-        self._call("edit_file", "edit", {"file_path": "", "diff": "\n".join(inside)}, None)
-        self._step = True
+        self._call("edit_file", "edit", {"file_path": "", "diff": "\n".join(inside)})
         return end
 
     def _fence_end(self, at: int, fence: str, end: int) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Raw, Struct
 
@@ -75,7 +75,7 @@ _IN_OPEN_FILE = frozenset({"edit", "goto", "insert", "scroll_down", "scroll_up",
 class SweAgentReader(Struct):
     """Reads one trajectory. Fields are its state."""
 
-    record: ClassVar[Any] = bytes
+    record: ClassVar[type] = bytes
 
     opened: str = ""
     cwd: str = ""
@@ -180,7 +180,7 @@ class SweAgentReader(Struct):
             found = _EDIT_COMMAND.match(action)
             if found is not None:
                 new = re.sub(r"\n?end_of_edit\s*$", "\n", found[3])
-                given: dict[str, Any] = {"path": self.opened, "new_string": new}
+                given: dict[str, object] = {"path": self.opened, "new_string": new}
                 if found[1]:
                     given |= {"start": int(found[1][:9]), "end": int(found[2][:9])}
                 return self._tool_call("", name, given)

@@ -5,19 +5,25 @@ and the bytes of all its lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from leftoff import lazy_re as re
 from leftoff.formats.injected import sent_by
-from leftoff.formats.reader import Cursor
+from leftoff.formats.reader import Cursor, Sample
 from leftoff.model import Message, Part, Record, Role, Text
 
 _BLANK = frozenset({b""})
 
 # The code of the issue: turns of a quoted export cannot be told from the export's own.
 QUOTED_EXPORT = "uncertain_turn"
+
+
+def begins_with(pattern: re.Pattern[str]) -> Callable[[Sample], bool]:
+    """Detects texts whose beginning fits a pattern."""
+    return lambda sample: pattern.match(sample.text.lstrip()) is not None
 
 
 def text_line(line: bytes) -> str:
@@ -34,10 +40,9 @@ def text_lines(raw: bytes) -> list[str]:
 class TextReader(Struct):
     """Gathers the lines of a block. Fields are its state between lines."""
 
-    record: ClassVar[Any] = bytes
+    record: ClassVar[type] = bytes
 
-    first: int = 0
-    """The line on which the block begins."""
+    first: int = 0  # the line on which the block begins
     lines: list[bytes] = []
     turns: int = 0
     calls: int = 0
@@ -80,10 +85,8 @@ class TextReader(Struct):
 class ExportReader(TextReader):
     """Reads an export whose turns begin with a rule, a blank line and a heading."""
 
-    who: str = ""
-    """user | assistant; "" before the first turn."""
-    rule: int = 0
-    """1 after a rule, 2 after a rule and a blank line: here a turn may begin."""
+    who: str = ""  # user | assistant; "" before the first turn
+    rule: int = 0  # 1 after a rule, 2 after a rule and a blank line: here a turn may begin
 
     def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
         speaker = self._speaker(text) if self.rule == 2 else ""

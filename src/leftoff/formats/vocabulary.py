@@ -33,6 +33,8 @@ class Tool(Struct, frozen=True):
 _DATA = table(__file__, "vocabulary.toml")
 # Names that recorders give to kinds of records, by what they are here.
 KINDS: dict[str, frozenset[str]] = {key: frozenset(v) for key, v in _DATA["kinds"].items()}
+# Names in one place by those in another.
+NAMES: dict[str, dict[str, str]] = _DATA["names"]
 
 
 def _load_table() -> dict[str, Tool]:
@@ -66,7 +68,7 @@ def kind_of(name: str) -> str:
     return tool_of(name).kind
 
 
-def tool_call(identity: str, name: str, given: Any = None) -> ToolCall:
+def tool_call(identity: str, name: str, given: object = None) -> ToolCall:
     """A call with the kind that the vocabulary gives its name."""
     return ToolCall(identity, name, kind_of(name), given)
 

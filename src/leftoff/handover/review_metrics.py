@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from statistics import median
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -134,9 +133,9 @@ class ReviewMetrics(Struct, frozen=True):
     by_model: dict[str, ModelMetrics] = field(default_factory=dict)
     unreadable: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Every figure, as plain values."""
-        plain: dict[str, Any] = codec.to_builtins(self)
+        plain: dict[str, object] = codec.to_builtins(self)
         return plain
 
 

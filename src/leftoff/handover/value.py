@@ -28,7 +28,7 @@ class Value(Struct, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, in their order, then the unknown keys."""
-        written: dict[str, Any] = {}
+        written: dict[str, object] = {}
         for name in self.__struct_fields__:
             value = getattr(self, name)
             omitted = (value is None and not self.NULLS) or (
@@ -39,7 +39,7 @@ class Value(Struct, frozen=True, kw_only=True):
         return {**written, **{k: v for k, v in self.extra.items() if k not in written}}
 
     @classmethod
-    def from_dict(cls, data: Any, where: str = "") -> Self:
+    def from_dict(cls, data: object, where: str = "") -> Self:
         """The inverse of `to_dict`. Keys may be in snake, camel or Pascal case; null stands for
         the default.
 
@@ -54,8 +54,8 @@ class Value(Struct, frozen=True, kw_only=True):
                 f"{where or cls.__name__}: an object is wanted, not {type_name(data)}"
             )
         known = {squashed(f.name): f for f in fields(cls) if f.name != "extra"}
-        taken: dict[str, Any] = {}
-        extra: dict[str, Any] = {}
+        taken: dict[str, object] = {}
+        extra: dict[str, object] = {}
         for key, item in data.items():
             found = known.get(squashed(str(key)))
             if found is None or found.name in taken:
@@ -76,13 +76,13 @@ def squashed(key: str) -> str:
     return "".join(c for c in key.casefold() if c.isalnum())
 
 
-def type_name(value: Any) -> str:
+def type_name(value: object) -> str:
     """The JSON type of a value, for messages."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
     return names.get(type(value), "nothing" if value is None else "a number")
 
 
-def _written(value: Any) -> Any:
+def _written(value: object) -> object:
     if isinstance(value, Value):
         return value.to_dict()
     if isinstance(value, (list, tuple)):
@@ -90,7 +90,7 @@ def _written(value: Any) -> Any:
     return msgspec.to_builtins(value) if isinstance(value, Struct) else value
 
 
-def _read(value: Any, type_: Any, place: str) -> Any:
+def _read(value: object, type_: object, place: str) -> object:
     """A plain value converted to a field's type: a `Value`, a tuple of them, or any type that
     msgspec supports."""
     for option in _options(type_):
@@ -107,6 +107,6 @@ def _read(value: Any, type_: Any, place: str) -> Any:
         raise StateError(f"{place}: {error}") from error
 
 
-def _options(type_: Any) -> tuple[Any, ...]:
+def _options(type_: object) -> tuple[object, ...]:
     """The members of a union, or the type itself."""
     return get_args(type_) if get_origin(type_) in {Union, UnionType} else (type_,)

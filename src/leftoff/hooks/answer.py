@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from leftoff import codec
 from leftoff.hooks import queue
@@ -110,7 +110,7 @@ class _HookCall:
         path = event.get("transcript_path")
         self.transcript = path if isinstance(path, str) else ""
 
-    def enqueue(self, name: str, **fields: Any) -> None:
+    def enqueue(self, name: str, **fields: object) -> None:
         """Enqueues a job and starts a worker."""
         job = {"transcript": self.transcript, "project": str(self.project), **fields}
         queue.enqueue(self.folder, name, job)
@@ -202,7 +202,7 @@ def _note_given(
 ) -> None:
     """Notes what was given beside `state`, from which session's folder and file, and where the
     transcript ended: so its arrival can be checked."""
-    end: Any = None
+    end: object = None
     if os.path.isfile(call.transcript):  # noqa: PTH113 - a path as the client spells it
         from leftoff.incremental.cursor import Cursor
 

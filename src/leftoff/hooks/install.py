@@ -166,7 +166,7 @@ def _read(path: Path) -> bytes | None:
         raise SourceError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _parse(data: bytes | None, path: Path) -> dict[str, Any]:
+def _parse(data: bytes | None, path: Path) -> dict[str, object]:
     if data is None or not data.strip():
         return {}
     try:
@@ -189,7 +189,7 @@ def _read_backup(path: Path) -> tuple[bool, bytes] | None:
     return None
 
 
-def _is_ours(hook: Any) -> bool:
+def _is_ours(hook: object) -> bool:
     return isinstance(hook, dict) and _OURS.search(str(hook.get("command", ""))) is not None
 
 
@@ -199,11 +199,11 @@ def _without_ours(hooks: Any, path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(hooks, dict):
         raise StateError(f"{path}: its hooks are no object; nothing was changed")
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for event, groups in hooks.items():
         if not isinstance(groups, list):
             raise StateError(f"{path}: hooks.{event} is no list; nothing was changed")
-        remaining: list[Any] = []
+        remaining: list[object] = []
         for group in groups:
             listed = group.get("hooks") if isinstance(group, dict) else None
             if not isinstance(listed, list) or not any(map(_is_ours, listed)):
@@ -217,7 +217,7 @@ def _without_ours(hooks: Any, path: Path) -> dict[str, Any]:
     return found
 
 
-def _count_ours(settings: dict[str, Any]) -> dict[str, int]:
+def _count_ours(settings: dict[str, object]) -> dict[str, int]:
     found: dict[str, int] = {}
     for event, hook in _listed(settings.get("hooks")):
         found[event] = found.get(event, 0) + _is_ours(hook)
@@ -233,7 +233,7 @@ def _listed(hooks: Any) -> Iterator[tuple[str, Any]]:
                 yield event, hook
 
 
-def _serialize(settings: dict[str, Any], like: bytes | None) -> bytes:
+def _serialize(settings: dict[str, object], like: bytes | None) -> bytes:
     """Settings formatted as the client writes them; a final newline as in `like`."""
     data = codec.dumps(settings, indent=2)
     return data if like is None or like.endswith(b"\n") else data.rstrip(b"\n")

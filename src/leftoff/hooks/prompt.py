@@ -64,7 +64,7 @@ def _again(home: Path, folder: Path, given: JsonObject, _: object) -> _Chosen:
     return block, rest
 
 
-def _block_name(record: Mapping[str, Any]) -> str:
+def _block_name(record: Mapping[str, object]) -> str:
     return queue.BESIDE if record.get("file") == queue.BESIDE else queue.BRIEFING
 
 
@@ -141,7 +141,7 @@ def _looked_up(
 
 
 def with_ledger(
-    block: str, source: Path, own: str, given: Mapping[str, Any]
+    block: str, source: Path, own: str, given: Mapping[str, object]
 ) -> tuple[str, list[str]]:
     """A block with what holds in the project after it, as the worker of the session in the
     folder `source` wrote it, and the lines that the session `own` has now. Given are those that

@@ -25,7 +25,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from leftoff import codec
 from leftoff import lazy_re as re
@@ -45,7 +44,7 @@ _SAFE_NAME = re.compile(
 _MAX_LOG_BYTES = 1 << 20
 
 
-def project_of(event: Mapping[str, Any], environ: Mapping[str, str]) -> Path | None:
+def project_of(event: Mapping[str, object], environ: Mapping[str, str]) -> Path | None:
     """The project folder of the event's session; None if it does not exist."""
     for path in (environ.get("CLAUDE_PROJECT_DIR"), event.get("cwd")):
         if isinstance(path, str) and path:

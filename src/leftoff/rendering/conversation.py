@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from html import escape
-from typing import Any
 
 from msgspec import Struct
 
@@ -36,7 +35,7 @@ class Block(Struct, frozen=True):
     text: SafeText  # what was said, the result's text, or the type of a medium
     title: str = ""  # the tool's name
     subject: str = ""  # what a call acts on: its path, command or query
-    arguments: Any = None
+    arguments: object = None
     status: str = ""  # the outcome of a call or of a result without one, "" if there is none
     answer: int = 0  # number of the message that holds the result of a call, 0 if there is none
 

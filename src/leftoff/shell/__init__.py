@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "analyze", "command_facts", "observe", "program_of", "resolve"]
 
 
-def _later(name: str) -> Any:
+def _later(name: str) -> object:
     """The function or class of that name: what imports it need not import the interpreter."""
     real: Any = None
 
-    def call(*args: Any, **named: Any) -> Any:
+    def call(*args: object, **named: object) -> object:
         nonlocal real
         if real is None:
             from leftoff.shell import effects

@@ -195,7 +195,7 @@ def _unzstd(file: IO[bytes], path: str) -> IO[bytes]:
     return _bounded(opened)
 
 
-def _bounded(opened: Any) -> IO[bytes]:
+def _bounded(opened: object) -> IO[bytes]:
     return io.BufferedReader(_Bounded(opened), buffer_size=1 << 20)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from itertools import zip_longest
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -209,7 +209,7 @@ def _refuse_newer(kind: str, found: object, where: str) -> None:
 
 
 class _HeaderOnly(Struct):
-    leftoff: Any = None
+    leftoff: object = None
 
 
 _decode_header = msgspec.json.Decoder(_HeaderOnly).decode

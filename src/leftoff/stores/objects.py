@@ -153,7 +153,7 @@ def _row(kind: str, data: bytes | None) -> Row | None:
     return Row(data, None, -1.0 if header.saved is None else header.saved, header.pinned)
 
 
-def _changed(info: Mapping[str, Any]) -> float:
+def _changed(info: Mapping[str, object]) -> float:
     """When an object was last changed, as its file system says; 0 if it does not."""
     for key in ("LastModified", "mtime", "created", "last_modified"):
         value = info.get(key)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from leftoff.errors import Damaged, NotPlainName, TooNew, UnknownName
 from leftoff.stores.protocol import KINDS, PrunableStore, Store
@@ -57,7 +57,7 @@ _BAD_IDS: Final = (
 )
 _TWINS: Final = ("Twin", "twin", "caf\u00e9", "cafe\u0301")
 _SECRET: Final = "AKIAIOSFODNN7EXAMPLE"  # noqa: S105 - the vendor's published example
-_VALUES: Final[dict[str, Any]] = {
+_VALUES: Final[dict[str, object]] = {
     "null": None,
     "truth": [True, False],
     "numbers": [0, -1, 2**53 + 1, 2**64, -(2**70), 0.1, 1e300, -0.0],

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from leftoff.formats.chat import MESSAGE, ChatReader, is_message
+from leftoff.formats.chat import ChatReader, is_message
 from leftoff.formats.lenient_json import dicts_of, fields_of, items_of, value_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.model import Message, NewSession, Part, Record, ToolResult, Typed, Unknown
@@ -41,8 +41,8 @@ def _run(run: dict[str, Raw], number: int, cursor: Cursor) -> Iterator[Record]:
     named = isinstance(task, (int, str)) and isinstance(trial, (int, str))
     yield NewSession(f"task-{task}-trial-{trial}" if named else f"run-{number}")
     reader = ChatReader()
-    for message in cursor.each(listed, MESSAGE):
-        for record in reader.message(message, cursor) if message else (Unknown("message"),):
+    for message in cursor.objects(listed):
+        for record in reader.item(message, cursor):
             yield _with_outcome(record) if isinstance(record, Message) else record
 
 

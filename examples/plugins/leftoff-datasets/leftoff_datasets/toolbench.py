@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from leftoff.formats.chat import MESSAGE, ChatReader
+from leftoff.formats.chat import ChatReader
 from leftoff.formats.lenient_json import dict_of, fields_of, items_of, text_of, value_of
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.model import Message, Part, Record, Text, ToolResult, Typed, Unknown
+from leftoff.model import Message, Part, Record, Text, ToolResult, Typed
 
 _TRUNCATED = "Message error..."
 """The server's `error` for an answer that it shortened; the answer itself is there."""
@@ -35,8 +35,8 @@ class ToolBenchReader(Struct):
         self.query = text_of(value_of(answer.get("query"))).strip()
         chains = items_of(answer.get("train_messages"))
         reader = ChatReader()
-        for message in cursor.each(chains[-1] if chains else None, MESSAGE):
-            for record in reader.message(message, cursor) if message else (Unknown("message"),):
+        for message in cursor.objects(chains[-1] if chains else None):
+            for record in reader.item(message, cursor):
                 yield self._with_outcome(record) if isinstance(record, Message) else record
 
     def _with_outcome(self, m: Message) -> Message:

@@ -120,7 +120,7 @@ def _summary_texts(summary: ContextSummary) -> Iterator[tuple[Ref, str]]:
 
 
 def _raw_quote(message: Message, refs: list[Ref]) -> JsonObject:
-    marks: list[list[Any]] = []
+    marks: list[list[object]] = []
     spans: dict[int, list[tuple[int, int]]] = {}
     for ref in refs:
         if ref.part is not None and ref.start is not None and ref.end is not None:
