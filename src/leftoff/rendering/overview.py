@@ -19,6 +19,7 @@ from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
+from leftoff.handover.standing import FEW_WORDS, has_words
 from leftoff.handover.wording import action_of, duration, number, plural, unnamed_changes
 from leftoff.model import Ref
 from leftoff.summary import (
@@ -39,8 +40,6 @@ _RE = re.patterns(table(__file__, "overview.toml"))
 # of few words are listed where the agent was still at work on them, or if there is nothing
 # else: "okay, commit and push" asks for more than "ok" does.
 ASKED = frozenset({"task", "plan", "correction", "constraint", "question"})
-# Words of an approval or remark that asks for nothing by itself. Chosen by hand.
-FEW_WORDS = 3
 # Items of a part that are shown without `--all`. Chosen by hand, so that all parts together fit
 # on a screen of sixty lines.
 FIRST = {"asked": 5, "checks": 4, "git": 3, "files": 10, "open": 5, "failed": 2}
@@ -276,6 +275,7 @@ def _asked(summary: SafeSummary) -> Part:
         if r.kind in ASKED
         or r.status in {"open", "interrupted"}
         or (r.kind in {"approval", "remark"} and len(r.text.split()) > FEW_WORDS)
+        or (r.kind == "command" and has_words(r))
     ]
     asked = asked or wholes
     most = FIRST["asked"]
@@ -499,7 +499,7 @@ def turns(summary: SafeSummary) -> list[Turn]:
 
     A file is listed where a call that read or changed it stands, if the session changed it.
     """
-    prompts = [r for r in _wholes(summary) if r.kind != "command"]
+    prompts = [r for r in _wholes(summary) if has_words(r)]
     prompts.sort(key=lambda r: r.ref.message)
     ends = [*(r.ref.message for r in prompts[1:]), summary.stats.message_count + 1]
     changed = [f for f in summary.file_modifications if f.action != "read"]
