@@ -317,7 +317,6 @@ class Requests(Struct):
             self.ends = ""
         return found
 
-
     def _quoted(self, words: str) -> Iterator[int]:
         """Where the lines of typed words begin that the agent wrote before."""
         spoken, start = set(unpacked_hashes(self.spoken)), 0

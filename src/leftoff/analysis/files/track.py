@@ -160,6 +160,11 @@ class Tracker:
                 self.apply_file_call(act, view.outcomes.get(call))
         while looks:
             self.record_presence(looks.pop())
+        # Viewers list folders, too; that a path is one may show only later.
+        kind = self.known.kind
+        self.events = [
+            e for e in self.events if e.action != "read" or kind(e.path) != "directory"
+        ]
         return self.events
 
     def _file_calls(self) -> Iterator[Touched | Ran]:
@@ -442,7 +447,7 @@ class Tracker:
     def apply_effect(self, call: _CallSite, effect: FileEffect, named: set[str]) -> None:
         """Applies one effect of a command; `named`: files whose changes the recorder states."""
         if effect.action == "read" and not effect.named:
-            return  # found by recursion or by a pattern: the agent did not look at it
+            return  # found by recursion or a pattern, or run: the agent did not look at it
         path = effect.path or ""
         below = path.endswith("/")
         if path[0] != "/" or call.cwd[1:2] == ":" or path.startswith("/private/"):
