@@ -146,8 +146,8 @@ class AiderReader(TextReader):
     def _kind(self, text: str) -> str:
         marked = text.endswith("  ")
         beginning = self.blank or self.block in {"user", "tool"} and not self.open
-        # Editors remove blanks at the ends of lines. Aider writes two blank lines between a reply
-        # and the next prompt; headings of a reply rarely have as many.
+        # Editors remove blanks at the ends of lines. Aider writes two blank lines between a
+        # reply and the next prompt; headings of a reply rarely have as many.
         typed = marked or not (self.open or self.fenced) and self.blank > 1
         if text.startswith("####") and (
             self.blank and typed or self.block == "user" and not self.blank

@@ -101,11 +101,11 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
     return status
 
 
-# Options of ``rsync`` that neither choose among the files nor name others. Chosen by hand from its
-# manual page.
+# Options of ``rsync`` that neither choose among the files nor name others. Chosen by hand from
+# its manual page.
 _SYNC = frozenset(
-    "-a -r -v -z -h -P -t -p -l -q -u --archive --recursive --verbose --progress --stats --times"
-    " --partial --compress --human-readable --perms --info".split()
+    "-a -r -v -z -h -P -t -p -l -q -u --archive --recursive --verbose --progress --stats"
+    " --times --partial --compress --human-readable --perms --info".split()
 )
 
 
