@@ -167,10 +167,18 @@ def session_facts(summary: SafeSummary) -> list[str]:
     session, stats = summary.session, summary.stats
     found = [session.format, *session.models, moment(session.started)]
     found += [duration(stats.duration_seconds), plural(stats.message_count, "message")]
-    found.append(plural(stats.tool_call_count, "tool call"))
+    found += [plural(stats.tool_call_count, "tool call"), chosen_of(summary)]
     if session.children:
         found.append(plural(len(session.children), "subagent"))
     return [flat(fact) for fact in found if fact]
+
+
+def chosen_of(summary: SafeSummary) -> str:
+    """Which session of its file it is; "" where the file holds no other."""
+    several = (i for i in summary.issues if i.code == "several_sessions")
+    return next(
+        (f"session {i.what.split()[-1]} of {number(i.count)} in the file" for i in several), ""
+    )
 
 
 def session_rows(summary: SafeSummary, *times: tuple[str, str]) -> list[tuple[str, str]]:
@@ -179,7 +187,7 @@ def session_rows(summary: SafeSummary, *times: tuple[str, str]) -> list[tuple[st
     kinds = ("message", "turn", "tool_call")
     counts = (plural(getattr(stats, f"{k}_count"), k.replace("_", " ")) for k in kinds)
     rows = (
-        ("Session", session.id),
+        ("Session", " · ".join(filter(None, (session.id, chosen_of(summary))))),
         ("Recorder", f"{session.format} {session.agent_version}".strip()),
         ("Models", ", ".join(session.models)),
         ("Directory", session.cwd),

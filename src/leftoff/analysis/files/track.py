@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -422,7 +423,10 @@ class Tracker:
                 if effect.path and not effect.pattern and effect.action in ACTIONS:
                     self.apply_effect(call, effect, named)
                 elif effect.action != "read":
-                    unseen.setdefault((effect.tool, effect.action))
+                    did = effect.action
+                    if effect.pattern and not fnmatch.filter(self.touched, effect.path or "*"):
+                        did = "unknown"  # none of the files that are known
+                    unseen.setdefault((effect.tool, did))
             shown = _display_names(command, [tool for tool, _ in unseen])
             self.unseen += [
                 UnknownChange(shown[tool], action, call.ref) for tool, action in unseen
