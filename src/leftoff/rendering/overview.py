@@ -253,7 +253,7 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
     if failed:
         text = f"stopped{at}: the agent could not go on"
         return Item(text, turn.ref, "bad", output=failed)
-    if handover.goal is None:  # of a subagent: another agent asked
+    if handover.goal is None or summary.session.parent_id:  # another agent asked
         return Item(f"the agent's turn ended{at}", turn.ref)
     if state.question:
         text = f"waiting for your answer{since_when}: {flat(state.question)}"

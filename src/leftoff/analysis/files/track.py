@@ -17,6 +17,7 @@ from leftoff.analysis.files.net_changes import (
     UnknownChange,
     discarded_files,
     file_modifications,
+    last_modification,
     unknown_effects,
 )
 from leftoff.analysis.files.removals import (
@@ -32,6 +33,7 @@ from leftoff.session_view import SessionView
 from leftoff.shell import Outcome, analyze, command_facts, resolve
 from leftoff.shell.ast import Opaque
 from leftoff.shell.filesystem import FileEffect, FileState
+from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of
 from leftoff.summary import ACTIONS
 
@@ -42,6 +44,7 @@ __all__ = [
     "discarded_files",
     "file_events",
     "file_modifications",
+    "last_modification",
     "unknown_effects",
 ]
 
@@ -271,7 +274,8 @@ class Tracker:
         before = known.kind(path)
         if verb == "read":
             if before != "directory":
-                known.put(path)
+                if before != "unknown" or not looks_like_directory(path):
+                    known.put(path)
                 self.add_event(call, path, "read", sure)
             return
         if verb == "delete":
