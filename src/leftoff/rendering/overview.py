@@ -43,6 +43,8 @@ ASKED = frozenset({"task", "plan", "correction", "constraint", "question"})
 # Items of a part that are shown without `--all`. Chosen by hand, so that all parts together fit
 # on a screen of sixty lines.
 FIRST = {"asked": 5, "checks": 4, "git": 3, "files": 10, "open": 5, "failed": 2}
+# Files that are named of those in a branch that may not have run. Chosen by hand.
+MAYBE = 3
 # Code points of a check with what it ran on. Chosen by hand.
 MAX_SCOPE = 60
 
@@ -444,7 +446,15 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     commits = any(f.committed for f in files) or any(e.kind == "commit" for e in summary.git)
     with_agents = bool(summary.session.children)
     items = [_file(f, commits=commits, with_agents=with_agents) for f in files]
-    return _part("files", title, items, unnamed_changes(summary.unknown_effects))
+    maybe = [
+        flat(f.path)
+        for f in summary.file_modifications
+        if f.certainty == "unknown" and f.action in {"created", "modified"}
+    ]
+    more = f" and {len(maybe) - MAYBE} more" if len(maybe) > MAYBE else ""
+    notes = [unnamed_changes(summary.unknown_effects)]
+    notes += [f"perhaps changed: {', '.join(maybe[:MAYBE])}{more}"] if maybe else []
+    return _part("files", title, items, "; ".join(filter(None, notes)))
 
 
 def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
