@@ -243,7 +243,12 @@ def has_words(request: UserRequest) -> bool:
         request.text.startswith("/")
         and len(request.text.split()) > FEW_WORDS + 1
         and not matches("client_command", request.text)
+        and _NO_SENTENCE.match(request.text) is None
     )
+
+
+# Commands after which a command line, files or an address stand.
+_NO_SENTENCE = re.compile(r"/(?:run|test|git|lint|add|drop|read(?:-only)?|load|save|web)\b")
 
 
 def is_rule(request: UserRequest) -> bool:
