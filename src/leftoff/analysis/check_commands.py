@@ -121,6 +121,7 @@ _SCRIPT_KINDS = (
     ),
     (re.compile(r"check|verify|validate|^ci|:ci|precommit|preflight|^qa$|^gate"), "other"),
 )
+_TEST_SCRIPT = re.compile(r"(?:^|/)(?:tests?|specs?|e2e)/[^/]+\.(?:sh|bash|zsh|ps1|bat)$")
 _TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)/")
 _GOALS = (
     (re.compile(r"test|^check$|verify"), "test"),
@@ -312,6 +313,8 @@ def _script(name: str, rest: list[str]) -> Run | None:
         return None  # a script of the moment, not of the project
     stem = re.sub(r"\.\w+$", "", _base(path))
     kind = kind_of_script(stem)
+    if not kind and not _SKIPPED_SCRIPT.search(stem) and _TEST_SCRIPT.search(path):
+        kind, weak = "test", True
     return Run("", kind, _base(path), True, weak or path.endswith(".py")) if kind else None
 
 

@@ -163,5 +163,6 @@ def _learn(whole: Header, part: Header) -> None:
     for name in ("id", "branch", "agent_version", "title", "window"):
         setattr(whole, name, getattr(part, name) or getattr(whole, name))
     whole.ended = max(whole.ended, part.ended)
+    whole.acted = max(whole.acted, part.acted)
     whole.models += [m for m in part.models if m not in whole.models]
     whole.linked_titles += part.linked_titles

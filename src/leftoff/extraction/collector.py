@@ -221,9 +221,7 @@ class Collector(LineReader):
             m = replace(m, parts=m.parts[:MAX_PARTS], typed=typed)
         session.thread.add(m)
         header = session.header
-        if m.time > header.ended:
-            header.ended = m.time
-            header.started = header.started or m.time
+        header.pass_time(m)
         if m.model and m.model not in header.models and len(header.models) < MAX_MODELS:
             header.models.append(m.model)
         if m.usage is not None:

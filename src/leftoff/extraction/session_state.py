@@ -13,7 +13,7 @@ from leftoff.extraction.evidence import Evidence
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.extraction.extractor import Extractor, Pending, extractors
 from leftoff.formats.thread import Packed, Thread
-from leftoff.model import MAX_COUNT, SessionFacts, Usage
+from leftoff.model import MAX_COUNT, Message, SessionFacts, Usage
 from leftoff.tokens import estimate_tokens
 
 # At least so many of the latest record ids are remembered, to detect repeated lines.
@@ -59,7 +59,7 @@ class Lines(Struct):
 
 
 class Header(Struct):
-    """Facts of the session as a whole."""
+    """Facts of the session as a whole. `acted`: when something happened last, notices apart."""
 
     id: str = ""
     cwd: str = ""
@@ -71,11 +71,20 @@ class Header(Struct):
     forked_from: str = ""
     started: str = ""
     ended: str = ""
+    acted: str = ""
     window: int | None = None
     models: list[str] = field(default_factory=list)
     linked_titles: list[tuple[str, str]] = field(default_factory=list)
     queued: tuple[str, ...] = ()
     ended_jobs: list[str] = field(default_factory=list)
+
+    def pass_time(self, message: Message) -> None:
+        """Takes up the time of a message."""
+        if message.time > self.ended:
+            self.ended = message.time
+            self.started = self.started or message.time
+        if message.origin in {"prompt", "agent", "tool", "interruption"}:
+            self.acted = max(self.acted, message.time)
 
     def update(self, facts: SessionFacts) -> None:
         """Merges facts: the first value of each, but the last title, branch and version."""

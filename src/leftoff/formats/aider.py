@@ -26,7 +26,7 @@ _DETECT = re.compile(r"(?m)^# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d
 _SEARCH = re.compile(r"<{5,9} SEARCH>?\s*$")
 _MIDDLE = re.compile(r"={5,9}\s*$")
 _REPLACE = re.compile(r">{5,9} REPLACE\s*$")
-_FENCE = re.compile(r"\s*(?:`{3,}|<source>|<code>|<pre>)")
+_FENCE = re.compile(r"\s*(?:`{3,}|</?(?:source|code|pre)>)")
 _TOKENS = re.compile(
     r"Tokens: (?P<sent>[\d.,]+[kM]?) sent,(?P<more>(?: [\d.,]+[kM]? cached?(?: write| hit)?,)*)"
     r" (?P<received>[\d.,]+[kM]?) received"
@@ -99,7 +99,8 @@ class AiderReader(TextReader):
     """Inside an output of several lines: only its first and last line are marked."""
     ends: bool = False  # the last line of such an output may have been its end
     again: bool = False  # the line begins another prompt, not the next line of the same one
-    blank: bool = True  # the line before was blank
+    blank: int = 1  # blank lines before this one
+    fenced: bool = False  # inside a code block of the reply
     started: str = ""
     sessions: dict[str, int] = field(default_factory=dict)
     model: str = ""
@@ -123,21 +124,27 @@ class AiderReader(TextReader):
         if header is not None and self.blank:
             return self._begin_session(f"{header[1]}T{header[2]}", cursor)
         kind = self._kind(text)
-        self.blank = not text.strip()
+        self.blank = 0 if text.strip() else self.blank + 1
         if kind == self.block and not (kind == "user" and self.again):
+            self.fenced ^= _FENCE.match(text) is not None
             if self.lines or not self.blank:
                 self.lines.append(line)
             return ()
         found = tuple(self._flush(cursor))
         self.block, self.lines, self.first = kind, [line], cursor.line
-        self.again = False
+        self.again, self.fenced = False, _FENCE.match(text) is not None
         return found
 
     def _kind(self, text: str) -> str:
         marked = text.endswith("  ")
         beginning = self.blank or self.block in {"user", "tool"} and not self.open
-        if text.startswith("####") and marked and (self.blank or self.block == "user"):
-            self.again = self.blank
+        # Editors remove blanks at the ends of lines. Aider writes two blank lines between a
+        # reply and the next prompt; headings of a reply rarely have as many.
+        typed = marked or not (self.open or self.fenced) and self.blank > 1
+        if text.startswith("####") and (
+            self.blank and typed or self.block == "user" and not self.blank
+        ):
+            self.again = self.blank > 0
             self.open = False
             return "user"
         quoted = text.startswith("> ")
@@ -163,7 +170,7 @@ class AiderReader(TextReader):
         name = moment if count == 1 else f"{moment}-{count}"
         self.sessions = {moment: count}
         self.started = moment
-        self.block, self.lines, self.open, self.blank = "", [], False, False
+        self.block, self.lines, self.open, self.blank = "", [], False, 0
         self.waiting, self.model, self.cwd = [], "", ""
         self.answer = self.command = ""
         self.sent = self.received = self.hit = self.written = 0

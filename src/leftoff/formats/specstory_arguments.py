@@ -51,6 +51,12 @@ _PATH_IN_OUTPUT = re.compile(
 )
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")
 _DENIED = "The user doesn't want to proceed with this tool use"
+_FAILED = (
+    "Error: ",
+    "<tool_use_error>",
+    "String to replace not found",
+    "apply_patch verification failed",
+)
 
 
 def _parse_parameters(
@@ -283,8 +289,7 @@ def outcome(output: str) -> tuple[str, int | None]:
     code = _EXIT_CODE.search(output, 0, 400)
     if code is not None:
         return ("error" if int(code[1]) else "ok"), int(code[1])
-    failed = output.startswith(("Error: ", "<tool_use_error>", "String to replace not found"))
-    return ("error" if failed else "ok"), None
+    return ("error" if output.startswith(_FAILED) else "ok"), None
 
 
 def unescape(text: str) -> str:

@@ -24,6 +24,7 @@ from leftoff.handover.standing import (
     MIN_WORDS,
     Decided,
     decided,
+    has_words,
     is_deleted,
     is_move,
     is_rule,
@@ -183,24 +184,23 @@ def handover_of(summary: ContextSummary) -> Handover:
     requests = [r for r in summary.user_requests if r.status != "withdrawn"]
     inner = inner_requests(requests)
     wholes = [r for r in requests if r not in inner]
-    typed = [r for r in wholes if r.kind != "command"] or wholes
-    tasks = [r for r in typed if r.kind in {"task", "plan"}] or typed
+    typed = [r for r in wholes if has_words(r)] or wholes
+    tasks = [r for r in typed if r.kind in {"task", "plan", "command"}] or typed
     last = max(typed, key=_place, default=None)
     reader = summary.second_reader or None
     last_at = last.ref.message if last else -1
     aim = [r for r in typed if reader and r.ref == reader.goal]
     first = next(iter(aim or tasks), None)
-    changed = _by_recency(
-        net_files(f for f in summary.file_modifications if f.action != "read")
-    )
-    rules = [r.text for r in requests if r.kind == "constraint"]
+    files = summary.file_modifications
+    changed = _by_recency(net_files(f for f in files if f.action != "read"))
     found = decided(summary, judged=reader is not None)
+    rules = [r.text for r in requests if r.kind == "constraint"]
     standing, on_the_way = _decisions(found, wholes, rules)
     known = {d.text for d in (*standing, *on_the_way)}
     refused = objections(requests)
     working, folder = summary.working_set, summary.session.cwd
     words = working.last_words
-    looked_at = _by_recency(f for f in summary.file_modifications if f.action == "read")
+    looked_at = _by_recency(f for f in files if f.action == "read")
     steps = tuple(_steps(working, folder))
     report = () if working.report.message == words.message else _report(working.report)
     shown = [fact.text for fact in (*steps, *report) if fact.speaker == "agent"]

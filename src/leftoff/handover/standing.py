@@ -16,6 +16,7 @@ from msgspec import UNSET, Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
+from leftoff.extraction.requests import matches
 from leftoff.handover.text_match import content_words, names
 from leftoff.summary import CallOutcome, ContextSummary, KeyDecision, UserRequest
 
@@ -30,6 +31,10 @@ ABOUT = 3
 # So many content words, or one name, that a statement has in common with the person's next
 # message that corrects it. Chosen by hand; not measured.
 OBJECTED = 2
+
+# Words of an approval or remark, or after a command, that ask for nothing by themselves. Chosen
+# by hand.
+FEW_WORDS = 3
 
 # Words of a statement of the agent. Chosen by hand.
 MIN_WORDS = 4
@@ -236,6 +241,21 @@ _COMPLAINT = re.compile(
     r"|\b(?:is|are|was|were|gets?) \w+ed\b",
     re.IGNORECASE,
 )
+
+
+def has_words(request: UserRequest) -> bool:
+    """Whether the person said something: a command alone does not, one with a sentence after it
+    does, if it is not for the client."""
+    return request.kind != "command" or (
+        request.text.startswith("/")
+        and len(request.text.split()) > FEW_WORDS + 1
+        and not matches("client_command", request.text)
+        and _NO_SENTENCE.match(request.text) is None
+    )
+
+
+# Commands after which a command line, files or an address stand.
+_NO_SENTENCE = re.compile(r"/(?:run|test|git|lint|add|drop|read(?:-only)?|load|save|web)\b")
 
 
 def is_rule(request: UserRequest) -> bool:

@@ -19,6 +19,7 @@ from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
+from leftoff.handover.standing import FEW_WORDS, has_words
 from leftoff.handover.wording import action_of, duration, number, plural, unnamed_changes
 from leftoff.model import Ref
 from leftoff.summary import (
@@ -39,11 +40,11 @@ _RE = re.patterns(table(__file__, "overview.toml"))
 # of few words are listed where the agent was still at work on them, or if there is nothing
 # else: "okay, commit and push" asks for more than "ok" does.
 ASKED = frozenset({"task", "plan", "correction", "constraint", "question"})
-# Words of an approval or remark that asks for nothing by itself. Chosen by hand.
-FEW_WORDS = 3
 # Items of a part that are shown without `--all`. Chosen by hand, so that all parts together fit
 # on a screen of sixty lines.
 FIRST = {"asked": 5, "checks": 4, "git": 3, "files": 10, "open": 5, "failed": 2}
+# Files that are named of those in a branch that may not have run. Chosen by hand.
+MAYBE = 3
 # Code points of a check with what it ran on. Chosen by hand.
 MAX_SCOPE = 60
 
@@ -168,10 +169,18 @@ def session_facts(summary: SafeSummary) -> list[str]:
     session, stats = summary.session, summary.stats
     found = [session.format, *session.models, moment(session.started)]
     found += [duration(stats.duration_seconds), plural(stats.message_count, "message")]
-    found.append(plural(stats.tool_call_count, "tool call"))
+    found += [plural(stats.tool_call_count, "tool call"), chosen_of(summary)]
     if session.children:
         found.append(plural(len(session.children), "subagent"))
     return [flat(fact) for fact in found if fact]
+
+
+def chosen_of(summary: SafeSummary) -> str:
+    """Which session of its file it is; "" where the file holds no other."""
+    several = (i for i in summary.issues if i.code == "several_sessions")
+    return next(
+        (f"session {i.what.split()[-1]} of {number(i.count)} in the file" for i in several), ""
+    )
 
 
 def session_rows(summary: SafeSummary, *times: tuple[str, str]) -> list[tuple[str, str]]:
@@ -180,7 +189,7 @@ def session_rows(summary: SafeSummary, *times: tuple[str, str]) -> list[tuple[st
     kinds = ("message", "turn", "tool_call")
     counts = (plural(getattr(stats, f"{k}_count"), k.replace("_", " ")) for k in kinds)
     rows = (
-        ("Session", session.id),
+        ("Session", " · ".join(filter(None, (session.id, chosen_of(summary))))),
         ("Recorder", f"{session.format} {session.agent_version}".strip()),
         ("Models", ", ".join(session.models)),
         ("Directory", session.cwd),
@@ -246,6 +255,8 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
     if failed:
         text = f"stopped{at}: the agent could not go on"
         return Item(text, turn.ref, "bad", output=failed)
+    if handover.goal is None or summary.session.parent_id:  # another agent asked
+        return Item(f"the agent's turn ended{at}", turn.ref)
     if state.question:
         text = f"waiting for your answer{since_when}: {flat(state.question)}"
         return Item(text, turn.ref, "open")
@@ -274,6 +285,7 @@ def _asked(summary: SafeSummary) -> Part:
         if r.kind in ASKED
         or r.status in {"open", "interrupted"}
         or (r.kind in {"approval", "remark"} and len(r.text.split()) > FEW_WORDS)
+        or (r.kind == "command" and has_words(r))
     ]
     asked = asked or wholes
     most = FIRST["asked"]
@@ -434,7 +446,15 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     commits = any(f.committed for f in files) or any(e.kind == "commit" for e in summary.git)
     with_agents = bool(summary.session.children)
     items = [_file(f, commits=commits, with_agents=with_agents) for f in files]
-    return _part("files", title, items, unnamed_changes(summary.unknown_effects))
+    maybe = [
+        flat(f.path)
+        for f in summary.file_modifications
+        if f.certainty == "unknown" and f.action in {"created", "modified"}
+    ]
+    more = f" and {len(maybe) - MAYBE} more" if len(maybe) > MAYBE else ""
+    notes = [unnamed_changes(summary.unknown_effects)]
+    notes += [f"perhaps changed: {', '.join(maybe[:MAYBE])}{more}"] if maybe else []
+    return _part("files", title, items, "; ".join(filter(None, notes)))
 
 
 def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
@@ -497,7 +517,7 @@ def turns(summary: SafeSummary) -> list[Turn]:
 
     A file is listed where a call that read or changed it stands, if the session changed it.
     """
-    prompts = [r for r in _wholes(summary) if r.kind != "command"]
+    prompts = [r for r in _wholes(summary) if has_words(r)]
     prompts.sort(key=lambda r: r.ref.message)
     ends = [*(r.ref.message for r in prompts[1:]), summary.stats.message_count + 1]
     changed = [f for f in summary.file_modifications if f.action != "read"]

@@ -78,7 +78,8 @@ class FileEffect(msgspec.Struct, frozen=True, gc=False):
         certainty: ``sure``, ``likely`` or ``unknown``.
         tool: The program, such as ``sed``.
         renamed_from: The path that the file had before a rename.
-        named: Whether the command names the path itself (not by recursion or pattern).
+        named: Whether the command names the path itself, not by recursion or pattern, and not
+            to run it.
         pattern: Whether `path` is a pattern whose matches are not known.
         restored: Whether the file has its last committed contents again."""
 

@@ -6,6 +6,7 @@ did to them."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -122,8 +123,9 @@ def _listed_by(words: list[str], cwd: str | None, lines: list[str]) -> list[Obse
         if any(word in ("-exec", "-delete", "-printf", "-ls") for word in words):
             return []
         directories = name == "find" and "-type" not in words
+        types = [after for word, after in pairwise(words) if word in ("-type", "-t", "--type")]
         return [
-            Observation(path, "file", name)
+            Observation(path, "directory" if types == ["d"] else "file", name)
             for line in lines
             if (path := _plain_path(line, cwd)) is not None
             and (not directories or "." in path.rpartition("/")[2][1:])

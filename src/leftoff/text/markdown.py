@@ -28,7 +28,8 @@ CODE_KINDS = frozenset({FENCE, INDENTED, QUOTE, COMMENT})
 
 Block = tuple[int, int, int]
 
-# One match classifies one line. Alternatives are ordered: the first that fits names the line.
+# One match classifies one line. Alternatives are ordered: the first that fits names the line. A
+# tag that stands alone, such as agents put around a summary, is a rule to its reader.
 _LINE = re.compile(
     r"(?P<indent>[ \t]*+)"
     r"(?:"
@@ -36,7 +37,8 @@ _LINE = re.compile(
     r"|(?P<fence>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)"
     r"|(?P<quote>>)"
     r"|(?P<rule>(?:-[ \t]*+){3,}+\r?(?=\n|\Z)|(?:\*[ \t]*+){3,}+\r?(?=\n|\Z)"
-    r"|(?:_[ \t]*+){3,}+\r?(?=\n|\Z)|={3,}+[ \t]*+\r?(?=\n|\Z))"
+    r"|(?:_[ \t]*+){3,}+\r?(?=\n|\Z)|={3,}+[ \t]*+\r?(?=\n|\Z)"
+    r"|</?[a-zA-Z][\w-]*+>[ \t]*+\r?(?=\n|\Z))"
     r"|(?P<heading>\#{1,6}(?=[ \t\r\n]|\Z)[ \t]*+)"
     r"|(?P<item>(?:[-*+\u2022\u2023\u25e6\u2043\u25cf\u25cb\u2610\u2611\u2612\u2713\u2714"
     r"\u2717\u2718\u2705\u274c]|\d{1,4}[.)])(?:[ \t]++(?:\[[ xX]\][ \t]++)?|(?=\r?(?:\n|\Z))))"
@@ -87,7 +89,8 @@ def _last_letter(text: str, line: int) -> int:
 def blocks_of(text: str) -> tuple[tuple[Block, ...], bool]:
     """Gives the blocks of a text in order, and whether its last fence was left open.
 
-    Blocks are disjoint and never empty. Blank lines, rules and markers belong to no block.
+    Blocks are disjoint and never empty. Blank lines, rules, tags that stand alone and markers
+    belong to no block.
     """
     blocks: list[Block] = []
     open_fence = False

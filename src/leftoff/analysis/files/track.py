@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -16,6 +17,7 @@ from leftoff.analysis.files.net_changes import (
     UnknownChange,
     discarded_files,
     file_modifications,
+    last_modification,
     unknown_effects,
 )
 from leftoff.analysis.files.removals import (
@@ -31,6 +33,7 @@ from leftoff.session_view import SessionView
 from leftoff.shell import Outcome, analyze, command_facts, resolve
 from leftoff.shell.ast import Opaque
 from leftoff.shell.filesystem import FileEffect, FileState
+from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of
 from leftoff.summary import ACTIONS
 
@@ -41,6 +44,7 @@ __all__ = [
     "discarded_files",
     "file_events",
     "file_modifications",
+    "last_modification",
     "unknown_effects",
 ]
 
@@ -160,6 +164,11 @@ class Tracker:
                 self.apply_file_call(act, view.outcomes.get(call))
         while looks:
             self.record_presence(looks.pop())
+        # Viewers list folders, too; that a path is one may show only later.
+        kind = self.known.kind
+        self.events = [
+            e for e in self.events if e.action != "read" or kind(e.path) != "directory"
+        ]
         return self.events
 
     def _file_calls(self) -> Iterator[Touched | Ran]:
@@ -265,7 +274,8 @@ class Tracker:
         before = known.kind(path)
         if verb == "read":
             if before != "directory":
-                known.put(path)
+                if before != "unknown" or not looks_like_directory(path):
+                    known.put(path)
                 self.add_event(call, path, "read", sure)
             return
         if verb == "delete":
@@ -417,7 +427,10 @@ class Tracker:
                 if effect.path and not effect.pattern and effect.action in ACTIONS:
                     self.apply_effect(call, effect, named)
                 elif effect.action != "read":
-                    unseen.setdefault((effect.tool, effect.action))
+                    did = effect.action
+                    if effect.pattern and not fnmatch.filter(self.touched, effect.path or "*"):
+                        did = "unknown"  # none of the files that are known
+                    unseen.setdefault((effect.tool, did))
             shown = _display_names(command, [tool for tool, _ in unseen])
             self.unseen += [
                 UnknownChange(shown[tool], action, call.ref) for tool, action in unseen
@@ -442,7 +455,7 @@ class Tracker:
     def apply_effect(self, call: _CallSite, effect: FileEffect, named: set[str]) -> None:
         """Applies one effect of a command; `named`: files whose changes the recorder states."""
         if effect.action == "read" and not effect.named:
-            return  # found by recursion or by a pattern: the agent did not look at it
+            return  # found by recursion or a pattern, or run: the agent did not look at it
         path = effect.path or ""
         below = path.endswith("/")
         if path[0] != "/" or call.cwd[1:2] == ":" or path.startswith("/private/"):

@@ -194,7 +194,7 @@ def _run_source(walk: Walk, args: Invocation) -> Status:
     text = walk.known_content(args.operands[0])
     if args.operands[0] == "/dev/stdin":
         text = walk.stdin
-    status = ops.read(walk, args.operands[0])
+    status = ops.read(walk, args.operands[0], named=False)
     if status is False:
         return False
     if text is None:

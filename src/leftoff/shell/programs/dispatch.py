@@ -77,7 +77,7 @@ def _run_unlisted(walk: Walk, program: str, arguments: list[str]) -> Status:
         if path is not None and walk.state.kind(path) == "absent":
             return False
         if path is not None and walk.state.kind(path) == "file":
-            ops.read(walk, program)
+            ops.read(walk, program, named=False)
     if arguments in (["--version"], ["--help"], ["-V"], ["-h"], ["version"], ["help"]):
         return None
     named = _PROGRAM.fullmatch(walk.tool) and walk.tool not in RESERVED

@@ -43,7 +43,7 @@ def _run_python(walk: Walk, args: Invocation) -> Status:
     elif code is None:
         name = arguments[0]
         text = walk.known_content(name)
-        if ops.read(walk, name) is False:
+        if ops.read(walk, name, named=False) is False:
             return False
         if text is None:
             if walk.expected_status is not False:
@@ -114,10 +114,10 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
         code = walk.stdin
     elif code is None and args.name in ("deno", "bun") and "." not in words[0]:
         if words[0] == "run" and len(words) > 1 and "." in words[-1]:
-            ops.read(walk, words[-1])
+            ops.read(walk, words[-1], named=False)
     elif code is None:
         code = walk.known_content(words[0])
-        if ops.read(walk, words[0]) is False:
+        if ops.read(walk, words[0], named=False) is False:
             return False
     if code is not None and args.name in _LANGUAGES:
         return apply_steps(walk, args.name, script_steps(code, args.name))

@@ -86,7 +86,7 @@ def _run_shell(walk: Walk, args: Invocation) -> Status:
         walk.effects.unknown(args.name)
         return None
     text_of = walk.known_content(name)
-    if ops.read(walk, name) is False:
+    if ops.read(walk, name, named=False) is False:
         return False
     if text_of is not None:
         interpreter.set_positional(walk, args.operands[1:])
