@@ -350,8 +350,8 @@ def _is_quiet_command(node: ast.Command) -> bool:
 def programs_of(body: ast.Statement) -> tuple[tuple[str, str], ...]:
     """The programs of a statement, each as `program_of` names it."""
     found = [
-        program_of([w for w in c.words if c.plain or isinstance(w, str)])
-        for _, c in ast.named_commands(body)
+        program_of([word for word in command.words if isinstance(word, str)])
+        for _, command in ast.named_commands(body)
     ]
     return tuple(pair for pair in found if pair[0])
 
