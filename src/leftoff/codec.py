@@ -16,13 +16,13 @@ Only encoding belongs here: what a record means is the readers' matter.
 
 from __future__ import annotations
 
-import base64
 import math
+import sys
 import zlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
-
-import orjson
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 from leftoff import lazy_re as re
 
@@ -33,18 +33,21 @@ except ImportError:  # a private module: not in every Python
 
 if TYPE_CHECKING:
     import msgspec
+    import orjson
 else:
 
-    class _Msgspec:
-        """The module, imported when it is first used: a hook without it ends 18 ms earlier."""
+    class _Later:
+        """A module, imported when it is first used: a hook without these ends 18 ms earlier."""
+
+        def __init__(self, module: str) -> None:
+            self._module = module
 
         def __getattr__(self, name: str) -> Any:
-            import msgspec
+            found = getattr(import_module(self._module), name)
+            setattr(self, name, found)
+            return found
 
-            setattr(self, name, getattr(msgspec, name))
-            return getattr(msgspec, name)
-
-    msgspec = _Msgspec()
+    msgspec, orjson = _Later("msgspec"), _Later("orjson")
 
 T = TypeVar("T")
 
@@ -260,7 +263,7 @@ def parse(data: bytes | str) -> Any:
     """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     try:
-        return orjson.loads(raw)
+        return loads(raw)
     except (ValueError, RecursionError):
         values, codes = repair(raw)
         if not values:
@@ -275,6 +278,8 @@ def dumps(value: object, *, indent: int = 0) -> bytes:
     Args:
         indent: 0 for one line, 2 for people.
     """
+    if not indent and "msgspec" not in sys.modules and _is_plain(value):
+        return _dumps_plain(value)
     options = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if indent else 0)
     try:
         return escape_invisible(orjson.dumps(value, default=_shallow, option=options))
@@ -334,7 +339,56 @@ def loads(data: bytes) -> Any:
     Raises:
         ValueError: it is no JSON.
     """
+    if "msgspec" not in sys.modules and len(data) < _SMALL:
+        with suppress(ValueError, RecursionError):
+            return _loads_plain(data)
     return orjson.loads(data)
+
+
+# -- a hook's few documents, without orjson: to import it takes a third of a hook's time. Where
+# msgspec is imported, this is no hook. What the two may read or write differently is orjson's.
+
+# Bytes; a longer document is parsed sooner by orjson, import included. Chosen by hand.
+_SMALL = 256 << 10
+
+
+def _loads_plain(data: bytes) -> Any:
+    """As `orjson.loads`; ValueError where the standard library may read it otherwise."""
+    import json
+
+    text = data.decode()
+    if "\\ud" in text or "\\uD" in text:
+        raise ValueError("perhaps a lone surrogate")
+    return json.loads(text, parse_constant=_refused, parse_float=_short, parse_int=_short)
+
+
+def _short(digits: str) -> int | float:
+    if len(digits) > 30 or digits == "-0" or "e" in digits.lower():
+        _refused(digits)
+    number = float(digits) if "." in digits else int(digits)
+    return number if abs(number) < 1 << 63 else _refused(digits)
+
+
+def _refused(number: str) -> NoReturn:
+    raise ValueError(number)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether the standard library writes a value as orjson does."""
+    if type(value) is dict:
+        return all(map(_is_plain, (*value, *value.values()))) and {*map(type, value)} <= {str}
+    if type(value) is list:
+        return all(map(_is_plain, value))
+    if type(value) is str:
+        return value.isprintable()
+    return value is None or type(value) is bool or type(value) is int and abs(value) < 1 << 53
+
+
+def _dumps_plain(value: object) -> bytes:
+    import json
+
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return escape_invisible(written.encode()) + b"\n"
 
 
 def parse_strict(data: bytes) -> Any:
@@ -435,7 +489,9 @@ def unpacked(data: bytes) -> bytes:
         zlib.error: it is damaged.
     """
     if data.startswith(_GZIP_AS_TEXT):
-        data = base64.b64decode(data, validate=False)
+        from binascii import a2b_base64  # rare
+
+        data = a2b_base64(data)
     if not data.startswith(b"\x1f\x8b"):
         return data
     unpacker = zlib.decompressobj(wbits=31)

@@ -70,6 +70,21 @@ def test_help_imports_click_and_our_words_only() -> None:
     assert "leftoff.extraction" not in new
 
 
+def test_a_hook_leaves_packages_out(tmp_path: Path, claude_session: bytes) -> None:
+    # To import orjson or msgspec takes a third of a hook's time.
+    (transcript := tmp_path / "session.jsonl").write_bytes(claude_session)
+    event = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(tmp_path)}
+    given = json.dumps(event | {"transcript_path": str(transcript)}).encode()
+    (folder := tmp_path / ".leftoff" / "state" / "s").mkdir(parents=True)
+    (folder / "watch.json").write_text('{"usable": null, "at": 1795449616.39}')
+    new = brought_in(
+        "import leftoff.hooks.answer as a; a.start_worker = print; a.main()", data=given
+    )
+    assert list(folder.glob("wants.*")), "the worker has work"
+    assert third_party(new) == set()
+    assert new & {"dataclasses", "inspect", "importlib.metadata", "logging"} == set()
+
+
 def test_summarizing_leaves_the_heavy_out(claude_session: bytes) -> None:
     code = (
         "import sys, leftoff; p = leftoff.Pass(); p.feed(sys.stdin.buffer.read()); "
@@ -86,7 +101,7 @@ def test_the_summarize_command_leaves_spacy_out(
     session = tmp_path / "session.jsonl"
     session.write_bytes(claude_session)
     new = third_party(brought_in(RUN, "summarize", str(session), "-f", form))
-    assert new & {"jinja2", "numpy", "spacy", "thinc"} == set()
+    assert new & {"jinja2", "numpy", "spacy", "thinc", "typing_extensions"} == set()
 
 
 def test_data_and_plugins_are_found_without_the_machinery_for_them(

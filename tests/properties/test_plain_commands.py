@@ -25,14 +25,21 @@ WORDS = st.sampled_from(
         "2",
         "=",
         "x=",
+        "*.py",
+        "a/*/b*",
+        "--name=*",
+        "**",
     ]
 )
 QUOTED = st.sampled_from(["'a b'", "''", '"x | y"', '""', "'$HOME'", '"a*"', "'#'", '"é > ü"'])
+ESCAPED = st.sampled_from(
+    [r'"a\|b\\"', r'"\"x\" \$y \`"', "--name='a b'", '-m"x (y)"', 'X="1"', r'"\n*"', r"'it\'"]
+)
 JOINTS = st.sampled_from([" | ", " && ", " || ", "; ", "\n", " ;", "|", "&&", "\n\n"])
 COMMANDS = st.builds(
     lambda name, rest, redirects: " ".join([name, *rest, *redirects]),
     st.sampled_from(["cat", "ls", "./run.sh", "git", "if", "export", "X=1", "'q'", "time"]),
-    st.lists(WORDS | QUOTED, max_size=4),
+    st.lists(WORDS | QUOTED | ESCAPED, max_size=4),
     st.lists(st.sampled_from(sorted(COMMON_REDIRECTS)), max_size=2),
 )
 
@@ -76,7 +83,7 @@ def test_usual_commands_need_no_grammar(command: str) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["", " ", "ls *.py", "echo $X", "echo `x`", "X=1 ls", "ls > out", "cat <<E\nE", "ls &",
+    ["", " ", "ls ?.py", "echo $X", "echo `x`", "X=1 ls", "ls > out", "cat <<E\nE", "ls &",
      "ls |", "&& ls", "(ls)", "! ls", "ls # x", "for x in a; do ls; done", "a\\ b", "~/run x",
      "ls | | ls", "ls;;ls", "'ls' x", "a'b' c", "2>&1", "ls 2>&1 x", "time ls | cat"],
 )  # fmt: skip

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from contextlib import suppress
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leftoff import codec
 from leftoff.analysis import intents
 from leftoff.extraction import checks
 from leftoff.extraction.requests import RULES, matches
@@ -70,3 +74,27 @@ def test_packed_texts_have_the_same_estimate(texts: list[str]) -> None:
     packed.pack_texts()
     assert packed.estimate_texts() == plain.estimate_texts()
     assert not packed.texts
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+PIECES = st.sampled_from(
+    '{ } [ ] , : "a" "\\ud83d\\ude00" "\\ud800" -0 -0.0 1e5 01 1. NaN -Infinity 9223372036854775808'
+    ' 1.7976931348623159e308 0.1 123456789012345678901 "\x7f" "\t" \ufeff null true'.split(" ")
+)
+
+
+@given(VALUES.map(json.dumps) | st.lists(PIECES).map("".join))
+def test_a_hook_reads_json_as_orjson_does(text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    with suppress(ValueError, RecursionError):
+        read = codec._loads_plain(data)
+        assert repr(read) == repr(orjson.loads(data))
+
+
+@given(VALUES)
+def test_a_hook_writes_json_as_orjson_does(value: object) -> None:
+    if codec._is_plain(value):
+        assert codec._dumps_plain(value) == codec.dumps(value)

@@ -13,6 +13,7 @@ from leftoff.analysis.activities import IDLE, of_command, programs_in
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state, user_requests
+from leftoff.extraction.checks import CUT
 from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
 from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
@@ -95,7 +96,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
         if corrected is not None and (later is None or corrected < later):
             later = corrected
             by = whole(view.calls[corrected].text.strip().partition("\n")[0], 120)
-        like = _like(made, _programs(made)) if made and later is None else ()
+        like = _like(made, clean.programs_of(made)) if made and later is None else ()
         fixed = None if clean.first_after(place, like) else later is not None
         known = found.pop((tool, failed.text), None)
         found[tool, failed.text] = ErrorSeen(
@@ -113,11 +114,21 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
 class _CleanRuns:
     """Calls that worked, by what they did."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: SessionView) -> None:
+        self.view = view
+        self.commands = {
+            (r.ref.message, r.part): r.command for r in view.each(Ran, rewound=True)
+        }
         self.at: dict[tuple[str, ...], list[tuple[int, int]]] = {}
         self.refs: dict[tuple[int, int], Ref] = {}
         self.checks: dict[tuple[int, int], list[tuple[str, ...]]] = {}
-        self.operands: dict[tuple[int, int], frozenset[str]] = {}
+
+    def programs_of(self, made: Called) -> list[tuple[str, str]]:
+        """The programs of a command line with their subcommands, without idle ones."""
+        if made.kind != "shell" or not made.text:
+            return []
+        full = self.commands.get((made.message, made.part)) if len(made.text) > CUT else ""
+        return [fact for fact in programs_in(full or made.text) if fact[0] not in IDLE]
 
     def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
         """What the call did: its text, and the checks that failed, else the unknown ones."""
@@ -143,7 +154,7 @@ class _CleanRuns:
         thing or the failed one named nothing. Other tests mend none."""
         if made is None or place in self.checks:
             return None
-        programs = _programs(made)
+        programs = self.programs_of(made)
         named = error.partition(":")[0].strip().casefold()
         programs = [p for p in programs if p[0] == named] or programs
         if len(set(programs)) != 1:
@@ -151,15 +162,9 @@ class _CleanRuns:
         later = self.first_after(place, [("program", *programs[0])])
         if later is None:
             return None
-        mine, other = _operands(made.text, programs[0]), self.operands[later]
-        return later if not mine or mine & other else None
-
-
-def _programs(made: Called) -> list[tuple[str, str]]:
-    """The programs of a command line with their subcommands, without idle ones."""
-    if made.kind != "shell" or not made.text:
-        return []
-    return [fact for fact in programs_in(made.text) if fact[0] not in IDLE]
+        mine, other = _operands(made.text, programs[0]), self.view.calls[later]
+        same = not mine or any(mine & _operands(other.text, p) for p in self.programs_of(other))
+        return later if same else None
 
 
 def _like(made: Called, programs: list[tuple[str, str]]) -> list[tuple[str, ...]]:
@@ -177,7 +182,7 @@ def _operands(command: str, program: tuple[str, str]) -> frozenset[str]:
 
 
 def _clean_runs(view: SessionView) -> _CleanRuns:
-    found = _CleanRuns()
+    found = _CleanRuns(view)
     bad: set[tuple[int, int]] = set()
     unknown: dict[tuple[int, int], list[tuple[str, ...]]] = {}
     for check in checks(view):
@@ -200,17 +205,12 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
         place = (call.message, call.part)
         if place in bad or not view.succeeded(*place):
             continue
-        programs = _programs(call)
-        for like in _like(call, programs):
+        for like in _like(call, found.programs_of(call)):
             found.at.setdefault(like, []).append(place)
         if call.text:
             found.at.setdefault((call.name, call.text), []).append(place)
             if call.kind in EDITS:
                 found.at.setdefault(("file", call.text), []).append(place)
-            for fact in programs:
-                found.operands[place] = found.operands.get(place, frozenset()) | _operands(
-                    call.text, fact
-                )
             if place in refs:
                 found.refs.setdefault(place, refs[place])
     for places in found.at.values():

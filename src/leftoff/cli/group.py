@@ -43,6 +43,7 @@ class Commands(click.Group):
             return None
         place = _ELSEWHERE.get(cmd_name, f"{cmd_name}:{cmd_name}")
         module, _, attribute = place.partition(":")
+        _import_msgspec()
         command: click.Command = getattr(import_module(f"leftoff.cli.{module}"), attribute)
         if not gc.isenabled():  # `__main__.run`: what is imported now stays to the end
             gc.freeze()
@@ -79,6 +80,17 @@ class Commands(click.Group):
         for title, names in _SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), _COMMANDS[name]) for name in names])
+
+
+def _import_msgspec() -> None:
+    """Imports msgspec without `typing_extensions`: where that is installed, msgspec takes from
+    it what Python's `typing` has, too. To import it is 2 % of a start."""
+    name = "typing_extensions"
+    blocked: dict[str, object] = {} if name in sys.modules else {name: None}
+    sys.modules.update(blocked)  # type: ignore[arg-type]
+    import_module("msgspec")
+    for name in blocked:
+        del sys.modules[name]
 
 
 @click.group(

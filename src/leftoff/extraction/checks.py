@@ -89,7 +89,7 @@ def _commands_gate() -> Any:
 
 
 # A recorded command of so many code points may have been cut.
-_CUT = 290
+CUT = 290
 
 # A command line of programs that only look, whatever the files are called.
 _LOOKING = re.compile(
@@ -102,7 +102,7 @@ _LOOKING = re.compile(
 @lru_cache(maxsize=512)
 def may_run_a_check(command: str) -> bool:
     """Whether a command, as far as it is recorded, may run a check."""
-    if len(command) < _CUT and _LOOKING.fullmatch(command):
+    if len(command) < CUT and _LOOKING.fullmatch(command):
         return False
     if not command.isascii():
         return _compiled(_COMMANDS).search(command) is not None

@@ -276,9 +276,11 @@ class Collector(LineReader):
             interested = session.extractors_for(flags)
             if interested:
                 view = View(m, hits, calls, outputs)
+                append = session.evidence.append
                 for extractor in interested:
                     if extractor.wants != TEXT:
-                        session.evidence.extend(extractor.see(view))
+                        for item in extractor.see(view):  # mostly none, sometimes one
+                            append(item)
                         continue
                     stated = iter(extractor.see(view))
                     session.evidence.extend(islice(stated, MAX_CLAIMS))

@@ -213,8 +213,8 @@ def named_commands(node: Statement) -> list[tuple[str, Command]]:
     stack: list[Statement] = [node]
     while stack:
         item = stack.pop()
-        if isinstance(item, Command):
-            for word in item.words:
+        if type(item) is Command:  # far faster than `isinstance`, and most are one
+            for word in () if item.plain else item.words:
                 if isinstance(word, Word):
                     inside = [
                         part.body for part in word.parts if isinstance(part, Substitution)

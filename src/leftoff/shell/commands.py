@@ -296,7 +296,7 @@ def is_quiet(body: ast.Statement) -> bool:
     stack: list[ast.Statement] = [body]
     while stack:
         node = stack.pop()
-        if isinstance(node, ast.Command):
+        if type(node) is ast.Command:
             if not node.plain or node.assignments or not _is_quiet_command(node):
                 return False
         elif isinstance(node, ast.Sequence | ast.Pipeline):

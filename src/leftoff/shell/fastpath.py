@@ -7,20 +7,23 @@ from __future__ import annotations
 
 from leftoff import lazy_re as re
 from leftoff.shell.ast import Command, Logical, Pipeline, Redirect, Sequence, Statement
-from leftoff.shell.statements import COMMON_REDIRECTS, RESERVED, simple_command
+from leftoff.shell.quoting import mark_unquoted, unescape_quoted
+from leftoff.shell.statements import COMMON_REDIRECTS, MAX_WORD, RESERVED, simple_command
 
-# Longest command, in characters, that is tried here; chosen by hand, not measured.
-MAX_LENGTH = 600
+# Longest command, in characters, that is tried here: of a longer one, long words are dropped.
+MAX_LENGTH = MAX_WORD
 
 _WORD = r"[\w./:@%+,-][\w./:@%+,=-]*"
+# A word with a pattern; a comma in it may be one of braces.
+_GLOB = r"[\w./:@%+=-]*\*[\w./:@%+=*-]*"
 _REDIRECTS = "|".join(map(re.escape, sorted(COMMON_REDIRECTS, key=len, reverse=True)))
 _TOKEN = re.compile(
-    rf"(?:({_REDIRECTS})|({_WORD})"
-    r"|'([^'\x00-\x1f\x7f]*)'|\"([^\"$`\\\x00-\x1f\x7f]*)\")(?:[ \t]+|(?=[;|&\n])|\Z)"
+    rf"(?:({_REDIRECTS})|({_WORD})|({_GLOB})|((?:{_WORD})?)(?:'([^'\x00-\x1f\x7f]*)'"
+    r"|\"((?:[^\"$`\\\x00-\x1f\x7f]|\\[^\x00-\x1f\x7f])*)\"))(?:[ \t]+|(?=[;|&\n])|\Z)"
     r"|(&&|\|\||[;|\n])[ \t]*",
     re.ASCII,
 )
-_REDIRECT, _PLAIN, _SINGLE, _DOUBLE, _OPERATOR = 1, 2, 3, 4, 5
+_REDIRECT, _PLAIN, _PATTERN, _BEFORE_QUOTE, _SINGLE, _DOUBLE, _OPERATOR = range(1, 8)
 
 
 def plain_list(command: str) -> Statement | None:
@@ -36,7 +39,7 @@ def plain_list(command: str) -> Statement | None:
     piped: list[Statement] = []
     words: list[str] = []
     redirects: list[Redirect] = []
-    open_end = ""
+    open_end, plain = "", True
     at = size - len(command.lstrip(" \t"))
     match = _TOKEN.match
     while at < size:
@@ -56,6 +59,12 @@ def plain_list(command: str) -> Statement | None:
                 return None
             if not words and (kind != _PLAIN or text in RESERVED or "=" in text):
                 return None
+            if kind == _PATTERN:
+                plain, text = False, mark_unquoted(text)
+            elif kind != _PLAIN:
+                text = token[_BEFORE_QUOTE] + (
+                    unescape_quoted(text) if kind == _DOUBLE else text
+                )
             words.append(text)
             continue
         operator = token[_OPERATOR]
@@ -63,8 +72,8 @@ def plain_list(command: str) -> Statement | None:
             if operator == "\n" and not open_end:
                 continue
             return None
-        piped.append(Command(tuple(words), (), tuple(redirects), True))
-        words, redirects = [], []
+        piped.append(Command(tuple(words), (), tuple(redirects), plain))
+        words, redirects, plain = [], [], True
         if operator == "|":
             open_end = operator
             continue
@@ -77,7 +86,7 @@ def plain_list(command: str) -> Statement | None:
         else:
             both, open_end = operator == "&&", operator
     if words:
-        piped.append(Command(tuple(words), (), tuple(redirects), True))
+        piped.append(Command(tuple(words), (), tuple(redirects), plain))
         whole = piped[0] if len(piped) == 1 else Pipeline(tuple(piped))
         items.append(whole if left is None else Logical(both, left, whole))
     elif open_end:

@@ -63,8 +63,10 @@ _CHANGES = re.compile(
     rf"(?<!stdout\.)(?<!stderr\.)(?<!STDOUT\.)(?<!STDERR\.)\b(?:{_WORDS}|remove|touch|mkdir_p"
     r"|exec|eval|spawn|fork|system|file_put|delete|output[FJ])\w*[\]'\"]*\s*[$(`'\"]"
     rf"|\b{_WORDS}\w*(?:File|Sync|Stream)(?!\s*[(,}}])\b|\.{_WORDS}\w*\s*[,}}]"
-    r"|\b(?:File\.)?f?open(?:Sync)?\b(?![^;\n]*['\"](?:<|r['\"]))|\bqx\b|%x|\blink(?:Sync)?\s*\("
+    r"|\bqx\b|%x|\blink(?:Sync)?\s*\("
 )
+_OPEN = re.compile(r"\bf?open(?:Sync)?\b")
+_LAST_READ_MODE = re.compile(r".*(['\"](?:<|r['\"]))")
 _CONTROL = frozenset(
     "if else for while do switch case catch try function class def unless until begin module"
     " foreach elsif sub".split()
@@ -119,10 +121,21 @@ def script_steps(code: str, tool: str) -> ScriptSteps:
                 claimed += step[0] != "read" and not text.startswith(("File", "IO"))
                 claimed += text.startswith(("File.w", "IO.w"))
                 steps += [step] if depth <= 0 or step[0] == "read" else _doubted([step])
-    partial = sum(1 for _ in _CHANGES.finditer(code)) > claimed
+    partial = sum(1 for _ in _CHANGES.finditer(code)) + _opened(code) > claimed
     if tool in ("ruby", "irb", "perl", "php"):  # between backticks stands a command
         partial = partial or re.search(r"(?:^|[=(;,]|puts|print|echo)\s*`", code) is not None
     return ScriptSteps(tuple(steps[:MAX_STEPS]), partial)
+
+
+def _opened(code: str) -> int:
+    """How many times a file is opened with no mode for reading behind it in the statement."""
+    # A look ahead from each of them would take quadratic time in the length of a statement.
+    count = 0
+    for statement in re.split(r"[;\n]", code) if "open" in code else ():
+        mode = _LAST_READ_MODE.match(statement)
+        behind = mode.start(1) if mode is not None else -1
+        count += sum(found.end() > behind for found in _OPEN.finditer(statement))
+    return count
 
 
 def _doubted(steps: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
