@@ -227,6 +227,8 @@ def ranks(values: Iterable[float]) -> dict[float, int]:
 def stated(candidate: Candidate) -> dict[str, float]:
     """Log odds for "I decided" and the like, by rule; mostly empty."""
     said, found = candidate.said.text, dict[str, float]()
+    if not (candidate.short or _DECIDED.intersection(candidate.words)):
+        return found
     if not _DECIDED.isdisjoint(candidate.words):
         found = {r.id: STATED_LOG_ODDS for r in PATTERNS["stated"] if r.search(said)}
     if candidate.short and not found:
