@@ -199,16 +199,17 @@ class Gate:
             return {}
         found: dict[str, list[Hit]] = {}
         low = lowered(text)
-        lines: dict[int, list[tuple[int, int]]] | None = None
+        lines: dict[int, list[tuple[int, int]]] = {}
         for number in sorted(numbers):
             name, rule = self.rules[number]
             searched = low if rule.ignore_case else text
-            parts = [(0, len(text))]
-            if rule.lines:
-                lines = self._lines(text) if lines is None else lines
-                parts = lines.get(number, [])
             find = rule.exact.finditer
-            matches = chain.from_iterable(find(searched, *part) for part in parts)
+            matches: Iterable[re.Match[str]] = ()
+            if not rule.lines:
+                matches = find(searched)
+            elif lines := lines or self._lines(text):
+                parts = lines.get(number, ())
+                matches = chain.from_iterable(find(searched, *part) for part in parts)
             for match in islice(matches, most):
                 start, end = match.span(1) if match.re.groups else (-1, -1)
                 captured = text[start:end] if start >= 0 else rule.value
