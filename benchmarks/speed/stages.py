@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from inspect import isgenerator
 from typing import Any
 from unittest import mock
 
@@ -84,7 +85,9 @@ class Stopwatch:
             inner.append(0.0)
             began = now()
             try:
-                return function(*args, **kwargs)
+                found = function(*args, **kwargs)
+                # The work of a generator is done where it is read: it counts here.
+                return iter(list(found)) if isgenerator(found) else found
             finally:
                 taken = now() - began
                 seconds[stage] += taken - inner.pop()

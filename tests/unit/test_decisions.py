@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import count
 
 import pytest
 from hypothesis import given, settings
@@ -92,6 +93,17 @@ def test_the_fast_layout_gives_the_same_scores() -> None:
 def test_a_sentence_decides_where_it_says_how_or_what(words: str, rule: str | None) -> None:
     act = person.act_of(words)
     assert (act.id if act else None) == rule
+
+
+@pytest.mark.parametrize("act", person.ACTS, ids=lambda act: act.id)
+def test_the_automaton_leaves_out_no_rule_that_is_found(
+    act: person.Act, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in (*act.matches, *act.misses):
+        marked = person._marked(one)
+        found = [a for a in person.ACTS if a.found_in(marked)]
+        monkeypatch.setattr(person, "_read", count(person.FEW))
+        assert [a for a in person._acts_of(marked) if a.found_in(marked)] == found
 
 
 # -- without spaCy -----------------------------------------------------------------------

@@ -359,8 +359,11 @@ def is_english(found: Sequence[str], text: str) -> bool:
     """
     if not text.isascii() and 6 * len(_FOREIGN.findall(text)) > len(text):
         return False
-    plain = [w for w in found if w[0].isalpha()]
-    return len(plain) < 8 or 20 * sum(map(ENGLISH.__contains__, plain)) >= len(plain)
+    english = 20 * sum(map(ENGLISH.__contains__, found))
+    if english >= len(found):
+        return True
+    plain = sum(w[0].isalpha() for w in found)
+    return plain < 8 or english >= plain
 
 
 # Frequent words of other languages in Latin letters.
@@ -458,25 +461,33 @@ def place_features(
         first: it opens its block.
         start: where it starts in the message's text, and `size`, how long that text is.
     """
-    last = text[-1:]
+    length = len(text)
     at = (
         "only"
-        if size <= len(text) + 2
+        if size <= length + 2
         else "first"
         if start <= 2
         else "last"
-        if (start + len(text) + 2 >= size)
+        if start + length + 2 >= size
         else "mid"
     )
-    return [
+    steps = bisect_left(_LENGTHS, length), bisect_left(_TEXTS, size)
+    return list(_named_place(block, text[-1:], at, min(codes, 5), first, *steps))
+
+
+@lru_cache(maxsize=1 << 12)
+def _named_place(
+    block: str, last: str, at: str, codes: int, first: bool, length: int, size: int
+) -> tuple[str, ...]:
+    return (
         f"l:{block}",
         f"l:end{last if last in '.:?!)*' else 'x'}",
-        f"l:len{bucket(len(text), _LENGTHS)}",
-        f"l:size{bucket(size, _TEXTS)}",
+        f"l:len{length}",
+        f"l:size{size}",
         f"l:{at}",
         f"l:code{bucket(codes, (0, 1, 2, 4))}",
         *(["l:opens"] if first else []),
-    ]
+    )
 
 
 # Blocks on each side in which the list and the heading of a sentence are looked for.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter
 from typing import ClassVar
 
 from msgspec import Struct
@@ -20,9 +18,7 @@ from leftoff.text.markdown import (
     HEADING,
     ITEM,
     PROSE_KINDS,
-    Block,
     Span,
-    block_before,
     blocks_of,
     sentences_of_block,
 )
@@ -64,36 +60,25 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
     The filter works on rough pieces, since exact sentence splitting costs more than summing
     weights of words; only blocks with a piece that passes are split exactly.
     """
-    done = split_block = -1
-    blocks: tuple[Block, ...] = ()
-    spans: Sequence[Span] = ()
-    for begin, stop in pieces(text, model):
-        blocks = blocks or blocks_of(text)[0]
-        at = max(begin, done)
-        while at < stop:
-            number = block_before(blocks, at)
-            if number < 0 or at >= blocks[number][1] or blocks[number][2] not in PROSE_KINDS:
-                number += 1  # in a marker, in code or between blocks: try the next block
-                if number >= len(blocks) or blocks[number][0] >= stop:
-                    break
-                at = blocks[number][0]
-                continue
-            first, last, kind = blocks[number]
-            if number != split_block:
-                spans, split_block = _split(text, first, last), number
-            # A position between two sentences belongs to the one after it.
-            which = bisect_right(spans, at, key=itemgetter(1))
-            if which == len(spans):
-                at = last
-                continue
-            start, end = spans[which]
-            if start >= stop:
-                break
-            if start >= done and MIN_SENTENCE <= end - start <= MAX_SENTENCE:
+    passing = pieces(text, model)
+    begin, stop = next(passing, (0, 0))
+    blocks = blocks_of(text)[0] if stop else ()
+    for number, (first, last, kind) in enumerate(blocks):
+        if stop <= first:  # of the pieces before this block, none is looked at again
+            begin, stop = next((piece for piece in passing if piece[1] > first), (0, 0))
+        if not stop:
+            return
+        if begin >= last or kind not in PROSE_KINDS:
+            continue
+        for start, end in _split(text, first, last):
+            if stop <= start:
+                begin, stop = next((piece for piece in passing if piece[1] > start), (0, 0))
+                if not stop:
+                    return
+            if end > begin and MIN_SENTENCE <= end - start <= MAX_SENTENCE:
                 where = f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
                 around = layout_features(text, blocks, number, start, end)
                 yield start, end, " ".join((where, *model.known(around)))
-            at = done = end
 
 
 _STOP = re.compile(r"[.!?…؟۔।॥。！？｡．\n](?:(?=\W|\Z)|(?<=[。！？｡．\n]))")

@@ -36,9 +36,10 @@ def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
     for start, end in _lines(text):
         line = text[start:end]
         low = lowered(line)
-        if _first("skip", line, low) is not None:
+        weight, last = _weight(line, low, best[0] if best else 0.0)
+        # Once a line stands out, only one that says as much is looked at further.
+        if best and weight < best[0] or _first("skip", line, low) is not None:
             continue
-        weight, last = _weight(line, low)
         if first and (weight > 0 or not line.endswith(":")):
             return start, end
         fallback = (start, end) if end - start <= MAX_LINE or fallback is None else fallback
@@ -79,9 +80,12 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
             at = end + 1
 
 
-def _first(topic: str, line: str, low: str) -> Rule | None:
-    """The weightiest rule of a topic that matches a line; `low`: the line in lower case."""
+def _first(topic: str, line: str, low: str, least: float = 0.0) -> Rule | None:
+    """The weightiest rule of a topic that matches a line, if it has at least a weight; `low`:
+    the line in lower case."""
     for rule, find in _finders(topic):
+        if rule.weight < least:
+            return None
         if find(low if rule.ignore_case else line) is not None:
             return rule
     return None
@@ -92,11 +96,12 @@ def _finders(topic: str) -> list[tuple[Rule, Callable[[str], re.Match[str] | Non
     return [(rule, rule.finder) for rule in _BY_WEIGHT if rule.topic == topic]
 
 
-def _weight(line: str, low: str) -> tuple[float, bool]:
-    """How much a line says, and whether the last of its kind counts."""
+def _weight(line: str, low: str, least: float = 0.0) -> tuple[float, bool]:
+    """How much a line says, and whether the last of its kind counts; 0 if it says less than
+    `least`."""
     if len(line) > MAX_LINE:
         return 0.0, False
-    found = _first("tells", line, low)
+    found = _first("tells", line, low, least)
     if found is None:
         return 0.0, False
     # Quoted code and lines that only introduce what follows say less.

@@ -12,7 +12,7 @@ from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Asked, Evidence
 from leftoff.extraction.extractor import CALL, RESULT, TEXT, TYPED, Pending, View
 from leftoff.extraction.rule_sets import REQUEST_RULES
-from leftoff.extraction.rules import SHORT_TEXT, Rule, lowered
+from leftoff.extraction.rules import SHORT_TEXT, Rule, ascii_gate, lowered
 from leftoff.formats.injected import is_plan
 from leftoff.formats.vocabulary import EDITS, argument
 from leftoff.model import Text, ToolCall, ToolResult, Typed
@@ -95,7 +95,7 @@ RULES: dict[str, tuple[Rule, ...]] = _by_topic()
 def matches(topic: str, text: str) -> bool:
     """Whether a rule of a topic matches the text."""
     gate = _gate(topic) if len(text) >= SHORT_TEXT else None
-    if gate is not None and text.isascii() and not gate(text.encode().translate(_SPACES)):
+    if gate is not None and text.isascii() and not gate(text):
         return False
     low = lowered(text)
     for find, ignore_case in _finders(topic):
@@ -107,18 +107,12 @@ def matches(topic: str, text: str) -> bool:
 # Topics whose rules are tried at every place of a text, which takes `re` long.
 _SEARCHED = frozenset({"announces", "casual", "fault", "objects", "unfinished", "wants"})
 
-_LOOK_AHEAD = re.compile(r"\(\?!(?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
-# White space to `re`, and none to RE2, becomes a space.
-_SPACES = bytes(32 if 0x1C <= code < 0x20 or code == 0x0B else code for code in range(256))
-
 
 @cache
-def _gate(topic: str) -> Callable[[bytes], list[int] | None] | None:
-    """An automaton that fires on each ASCII text that a rule of the topic matches."""
+def _gate(topic: str) -> Callable[[str], list[int]] | None:
     if topic not in _SEARCHED:
         return None
-    plain = (_LOOK_AHEAD.sub("", rule.pattern) for rule in RULES[topic])
-    return re.automaton((one.replace("$", r"\n?\z") for one in plain), ignore_case=True)
+    return ascii_gate((rule.pattern for rule in RULES[topic]), ignore_case=True)
 
 
 @cache

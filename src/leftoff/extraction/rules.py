@@ -9,7 +9,7 @@ its rarest part as its gate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
 from itertools import chain, islice
 from typing import NamedTuple
@@ -97,7 +97,23 @@ SHORT_TEXT = 40
 
 def lowered(text: str) -> str:
     """`text` in lower case, code point for code point: U+0130 alone would become two."""
-    return text.replace("\u0130", "i").lower()
+    return text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
+
+
+_LOOK_AROUND = re.compile(r"\(\?<?[!=](?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)")
+_END = re.compile(r"(?<!\\)\$")
+# White space to `re`, and none to RE2, becomes a space.
+_SPACES = bytes(32 if 0x1C <= code < 0x20 or code == 0x0B else code for code in range(256))
+
+
+def ascii_gate(
+    patterns: Iterable[str], *, ignore_case: bool = False
+) -> Callable[[str], list[int]]:
+    """Gives the numbers of the patterns that may match in an ASCII text, by one automaton: RE2
+    has no look-around, so what is left of a pattern without it may match more."""
+    plain = (_END.sub(r"\\n?\\z", _LOOK_AROUND.sub("", pattern)) for pattern in patterns)
+    match = re.automaton(plain, ignore_case=ignore_case)
+    return lambda text: match(text.encode().translate(_SPACES)) or []
 
 
 class Hit(NamedTuple):
@@ -161,16 +177,16 @@ class Gate:
             return list(range(len(self.rules))) if text else []
         return (self._match(text.encode()) or []) if text else []
 
-    def _lines(self, number: int, text: str) -> list[tuple[int, int]]:
-        """The stretches of a text with the lines on which the gate of a rule fires."""
-        found: list[tuple[int, int]] = []
+    def _lines(self, text: str) -> dict[int, list[tuple[int, int]]]:
+        """For each rule, the stretches of a text with the lines on which its gate fires."""
+        found: dict[int, list[tuple[int, int]]] = {}
         before = last = at = 0  # where the last two lines with words begin
         for line in text.split("\n"):
             end = at + len(line) + 1
-            if number in self.candidates(line):
-                if found and found[-1][1] >= before:
-                    before = found.pop()[0]
-                found.append((before, end))
+            for number in self._match(line.encode()) or ():
+                known = found.setdefault(number, [])
+                first = known.pop()[0] if known and known[-1][1] >= before else before
+                known.append((first, end))
             if _WORD.search(line):
                 before, last = last, at
             at = end
@@ -183,13 +199,17 @@ class Gate:
             return {}
         found: dict[str, list[Hit]] = {}
         low = lowered(text)
+        lines: dict[int, list[tuple[int, int]]] = {}
         for number in sorted(numbers):
             name, rule = self.rules[number]
             searched = low if rule.ignore_case else text
-            whole = [(0, len(text))]
-            parts = self._lines(number, searched) if rule.lines else whole
             find = rule.exact.finditer
-            matches = chain.from_iterable(find(searched, *part) for part in parts)
+            matches: Iterable[re.Match[str]] = ()
+            if not rule.lines:
+                matches = find(searched)
+            elif lines := lines or self._lines(text):
+                parts = lines.get(number, ())
+                matches = chain.from_iterable(find(searched, *part) for part in parts)
             for match in islice(matches, most):
                 start, end = match.span(1) if match.re.groups else (-1, -1)
                 captured = text[start:end] if start >= 0 else rule.value
