@@ -11,13 +11,14 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, of_command, programs_in
 from leftoff.analysis.checks import checks
+from leftoff.analysis.done_work import DoneWork
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state, user_requests
 from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
 from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref, slice_hash
-from leftoff.session_view import SessionView
+from leftoff.session_view import SessionView, once
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep
 from leftoff.text.truncation import whole
@@ -276,6 +277,7 @@ def key_findings(view: SessionView) -> tuple[Finding, ...]:
     return tuple(list(found.values())[-MAX_FINDINGS:])
 
 
+@once
 def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     """What is left to do: open items of the last to-do list, the question that the agent ended
     with or the step that it was about to take, what was put off, and what the agent said to be
@@ -490,13 +492,12 @@ def _said_left(view: SessionView) -> list[NextStep]:
     sends = [e.ref.message for e in git_events(view) if e.kind in _SENDS]
     sends += [s.ref.message for s in view.sentences("milestone") if s.value in _SENT]
     sent = max(sends, default=-1)
-    done = _done_words(view)
     goes_on = turn_state(view).status != "closed"
     found = []
     sentences = view.sentences("next_step")
     listed = max((s.ref.message for s in sentences if s.rule == "next-heading"), default=-1)
     # What was asked for since stands among the requests.
-    done += [(a.ref.message, _content(a.text)) for a in asked]
+    done = DoneWork([*_done_words(view), *((a.ref.message, a.text) for a in asked)])
     recent = range(prompts[-STALE - 1] if len(prompts) > STALE else 0, last + 1)
     for said in sentences:
         text, at = said.text.strip(), said.ref.message
@@ -519,7 +520,7 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue  # it was announced, and the agent went on
         if undelivered and sent > at:
             continue
-        if any(place > at and _same_work(text, words) for place, words in done):
+        if done.after(at, text):
             continue
         known = deferred and bool(prompts) and prompts[-1] > at
         found.append(NextStep(said.text, "agreed" if known else "said", view.ref(said.ref)))
@@ -539,30 +540,16 @@ _INTENDS = re.compile(
 )
 
 
-def _done_words(view: SessionView) -> list[tuple[int, frozenset[str]]]:
-    """The words of what was said, committed or ticked off as done, and in which message."""
+def _done_words(view: SessionView) -> list[tuple[int, str]]:
+    """What was said, committed or ticked off as done, and in which message."""
     found = [
-        (s.ref.message, _content(s.text))
+        (s.ref.message, s.text)
         for s in view.sentences("milestone")
         if s.value in {"did", "done"}
     ]
-    found += [(e.ref.message, _content(e.text)) for e in git_events(view) if e.kind == "commit"]
-    found += [(r.message, _content(words)) for words, s, r in to_dos(view) if s == "completed"]
+    found += [(e.ref.message, e.text) for e in git_events(view) if e.kind == "commit"]
+    found += [(r.message, words) for words, s, r in to_dos(view) if s == "completed"]
     return found
-
-
-def _content(text: str) -> frozenset[str]:
-    return frozenset(word for word in re.findall(r"\w{4,}", text.casefold()))
-
-
-# Share of the words of an open item that a later report shares if it is about the same work.
-# Chosen by hand; not measured.
-SAME_WORK = 0.6
-
-
-def _same_work(text: str, done: frozenset[str]) -> bool:
-    words = _content(text)
-    return len(words) >= 2 and len(words & done) >= SAME_WORK * len(words)
 
 
 def _key(text: str) -> str:
