@@ -106,7 +106,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             count=known.count + 1 if known else 1,
             fixed=fixed,
             fixed_by=by or (_between(view, touched, ran, place, later) if later else ""),
-            fixed_ref=clean.refs.get(later) if later else None,
+            fixed_ref=clean.ref_of(later, touched, ran) if later else None,
         )
     return tuple(found.values())
 
@@ -114,11 +114,20 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
 class _CleanRuns:
     """Calls that worked, by what they did."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: SessionView) -> None:
+        self.view = view
         self.at: dict[tuple[str, ...], list[tuple[int, int]]] = {}
         self.refs: dict[tuple[int, int], Ref] = {}
         self.checks: dict[tuple[int, int], list[tuple[str, ...]]] = {}
-        self.operands: dict[tuple[int, int], frozenset[str]] = {}
+
+    def ref_of(
+        self, place: tuple[int, int], touched: Sequence[Touched], every: Sequence[Ran]
+    ) -> Ref | None:
+        """Where a call that worked stands: the check in it, else its last file or command."""
+        if place in self.refs:
+            return self.refs[place]
+        here: list[Touched | Ran] = [*_at(every, place), *_at(touched, place)]
+        return self.view.ref(here[-1].ref) if here else None
 
     def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
         """What the call did: its text, and the checks that failed, else the unknown ones."""
@@ -152,8 +161,9 @@ class _CleanRuns:
         later = self.first_after(place, [("program", *programs[0])])
         if later is None:
             return None
-        mine, other = _operands(made.text, programs[0]), self.operands[later]
-        return later if not mine or mine & other else None
+        mine, other = _operands(made.text, programs[0]), self.view.calls[later]
+        same = any(mine & _operands(other.text, fact) for fact in _programs(other))
+        return later if not mine or same else None
 
 
 def _programs(made: Called) -> list[tuple[str, str]]:
@@ -178,7 +188,7 @@ def _operands(command: str, program: tuple[str, str]) -> frozenset[str]:
 
 
 def _clean_runs(view: SessionView) -> _CleanRuns:
-    found = _CleanRuns()
+    found = _CleanRuns(view)
     bad: set[tuple[int, int]] = set()
     unknown: dict[tuple[int, int], list[tuple[str, ...]]] = {}
     for check in checks(view):
@@ -195,25 +205,16 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
             unknown.setdefault(place, []).append(key)
     for place, keys in unknown.items():
         found.checks[place] = found.checks[place] or keys
-    refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.each(Ran, rewound=True)}
-    refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.each(Touched, rewound=True)}
     for call in view.each(Called, rewound=True):
         place = (call.message, call.part)
         if place in bad or not view.succeeded(*place):
             continue
-        programs = _programs(call)
-        for like in _like(call, programs):
+        for like in _like(call, _programs(call)):
             found.at.setdefault(like, []).append(place)
         if call.text:
             found.at.setdefault((call.name, call.text), []).append(place)
             if call.kind in EDITS:
                 found.at.setdefault(("file", call.text), []).append(place)
-            for fact in programs:
-                found.operands[place] = found.operands.get(place, frozenset()) | _operands(
-                    call.text, fact
-                )
-            if place in refs:
-                found.refs.setdefault(place, refs[place])
     for places in found.at.values():
         places.sort()
     return found
@@ -222,14 +223,19 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
 T = TypeVar("T", Touched, Ran)
 
 
+def _place(item: Touched | Ran) -> tuple[int, int]:
+    return item.ref.message, item.part
+
+
 def _inside(items: Sequence[T], start: tuple[int, int], end: tuple[int, int]) -> Sequence[T]:
     """The items, which are in file order, of the calls between two places."""
+    first = bisect_right(items, start, key=_place)
+    return items[first : bisect_left(items, end, key=_place)]
 
-    def place(item: T) -> tuple[int, int]:
-        return item.ref.message, item.part
 
-    first = bisect_right(items, start, key=place)
-    return items[first : bisect_left(items, end, key=place)]
+def _at(items: Sequence[T], place: tuple[int, int]) -> Sequence[T]:
+    """The items, which are in file order, of one call."""
+    return items[bisect_left(items, place, key=_place) : bisect_right(items, place, key=_place)]
 
 
 def _between(
