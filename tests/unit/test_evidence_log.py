@@ -49,6 +49,7 @@ def test_it_is_a_list_by_kind_and_by_order(given: list[Evidence], cut: int) -> N
     assert len(log) == len(given)
     for kind in (Called, Returned, Said):
         assert log.of(kind) == [item for item in given if type(item) is kind]
+        assert list(log.latest(kind)) == log.of(kind)[::-1]
 
 
 @given(pieces, st.sampled_from([0, 1 << 30]), st.integers(0, 3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -307,7 +308,8 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
         prompts[-1].ref.message > last  # nothing was said to it
         and _unanswered(view, turn.status)
         or turn.status != "closed"  # the step that was announced has long been taken
-        and sum(call.message > last for call in view.active(Called)) > MAX_ACTED
+        and sum(1 for _ in takewhile(lambda c: c.message > last, view.latest(Called)))
+        > MAX_ACTED
     ):
         asked = prompts[-1]
         found.append(_quoted(view, asked, whole(asked.text, MAX_STEP).rstrip(), 0, "next"))
@@ -425,7 +427,7 @@ def _place_of(view: SessionView, message: int) -> Ref | None:
     """A reference to a message: that of any call in it."""
     kinds: tuple[type[Ran | Touched], ...] = (Ran, Touched)
     for kind in kinds:
-        for item in view.active(kind):
+        for item in view.each(kind):
             if item.ref.message == message:
                 return view.ref(item.ref)
     return None

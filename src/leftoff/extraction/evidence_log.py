@@ -10,10 +10,10 @@ Theory of operation
 As Python objects the pieces of a huge session would take more memory than everything else. So
 `append` collects pieces as objects, and every `BLOCK` of them are packed into a `_Block`: for
 each kind one compressed msgpack array, and a byte string with the kind of each piece in order.
-Most sessions never fill a block. Three ways lead out: `of` (all pieces of a kind, as a list),
-`each` (the same, one block at a time) and `grouped` (by a key; in a large log a `_LazyItems`,
-which stores places and unpacks a block when one of them is read). `__iter__` restores the
-original order from the byte string.
+Most sessions never fill a block. Four ways lead out: `of` (all pieces of a kind, as a list),
+`each` (the same, one block at a time), `latest` (so, from the end) and `grouped` (by a key; in a
+large log a `_LazyItems`, which stores places and unpacks a block when one of them is read, but
+for groups of at most `FEW` pieces). `__iter__` restores the original order from the byte string.
 
 Invariants
 ----------
@@ -154,6 +154,12 @@ class EvidenceLog:
         for block in self._blocks:
             yield from block.of(kind)
         yield from self._unpacked_of(kind)
+
+    def latest(self, kind: type[E]) -> Iterator[E]:
+        """The pieces of one kind, the last first, unpacked a block at a time."""
+        yield from reversed(self._unpacked_of(kind))
+        for block in reversed(self._blocks):
+            yield from reversed(block.of(kind))
 
     def grouped(
         self, kind: type[E], key: Callable[[E], str | None]
