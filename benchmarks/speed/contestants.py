@@ -32,6 +32,7 @@ from leftoff.batch.jobs import BatchOptions, InputFile, Job
 from leftoff.batch.work import run_job
 from leftoff.formats.claude_code_records import Line
 from leftoff.formats.reader import Sample, detect
+from leftoff.shell.effects import clear_caches
 from leftoff.summary import ContextSummary, Source
 
 Contestant = Callable[[Sessions], object]
@@ -49,6 +50,7 @@ def forget() -> None:
                     most: int | None = value.cache_parameters()["maxsize"]
                     if most is not None and most > 8:
                         value.cache_clear()
+    clear_caches()
 
 
 # -- parsing alone ---------------------------------------------------------------------------

@@ -83,6 +83,17 @@ class SessionView:
             if self.message_of(item) not in left_out:
                 yield item
 
+    def latest(self, kind: type[E]) -> Iterator[E]:
+        """Iterates over `active` from the end. Of a very large session only what is read is
+        unpacked."""
+        if not self.state.evidence.large:
+            yield from reversed(self.active(kind))
+            return
+        left_out = self.copies | self.abandoned
+        for item in self.state.evidence.latest(kind):
+            if self.message_of(item) not in left_out:
+                yield item
+
     def sentences(self, topic: str) -> Sequence[Said]:
         """Sentences of one topic on the active branch."""
         return self._topics.get(topic, ())

@@ -49,12 +49,14 @@ def test_it_is_a_list_by_kind_and_by_order(given: list[Evidence], cut: int) -> N
     assert len(log) == len(given)
     for kind in (Called, Returned, Said):
         assert log.of(kind) == [item for item in given if type(item) is kind]
+        assert list(log.latest(kind)) == log.of(kind)[::-1]
 
 
-@given(pieces, st.sampled_from([0, 1 << 30]))
-def test_it_is_grouped_by_a_key(given: list[Evidence], vast: int) -> None:
+@given(pieces, st.sampled_from([0, 1 << 30]), st.integers(0, 3))
+def test_it_is_grouped_by_a_key(given: list[Evidence], vast: int, few: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence_log, "LARGE", vast)
+        patch.setattr(evidence_log, "FEW", few)
         found = EvidenceLog(given).grouped(Called, lambda c: str(c.part) if c.part else None)
     for part in "0123":
         wanted = [c for c in given if type(c) is Called and str(c.part) == part != "0"]

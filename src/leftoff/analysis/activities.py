@@ -185,11 +185,9 @@ def _words(command: str) -> list[tuple[str, str, str]]:
     return [(name, sub, command) for name, sub in programs_in(command)]
 
 
-@lru_cache(maxsize=1 << 15)
-def programs_in(command: str) -> tuple[tuple[str, str], ...]:
-    """The programs of a command line with their subcommands. Far more are cached than parsed
-    command lines, which take more memory: each judge asks for all of a session."""
-    return tuple(command_facts(analyze(command)))
+def programs_in(command: str) -> list[tuple[str, str]]:
+    """The programs of a command line with their subcommands."""
+    return command_facts(analyze(command))
 
 
 def _of_program(fact: tuple[str, str, str]) -> str:

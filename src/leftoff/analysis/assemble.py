@@ -172,8 +172,10 @@ FOREIGN_SHARE = 0.25
 def _not_covered(view: SessionView) -> Iterator[Issue]:
     """Says that the agent's words are in a language in which nothing is looked for."""
     found = sorted({said.ref.message for said in view.sentences("language")})
+    if not found:
+        return
     looked_at = {said.ref.message for said in view.sentences("decision")}
-    if found and len(found) >= FOREIGN_SHARE * len(looked_at.union(found)):
+    if len(found) >= FOREIGN_SHARE * len(looked_at.union(found)):
         what = "words of the agent that are not English: nothing is looked for in them"
         places = tuple(f"message {message}" for message in found[:20])
         yield Issue("language", "info", what, len(found), places)

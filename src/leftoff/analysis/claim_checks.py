@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -106,8 +107,16 @@ class ClaimChecks:
     def __init__(self, view: SessionView) -> None:
         self.all = checks(view)
         self.at: dict[tuple[int, int | None], list[int]] = {}
+        self.of_kind: dict[str, list[int]] = {}
         for number, check in enumerate(self.all):
             self.at.setdefault((check.ref.message, check.ref.part), []).append(number)
+            self.of_kind.setdefault(check.kind, []).append(number)
+        # A long session has thousands of checks and of claims. So two ascending lists say which
+        # checks a claim need not look at: the last message of a check up to each, and the first
+        # message with an output from each on.
+        self.last_until = [*accumulate((c.ref.message for c in self.all), max)]
+        outputs = [(c.result or c.ref).message for c in reversed(self.all)]
+        self.first_from = [*accumulate(outputs, min)][::-1]
         acts = activities(view)
         self.typed = sorted(asked.ref.message for asked in view.active(Asked))
         self.done = sorted(
@@ -116,16 +125,33 @@ class ClaimChecks:
 
     def kinds_before(self, message: int, part: int, since: int) -> Iterator[str]:
         """The milestone kinds of the checks run last before a place, from `since` on."""
-        last = self._last(lambda c: since <= c.ref.message and _before(c, message, part))
+        last = self._last(
+            self.of_kind,
+            range(since, message + 1),
+            lambda c: since <= c.ref.message and _before(c, message, part),
+        )
         yield from dict.fromkeys(_MILESTONES[c.kind] for _, c in last if c.kind in _MILESTONES)
 
-    def _last(self, fits: Callable[[Check], bool]) -> list[tuple[int, Check]]:
-        """The last check that fits, and those of the same command that do, numbered."""
-        for check in reversed(self.all):
-            if fits(check):
-                same = self.at[check.ref.message, check.ref.part]
-                return [(n, self.all[n]) for n in same if fits(self.all[n])]
-        return []
+    def _last(
+        self, kinds: Iterable[str], messages: range, fits: Callable[[Check], bool]
+    ) -> list[tuple[int, Check]]:
+        """The last check of some kinds that fits, and those of the same command that do,
+        numbered; none that fits may lie outside the messages."""
+        last = bisect_left(self.last_until, messages.start) - 1
+        first, end = last, bisect_left(self.first_from, messages.stop)
+        for kind in kinds:
+            numbers = self.of_kind.get(kind, [])
+            for at in range(bisect_left(numbers, end) - 1, -1, -1):
+                if numbers[at] <= last:
+                    break
+                if fits(self.all[numbers[at]]):
+                    last = numbers[at]
+                    break
+        if last == first:
+            return []
+        place = self.all[last].ref
+        same = self.at[place.message, place.part]
+        return [(n, self.all[n]) for n in same if fits(self.all[n])]
 
     def proof(self, text: str, kind: str, message: int, part: int) -> Proof:
         """What the last run of the same check says about a claim at a place."""
@@ -135,12 +161,14 @@ class ClaimChecks:
         tools = {t for t in _named_tools(text) if kinds.intersection(_kinds_of(t))}
         level = next((name for name in _LEVELS if RULES[f"level-{name}"].search(text)), "")
         about = self._last(
+            kinds,
+            range(message + 1),
             lambda c: (
                 c.kind in kinds
                 and _before(c, message, part)
                 and (not tools or c.tool in tools or not c.tool)
                 and (not level or _level(c) == level or _fits(c, level))
-            )
+            ),
         )
         if not about:
             return Proof("claimed", "no run of that check before it")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, of_command, programs_in
 from leftoff.analysis.checks import checks
+from leftoff.analysis.done_work import DoneWork
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state, user_requests
 from leftoff.extraction.checks import CUT
@@ -18,7 +20,7 @@ from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Tou
 from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref, slice_hash
-from leftoff.session_view import SessionView
+from leftoff.session_view import SessionView, once
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep
 from leftoff.text.truncation import whole
@@ -106,7 +108,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             count=known.count + 1 if known else 1,
             fixed=fixed,
             fixed_by=by or (_between(view, touched, ran, place, later) if later else ""),
-            fixed_ref=clean.refs.get(later) if later else None,
+            fixed_ref=clean.ref_of(later, touched, ran) if later else None,
         )
     return tuple(found.values())
 
@@ -116,8 +118,11 @@ class _CleanRuns:
 
     def __init__(self, view: SessionView) -> None:
         self.view = view
+        # Of a longer one its call has the beginning alone.
         self.commands = {
-            (r.ref.message, r.part): r.command for r in view.each(Ran, rewound=True)
+            (r.ref.message, r.part): r.command
+            for r in view.each(Ran, rewound=True)
+            if len(r.command) > CUT
         }
         self.at: dict[tuple[str, ...], list[tuple[int, int]]] = {}
         self.refs: dict[tuple[int, int], Ref] = {}
@@ -127,8 +132,17 @@ class _CleanRuns:
         """The programs of a command line with their subcommands, without idle ones."""
         if made.kind != "shell" or not made.text:
             return []
-        full = self.commands.get((made.message, made.part)) if len(made.text) > CUT else ""
-        return [fact for fact in programs_in(full or made.text) if fact[0] not in IDLE]
+        command = self.commands.get((made.message, made.part), made.text)
+        return [fact for fact in programs_in(command) if fact[0] not in IDLE]
+
+    def ref_of(
+        self, place: tuple[int, int], touched: Sequence[Touched], every: Sequence[Ran]
+    ) -> Ref | None:
+        """Where a call that worked stands: the check in it, else its last file or command."""
+        if place in self.refs:
+            return self.refs[place]
+        here: list[Touched | Ran] = [*_at(every, place), *_at(touched, place)]
+        return self.view.ref(here[-1].ref) if here else None
 
     def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
         """What the call did: its text, and the checks that failed, else the unknown ones."""
@@ -199,8 +213,6 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
             unknown.setdefault(place, []).append(key)
     for place, keys in unknown.items():
         found.checks[place] = found.checks[place] or keys
-    refs = {(r.ref.message, r.part): view.ref(r.ref) for r in view.each(Ran, rewound=True)}
-    refs |= {(t.ref.message, t.part): view.ref(t.ref) for t in view.each(Touched, rewound=True)}
     for call in view.each(Called, rewound=True):
         place = (call.message, call.part)
         if place in bad or not view.succeeded(*place):
@@ -211,8 +223,6 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
             found.at.setdefault((call.name, call.text), []).append(place)
             if call.kind in EDITS:
                 found.at.setdefault(("file", call.text), []).append(place)
-            if place in refs:
-                found.refs.setdefault(place, refs[place])
     for places in found.at.values():
         places.sort()
     return found
@@ -221,14 +231,19 @@ def _clean_runs(view: SessionView) -> _CleanRuns:
 T = TypeVar("T", Touched, Ran)
 
 
+def _place(item: Touched | Ran) -> tuple[int, int]:
+    return item.ref.message, item.part
+
+
 def _inside(items: Sequence[T], start: tuple[int, int], end: tuple[int, int]) -> Sequence[T]:
     """The items, which are in file order, of the calls between two places."""
+    first = bisect_right(items, start, key=_place)
+    return items[first : bisect_left(items, end, key=_place)]
 
-    def place(item: T) -> tuple[int, int]:
-        return item.ref.message, item.part
 
-    first = bisect_right(items, start, key=place)
-    return items[first : bisect_left(items, end, key=place)]
+def _at(items: Sequence[T], place: tuple[int, int]) -> Sequence[T]:
+    """The items, which are in file order, of one call."""
+    return items[bisect_left(items, place, key=_place) : bisect_right(items, place, key=_place)]
 
 
 def _between(
@@ -276,6 +291,7 @@ def key_findings(view: SessionView) -> tuple[Finding, ...]:
     return tuple(list(found.values())[-MAX_FINDINGS:])
 
 
+@once
 def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     """What is left to do: open items of the last to-do list, the question that the agent ended
     with or the step that it was about to take, what was put off, and what the agent said to be
@@ -299,7 +315,8 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
         prompts[-1].ref.message > last  # nothing was said to it
         and _unanswered(view, turn.status)
         or turn.status != "closed"  # the step that was announced has long been taken
-        and sum(call.message > last for call in view.active(Called)) > MAX_ACTED
+        and sum(1 for _ in takewhile(lambda c: c.message > last, view.latest(Called)))
+        > MAX_ACTED
     ):
         asked = prompts[-1]
         found.append(_quoted(view, asked, whole(asked.text, MAX_STEP).rstrip(), 0, "next"))
@@ -417,7 +434,7 @@ def _place_of(view: SessionView, message: int) -> Ref | None:
     """A reference to a message: that of any call in it."""
     kinds: tuple[type[Ran | Touched], ...] = (Ran, Touched)
     for kind in kinds:
-        for item in view.active(kind):
+        for item in view.each(kind):
             if item.ref.message == message:
                 return view.ref(item.ref)
     return None
@@ -490,13 +507,12 @@ def _said_left(view: SessionView) -> list[NextStep]:
     sends = [e.ref.message for e in git_events(view) if e.kind in _SENDS]
     sends += [s.ref.message for s in view.sentences("milestone") if s.value in _SENT]
     sent = max(sends, default=-1)
-    done = _done_words(view)
     goes_on = turn_state(view).status != "closed"
     found = []
     sentences = view.sentences("next_step")
     listed = max((s.ref.message for s in sentences if s.rule == "next-heading"), default=-1)
     # What was asked for since stands among the requests.
-    done += [(a.ref.message, _content(a.text)) for a in asked]
+    done = DoneWork([*_done_words(view), *((a.ref.message, a.text) for a in asked)])
     recent = range(prompts[-STALE - 1] if len(prompts) > STALE else 0, last + 1)
     for said in sentences:
         text, at = said.text.strip(), said.ref.message
@@ -519,7 +535,7 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue  # it was announced, and the agent went on
         if undelivered and sent > at:
             continue
-        if any(place > at and _same_work(text, words) for place, words in done):
+        if done.after(at, text):
             continue
         known = deferred and bool(prompts) and prompts[-1] > at
         found.append(NextStep(said.text, "agreed" if known else "said", view.ref(said.ref)))
@@ -539,30 +555,16 @@ _INTENDS = re.compile(
 )
 
 
-def _done_words(view: SessionView) -> list[tuple[int, frozenset[str]]]:
-    """The words of what was said, committed or ticked off as done, and in which message."""
+def _done_words(view: SessionView) -> list[tuple[int, str]]:
+    """What was said, committed or ticked off as done, and in which message."""
     found = [
-        (s.ref.message, _content(s.text))
+        (s.ref.message, s.text)
         for s in view.sentences("milestone")
         if s.value in {"did", "done"}
     ]
-    found += [(e.ref.message, _content(e.text)) for e in git_events(view) if e.kind == "commit"]
-    found += [(r.message, _content(words)) for words, s, r in to_dos(view) if s == "completed"]
+    found += [(e.ref.message, e.text) for e in git_events(view) if e.kind == "commit"]
+    found += [(r.message, words) for words, s, r in to_dos(view) if s == "completed"]
     return found
-
-
-def _content(text: str) -> frozenset[str]:
-    return frozenset(word for word in re.findall(r"\w{4,}", text.casefold()))
-
-
-# Share of the words of an open item that a later report shares if it is about the same work.
-# Chosen by hand; not measured.
-SAME_WORK = 0.6
-
-
-def _same_work(text: str, done: frozenset[str]) -> bool:
-    words = _content(text)
-    return len(words) >= 2 and len(words & done) >= SAME_WORK * len(words)
 
 
 def _key(text: str) -> str:

@@ -36,7 +36,7 @@ _LOOKS = frozenset({"look", "search", "inspect_change", "fetch", "wait", "other"
 
 def recent_calls(view: SessionView, limit: int = MAX_CALLS) -> tuple[CallOutcome, ...]:
     """The last calls on the active branch, in order."""
-    calls = list(islice(reversed(view.active(Called)), limit))[::-1]
+    calls = list(islice(view.latest(Called), limit))[::-1]
     reasons = {(f.call_message, f.call_part): f.text for f in view.active(Failed)}
     edits = {(e.message, e.part): e for e in view.active(Edited)}
     places = _places(view, calls[0].message if calls else 0)
@@ -60,7 +60,7 @@ def _places(view: SessionView, first: int) -> dict[tuple[int, int | None], Ref]:
     found: dict[tuple[int, int | None], Ref] = {}
     kinds: tuple[type[Ran | Touched], ...] = (Ran, Touched)
     for kind in kinds:
-        for item in reversed(view.active(kind)):
+        for item in view.latest(kind):
             if item.ref.message < first:
                 break
             found.setdefault((item.ref.message, item.ref.part), item.ref)

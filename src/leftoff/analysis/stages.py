@@ -122,7 +122,7 @@ def _places(view: SessionView, starts: list[int]) -> list[Ref]:
     found: list[Ref | None] = [None] * len(starts)
     kinds: tuple[type[Ran | Touched | Said | Planned | Failed], ...] = _PLACED
     for kind in kinds:
-        for item in view.active(kind):
+        for item in view.each(kind):
             at = bisect_right(starts, item.ref.message) - 1
             best = found[at] if at >= 0 else None
             if at >= 0 and (best is None or item.ref.message < best.message):

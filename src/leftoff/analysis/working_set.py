@@ -98,7 +98,7 @@ def _links(view: SessionView) -> tuple[Words, ...] | UnsetType:
 def _recent(view: SessionView) -> tuple[Words, ...]:
     """The latest candidate sentences for decisions, each once."""
     found: dict[str, Words] = {}
-    for said, chance in reversed(list(chances(view))):
+    for said, chance in chances(view):
         if len(said.text) > 20:
             found.setdefault(said.text, Words(said.text, said.ref.message, chance))
             if len(found) == MAX_SENTENCES:

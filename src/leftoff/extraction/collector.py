@@ -41,8 +41,8 @@ evidence are part of the saved format. `fork` copies every mutable attribute by 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from itertools import islice, starmap
 from sys import intern
 from typing import Any, Self
 
@@ -449,12 +449,10 @@ class Collector(LineReader):
             list(self.issues.values()),
             [r.head() for r in states.values()],
         )
-        return State(
-            self.offset,
-            codec.pack_state((head, list(self.issues))),
-            codec.pack_state([r.thread.pack() for r in states.values()]),
-            codec.pack_state([list(r.evidence) for r in states.values()]),
-        )
+        threads = [state.thread.pack() for state in states.values()]
+        evidence = [list(state.evidence) for state in states.values()]
+        parts = ((head, list(self.issues)), threads, evidence)
+        return State(self.offset, *map(codec.pack_state, parts))
 
     @classmethod
     def load(
@@ -467,33 +465,41 @@ class Collector(LineReader):
         """The pass that `save` gave; feed it from `offset` on.
 
         Raises:
-            StateError: the state is damaged.
-        """
-        collector = cls(where, None, extra, builtin)
+            StateError: the state is damaged."""
         if not state.offset:
-            return collector
+            return cls.restore(b"", (), (), where, extra, builtin)
         try:
-            head, keys = codec.unpack_state(
-                state.head, tuple[CollectorHead, list[tuple[str, str]]]
-            )
             threads = codec.unpack_state(state.thread, list[Packed])
             evidence = codec.unpack_state(state.evidence, list[list[Evidence]])
-            collector._set_format(formats.get(head.format))
-            collector.reader = codec.unpack_state(head.reader, type(collector.reader))
         except ValueError as error:
             raise StateError(f"{where}: the saved state is damaged ({error})") from error
-        collector.offset, collector.cursor, collector.lines = (
-            head.offset,
-            head.cursor,
-            head.lines,
-        )
-        collector.issues = dict(zip(keys, head.issues, strict=True))
-        collector.sessions = [
-            {
-                saved.agent: SessionState.restore(saved, thread, found)
-                for saved, thread, found in zip(head.recordings, threads, evidence, strict=True)
-            }
-        ]
+        return cls.restore(state.head, threads, evidence, where, extra, builtin)
+
+    @classmethod
+    def restore(
+        cls,
+        head: bytes,
+        threads: Sequence[Packed],
+        evidence: Sequence[Iterable[Evidence]],
+        where: str = "<bytes>",
+        extra: Sequence[str] = (),
+        builtin: Sequence[str] = BUILTIN,
+    ) -> Self:
+        """As `load`, of threads and evidence that were unpacked, in their order in the head."""
+        collector = cls(where, None, extra, builtin)
+        if not head:
+            return collector  # nothing was read
+        try:
+            found, keys = codec.unpack_state(head, tuple[CollectorHead, list[tuple[str, str]]])
+            collector._set_format(formats.get(found.format))
+            collector.reader = codec.unpack_state(found.reader, type(collector.reader))
+        except ValueError as error:
+            raise StateError(f"{where}: the saved state is damaged ({error})") from error
+        collector.offset, collector.cursor = found.offset, found.cursor
+        collector.lines = found.lines
+        collector.issues = dict(zip(keys, found.issues, strict=True))
+        parts = zip(found.recordings, threads, evidence, strict=True)
+        collector.sessions = [{s.agent: s for s in starmap(SessionState.restore, parts)}]
         collector._main = collector.sessions[-1][""]
         return collector
 
@@ -509,20 +515,14 @@ class Collector(LineReader):
         only what was found since. It can be fed and saved, but not summarised.
 
         Args:
-            counts: messages of each session state so far, in their order in the head.
+            counts: messages of each session state so far.
 
         Raises:
             StateError: the state is damaged.
         """
-        nothing = Packed(b"", b"", b"", b"", b"", b"")
-        blank = State(
-            state.offset,
-            state.head,
-            codec.pack_state([nothing for _ in counts]),
-            codec.pack_state([[] for _ in counts]),
-        )
+        blank = [Packed(b"", b"", b"", b"", b"", b"")] * len(counts)
         try:
-            collector = cls.load(blank, where, extra)
+            collector = cls.restore(state.head, blank, [() for _ in counts], where, extra)
             for session, count in zip(collector.sessions[-1].values(), counts, strict=True):
                 session.thread.before = count
         except ValueError as error:

@@ -10,10 +10,11 @@ Theory of operation
 As Python objects the pieces of a huge session would take more memory than everything else. So
 `append` collects pieces as objects, and every `BLOCK` of them are packed into a `_Block`: for
 each kind one compressed msgpack array, and a byte string with the kind of each piece in order.
-Most sessions never fill a block. Three ways lead out: `of` (all pieces of a kind, as a list),
-`each` (the same, one block at a time) and `grouped` (by a key; in a large log a `_LazyItems`,
-which stores places and unpacks a block when one of them is read). `__iter__` restores the
-original order from the byte string.
+Most sessions never fill a block. Four ways lead out: `of` (all pieces of a kind, as a list),
+`each` (the same, one block at a time), `latest` (so, from the end) and `grouped` (by a key;
+in a large log a `_LazyItems`, which stores places and unpacks a block when one of them is
+read, but for groups of at most `FEW` pieces). `__iter__` restores the original order from the
+byte string.
 
 Invariants
 ----------
@@ -39,7 +40,7 @@ import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import groupby, islice
 from sys import intern
 from typing import Any, NamedTuple, TypeVar, get_args, overload
 
@@ -67,6 +68,10 @@ BLOCK = 16_384
 # From so many pieces on, callers should not hold unpacked evidence for long: unpacking it again
 # costs a tenth of the time of a summary, holding it a third of its memory (docs/speed.md).
 LARGE = 100_000
+
+# Pieces of a group of a large log up to which it is held unpacked: judges read it often. About
+# 400 bytes each. Chosen by hand for the memory.
+FEW = 8192
 
 _KINDS: tuple[type, ...] = get_args(Evidence)
 _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
@@ -151,12 +156,18 @@ class EvidenceLog:
             yield from block.of(kind)
         yield from self._unpacked_of(kind)
 
+    def latest(self, kind: type[E]) -> Iterator[E]:
+        """The pieces of one kind, the last first, unpacked a block at a time."""
+        yield from reversed(self._unpacked_of(kind))
+        for block in reversed(self._blocks):
+            yield from reversed(block.of(kind))
+
     def grouped(
         self, kind: type[E], key: Callable[[E], str | None]
     ) -> Mapping[str, Sequence[E]]:
         """The pieces of one kind grouped by a key, each group in order; pieces without a key
         are left out. A snapshot: it does not grow with the log. In a large log the groups are
-        unpacked block by block as they are read."""
+        unpacked block by block as they are read, but for those of few pieces."""
         if not self.large:
             found: dict[str, list[E]] = {}
             for item in self.of(kind):
@@ -164,14 +175,15 @@ class EvidenceLog:
                     found.setdefault(name, []).append(item)
             return found
         lazy: dict[str, _LazyItems[E]] = {}
+        unpacked = self._unpacker(kind)
         for number, block in enumerate((*self._blocks, None)):
             items = self._unpacked_of(kind) if block is None else block.of(kind)
             for at, item in enumerate(items):
                 if (name := key(item)) is not None:
                     if name not in lazy:
-                        lazy[name] = _LazyItems(self._unpacker(kind))
-                    lazy[name].places.append(number << 32 | at)
-        return lazy
+                        lazy[name] = _LazyItems(unpacked)
+                    lazy[name].add(number << 32 | at, item)
+        return {name: group.items or group for name, group in lazy.items()}
 
     def _unpacker(self, kind: type[E]) -> Callable[[int], list[E]]:
         """A function from a block's number to its pieces of one kind; it caches the latest
@@ -212,12 +224,27 @@ class _LazyItems(Sequence[E]):
     """Pieces that are unpacked when they are read; fastest if read in order.
 
     `places` holds for each the number of its block (high 32 bits) and its index among the
-    pieces of its kind there (low 32 bits).
+    pieces of its kind there (low 32 bits); `items` the pieces themselves as long as there are
+    few of them.
     """
 
     def __init__(self, unpacked: Callable[[int], list[E]]) -> None:
         self.places = array("q")
+        self.items: list[E] = []
         self._unpacked = unpacked
+
+    def add(self, place: int, item: E) -> None:
+        self.places.append(place)
+        if len(self.places) <= FEW:
+            self.items.append(item)
+        else:
+            self.items = []
+
+    def __iter__(self) -> Iterator[E]:
+        for number, places in groupby(self.places, lambda place: place >> 32):
+            items = self._unpacked(number)
+            for place in places:
+                yield items[place & 0xFFFFFFFF]
 
     def __len__(self) -> int:
         return len(self.places)

@@ -276,7 +276,8 @@ class SessionState:
     def restore(
         cls, head: Head, thread: Packed | None, evidence: Iterable[Evidence]
     ) -> SessionState:
-        """The state of which `head`, thread and evidence were saved."""
+        """The state of which `head`, thread and evidence were saved; a log of evidence becomes
+        its own."""
         state = cls(head.agent, ())
         state.header, state.occupancy = head.header, head.tail
         state.first_words, state.last_words = head.first_words, head.last_words
@@ -289,7 +290,9 @@ class SessionState:
         }
         if thread is not None:
             state.thread = Thread.unpack(thread)
-        state.evidence.extend(evidence)
+        if not isinstance(evidence, EvidenceLog):
+            evidence = EvidenceLog(evidence)
+        state.evidence = evidence
         return state
 
     def fork(self) -> SessionState:

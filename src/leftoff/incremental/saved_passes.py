@@ -34,6 +34,8 @@ from leftoff import codec
 from leftoff._version import __version__
 from leftoff.errors import FormatError, SourceError, StateError
 from leftoff.extraction.collector import Collector, State
+from leftoff.extraction.evidence import Evidence
+from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.formats.thread import Packed, Thread
 from leftoff.incremental.cursor import MAX_RETRIES, Cursor, FileReplaced, NotResumable, Tail
@@ -161,23 +163,17 @@ class SavedPass:
         if known is None or (exact and known.redacted):
             return None
         threads = [Thread() for _ in known.agents]
-        evidence: list[list[object]] = [[] for _ in known.agents]
+        evidence = [EvidenceLog() for _ in known.agents]
         numbers = {agent: n for n, agent in enumerate(known.agents)}
         try:
             for agents, packed, found in self._frames(known):
                 for agent, rows, news in zip(agents, packed, found, strict=True):
                     threads[numbers[agent]].extend(rows)
-                    evidence[numbers[agent]] += news
-            state = State(
-                known.mark.offset,
-                known.head,
-                codec.pack_state([t.pack() for t in threads]),
-                codec.pack_state(evidence),
-            )
-            del evidence
+                    evidence[numbers[agent]].extend(news)
             from leftoff.analysis.session_pass import Pass
 
-            reading = Pass.load(state, path)
+            packed = [thread.pack() for thread in threads]
+            reading = Pass.restore(known.head, packed, evidence, path)
         except (OSError, ValueError, KeyError, StateError):
             return None  # damaged: the caller reads the recording again
         reading.earlier = known.earlier
@@ -301,7 +297,7 @@ class SavedPass:
 
     def _frames(
         self, known: _Head
-    ) -> Iterator[tuple[list[str], list[Packed], list[list[object]]]]:
+    ) -> Iterator[tuple[list[str], list[Packed], list[list[Evidence]]]]:
         """The frames of `pass.found`.
 
         Raises:
@@ -315,7 +311,7 @@ class SavedPass:
                 frame = found.read(size)
                 sums = _sum(sums, frame)
                 agents, packed, evidence = codec.unpack_state(
-                    frame, tuple[list[str], list[Packed], list[list[Any]]]
+                    frame, tuple[list[str], list[Packed], list[list[Evidence]]]
                 )
                 yield agents, packed, evidence
         if sums != known.sums:

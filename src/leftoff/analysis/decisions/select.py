@@ -127,12 +127,13 @@ def _agent_decisions(view: SessionView, model: Model, least: float | None) -> li
 
 
 def chances(view: SessionView) -> Iterator[tuple[Said, float]]:
-    """Every candidate sentence of the agent, in order of its message, with the probability that
-    it states a decision; 0 where the model cannot read it."""
+    """Every candidate sentence of the agent, the last first, with the probability that it
+    states a decision; 0 where the model cannot read it."""
     groups, found = _scored(view, MODEL)
     rank = found.statement_rank
-    for sentences, logits in zip(groups.sentences(), found.logits, strict=True):
-        for at, said in enumerate(sentences):
+    for place in reversed(range(len(groups))):
+        logits = found.logits[place]
+        for at, said in reversed([*enumerate(groups.sentences(place))]):
             z = logits[at] if at < len(logits) else None
             yield said, 0.0 if z is None else round(MODEL.statement_probability(z, rank[z]), 3)
 
@@ -301,9 +302,9 @@ class CandidateGroups(Sequence[list[Candidate]]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def sentences(self) -> Iterator[list[Said]]:
-        """The sentences of each message, in whatever language."""
-        return ([self._said[place] for place in group] for group in self._places)
+    def sentences(self, place: int) -> list[Said]:
+        """The sentences of a message, in whatever language."""
+        return [self._said[at] for at in self._places[place]]
 
     @overload
     def __getitem__(self, place: int) -> list[Candidate]: ...

@@ -11,7 +11,6 @@ from itertools import chain
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import programs_in
 from leftoff.analysis.files.net_changes import (
     FileEvent,
     UnknownChange,
@@ -406,7 +405,6 @@ class Tracker:
         for name in self.roots:
             command = command.replace(name, f"\\{name}")
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
-        programs_in(command)  # while it is parsed
         effects = resolve(script, outcome=result, known=self.known, wide=False)
         if isinstance(script.body, Opaque) and only_shows(command):
             effects = []
