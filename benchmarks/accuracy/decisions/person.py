@@ -34,8 +34,10 @@ work; a rejection; an answer or approval. `task` (names a thing to be made and n
 LATE = ("later", "last", "fresh", "held", "drawn", "blind")
 """Halves that were labelled after the rules were written: the threshold is chosen on them."""
 
-SAFE = 0.89
-"""Precision that the threshold must reach out of fold, a task counting as half a false one."""
+SAFE = 0.885
+"""Precision that the threshold must reach out of fold, a task counting as half a false one: with
+0.87, 0.88, 0.89 and 0.90 precision and recall on repositories left out were 0.89 and 0.82, 0.90
+and 0.81, 0.91 and 0.80, 0.92 and 0.79."""
 
 PENALTY, TASK = 12.0, 0.5
 """Of the weights' squares; mass of a task, which is trained as none. Of 2, 5, 8 and 12, and of
