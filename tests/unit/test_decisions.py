@@ -77,6 +77,8 @@ def test_the_fast_layout_gives_the_same_scores() -> None:
         ("it shoud be plase sorted by age", "requires"),
         ("@src/table.py keep the header", "orders"),
         ("store.py — keep the rows sorted", "specifies"),
+        ("one table per tenant please", "only-these"),
+        ("help me make the header of the page smaller", "orders"),
         ("read the whole page before answering", "order-of-work"),
         ("Run the tests again.", None),
         ("Build the login page", None),
@@ -130,6 +132,12 @@ def test_the_items_of_a_list_count_with_one_another() -> None:
     listed = "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1))
     assert decided(listed) == items[:3]
     assert decided("- red\n- the table\n- it is slow") == []
+
+
+def test_a_yes_that_goes_on_may_decide() -> None:
+    text = "ok, keep the header as is"
+    assert decided(text) == [text]
+    assert decided("ok, please go on") == decided("great, thanks a lot") == []
 
 
 @pytest.mark.parametrize(

@@ -340,7 +340,8 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
     language."""
     one, text = read[number], asked.text
     said = text[one.start : one.end]
-    bare = len(said) <= MIN_SENTENCE or matches("approval", said)
+    found = words(one.marked, 60)
+    bare = len(said) <= MIN_SENTENCE or len(found) < 2 and matches("approval", said)
     if one.pasted or one.other or bare:
         return []
     others = read[:number] + read[number + 1 :]
@@ -355,7 +356,7 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
         "letters": (letters, (0.6, 0.8, 0.9, 0.97)),
     }
     return [
-        *word_features(words(one.marked, 60)),
+        *word_features(found),
         *dict.fromkeys("o:" + word for word in words(_opened(said)[0])),
         *(f"s:{name}{bucket(value, edges)}" for name, (value, edges) in steps.items()),
         f"s:end{last if last in '.:?!,;)' else 'x'}",
