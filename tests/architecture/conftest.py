@@ -1,7 +1,5 @@
 """Where the package is, what its floors are, and a session to use it on."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

@@ -6,8 +6,6 @@ NAME is one of `USES`. Run in a process of its own, because an audit hook cannot
 Importing may read files (code, packaged rules); using may not.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The import contracts of pyproject.toml hold, and they are the floors of the package."""
 
-from __future__ import annotations
-
 import pkgutil
 import subprocess
 import sys

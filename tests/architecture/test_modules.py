@@ -1,7 +1,5 @@
 """Modules are named for what they hold, and none has become two things."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 NAMELESS = frozenset(

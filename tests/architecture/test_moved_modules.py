@@ -1,7 +1,5 @@
 """Import paths of version 0.1 work for one release, with a warning."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import warnings

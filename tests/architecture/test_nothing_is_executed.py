@@ -1,8 +1,6 @@
 """Nothing in the package runs text as code, unpickles, or gives a line to a shell; and nothing
 opens a connection but what a user names: a store, a cluster, an object's URL."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

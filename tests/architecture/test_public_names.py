@@ -1,7 +1,5 @@
 """`leftoff.__all__` is the whole public surface: it resolves, is typed and hides no module."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

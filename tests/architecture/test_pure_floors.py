@@ -1,7 +1,5 @@
 """Floors 0 to 5 are functions of their arguments: no file, socket, clock or environment."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess

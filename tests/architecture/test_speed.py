@@ -1,7 +1,5 @@
 """A summary stays as fast as it was, beside parsers that are measured in the same run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Runs the program in a process of its own, as people do."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

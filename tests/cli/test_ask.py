@@ -1,7 +1,5 @@
 """`leftoff ask`: the answer on stdout, talk on stderr, a conversation that goes on."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Bad input: a documented exit code, one clear line on stderr, no traceback, the rest kept."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`leftoff batch`: processes, kills, time limits, interrupts, streams and exit codes."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

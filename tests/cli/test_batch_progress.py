@@ -1,7 +1,5 @@
 """`leftoff batch` on a terminal: a bar while it works, nothing of it afterwards."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`leftoff budget`, `leftoff config` and `leftoff eval budget` as people run them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -21,8 +21,6 @@
 case differs: look at the difference before you commit it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """`leftoff checkpoint` and `leftoff redact`."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """`leftoff eval resume`: what it prints, writes and returns."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`summarize --explain`: what fired, what it weighed, what was nearly told."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

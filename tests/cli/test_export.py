@@ -1,7 +1,5 @@
 """`export`, `convert`, `summarize --since` and `--strict`, and compressed input."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """`plugins`, `schema` and `completion`."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`leftoff hook`: what a person sees of the hooks before a client has called them."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

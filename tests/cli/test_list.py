@@ -1,7 +1,5 @@
 """`list`, bare `leftoff`, and naming a session by id: streams, exit codes, speed."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

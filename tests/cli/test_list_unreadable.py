@@ -1,7 +1,5 @@
 """`leftoff list` where a client's folder cannot be read."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

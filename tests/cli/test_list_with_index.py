@@ -1,7 +1,5 @@
 """`leftoff list` and `leftoff` alone say the same with the index and without it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """`leftoff log`: making, showing, listing and cleaning up resume logs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable

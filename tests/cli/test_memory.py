@@ -1,7 +1,5 @@
 """`leftoff memory`, `search`, `blame`, `fix` and `ledger` as a user types them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`summarize -f html` and `report`: the page, what it quotes, streams and exit codes."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@
 `follow` that was told to end, or whose terminal was closed, left its folder behind.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """`leftoff resume`: what it prints where, and its exit codes."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

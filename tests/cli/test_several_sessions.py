@@ -1,7 +1,5 @@
 """A file that holds several sessions: listed, chosen by number, id or date, and cited."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Callable

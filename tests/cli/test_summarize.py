@@ -1,7 +1,5 @@
 """`summarize`, `show` and `verify`: streams, exit codes, forms."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shlex

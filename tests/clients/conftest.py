@@ -5,8 +5,6 @@ The programs run in a scratch home against a scripted model on the loopback inte
 `.ci/extras.d/10-clients.sh` does.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

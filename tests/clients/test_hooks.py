@@ -2,8 +2,6 @@
 begins with what it left.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

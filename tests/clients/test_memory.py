@@ -2,8 +2,6 @@
 the lines of the ledger.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Reviews with the real clients: asked, resumed, refused, and asked again in full."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

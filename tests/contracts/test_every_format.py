@@ -1,7 +1,5 @@
 """Every real file of every recorder: recognised by content, accounted for, paired, verifiable."""
 
-from __future__ import annotations
-
 import csv
 import random
 from pathlib import Path

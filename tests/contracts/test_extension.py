@@ -1,8 +1,6 @@
 """Formats, extractors and redactors: what is built in keeps the promises of its kind, what
 breaks one is found out, and what other packages bring is found by entry point."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,6 @@
 """Kills, failing calls, damage, crowds and clocks: a small part of what the programs of
 `tests/reliability/` do."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """Recordings that grow, are rotated, and are read by followers that are killed: small parts of
 what `tests/reliability/follow.py` and `prefixes.py` do."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

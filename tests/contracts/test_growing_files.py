@@ -8,8 +8,6 @@ about what had been replaced by a file of the same size; of a session in several
 first. The hooks' worker went by size alone. A batch read on in the middle of a compressed file.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -3,8 +3,6 @@
 The files are not ours to copy; the tests skip where the folder is absent.
 """
 
-from __future__ import annotations
-
 import csv
 from functools import lru_cache
 from pathlib import Path

@@ -5,8 +5,6 @@ The rules are those of docs/formats. The files are not ours to copy; the tests s
 folder is absent.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

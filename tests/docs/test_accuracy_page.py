@@ -1,7 +1,5 @@
 """The accuracy page shows what the committed runs hold, and those hold numbers only."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from collections.abc import Iterator

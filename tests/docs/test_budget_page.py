@@ -1,7 +1,5 @@
 """The figures on docs/budget.md are those of the committed run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ Commands on the first page, in the tutorial and in the how-tos are done in an em
 `LEFTOFF_UPDATE_DOCS=1 pytest tests/docs` writes the real output into the files.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import io

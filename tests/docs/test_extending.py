@@ -1,8 +1,6 @@
 """The worked examples of docs/extending.md and docs/how-to/add-a-format.md run as they stand,
 and are as short as they say."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

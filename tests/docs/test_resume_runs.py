@@ -1,7 +1,5 @@
 """Committed runs of `eval resume` hold numbers and names, no words of a recording."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

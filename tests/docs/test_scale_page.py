@@ -1,7 +1,5 @@
 """The figures and the columns on docs/scale.md are those of the committed run and the tables."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

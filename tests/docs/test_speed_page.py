@@ -1,7 +1,5 @@
 """The figures on docs/speed.md are those of the committed runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from benchmarks.speed.figures import PARTS, rendered

@@ -1,7 +1,5 @@
 """The store of docs/how-to/add-a-store.md runs as it stands and keeps the promises of a store."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

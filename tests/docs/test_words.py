@@ -5,8 +5,6 @@ string constants of the package that hold a phrase of less than 500 characters; 
 docstrings and questions for a model are not.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

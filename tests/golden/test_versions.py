@@ -4,8 +4,6 @@
 sessions. They are never written again: a new schema gets a folder of its own beside them.
 """
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import subprocess

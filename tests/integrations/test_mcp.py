@@ -1,7 +1,5 @@
 """The tools over the Model Context Protocol, called by the official client library over stdio."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import json

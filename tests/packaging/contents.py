@@ -5,8 +5,6 @@
 Run from the checkout. Prints the size of each; exits 1 and says why where something is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import csv

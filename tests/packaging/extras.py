@@ -6,8 +6,6 @@ Run by an interpreter that has only leftoff and perhaps that extra; LEFTOFF is i
 1 and says why where something is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import subprocess

@@ -1,7 +1,5 @@
 """What the real shells make of a line when TAB is pressed."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select

@@ -1,7 +1,5 @@
 """The programs of examples/ run, and tell what they are there to tell."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

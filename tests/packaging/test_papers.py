@@ -1,7 +1,5 @@
 """What stands beside the code agrees with it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

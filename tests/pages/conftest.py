@@ -3,8 +3,6 @@
 Needs `LEFTOFF_CHROMIUM`, the program's path. `LEFTOFF_SCREENSHOTS` names a folder for pictures.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -3,8 +3,6 @@
 A small round over every format; `tests/reliability/fuzz.py` goes on for as long as it is let.
 """
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

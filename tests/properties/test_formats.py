@@ -1,7 +1,5 @@
 """Any conversation, written as a recorder writes it, is read back as it was held."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """Whatever was recorded and whatever the prompt says: the block holds and the prompt stands."""
 
-from __future__ import annotations
-
 import random
 import re
 from datetime import UTC, datetime

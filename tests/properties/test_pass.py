@@ -1,7 +1,5 @@
 """What must hold for any recording and any cut of it."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is read without the grammar says what the grammar says."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Redaction is idempotent, deterministic, and hides a planted secret wherever it stands."""
 
-from __future__ import annotations
-
 import json
 import re
 import string

@@ -7,8 +7,6 @@ hooks' block, the tools of MCP, the tables of a batch and the files on disk are 
 for pieces of the keys.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -5,8 +5,6 @@ Redaction once judged the raw text, and cleaning joined the halves afterwards: w
 into a token of several kinds, and every way out through the public API is searched for it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import random

@@ -1,7 +1,5 @@
 """A resume log never exceeds its budget and never breaks its layout, whatever it is given."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What holds for every resume state, every pair of texts and every world."""
 
-from __future__ import annotations
-
 import string
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Any string can be analysed, in linear time, and twice with the same result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

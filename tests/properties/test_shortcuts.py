@@ -1,7 +1,5 @@
 """What is done faster where a text allows it comes to what the long way does."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

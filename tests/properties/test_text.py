@@ -1,7 +1,5 @@
 """What holds for the layout, the cleaning and the cutting of any text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

@@ -5,8 +5,6 @@ took the square of their number; and an edit of a form that is no call stood whe
 after it stands, so that the commit of a reply did not hold the reply's own files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

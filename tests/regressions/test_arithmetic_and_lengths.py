@@ -2,8 +2,6 @@
 not from the left; `${#name}` was the value, because a branch above took its sign for a pattern.
 Both named wrong files in loops that count."""
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.shell import analyze, resolve

@@ -6,8 +6,6 @@ traceback: `sys.stdout` is None where it was closed, `Path(".")` has no name, an
 raises. A traceback of `leftoff hook` with exit 1 stopped the client that had called it.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A recorder that says "was not there before" of a file that the session had read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import leftoff

@@ -7,8 +7,6 @@ of leftoff's own class, so the refusal came back for it as "one of leftoff.forma
 owner of a value is the module that registers it.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Three modules imported `_blake2`, a private module of CPython, to save the time of `hashlib`:
 an interpreter without it could import none of them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

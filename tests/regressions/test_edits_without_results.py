@@ -5,8 +5,6 @@ commands below theirs. Since some calls had results, an edit without one was tak
 never came back, and the session had changed no file.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.analysis.session_pass import Pass

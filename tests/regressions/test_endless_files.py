@@ -5,8 +5,6 @@ a pipe without a writer has none, and `/dev/zero` filled the memory. So did `bud
 and the labels of `eval`. All of them open files by one door now, as the readers of recordings do.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

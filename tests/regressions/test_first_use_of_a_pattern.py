@@ -1,8 +1,6 @@
 """The file of compiled patterns was decoded from a list that the first thread emptied: a second
 one that needed a pattern meanwhile failed with "pop from empty list"."""
 
-from __future__ import annotations
-
 import threading
 from contextlib import suppress
 from typing import Any

@@ -1,7 +1,5 @@
 """A recording whose name is no text ended `leftoff list` once there was an index."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from pathlib import Path

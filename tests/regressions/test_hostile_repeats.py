@@ -8,8 +8,6 @@ arguments were tried from each letter of a long word; and a ZIP archive that was
 was unpacked without end, since only whole members counted towards what may be unpacked.
 """
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Callable

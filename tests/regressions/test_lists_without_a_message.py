@@ -1,8 +1,6 @@
 """A list or file of which no message can be made is an error in words, never an empty summary;
 so is an empty name. `create_context_summary([1])` gave a summary of nothing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

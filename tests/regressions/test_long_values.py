@@ -4,8 +4,6 @@ Each beginning of the value was matched by itself: with twenty stars in the patt
 thousand characters took ten seconds, and `${x##*/}` of a file's content took hours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

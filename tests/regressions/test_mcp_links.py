@@ -4,8 +4,6 @@ An agent may write into the folders of clients. It planted a link there, named a
 to a file outside them; where that parsed as a session, `show` printed it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -4,8 +4,6 @@
 commands read it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -5,8 +5,6 @@ could not be shown; with `"errors": "timeout"` it was shown letter by letter. A 
 nested five hundred deep, as a tool may return, could not be kept.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -9,8 +9,6 @@ where each had four dashes but not in the usual places, were packed otherwise th
 that an answer lost its question.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff import FormatError, Pass

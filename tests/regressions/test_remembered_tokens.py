@@ -2,8 +2,6 @@
 that none is costed twice, were kept for 200,000 pieces of any length, and a paragraph in a script
 without spaces is one piece."""
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff import tokens

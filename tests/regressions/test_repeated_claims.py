@@ -5,8 +5,6 @@ inline code of the whole paragraph was looked up anew, and after each heading of
 the whole text were searched for it. The layout of a text is now read once for all of its hits.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import TypeAlias

@@ -2,8 +2,6 @@
 and numbered, before the reader was told that another session begins: its state pointed at
 message 3 of a session whose first message was number 4."""
 
-from __future__ import annotations
-
 import json
 
 from leftoff.analysis.session_pass import Pass

@@ -1,8 +1,6 @@
 """A pi session that was copied has the time of the copy in its header, after its messages; the
 screen said that it took 0 s and began after it had ended."""
 
-from __future__ import annotations
-
 import json
 
 from leftoff.analysis.session_pass import Pass

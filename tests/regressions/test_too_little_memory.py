@@ -3,8 +3,6 @@
 Under `ulimit -v` a long recording ended in a traceback, with the exit code of a mistake of ours.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -4,8 +4,6 @@
 with all its secrets and said `replaced 0`.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -5,8 +5,6 @@ answered was asked again; a failed test vanished behind a later line that stoppe
 file was "not committed" though git showed a clean tree since. The end of a long text was cut
 inside a token or behind the head of a private key, so that redaction did not know the rest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -5,8 +5,6 @@ of a string, a batch on a full disk said that its index was "no index of a batch
 `--budget 10` printed nothing with exit 0.
 """
 
-from __future__ import annotations
-
 import errno
 import sqlite3
 from collections.abc import Callable

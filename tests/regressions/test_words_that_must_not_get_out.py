@@ -8,8 +8,6 @@ damaged file that was redacted onto a terminal, carried escapes. What tools had 
 lists of errors, like words of ours. In a locale without UTF-8 every second command crashed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ bash puts an offered word on the line as it is. A repository that came with a re
 agent's recording, of the name `$(…)` had it run by who pressed TAB and Enter.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -12,8 +12,6 @@
 `faketime`: `leftoff hook` as a program under libfaketime, where that is installed.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import random

@@ -6,8 +6,6 @@ which each finds what it needs. They run in processes of their own, traced by st
 wished, or inside this one, which is faster.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -19,7 +17,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -242,7 +240,7 @@ class Scene:
         return place
 
     @classmethod
-    def known(cls, root: Path) -> Scene:
+    def known(cls, root: Path) -> Self:
         """One that another process has made."""
         scene = cls.__new__(cls)
         scene.root, scene.home = root, root / "home"

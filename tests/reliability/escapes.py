@@ -12,8 +12,6 @@ is opened for writing, made, moved or linked outside of the scratch folder fails
 does a mode wider than 0600 or 0700.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -22,8 +22,6 @@ Without a name, all of them. Prints tables; exits 1 on a failure. Not part of th
 it is long.
 """
 
-from __future__ import annotations
-
 import gc
 import gzip
 import importlib

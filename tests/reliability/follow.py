@@ -34,8 +34,6 @@ Exits 1 if one is not so. Not part of the test suite: tests/contracts/test_follo
 small part.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -13,8 +13,6 @@ Each failure is kept once, with its traceback, beside what was found. `grammar` 
 hypothesis, not atheris. Not part of the test suite: it is long.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -16,8 +16,6 @@ document is whole, none is older than what was acknowledged, none was never save
 start leaves no temporary file.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

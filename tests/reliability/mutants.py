@@ -14,8 +14,6 @@ Our own, since cosmic-ray and mutmut write mutants into the tree that others wor
 anew for every place instead of a sample. Not part of the test suite: it is long.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import compileall

@@ -7,8 +7,6 @@ pieces of markup put in, --times times each. A run fails on any exception but Fo
 not accounted for, and on a summary without a message. Not part of the test suite: it is long.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import sys

@@ -9,8 +9,6 @@ same summary, or the same refusal. Exits 1 if one is not. Not part of the test s
 long; tests/contracts/test_following.py does it with shipped sessions.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

@@ -9,8 +9,6 @@ clock or a random number of ours writes (ids of checkpoints, times of saving, ti
 took) is taken out of both sides before they are compared, as is the place of the scratch home.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

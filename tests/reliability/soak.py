@@ -18,8 +18,6 @@ first tenth, by more than 8 MiB; if it never had as few descriptors in the last 
 first; or if a folder holds something that belongs to no recording.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import random

@@ -4,8 +4,6 @@ The child is forked from a process in which everything is loaded, so that what i
 what the work itself calls. Needs strace and the right to trace. Linux only.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import select

@@ -24,8 +24,6 @@ A writer is tried in a folder of its own: `project` is the current directory, `h
 of its user; recorded sessions stand beside it and are only read.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """The knowledge of commands does what its own examples say."""
 
-from __future__ import annotations
-
 import shlex
 
 import msgspec

@@ -1,7 +1,5 @@
 """The patterns beside the decision model match their examples and leave their counterexamples."""
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.analysis.decisions.person import ACTS, Act, _marked

@@ -3,8 +3,6 @@
 Each entry is a template as in `rules.toml`; `python -m pytest -s` prints the kinds missed.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import string

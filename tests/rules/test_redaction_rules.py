@@ -3,8 +3,6 @@
 The examples are templates: `{x:20}` stands for twenty made-up characters.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import string

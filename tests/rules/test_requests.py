@@ -1,7 +1,5 @@
 """The patterns on the person's words match their examples and leave their counterexamples."""
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.extraction.requests import RULES

@@ -3,8 +3,6 @@
 The tests are made from the TOML files themselves: a rule without examples fails.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest

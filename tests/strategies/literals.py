@@ -4,8 +4,6 @@ For each alternative of each choice in it there is one text, so that a hostile t
 what a rule itself looks for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from re import _constants as names  # type: ignore[attr-defined]

@@ -1,7 +1,5 @@
 """Recordings that no recorder writes, as a hypothesis strategy."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 

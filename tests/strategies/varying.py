@@ -5,8 +5,6 @@ other types, extreme values, other records' ids and times. The result is a funct
 recording and of the `random.Random`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, TypeAlias

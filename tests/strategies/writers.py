@@ -1,7 +1,5 @@
 """Writes a conversation in the formats of eleven recorders, with only the fields that readers need."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
