@@ -12,18 +12,9 @@ from collections.abc import Callable
 from types import FrameType
 
 TOUCHES = (
-    "ftplib.",
-    "glob.",
-    "http.",
-    "os.",
-    "pathlib.",
-    "shutil.",
-    "socket.",
-    "sqlite3.",
-    "subprocess.",
-    "tempfile.",
-    "urllib.",
-)
+    "ftplib.", "glob.", "http.", "os.", "pathlib.", "shutil.", "socket.", "sqlite3.",
+    "subprocess.", "tempfile.", "urllib.",
+)  # fmt: skip
 
 
 def summarize(data: bytes) -> None:

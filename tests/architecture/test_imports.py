@@ -10,18 +10,14 @@ def test_the_import_contracts_hold(root: Path) -> None:
     # A process of its own: import-linter imports the package and changes sys.path.
     done = subprocess.run(
         [
-            sys.executable,
-            "-c",
-            "from importlinter.cli import lint_imports_command as run; run()",
-            "--no-cache",
-            "--no-logo",
-            "--config",
-            str(root / "pyproject.toml"),
+            sys.executable, "-c",
+            "from importlinter.cli import lint_imports_command as run; run()", "--no-cache",
+            "--no-logo", "--config", str(root / "pyproject.toml"),
         ],
         capture_output=True,
         text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -17,21 +17,11 @@ WORLDLY = frozenset(
 # Calls and attributes that read the clock or the environment, from modules that are else fine.
 READINGS = frozenset(
     {
-        "date.today",
-        "datetime.now",
-        "datetime.today",
-        "datetime.utcnow",
-        "os.environ",
-        "os.getcwd",
-        "os.getenv",
-        "os.getpid",
-        "os.urandom",
-        "sys.argv",
-        "sys.stdin",
-        "sys.stdout",
-        "sys.stderr",
+        "date.today", "datetime.now", "datetime.today", "datetime.utcnow", "os.environ",
+        "os.getcwd", "os.getenv", "os.getpid", "os.urandom", "sys.argv", "sys.stdin",
+        "sys.stdout", "sys.stderr",
     }
-)
+)  # fmt: skip
 
 
 def _use(name: str, data: bytes) -> list[list[str]]:

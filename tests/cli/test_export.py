@@ -110,12 +110,9 @@ def test_a_rewound_branch_is_marked(call: Call, tmp_path: Path) -> None:
         {"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": "s", "cwd": "/w",
          "message": {"role": kind, "content": words}}
         for kind, uuid, parent, words in (
-            ("user", "u1", None, "Look at the pump."),
-            ("assistant", "a1", "u1", "It hums."),
-            ("user", "u2", "a1", "Paint it red."),
-            ("assistant", "a2", "u2", "Red it is."),
-            ("user", "u3", "a1", "Paint it blue."),
-            ("assistant", "a3", "u3", "Blue it is."),
+            ("user", "u1", None, "Look at the pump."), ("assistant", "a1", "u1", "It hums."),
+            ("user", "u2", "a1", "Paint it red."), ("assistant", "a2", "u2", "Red it is."),
+            ("user", "u3", "a1", "Paint it blue."), ("assistant", "a3", "u3", "Blue it is."),
         )
     ]  # fmt: skip
     path = tmp_path / "pump.jsonl"
@@ -123,13 +120,8 @@ def test_a_rewound_branch_is_marked(call: Call, tmp_path: Path) -> None:
     _, out, _ = call("export", str(path))
     heads = [line for line in out.splitlines() if line.startswith("### #")]
     assert [head.endswith(" · rewound") for head in heads] == [
-        False,
-        False,
-        True,
-        True,
-        False,
-        False,
-    ]
+        False, False, True, True, False, False,
+    ]  # fmt: skip
     _, out, _ = call("export", str(path), "-f", "html")
     assert out.count('rewound" id="m') == 2
     assert 'id="show-rewound"' in out

@@ -129,12 +129,8 @@ def _unlike(value: Any, schema: dict[str, Any], known: dict[str, Any], where: st
             tries = [_unlike(value, option, known, where) for option in schema[name]]
             return [] if any(not found for found in tries) else min(tries, key=len)
     kinds: dict[Any, type] = {
-        "object": dict,
-        "array": list,
-        "string": str,
-        "null": type(None),
-        "boolean": bool,
-    }
+        "object": dict, "array": list, "string": str, "null": type(None), "boolean": bool,
+    }  # fmt: skip
     kind = schema.get("type")
     if isinstance(kind, list):
         tries = [_unlike(value, {**schema, "type": one}, known, where) for one in kind]

@@ -47,14 +47,10 @@ class Home:
     def record(self, name: str, prompt: str, *, at: int) -> Path:
         path = self.sessions / f"{name}.jsonl"
         line = {
-            "type": "user",
-            "sessionId": name,
-            "uuid": f"u-{name}",
-            "parentUuid": None,
-            "cwd": str(self.project),
-            "timestamp": "2026-01-01T00:00:00Z",
+            "type": "user", "sessionId": name, "uuid": f"u-{name}", "parentUuid": None,
+            "cwd": str(self.project), "timestamp": "2026-01-01T00:00:00Z",
             "message": {"role": "user", "content": prompt},
-        }
+        }  # fmt: skip
         path.write_text(json.dumps(line) + "\n")
         os.utime(path, (at, at))
         return path

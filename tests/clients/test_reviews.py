@@ -116,13 +116,7 @@ def test_a_client_as_second_reader(name: str, tmp_path: Path, *, valid: bool) ->
         recording = ROOT / "corpora/sessions/claude_code/prorate.jsonl"
         done = subprocess.run(
             [
-                sys.executable,
-                "-m",
-                "leftoff",
-                "summarize",
-                recording,
-                "--json",
-                "--reader",
+                sys.executable, "-m", "leftoff", "summarize", recording, "--json", "--reader",
                 name,
             ],
             env={**scratch.environ, "PATH": path},
@@ -130,7 +124,7 @@ def test_a_client_as_second_reader(name: str, tmp_path: Path, *, valid: bool) ->
             capture_output=True,
             timeout=200,
             check=False,
-        )
+        )  # fmt: skip
     summary = codec.parse(done.stdout)
     assert done.returncode == 0, done.stderr
     assert "<recording>" in scratch.asked()[0]

@@ -105,17 +105,14 @@ def test_a_plain_format_passes() -> None:
 @pytest.mark.parametrize(
     "broken,promise",
     [
-        (spoken(Forgetful), "cursor.take"),
-        (spoken(Placeless), "line or item"),
+        (spoken(Forgetful), "cursor.take"), (spoken(Placeless), "line or item"),
         (spoken(Hidden), "must give the same|reads otherwise"),
-        (spoken(name="Said!"), "a name is"),
-        (spoken(shape="table"), "shape is 'table'"),
-        (spoken(dict), "msgspec.Struct"),
-        (spoken(detect=lambda _: True), "must not claim"),
+        (spoken(name="Said!"), "a name is"), (spoken(shape="table"), "shape is 'table'"),
+        (spoken(dict), "msgspec.Struct"), (spoken(detect=lambda _: True), "must not claim"),
         (spoken(detect=lambda _: False), "must know the example"),
     ],
     ids=lambda value: getattr(getattr(value, "reader", value), "__name__", str(value)),
-)
+)  # fmt: skip
 def test_a_broken_promise_of_a_format_is_named(broken: Any, promise: str) -> None:
     Hidden.seen.clear()
     with pytest.raises(AssertionError, match=promise):

@@ -48,11 +48,8 @@ def session(name: str, turns: int, word: str = "rounding") -> bytes:
             usage = {"input_tokens": 1000 + n, "output_tokens": 9}
             message |= {"id": f"{name}{n}", "model": "claude-opus-4-6", "usage": usage}
         record: dict[str, Any] = {
-            "type": kind,
-            "uuid": f"{name}-{n}",
-            "sessionId": name,
-            "message": message,
-        }
+            "type": kind, "uuid": f"{name}-{n}", "sessionId": name, "message": message,
+        }  # fmt: skip
         record["parentUuid"] = f"{name}-{n - 1}" if n else None
         lines.append(json.dumps({**record, "timestamp": "2026-01-01T00:00:00Z"}) + "\n")
     return "".join(lines).encode()

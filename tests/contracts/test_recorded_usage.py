@@ -217,18 +217,10 @@ def plain(usage: Usage) -> tuple[int, int, int, int]:
 
 
 RULES: dict[str, Rule] = {
-    "aider": aider,
-    "atif": atif,
-    "cline": cline,
-    "codex": codex,
-    "copilot_cli": copilot_cli,
-    "gemini_cli": gemini_cli,
-    "mini_swe_agent": mini_swe_agent,
-    "opencode": opencode,
-    "openhands": openhands,
-    "pi": pi,
-    "swe_agent": swe_agent,
-}
+    "aider": aider, "atif": atif, "cline": cline, "codex": codex, "copilot_cli": copilot_cli,
+    "gemini_cli": gemini_cli, "mini_swe_agent": mini_swe_agent, "opencode": opencode,
+    "openhands": openhands, "pi": pi, "swe_agent": swe_agent,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("format", RULES)

@@ -10,21 +10,10 @@ from leftoff.shell.statements import COMMON_REDIRECTS
 
 WORDS = st.sampled_from(
     [
-        "cat",
-        "a.txt",
-        "src/b.py",
-        "-n",
-        "--name=x",
-        "git",
-        "HEAD",
-        "%s",
-        "@",
-        "+5",
-        "2",
-        "=",
+        "cat", "a.txt", "src/b.py", "-n", "--name=x", "git", "HEAD", "%s", "@", "+5", "2", "=",
         "x=",
     ]
-)
+)  # fmt: skip
 QUOTED = st.sampled_from(["'a b'", "''", '"x | y"', '""', "'$HOME'", '"a*"', "'#'", '"é > ü"'])
 JOINTS = st.sampled_from([" | ", " && ", " || ", "; ", "\n", " ;", "|", "&&", "\n\n"])
 COMMANDS = st.builds(

@@ -160,13 +160,9 @@ def _session(path: Path, said: str) -> Path:
 
 # Not the breaks of lines: a text that is cleaned first has its halves on two lines.
 SAMPLE = [
-    *SEQUENCES,
-    *UNSEEN[:10],
-    *(c for c in CONTROLS[::6] if c != "\x85"),
-    *SPELT[:8],
-    '" + "',
+    *SEQUENCES, *UNSEEN[:10], *(c for c in CONTROLS[::6] if c != "\x85"), *SPELT[:8], '" + "',
     "\\\n",
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

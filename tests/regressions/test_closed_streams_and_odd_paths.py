@@ -21,37 +21,17 @@ PROSE = "Rename the flag to --dry-run. "
 GOOD = '{"leftoff":"session/1","id":"s"}\n{"role":"user","text":"' + PROSE * 3 + '"}\n'
 
 ARGUMENTS: dict[str, list[str]] = {
-    "ask": ["-"],
-    "audit": ["SESSION"],
-    "batch": ["SESSION", "-o", "OUT.jsonl", "--json"],
-    "blame": ["SESSION", "--no-update"],
-    "browse": ["--help"],
-    "budget": ["SESSION"],
-    "checkpoint": ["list"],
-    "completion": ["bash"],
-    "config": [],
-    "convert": ["SESSION", "--to", "atif"],
-    "eval": ["--help"],
-    "export": ["SESSION"],
-    "fix": ["error", "--no-update"],
-    "follow": ["SESSION", "--for", "0.1"],
-    "hook": [],
-    "ledger": ["--no-update"],
-    "list": [],
-    "log": ["create", "SESSION", "--stdout"],
-    "mcp": [],
-    "memory": ["forget"],
-    "plugins": [],
-    "recall": ["flag", "--no-update"],
-    "redact": ["SESSION"],
-    "report": ["SESSION"],
-    "resume": ["--list"],
-    "schema": ["summary"],
-    "search": ["flag", "--no-update"],
-    "show": ["SESSION"],
-    "summarize": ["SESSION"],
+    "ask": ["-"], "audit": ["SESSION"], "batch": ["SESSION", "-o", "OUT.jsonl", "--json"],
+    "blame": ["SESSION", "--no-update"], "browse": ["--help"], "budget": ["SESSION"],
+    "checkpoint": ["list"], "completion": ["bash"], "config": [],
+    "convert": ["SESSION", "--to", "atif"], "eval": ["--help"], "export": ["SESSION"],
+    "fix": ["error", "--no-update"], "follow": ["SESSION", "--for", "0.1"], "hook": [],
+    "ledger": ["--no-update"], "list": [], "log": ["create", "SESSION", "--stdout"], "mcp": [],
+    "memory": ["forget"], "plugins": [], "recall": ["flag", "--no-update"],
+    "redact": ["SESSION"], "report": ["SESSION"], "resume": ["--list"], "schema": ["summary"],
+    "search": ["flag", "--no-update"], "show": ["SESSION"], "summarize": ["SESSION"],
     "verify": ["-"],
-}
+}  # fmt: skip
 """Words after each command that make it run to its end."""
 
 SILENT = frozenset(
@@ -144,17 +124,10 @@ def test_a_directory_that_was_deleted(tmp_path: Path, command: str) -> None:
 # -- odd paths ------------------------------------------------------------------------------
 
 TAKES_SESSION: dict[str, list[str]] = {
-    "audit": [],
-    "budget": [],
-    "checkpoint": ["create"],
-    "convert": ["--to", "atif"],
-    "export": [],
-    "follow": ["--for", "0.1"],
-    "log": ["create"],
-    "redact": [],
-    "show": [],
+    "audit": [], "budget": [], "checkpoint": ["create"], "convert": ["--to", "atif"],
+    "export": [], "follow": ["--for", "0.1"], "log": ["create"], "redact": [], "show": [],
     "summarize": [],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("command", sorted(TAKES_SESSION))

@@ -17,20 +17,15 @@ def test_a_file_that_was_read_is_not_created_by_an_insert(tmp_path: Path) -> Non
         {"id": 1, "source": "agent", "action": "read", "args": {"path": "/srv/app/a.py"}},
         {"id": 2, "source": "agent", "cause": 1, "observation": "read", "content": VIEWED},
         {
-            "id": 3,
-            "source": "agent",
-            "action": "edit",
+            "id": 3, "source": "agent", "action": "edit",
             "args": {"path": "/srv/app/a.py", "command": "insert", "new_str": "two"},
         },
         {
-            "id": 4,
-            "source": "agent",
-            "cause": 3,
-            "observation": "edit",
+            "id": 4, "source": "agent", "cause": 3, "observation": "edit",
             "content": "The file /srv/app/a.py has been edited.",
             "extras": {"old_content": None, "new_content": "two", "prev_exist": False},
         },
-    ]
+    ]  # fmt: skip
     path = tmp_path / "history.json"
     path.write_bytes(codec.dumps(history))
     (changed,) = leftoff.summarize(path).file_modifications

@@ -35,15 +35,10 @@ def impatient() -> Iterator[None]:
 @pytest.mark.parametrize(
     "command",
     [
-        "verify",
-        "checkpoint accept",
-        "resume --checkpoint-file",
-        "budget --watch --for 0",
-        "batch -w 1 -o out.jsonl",
-        "eval labels",
-        "eval labels . --against",
+        "verify", "checkpoint accept", "resume --checkpoint-file", "budget --watch --for 0",
+        "batch -w 1 -o out.jsonl", "eval labels", "eval labels . --against",
     ],
-)
+)  # fmt: skip
 def test_it_is_refused(
     command: str,
     endless: str,

@@ -18,16 +18,10 @@ SECRET = "The merger is planned for May."
 
 def _line(text: str, session: str) -> str:
     value = {
-        "type": "user",
-        "sessionId": session,
-        "uuid": f"u-{session}",
-        "parentUuid": None,
-        "isSidechain": False,
-        "version": "2.1.197",
-        "timestamp": "2026-01-01T00:00:00Z",
-        "cwd": "/home/dev/shop",
-        "message": {"role": "user", "content": text},
-    }
+        "type": "user", "sessionId": session, "uuid": f"u-{session}", "parentUuid": None,
+        "isSidechain": False, "version": "2.1.197", "timestamp": "2026-01-01T00:00:00Z",
+        "cwd": "/home/dev/shop", "message": {"role": "user", "content": text},
+    }  # fmt: skip
     return json.dumps(value) + "\n"
 
 

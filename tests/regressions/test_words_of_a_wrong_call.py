@@ -25,14 +25,11 @@ GOOD = b'{"leftoff":"session/1","id":"s"}\n{"role":"user","text":"Rename the fla
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (GOOD, "content of a recording"),
-        (bytearray(GOOD), None),
+        (GOOD, "content of a recording"), (bytearray(GOOD), None),
         ([{"role": "user", "content": "x"}], "create_context_summary"),
-        ([GOOD], "content of a recording"),
-        (3, "path"),
-        (None, "path"),
+        ([GOOD], "content of a recording"), (3, "path"), (None, "path"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_path(function: Callable[..., Any], given: Any, said: str | None) -> None:
     if function is leftoff.read and isinstance(given, list):
         said = "a path is needed"  # it takes one path only

@@ -12,20 +12,9 @@ import pytest
 from leftoff.cli import completions, params
 
 ODD = [
-    "$(id)",
-    "`id`",
-    "a b",
-    "a;b",
-    "x&",
-    "~",
-    "a'b",
-    'a"b',
-    "a\nb",
-    "\x1b[2J",
-    "a|b",
-    "{a,b}",
+    "$(id)", "`id`", "a b", "a;b", "x&", "~", "a'b", 'a"b', "a\nb", "\x1b[2J", "a|b", "{a,b}",
     "*",
-]
+]  # fmt: skip
 FINE = ["one", "2026-01-01_at-1", "größer", "a+b@c,d=e%f.g"]
 
 

@@ -253,11 +253,8 @@ def sessions(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
                 wrong.append(f"{own!r}: {ran.name}: {ran.code}: {ran.err[-300:]}")
         for event in ("SessionStart", "Stop", "SessionEnd"):
             told = {
-                "session_id": own,
-                "transcript_path": "S",
-                "cwd": "P",
-                "hook_event_name": event,
-            }
+                "session_id": own, "transcript_path": "S", "cwd": "P", "hook_event_name": event,
+            }  # fmt: skip
             if number % 5 == 0:
                 counts["hooks"] += 1
                 scene.run_inside(Command(("hook",), stdin=json.dumps(told), settle=True))
@@ -502,13 +499,9 @@ def _limited() -> None:
 
 
 PARTS_OF = {
-    "ids": ids,
-    "sessions": sessions,
-    "links": links,
-    "race": race,
-    "modes": modes,
+    "ids": ids, "sessions": sessions, "links": links, "race": race, "modes": modes,
     "inputs": inputs,
-}
+}  # fmt: skip
 ROUNDS = {"ids": 1200, "sessions": 1000, "race": 2000}
 UNTRACED = ("modes", "inputs")  # they trace each command themselves, or nothing
 

@@ -255,14 +255,9 @@ def targets() -> dict[str, Callable[[], Target]]:
         f"reader.{name}": partial(reader, name) for name in formats.names()
     }
     found |= {
-        "detect": partial(reader, None),
-        "cut": cut,
-        "shell": shell,
-        "redactor": redactor,
-        "codec": codecs,
-        "documents": documents,
-        "store": store,
-    }
+        "detect": partial(reader, None), "cut": cut, "shell": shell, "redactor": redactor,
+        "codec": codecs, "documents": documents, "store": store,
+    }  # fmt: skip
     return found
 
 

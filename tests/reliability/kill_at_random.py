@@ -183,12 +183,9 @@ def hooked(place: Place, who: int, seed: int) -> None:
             out.write(LINES[done] if done < len(LINES) else b"")
         event = chance.choice(EVENTS)
         told = {
-            "session_id": f"s{who}",
-            "transcript_path": str(path),
-            "cwd": str(place.project),
-            "hook_event_name": event,
-            "prompt": "Where do the charges of prorate.py come from?",
-        }
+            "session_id": f"s{who}", "transcript_path": str(path), "cwd": str(place.project),
+            "hook_event_name": event, "prompt": "Where do the charges of prorate.py come from?",
+        }  # fmt: skip
         answer.answer(codec.dumps(told), {})
         worker.process_jobs(place.home, f"s{who}")
         if not queue.pending_jobs(state):

@@ -33,39 +33,23 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "leftoff"
 
 _SHELL = (
-    "unit/test_shell_quoting.py",
-    "unit/test_shell_paths.py",
-    "unit/test_shell.py",
-    "unit/test_shell_outcomes.py",
-    "unit/test_calls.py",
-    "unit/test_shell_cases.py",
-    "rules/test_commands.py",
-    "properties/test_shell.py",
-    "properties/test_plain_commands.py",
-)
+    "unit/test_shell_quoting.py", "unit/test_shell_paths.py", "unit/test_shell.py",
+    "unit/test_shell_outcomes.py", "unit/test_calls.py", "unit/test_shell_cases.py",
+    "rules/test_commands.py", "properties/test_shell.py", "properties/test_plain_commands.py",
+)  # fmt: skip
 CASES = "tests/unit/test_format_cases.py"
 CALLS = "tests/unit/test_calls.py"
 _STORE = (
-    "unit/test_calls.py",
-    "unit/test_atomic_writes.py",
-    "unit/test_retention.py",
-    "unit/test_envelope.py",
-    "unit/test_file_store.py",
-    "unit/test_foreign_paths.py",
-    "regressions/test_planted_links_and_modes.py",
-    "regressions/test_odd_documents.py",
-    "contracts/test_planted_documents.py",
-    "contracts/test_stores.py",
-)
+    "unit/test_calls.py", "unit/test_atomic_writes.py", "unit/test_retention.py",
+    "unit/test_envelope.py", "unit/test_file_store.py", "unit/test_foreign_paths.py",
+    "regressions/test_planted_links_and_modes.py", "regressions/test_odd_documents.py",
+    "contracts/test_planted_documents.py", "contracts/test_stores.py",
+)  # fmt: skip
 _REDACTION = (
-    "unit/test_calls.py",
-    "unit/test_plausible_credentials.py",
-    "unit/test_redaction_edges.py",
-    "unit/test_redaction.py",
-    "rules/test_redaction_rules.py",
-    "regressions/test_words_that_must_not_get_out.py",
-    "properties/test_redaction.py",
-)
+    "unit/test_calls.py", "unit/test_plausible_credentials.py", "unit/test_redaction_edges.py",
+    "unit/test_redaction.py", "rules/test_redaction_rules.py",
+    "regressions/test_words_that_must_not_get_out.py", "properties/test_redaction.py",
+)  # fmt: skip
 _DECISIONS = (
     "unit/test_decision_model.py",
     "unit/test_decisions.py",
@@ -83,10 +67,7 @@ TESTS = {
     "shell/state": _SHELL,
     "shell/statements": _SHELL,
     "extraction/rules": (
-        "unit/test_rules_gate.py",
-        "rules/test_rules.py",
-        "unit/test_progress.py",
-        *_DECISIONS,
+        "unit/test_rules_gate.py", "rules/test_rules.py", "unit/test_progress.py", *_DECISIONS,
     ),
     "extraction/progress": ("unit/test_progress.py", "golden/test_golden.py"),
     "extraction/decision_model": _DECISIONS,
@@ -101,7 +82,7 @@ TESTS = {
     "stores/envelope": _STORE,
     "stores/files": _STORE,
     "stores/retention": _STORE,
-}
+}  # fmt: skip
 """The tests of a module that is tested through others, quick ones first."""
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {

@@ -29,20 +29,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.reliability.commands import COMMANDS, ROOT, Command, Scene, plain_session
 
 SURROUNDINGS: dict[str, dict[str, str]] = {
-    "as it is": {"PYTHONHASHSEED": "0"},
-    "hash seed 1": {"PYTHONHASHSEED": "1"},
+    "as it is": {"PYTHONHASHSEED": "0"}, "hash seed 1": {"PYTHONHASHSEED": "1"},
     "hash seed random": {"PYTHONHASHSEED": "random"},
-    "TZ Kiritimati": {"TZ": "Pacific/Kiritimati"},
-    "TZ Marquesas": {"TZ": "Pacific/Marquesas"},
+    "TZ Kiritimati": {"TZ": "Pacific/Kiritimati"}, "TZ Marquesas": {"TZ": "Pacific/Marquesas"},
     "LC_ALL C": {"LC_ALL": "C", "LANG": "C"},
     "LC_ALL C, no UTF-8 mode": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     "LC_ALL tr_TR.UTF-8": {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
-    "PYTHONUTF8 1": {"PYTHONUTF8": "1"},
-    "optimized": {"PYTHONOPTIMIZE": "1"},
-    "backwards": {},
-    "another cwd": {},
-    "other processes": {},
-}
+    "PYTHONUTF8 1": {"PYTHONUTF8": "1"}, "optimized": {"PYTHONOPTIMIZE": "1"}, "backwards": {},
+    "another cwd": {}, "other processes": {},
+}  # fmt: skip
 
 NOT_COMPARED = re.compile(r"\.(?:index|lock)$|/manager\.json$|/pass\.(?:head|found)$|\.git/")
 """Files that hold inodes, or nothing."""
@@ -196,14 +191,8 @@ def main() -> int:
         shutil.rmtree(place, ignore_errors=True)
         with made(place):
             words = [
-                program,
-                __file__,
-                "--inside",
-                name,
-                str(place),
-                "--every",
-                str(args.every),
-            ]
+                program, __file__, "--inside", name, str(place), "--every", str(args.every),
+            ]  # fmt: skip
             environ = {**os.environ, **SURROUNDINGS.get(name, {})}
             done = subprocess.run(words, env=environ, capture_output=True, check=False)
             if done.returncode:

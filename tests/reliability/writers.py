@@ -260,12 +260,9 @@ _COMPACTED = "The invoices were sorted."
 
 _USED = {"input_tokens": 150_000, "output_tokens": 10}
 _CALL = {
-    "id": "m9",
-    "role": "assistant",
-    "model": "claude-sonnet-4-5",
-    "content": [],
+    "id": "m9", "role": "assistant", "model": "claude-sonnet-4-5", "content": [],
     "usage": _USED,
-}
+}  # fmt: skip
 
 
 def _large(folder: Path) -> int:
@@ -314,8 +311,7 @@ WRITERS: tuple[Writer, ...] = (
     Writer(
         "resume --clean",
         (
-            grow,
-            Command("resume", "--save", "session.jsonl"),
+            grow, Command("resume", "--save", "session.jsonl"),
             file("project/leftoff.toml", "[resume]\nretention_days = 0\n"),
         ),
         Command("resume", "--clean"),
@@ -336,11 +332,7 @@ WRITERS: tuple[Writer, ...] = (
             (2, 1) if words[0] == "report" else (2,),  # 1: it found no session
         )
         for words in (
-            ("summarize",),
-            ("export",),
-            ("convert", "--to", "atif"),
-            ("redact",),
-            ("report",),
+            ("summarize",), ("export",), ("convert", "--to", "atif"), ("redact",), ("report",),
         )
     ),
     Writer("follow, first", (grow,), _FOLLOW),
@@ -359,8 +351,7 @@ WRITERS: tuple[Writer, ...] = (
     *(
         Writer(f"hook {name}", before, Event(name, **more), (), True, worker)
         for name, before, more in (
-            ("SessionStart", (grow,), {"source": "startup"}),
-            ("Stop", (*_HOOKS, _large), {}),
+            ("SessionStart", (grow,), {"source": "startup"}), ("Stop", (*_HOOKS, _large), {}),
             ("PreCompact", (*_HOOKS, grow), {"trigger": "auto"}),
             ("PostCompact", _HOOKS, {"compact_summary": _COMPACTED}),
             ("SessionEnd", _HOOKS, {"reason": "exit"}),
@@ -390,7 +381,7 @@ WRITERS: tuple[Writer, ...] = (
         )
         for sort in ("files", "packed", "sqlite")
     ),
-)
+)  # fmt: skip
 
 
 # -- what is left ----------------------------------------------------------------------------

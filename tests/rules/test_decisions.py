@@ -45,15 +45,10 @@ def test_ids_are_unique() -> None:
 @pytest.mark.parametrize(
     ("form", "stands_for"),
     [
-        ("rename", "CHG"),
-        ("renaming", "CHGING"),
-        ("splitting", "CHGING"),
-        ("kept", "KEEPED"),
-        ("dropped", "DROPED"),
-        ("verifies", "LOOK"),
-        ("fixing", "FIXING"),
+        ("rename", "CHG"), ("renaming", "CHGING"), ("splitting", "CHGING"), ("kept", "KEEPED"),
+        ("dropped", "DROPED"), ("verifies", "LOOK"), ("fixing", "FIXING"),
     ],
-)
+)  # fmt: skip
 def test_forms_of_a_verb_stand_for_its_class(form: str, stands_for: str) -> None:
     assert VERBS[form] == stands_for
 
@@ -79,11 +74,8 @@ def test_words_tell_a_subject(word: str, subjects: tuple[str, ...]) -> None:
 def test_subjects_are_counted_in_steps() -> None:
     words = "the crash broke the schema".split()
     assert subject_features(words, "x", (1, 2, 3)) == [
-        "x:fault1",
-        "x:fault2",
-        "x:structure1",
-        "x:most-fault",
-    ]
+        "x:fault1", "x:fault2", "x:structure1", "x:most-fault",
+    ]  # fmt: skip
     assert subject_features(["the", "<code>"], "x", (1,)) == []
 
 

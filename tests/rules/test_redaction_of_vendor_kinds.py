@@ -10,13 +10,10 @@ import string
 from leftoff.redaction.redactor import Redactor
 
 LETTERS = {
-    "A": string.ascii_uppercase + string.digits,
-    "2": string.ascii_uppercase + "234567",
-    "a": string.ascii_lowercase + string.digits,
-    "x": string.ascii_letters + string.digits,
-    "h": "0123456789abcdef",
-    "d": string.digits,
-}
+    "A": string.ascii_uppercase + string.digits, "2": string.ascii_uppercase + "234567",
+    "a": string.ascii_lowercase + string.digits, "x": string.ascii_letters + string.digits,
+    "h": "0123456789abcdef", "d": string.digits,
+}  # fmt: skip
 UUID = "{h:8}-{h:4}-{h:4}-{h:4}-{h:12}"
 BARE = {
     "1password": "A3-{A:6}-{A:11}-{A:5}-{A:5}-{A:5}", "adobe": "p8e-{a:32}",

@@ -19,16 +19,12 @@ DATA: dict[str, Any] = tomllib.loads(
     resources.files("leftoff").joinpath("redaction", "rules.toml").read_text("utf-8")
 )
 ALPHABETS = {
-    "A": string.ascii_uppercase + string.digits,
-    "2": string.ascii_uppercase + "234567",
-    "a": string.ascii_lowercase + string.digits,
-    "x": string.ascii_letters + string.digits,
-    "l": string.ascii_letters,
-    "h": "0123456789abcdef",
-    "d": string.digits,
+    "A": string.ascii_uppercase + string.digits, "2": string.ascii_uppercase + "234567",
+    "a": string.ascii_lowercase + string.digits, "x": string.ascii_letters + string.digits,
+    "l": string.ascii_letters, "h": "0123456789abcdef", "d": string.digits,
     "w": string.ascii_letters + string.digits + "_-",
     "b": string.ascii_letters + string.digits + "+/",
-}
+}  # fmt: skip
 SEEDS = range(40)
 
 

@@ -15,12 +15,9 @@ from leftoff.extraction.rule_sets import CHECK_RULES, GIT_RULES, GROUPS, OUTPUT_
 from leftoff.extraction.rules import Gate, Rule, digest, lowered
 
 ALL: list[Rule] = [
-    *(rule for group in GROUPS.values() for rule in group),
-    *OUTPUT_RULES,
-    *GIT_RULES,
-    *CHECK_RULES,
-    *ERROR_RULES,
-]
+    *(rule for group in GROUPS.values() for rule in group), *OUTPUT_RULES, *GIT_RULES,
+    *CHECK_RULES, *ERROR_RULES,
+]  # fmt: skip
 ASSERTS = re.compile(r"\(\?<?[=!]")
 """Hypothesis cannot make text for patterns that look around."""
 PLAIN = [rule for rule in ALL if not ASSERTS.search(rule.pattern)]

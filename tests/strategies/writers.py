@@ -311,18 +311,10 @@ def _chat(steps: Steps) -> bytes:
 
 
 WRITERS: dict[str, Callable[[Steps], bytes]] = {
-    "leftoff": _native,
-    "atif": _atif,
-    "claude_code": _claude_code,
-    "codex": _codex,
-    "gemini_cli": _gemini_cli,
-    "gemini_api": _gemini_api,
-    "copilot_cli": _copilot_cli,
-    "opencode": _opencode,
-    "pi": _pi,
-    "factory_droid": _factory_droid,
-    "chat": _chat,
-}
+    "leftoff": _native, "atif": _atif, "claude_code": _claude_code, "codex": _codex,
+    "gemini_cli": _gemini_cli, "gemini_api": _gemini_api, "copilot_cli": _copilot_cli,
+    "opencode": _opencode, "pi": _pi, "factory_droid": _factory_droid, "chat": _chat,
+}  # fmt: skip
 """By format: a conversation as the bytes of a recording."""
 
 SILENT_ON_FAILURE = frozenset({"codex", "chat"})
