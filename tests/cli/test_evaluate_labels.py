@@ -48,21 +48,6 @@ def labels(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_table_names_every_figure_with_its_interval(run: Run, labels: Path) -> None:
-    done = run("eval", "labels", str(labels), "--resamples", "20")
-    assert (done.returncode, done.stderr) == (0, b"")
-    text = done.stdout.decode()
-    assert text.startswith("3 sessions of 2 repositories")
-    for what in (
-        "key decisions: F1",
-        "open items",
-        "current stage",
-        "reliability",
-        "tests_pass",
-    ):
-        assert what in text
-
-
 def test_the_same_run_twice_is_the_same_bytes(run: Run, labels: Path) -> None:
     args = ("eval", "labels", str(labels), "--resamples", "20", "--json", "--baselines")
     first, second = run(*args, PYTHONHASHSEED="1"), run(*args, PYTHONHASHSEED="2")
@@ -87,57 +72,6 @@ def test_a_run_compares_with_itself_and_tells_what_became_worse(
     done = run(*args, "--against", str(kept))
     assert done.returncode == 1
     assert b"worse: key decisions: F1" in done.stderr
-
-
-def test_the_page_is_written_where_asked(run: Run, labels: Path, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    done = run(
-        "eval",
-        "labels",
-        str(labels),
-        "--resamples",
-        "20",
-        "--html",
-        str(page),
-        "--date",
-        "2026-03-01",
-        "--machine",
-        "two cores",
-    )
-    assert done.returncode == 0
-    shown = page.read_text(encoding="utf-8")
-    assert shown.startswith("<!doctype html>")
-    assert "2026-03-01" in shown
-    assert "two cores" in shown
-
-
-def test_a_label_that_points_at_nothing_is_told(run: Run, labels: Path) -> None:
-    label(labels, "acme__tools__3", open_items=[{"line": 2, "quote": "Not said."}])
-    done = run("eval", "labels", str(labels), "--resamples", "20")
-    assert done.returncode == 0
-    assert b"acme__tools__3.jsonl: 2 does not say 'Not said.'" in done.stderr
-
-
-def test_a_missing_recording_is_told_in_the_report(run: Run, labels: Path) -> None:
-    (labels / "acme__tools__2.jsonl").unlink()
-    done = run("eval", "labels", str(labels), "--resamples", "20")
-    assert b"left out: acme__tools__2.jsonl: no such recording" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("args", "words"),
-    [
-        (("nowhere",), b"nowhere"),
-        ((".", "--against", "none.json"), b"none.json"),
-        (("{labels}", "--only", "no__body"), b"no labels are left"),
-    ],
-)
-def test_what_cannot_be_done_is_said(
-    run: Run, labels: Path, args: tuple[str, ...], words: bytes
-) -> None:
-    done = run("eval", "labels", *(a.format(labels=labels) for a in args))
-    assert done.returncode == 2
-    assert words in done.stderr
 
 
 def test_sessions_that_were_trained_on_are_told_apart(

@@ -244,13 +244,14 @@ def _mcp(path: Path) -> Iterator[str]:
     yield answers.show(name, 1, 60)
     yield answers.list_sessions()
     yield answers.search_decisions("because")
-    yield from (answers.search(query) for query in QUERIES)
-    yield answers.fix(QUERIES[-1])
-    yield answers.ledger("/")
-    yield answers.left_open("/")
     file = path.parent / "blamed.py"
     file.write_text("import os\n")
-    yield answers.blame(str(file))
+    with patch("leftoff.integrations.mcp_tools.update"):  # it was updated above
+        yield from (answers.search(query) for query in QUERIES)
+        yield answers.fix(QUERIES[-1])
+        yield answers.ledger("/")
+        yield answers.left_open("/")
+        yield answers.blame(str(file))
 
 
 QUERIES = (
