@@ -76,18 +76,6 @@ def test_backquotes_in_a_conversation(piece: str, assert_linear: Linear) -> None
     assert_linear(prepare, 200_000)
 
 
-@pytest.mark.parametrize(
-    "line, shown",
-    [
-        ("<b> `<b>` <b>", "&lt;b> `<b>` &lt;b>"),
-        ("`` <a> ` <b> `` <c>", "`` <a> ` <b> `` &lt;c>"),
-        ("` <a> `` <b>", "` &lt;a> `` &lt;b>"),
-    ],
-)
-def test_tags_are_inert_but_in_code(line: str, shown: str) -> None:
-    assert _escape_tags(line) == shown
-
-
 def test_named_arguments_in_one_endless_word(assert_linear: Linear) -> None:
     assert _NAMED.findall("_" * 200_000) == []
     assert_linear(lambda size: lambda: _NAMED.findall("_" * size), 200_000)
@@ -151,3 +139,32 @@ def test_ten_thousands_of_results_in_one_message(assert_linear: Linear) -> None:
         return lambda: Pass("s", "chat_lines").feed(data)
 
     assert_linear(prepare, 20_000)
+
+
+AIDER = (
+    "# aider chat started at 2026-01-02 03:04:05\n\n#### write the table  \n\nHere it is.\n\n"
+)
+FAILED = "> # 1 SEARCH/REPLACE block failed to match!  \n"
+
+
+def aider(printed: str) -> Pass:
+    reading = Pass("aider")
+    reading.feed(f"{AIDER}{printed}".encode())
+    return reading
+
+
+@pytest.mark.parametrize("line", ["# {} SEARCH/REPLACE blocks failed to match!",
+                                  "# The other {} SEARCH/REPLACE blocks were applied"])  # fmt: skip
+def test_a_count_of_many_digits_that_aider_prints(line: str) -> None:
+    """It ended the reading."""
+    printed = f"> {line.format('9' * 5000)}  \n> Just reply with fixed versions of it.  \n"
+    assert aider(FAILED + printed).summary().user_requests
+    assert aider(printed).summary().user_requests
+
+
+@pytest.mark.parametrize(
+    "last", ["", "Just reply with fixed versions", "The SEARCH section must"]
+)
+def test_many_blocks_that_failed_in_aider(last: str, assert_linear: Linear) -> None:
+    printed = FAILED + (f"> {last}  \n" if last else "")
+    assert_linear(lambda size: lambda: aider(printed * size).summary(), 4000)

@@ -7,47 +7,16 @@ of a string, a batch on a full disk said that its index was "no index of a batch
 
 import errno
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import leftoff
 from leftoff.__main__ import main
 from leftoff.batch.index import Index, index_error
-from leftoff.errors import FormatError, SourceError, StateError, UnknownName, UsageError
+from leftoff.errors import FormatError, StateError, UnknownName
 
 GOOD = b'{"leftoff":"session/1","id":"s"}\n{"role":"user","text":"Rename the flag to --dry-run."}\n'
-
-
-@pytest.mark.parametrize("function", [leftoff.summarize, leftoff.summarize_all, leftoff.read])
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (GOOD, "content of a recording"), (bytearray(GOOD), None),
-        ([{"role": "user", "content": "x"}], "create_context_summary"),
-        ([GOOD], "content of a recording"), (3, "path"), (None, "path"),
-    ],
-)  # fmt: skip
-def test_what_is_no_path(function: Callable[..., Any], given: Any, said: str | None) -> None:
-    if function is leftoff.read and isinstance(given, list):
-        said = "a path is needed"  # it takes one path only
-    with pytest.raises(UsageError, match=said):
-        list(function(given))
-
-
-def test_no_path_at_all() -> None:
-    with pytest.raises(UsageError, match="no path is given"):
-        leftoff.summarize([])
-    with pytest.raises(SourceError, match="empty"):
-        leftoff.summarize("")
-
-
-@pytest.mark.parametrize("given", [[b"{}"], [{"role": "user"}], 3 * [GOOD]])
-def test_a_data_frame_of_something_else(given: Any) -> None:
-    with pytest.raises(UsageError, match="takes paths, what summarize_all gives, summaries"):
-        leftoff.to_dataframe(given)
 
 
 def test_many_names_are_not_listed(tmp_path: Path) -> None:

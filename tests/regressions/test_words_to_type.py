@@ -18,11 +18,6 @@ ODD = [
 FINE = ["one", "2026-01-01_at-1", "größer", "a+b@c,d=e%f.g"]
 
 
-@pytest.mark.parametrize("word", ODD)
-def test_what_a_shell_would_read_otherwise_is_not_offered(word: str) -> None:
-    assert not completions.is_harmless(word)
-
-
 def test_ids_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept, sessions = tmp_path / ".leftoff/resume-logs", tmp_path / "claude/projects/p"
     for folder, begin, ending in ((kept, "session-", ".json"), (sessions, "", ".jsonl")):
