@@ -1,7 +1,8 @@
-"""`summarize`, `show` and `verify`: streams, exit codes, forms."""
+"""`summarize`, `show`, `verify`, `report`: streams, exit codes, forms, bad input."""
 
 import gzip
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -12,6 +13,16 @@ from subprocess import CompletedProcess
 from typing import Any, TypeAlias
 
 import pytest
+
+from leftoff import api
+from leftoff.analysis.assemble import view_of
+from leftoff.analysis.decisions.explain import Explanation, explain
+from leftoff.analysis.session_pass import Pass
+from leftoff.extraction.decision_model import MODEL, PERSON
+from leftoff.rendering import explanation
+from leftoff.summary import ContextSummary
+
+# `summarize`, `show` and `verify`: streams, exit codes, forms.
 
 Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
@@ -196,3 +207,155 @@ def test_secrets_are_shown_on_a_terminal_only(run: Run, tmp_path: Path) -> None:
                 stdin=subprocess.DEVNULL,
             )
             assert (secret.encode() in seen.stdout.replace(b"\r\n", b"")) is shown
+
+
+# `summarize --explain`: what fired, what it weighed, what was nearly told.
+
+NAMES = ("claude_code/prorate.jsonl", "claude_code/outbox.jsonl", "codex/sift.jsonl")
+
+
+@pytest.fixture(params=NAMES)
+def both(root: Path, request: pytest.FixtureRequest) -> tuple[ContextSummary, Explanation]:
+    """A session's summary, and why it says so."""
+    gathered = api.gather([root / "corpora" / "sessions" / request.param])
+    return gathered.summary(), explain(view_of(*gathered.recordings())[1])
+
+
+def test_it_tells_exactly_what_the_summary_tells(
+    both: tuple[ContextSummary, Explanation],
+) -> None:
+    summary, why = both
+    told = [(d.ref, d.confidence) for d in why.decisions if d.reported]
+    assert told == [(d.ref, d.confidence) for d in summary.key_decisions]
+    milestones = {(m.ref, m.kind, m.evidence) for m in why.milestones if m.reported}
+    assert milestones == {(m.ref, m.kind, m.evidence) for m in summary.progress.milestones}
+    stages = [(s.stage, s.ref.message) for s in why.stages if s.reported]
+    assert stages == [(s.stage, s.ref.message) for s in summary.progress.timeline]
+
+
+def test_the_contributions_add_up_to_the_score(
+    both: tuple[ContextSummary, Explanation],
+) -> None:
+    agents = [d for d in both[1].decisions if d.owner == "agent"]
+    assert agents
+    for decision in agents:
+        assert decision.log_odds is not None
+        assert sum(p.points for p in decision.parts) == pytest.approx(
+            decision.log_odds, abs=2e-3
+        )
+        assert decision.together is not None
+        assert decision.together >= decision.log_odds - 1e-3
+        assert 1 <= decision.place <= decision.messages
+
+
+def test_what_was_left_out_lies_near_below_what_is_needed(
+    both: tuple[ContextSummary, Explanation],
+) -> None:
+    left_out = [d for d in both[1].decisions if not d.reported]
+    for decision in left_out:
+        assert decision.needed == (PERSON if decision.owner == "user" else MODEL).least / 1000
+        assert decision.needed - 0.1 <= decision.confidence
+        assert (
+            decision.confidence < decision.needed
+            or (decision.message_confidence or 0.0) < MODEL.message_least / 1000
+        )
+    assert all(m.why and not m.evidence for m in both[1].milestones if not m.reported)
+    assert all(s.turns < 3 for s in both[1].stages if not s.reported)
+
+
+def test_with_json_it_is_an_object(run: Run, session: Path) -> None:
+    value = json.loads(run("summarize", "--explain", "--json", str(session)).stdout)
+    assert list(value) == ["threshold", "decisions", "milestones", "stages"]
+    scored = [decision["parts"] for decision in value["decisions"] if decision["parts"]]
+    assert scored[0][0]["feature"] == "bias"
+
+
+def test_secrets_are_hidden() -> None:
+    secret = "ghp_" + "a1B2" * 9
+    gathered = Pass()
+    lines = [
+        {"role": "user", "text": "Make the upload work."},
+        {"role": "assistant", "text": f"I'll use the token {secret} instead of a password."},
+    ]
+    gathered.feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    gathered.close()
+    found = explain(view_of(gathered.sessions[-1], {})[1], near=1.0)
+    assert any(secret in d.text for d in found.decisions)
+    assert secret not in explanation.text(found)
+    assert secret not in str(explanation.plain(found))
+
+
+# `summarize -f html` and `report`: the page, what it quotes, streams and exit codes.
+
+
+def test_a_subagent_has_a_page_too(run: Run, root: Path) -> None:
+    path = root / "corpora" / "sessions" / "claude_code" / "tenants"
+    agent = min(path.rglob("agent-*.jsonl")).stem.removeprefix("agent-")
+    done = run("summarize", str(path), "--agent", agent, "-f", "html")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert agent.encode() in done.stdout
+    assert b"at quiet" not in done.stdout  # places that are not quoted
+    assert b"The recording was not at hand" not in done.stdout
+
+
+def report(*args: str, cwd: Path) -> CompletedProcess[bytes]:
+    code = (
+        "import sys; from leftoff.cli.report import report; "
+        "sys.exit(report.main(sys.argv[1:], standalone_mode=False))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, *args],
+        capture_output=True,
+        check=False,
+        cwd=cwd,
+        timeout=60,
+        env={"HOME": str(cwd), "PYTHONPATH": ":".join(sys.path)},
+    )
+
+
+def test_a_report_of_a_folder(root: Path, session: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    for name in ("prorate.jsonl", "outbox.jsonl"):
+        (folder / name).write_bytes((session.parent / name).read_bytes())
+    (folder / "broken.jsonl").write_bytes(b"{}\n")
+    done = report(str(folder), "-w", "1", "-o", "report.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert b"1 could not be read" in done.stderr
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert text.count('class="session"') == 2
+    assert "broken.jsonl: " in text
+    assert "/home/dev/billing" in text
+
+
+def test_no_session_is_an_answer(tmp_path: Path) -> None:
+    done = report(cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"no session matches" in done.stderr
+    done = report("missing.jsonl", cwd=tmp_path)
+    assert done.returncode == 1
+    assert b"missing.jsonl" in done.stderr
+
+
+# Bad input: a documented exit code, one clear line on stderr, no traceback, the rest kept.
+
+
+def test_unreadable_and_odd_files(run: Run, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    assert b"not a regular file" in run("summarize", str(fifo)).stderr
+    if os.geteuid() != 0:
+        closed = tmp_path / "closed.jsonl"
+        closed.write_bytes(b'{"role":"user","text":"Rename the flag."}\n')
+        closed.chmod(0)
+        assert b"permission denied" in run("summarize", str(closed)).stderr
+
+
+def test_a_closed_pipe_is_no_failure(run: Run, root: Path) -> None:
+    path = root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
+    script = (
+        f"{sys.executable} -m leftoff show {path} --full | head -c 10; echo ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False, timeout=60)
+    assert done.stdout.split(b"\n")[-2].endswith(b"0")
+    assert done.stderr == b""

@@ -42,7 +42,7 @@ CALLS = "tests/unit/test_calls.py"
 _STORE = (
     "unit/test_calls.py", "unit/test_atomic_writes.py", "unit/test_retention.py",
     "unit/test_envelope.py", "unit/test_file_store.py", "unit/test_foreign_paths.py",
-    "regressions/test_planted_links_and_modes.py", "regressions/test_odd_documents.py",
+    "regressions/test_planted_links_and_modes.py", "regressions/test_small_defects.py",
     "contracts/test_planted_documents.py", "contracts/test_stores.py",
 )  # fmt: skip
 _REDACTION = (

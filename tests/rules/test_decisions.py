@@ -1,4 +1,4 @@
-"""The patterns beside the decision model match their examples and leave their counterexamples."""
+"""Rules of decisions and of requests on their examples."""
 
 import pytest
 
@@ -11,13 +11,17 @@ from leftoff.extraction.decision_model import (
     subject_features,
     subjects_of,
 )
+from leftoff.extraction.requests import RULES
 from leftoff.extraction.rules import Rule
 from leftoff.summary import DECISION_TYPES
 
-EVERY = [rule for group in PATTERNS.values() for rule in group]
+# The patterns beside the decision model, and those on the person's words.
+EVERY, REQUESTS = (
+    [rule for group in named.values() for rule in group] for named in (PATTERNS, RULES)
+)
 
 
-@pytest.mark.parametrize("rule", EVERY, ids=lambda r: f"{r.topic}-{r.id}")
+@pytest.mark.parametrize("rule", [*EVERY, *REQUESTS], ids=lambda r: f"{r.topic}-{r.id}")
 def test_it_matches_its_examples_only(rule: Rule) -> None:
     assert rule.matches
     assert rule.misses
@@ -40,6 +44,7 @@ def test_a_rule_of_the_person_finds_its_examples_only(act: Act) -> None:
 def test_ids_are_unique() -> None:
     assert len({rule.id for rule in EVERY}) == len(EVERY)
     assert len({act.id for act in ACTS}) == len(ACTS)
+    assert len({rule.id for rule in REQUESTS}) == len(REQUESTS)
 
 
 @pytest.mark.parametrize(
