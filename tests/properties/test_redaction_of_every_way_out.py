@@ -38,6 +38,8 @@ KINDS: dict[str, tuple[str, str, int]] = {
     "stripe": ("sk" + "_live_", ALNUM, 24),
     "google": ("AI" + "za", ALNUM, 35),
     "gitlab": ("gl" + "pat-", ALNUM, 20),
+    "anthropic": ("sk-" + "ant-api03-", ALNUM, 95),
+    "slack": ("xo" + "xb-123456789012-210987654321-", ALNUM, 24),
 }
 EVERY = [*SEPARATORS, "\u2028", "\u2029", "\x85", "\r", "\x0b", "\x0c"]
 EACH = 7

@@ -14,7 +14,6 @@ Our own, since cosmic-ray and mutmut write mutants into the tree that others wor
 anew for every place instead of a sample. Not part of the test suite: it is long.
 """
 
-import argparse
 import ast
 import compileall
 import os
@@ -27,7 +26,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from tests.reliability.harness import options
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "leftoff"
@@ -266,16 +267,14 @@ def passes(tree: Path, tests: list[str], limit: float) -> bool:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def try_all(
-    module: str, tree: Path, tests: list[str], args: argparse.Namespace
-) -> list[Mutant]:
+def try_all(module: str, tree: Path, tests: list[str], args: Any) -> list[Mutant]:
     """Breaks a module in the copy of the package, one place after the other."""
     place = tree / "leftoff" / f"{module}.py"
     source = place.read_bytes()
     every = changes(source)
     chosen = list(range(len(every)))
     if args.only:
-        chosen = args.only
+        chosen = [*map(int, args.only)]
     elif len(every) > args.most:
         chosen = sorted(random.Random(f"{args.seed} {module}").sample(chosen, args.most))
     began = time.monotonic()
@@ -300,16 +299,7 @@ def try_all(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("modules", nargs="+", metavar="MODULE")
-    parser.add_argument(
-        "--tests", nargs="+", metavar="PATH", help="instead of the module's own"
-    )
-    parser.add_argument("--most", type=int, default=20, help="mutants of each module")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", nargs="+", type=int, help="numbers of mutants, as printed")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds for the tests")
-    args = parser.parse_args()
+    args = options(__doc__, "modules+", tests=[], most=20, seed=1, only=[], limit=120.0)
     killed = total = 0
     with tempfile.TemporaryDirectory(prefix="leftoff-mutants-") as scratch:
         tree = Path(scratch)

@@ -9,7 +9,6 @@ clock or a random number of ours writes (ids of checkpoints, times of saving, ti
 took) is taken out of both sides before they are compared, as is the place of the scratch home.
 """
 
-import argparse
 import gzip
 import json
 import os
@@ -26,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.reliability import harness
 from tests.reliability.commands import COMMANDS, ROOT, Command, Scene, plain_session
 
 SURROUNDINGS: dict[str, dict[str, str]] = {
@@ -161,13 +161,7 @@ def difference(one: str, other: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--only", nargs="*", default=list(SURROUNDINGS), metavar="NAME")
-    parser.add_argument("--python", nargs="*", default=[], metavar="PROGRAM",
-                        help="Other interpreters in which leftoff is installed.")  # fmt: skip
-    parser.add_argument("--every", type=int, default=1, help="Only each so-many-th command.")
-    parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = harness.options(__doc__, only=[], python=[], every=1, inside=[])
     if args.inside:
         name, folder = args.inside[0], Path(args.inside[1])
         found = told(name, folder, COMMANDS[:: args.every])
@@ -179,7 +173,10 @@ def main() -> int:
     )
     wrong = compared = 0
     first: dict[str, str] = {}
-    runs = [(name, sys.executable) for name in dict.fromkeys(["as it is", *args.only])]
+    runs = [
+        (name, sys.executable)
+        for name in dict.fromkeys(["as it is", *(args.only or SURROUNDINGS)])
+    ]
     runs += [(program, program) for program in args.python]
     for name, program in runs:
         if "tr_TR" in name and not has_turkish:
