@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -162,29 +160,3 @@ def test_the_schemas_test_can_fail() -> None:
     made = msgspec.json.schema(Thing)
     assert _unlike({"name": "x", "counts": [1]}, made, made["$defs"], "t") == []
     assert _unlike({"name": 1, "counts": ["x"], "odd": 1}, made, made["$defs"], "t") != []
-
-
-def test_commands_and_sessions_complete(run: Run, tmp_path: Path, session: Path) -> None:
-    folder = tmp_path / ".claude/projects/p"
-    folder.mkdir(parents=True)
-    (folder / "b0b81e65-570d-4942-ad6e-0c3cf7b0e511.jsonl").write_bytes(session.read_bytes())
-
-    def complete(*words: str) -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "leftoff"],
-            capture_output=True,
-            check=False,
-            env={
-                **{k: v for k, v in os.environ.items() if k != "CLAUDE_CONFIG_DIR"},
-                "HOME": str(tmp_path),
-                "_LEFTOFF_COMPLETE": "bash_complete",
-                "COMP_WORDS": " ".join(["leftoff", *words]),
-                "COMP_CWORD": str(len(words)),
-            },
-        )
-        return done.stdout.decode().split()
-
-    assert "plain,summarize" in complete("summ")
-    found = "plain,b0b81e65-570d-4942-ad6e-0c3cf7b0e511"
-    assert complete("summarize", "b0b") == ["file,b0b", found]
-    assert complete("show", "lat") == ["file,lat", "plain,latest"]

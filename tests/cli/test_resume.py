@@ -171,24 +171,3 @@ def test_the_world_is_looked_at(resume: Resume, project: Path, example: dict[str
     ):
         assert f"  ⚠ {warning}" in done.stderr.splitlines()
         assert f"• {warning}" in done.stdout.splitlines()
-
-
-@pytest.mark.parametrize("named", ["path", "id"])
-def test_a_recording_is_resumed_through_a_state_made_of_it(
-    named: str, resume: Resume, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`leftoff resume SESSION` said "No resume state found for workflow"."""
-    session = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
-    if named == "id":
-        ident = json.loads(session.read_bytes().splitlines()[-1])["sessionId"]
-        home = tmp_path / "claude"
-        (home / "projects" / "-w").mkdir(parents=True)
-        shutil.copy(session, home / "projects" / "-w" / f"{ident}.jsonl")
-        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(home))
-    done = resume(str(session) if named == "path" else ident[:8])
-    assert done.returncode == 0, done.stderr
-    assert "a recording; a resume state is made of it, as by --save" in done.stderr
-    assert "saved .leftoff/resume/" in done.stderr
-    assert "Resuming workflow: " in done.stderr
-    assert "COMPLETED WORK (DO NOT REPEAT)" in done.stdout
-    assert len(list(Path(".leftoff/resume").glob("workflow_*.json"))) == 1

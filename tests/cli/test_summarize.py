@@ -136,30 +136,6 @@ def test_verify_finds_every_reference(run: Run, session: Path, tmp_path: Path) -
     assert b"changed since the summary was made" in changed.stderr
 
 
-def test_secrets_never_leave(run: Run, session: Path, tmp_path: Path) -> None:
-    secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
-    copy = tmp_path / "leaky.jsonl"
-    copy.write_bytes(
-        session.read_bytes().replace(b"largest-remainder", f"token {secret} with".encode())
-    )
-    for form in ("text", "json", "markdown", "prompt"):
-        done = run("summarize", str(copy), "-f", form)
-        assert secret.encode() not in done.stdout
-        assert done.returncode == 0
-    assert b"[REDACTED:" in run("summarize", str(copy), "--json").stdout
-    assert secret.encode() not in run("show", str(copy)).stdout
-
-
-def test_one_subagent_alone(run: Run, root: Path) -> None:
-    folder = root / "corpora" / "sessions" / "claude_code" / "tenants"
-    whole = json.loads(run("summarize", str(folder), "--json").stdout)
-    child = whole["session"]["children"][0]
-    alone = json.loads(run("summarize", str(folder), "--agent", child["id"], "--json").stdout)
-    assert alone["session"]["id"] == child["id"]
-    assert alone["stats"]["message_count"] == child["message_count"]
-    assert run("summarize", str(folder), "--agent", "nobody").returncode == 2
-
-
 def test_since_last_tells_what_is_new(run: Run, session: Path, tmp_path: Path) -> None:
     lines = session.read_bytes().splitlines(keepends=True)
     growing = tmp_path / "growing.jsonl"
@@ -296,45 +272,6 @@ def test_a_subagent_has_a_page_too(run: Run, root: Path) -> None:
     assert agent.encode() in done.stdout
     assert b"at quiet" not in done.stdout  # places that are not quoted
     assert b"The recording was not at hand" not in done.stdout
-
-
-def report(*args: str, cwd: Path) -> CompletedProcess[bytes]:
-    code = (
-        "import sys; from leftoff.cli.report import report; "
-        "sys.exit(report.main(sys.argv[1:], standalone_mode=False))"
-    )
-    return subprocess.run(
-        [sys.executable, "-c", code, *args],
-        capture_output=True,
-        check=False,
-        cwd=cwd,
-        timeout=60,
-        env={"HOME": str(cwd), "PYTHONPATH": ":".join(sys.path)},
-    )
-
-
-def test_a_report_of_a_folder(root: Path, session: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "recorded"
-    folder.mkdir()
-    for name in ("prorate.jsonl", "outbox.jsonl"):
-        (folder / name).write_bytes((session.parent / name).read_bytes())
-    (folder / "broken.jsonl").write_bytes(b"{}\n")
-    done = report(str(folder), "-w", "1", "-o", "report.html", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert b"1 could not be read" in done.stderr
-    text = (tmp_path / "report.html").read_text("utf-8")
-    assert text.count('class="session"') == 2
-    assert "broken.jsonl: " in text
-    assert "/home/dev/billing" in text
-
-
-def test_no_session_is_an_answer(tmp_path: Path) -> None:
-    done = report(cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"no session matches" in done.stderr
-    done = report("missing.jsonl", cwd=tmp_path)
-    assert done.returncode == 1
-    assert b"missing.jsonl" in done.stderr
 
 
 # Bad input: a documented exit code, one clear line on stderr, no traceback, the rest kept.

@@ -151,37 +151,8 @@ def test_odd_paths(
     assert shown.err.startswith("leftoff: ")
 
 
-def test_a_session_directory_by_a_dot(tmp_path: Path) -> None:
-    """`.` in the directory of a session is that session."""
-    (tmp_path / "one").mkdir()
-    (tmp_path / "one.jsonl").write_text(GOOD, "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "leftoff", "summarize", "."],
-        check=False,
-        capture_output=True,
-        timeout=60,
-        cwd=tmp_path / "one",
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"Rename the flag" in done.stdout
-
-
-def test_a_folder_with_two_recordings_names_them(tmp_path: Path) -> None:
-    """It was called a directory with no session in it."""
-    for name in ("b.jsonl", "a.jsonl"):
-        (tmp_path / name).write_text(GOOD, "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "leftoff", "summarize", str(tmp_path)],
-        check=False,
-        capture_output=True,
-        timeout=60,
-    )
-    assert done.returncode == 2
-    assert b"is a directory with 2 recordings: a.jsonl, b.jsonl; name one" in done.stderr
-
-
 @pytest.mark.parametrize("command", ["report", "batch"])
-@pytest.mark.parametrize("path", ["/", "//", "/../", "linked"])
+@pytest.mark.parametrize("path", ["linked"])
 def test_the_whole_file_system_is_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
