@@ -36,7 +36,7 @@ PACKAGE = ROOT / "src" / "leftoff"
 _SHELL = (
     "unit/test_shell_quoting.py", "unit/test_shell_paths.py", "unit/test_shell.py",
     "unit/test_shell_outcomes.py", "unit/test_calls.py", "unit/test_shell_cases.py",
-    "rules/test_commands.py", "properties/test_shell.py", "properties/test_plain_commands.py",
+    "rules/test_rules.py", "properties/test_shell.py",
 )  # fmt: skip
 CASES = "tests/unit/test_format_cases.py"
 CALLS = "tests/unit/test_calls.py"
