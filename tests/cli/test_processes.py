@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import time
@@ -19,57 +18,6 @@ import pytest
 from leftoff.cli.poll import ended_in_order, polls
 
 # `leftoff ask`: the answer on stdout, talk on stderr, a conversation that goes on.
-
-Ask: TypeAlias = Callable[..., Any]
-
-# Remembers a conversation by its id, and says how many prompts it has heard in it.
-CLIENT = """#!{python}
-import json, pathlib, sys, uuid
-home = pathlib.Path({home!r})
-prompt = sys.stdin.read()
-(home / "given").write_text(json.dumps([*sys.argv[1:], prompt]))
-session = sys.argv[sys.argv.index("--resume") + 1] if "--resume" in sys.argv else ""
-if session and not (home / session).exists():
-    sys.exit("No conversation found with session ID: " + session)
-session = session or str(uuid.uuid4())
-heard = (home / session).read_text() + "x" if (home / session).exists() else "x"
-(home / session).write_text(heard)
-print(json.dumps({{"type": "result", "is_error": False, "session_id": session,
-      "result": "heard %d\\x1b[2J\\ntoken ghp_{secret}" % len(heard), "usage": {{}}}}))
-"""
-SECRET = "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Where the client keeps what it was given."""
-    folder = tmp_path / "client"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def ask(run: Ask, tmp_path: Path, home: Path) -> Ask:
-    """`leftoff ask ARGS` with a client of ours called claude first on the path."""
-    program = tmp_path / "bin" / "claude"
-    program.parent.mkdir()
-    program.write_text(CLIENT.format(python=sys.executable, home=str(home), secret=SECRET))
-    program.chmod(0o755)
-    path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
-
-    def runner(*args: str, prompt: str = "Look.", **env: str) -> Any:
-        env = {"PATH": path, "LEFTOFF_HOME": str(tmp_path / "kept"), **env}
-        return run("ask", *args, stdin=prompt.encode(), **env)
-
-    return runner
-
-
-def test_reviews_are_kept_for_their_owner(ask: Ask, tmp_path: Path) -> None:
-    ask()
-    (document,) = (tmp_path / "kept" / "reviews").glob("20*.json")
-    assert stat.S_IMODE(document.stat().st_mode) == 0o600
-    assert SECRET not in document.read_text()
-    assert json.loads(document.read_text())["claudeSessionIds"]["default"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
