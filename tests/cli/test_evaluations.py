@@ -172,15 +172,9 @@ def test_the_table_sets_every_form_beside_the_summary_and_the_tail(
 
 def test_kinds_of_cuts_are_never_pooled(run: Run, labels_of_evaluate: Path) -> None:
     done = run(
-        "eval",
-        "resume",
-        str(labels_of_evaluate),
-        "--cuts",
-        "both",
-        "--resamples",
-        "5",
+        "eval", "resume", str(labels_of_evaluate), "--cuts", "both", "--resamples", "5",
         "--json",
-    )
+    )  # fmt: skip
     value = json.loads(done.stdout)
     assert value["schema"] == "leftoff.eval.resume/2"
     counts = {g["name"]: g["cuts"] for g in value["groups"]}
@@ -197,14 +191,9 @@ def test_the_same_run_twice_is_the_same_bytes_of_evaluate(
     run: Run, labels_of_evaluate: Path
 ) -> None:
     args = (
-        "eval",
-        "resume",
-        str(labels_of_evaluate),
-        "--labels",
-        str(labels_of_evaluate),
-        "--resamples",
-        "20",
-    )
+        "eval", "resume", str(labels_of_evaluate), "--labels", str(labels_of_evaluate),
+        "--resamples", "20",
+    )  # fmt: skip
     first, second = (run(*args, "--json", PYTHONHASHSEED=seed) for seed in ("1", "2"))
     assert first.stdout
     assert first.stdout == second.stdout
@@ -216,16 +205,11 @@ def test_misses_are_written_where_asked_without_the_held_out(
     misses, kept = tmp_path / "misses.jsonl", tmp_path / "run.json"
     done = run(
         *(
-            "eval",
-            "resume",
-            str(labels_of_evaluate),
-            "--labels",
-            str(labels_of_evaluate),
-            "--resamples",
-            "5",
+            "eval", "resume", str(labels_of_evaluate), "--labels", str(labels_of_evaluate),
+            "--resamples", "5",
         ),
         *("--misses", str(misses), "-o", str(kept)),
-    )
+    )  # fmt: skip
     assert done.returncode == 0
     found = [json.loads(line) for line in misses.read_text(encoding="utf-8").splitlines()]
     assert all(set(m) >= {"session", "cut", "what", "text", "where"} for m in found)

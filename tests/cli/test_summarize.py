@@ -176,12 +176,9 @@ def test_secrets_are_shown_on_a_terminal_only(run: Run, tmp_path: Path) -> None:
         for flag, shown in ((["--no-redact"], True), ([], False)):
             line = shlex.join([sys.executable, "-m", "leftoff", *args, *flag])
             seen = subprocess.run(
-                ["script", "-qec", line, "/dev/null"],
-                capture_output=True,
-                check=True,
-                timeout=60,
-                stdin=subprocess.DEVNULL,
-            )
+                ["script", "-qec", line, "/dev/null"], capture_output=True, check=True,
+                timeout=60, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
             assert (secret.encode() in seen.stdout.replace(b"\r\n", b"")) is shown
 
 

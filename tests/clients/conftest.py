@@ -21,13 +21,9 @@ def installed(name: str) -> Path:
 def version(name: str) -> str:
     """What the program of a client says of itself, or as `installed`."""
     done = subprocess.run(
-        [_path(name), "--version"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [_path(name), "--version"], capture_output=True, text=True, timeout=60, check=False,
         env={"PATH": os.environ["PATH"], "HOME": os.devnull},
-    )
+    )  # fmt: skip
     if done.returncode:
         pytest.skip(f"{name} does not start here: {done.stderr.strip()[-200:]}")
     return next(word for word in done.stdout.split() if word[0].isdigit())

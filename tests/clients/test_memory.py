@@ -29,13 +29,9 @@ def ours(scratch: Scratch, *words: str) -> str:
     """A command of ours in the project."""
     command = [sys.executable, "-c", f"{OURS}; run()", *words]
     done = subprocess.run(
-        command,
-        cwd=scratch.project,
-        env=scratch.environ,
-        capture_output=True,
-        text=True,
+        command, cwd=scratch.project, env=scratch.environ, capture_output=True, text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr + done.stdout
     return done.stdout
 

@@ -66,12 +66,9 @@ class Scratch:
             else ClaudeClient(str(self.program))
         )
         done = subprocesses.run(
-            client.build_command("default", session_id),
-            b"Are you there?",
-            limit=100,
-            folder=folder,
-            environ=self.environ,
-        )
+            client.build_command("default", session_id), b"Are you there?", limit=100,
+            folder=folder, environ=self.environ,
+        )  # fmt: skip
         return client.outcome(done.code, done.stdout, done.stderr, session_id)
 
     def expire(self) -> None:

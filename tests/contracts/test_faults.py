@@ -13,13 +13,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="as Linux does i
 
 def run(root: Path, program: str, *args: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", f"tests.reliability.{program}", *args],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
+        [sys.executable, "-m", f"tests.reliability.{program}", *args], cwd=root,
+        capture_output=True, text=True, check=False, timeout=100,
+    )  # fmt: skip
     if "strace cannot attach" in done.stderr:
         pytest.skip("strace may not trace processes here")
     assert done.returncode == 0, done.stdout + done.stderr

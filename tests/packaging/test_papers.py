@@ -71,13 +71,9 @@ def test_each_example_is_here_and_in_the_table(root: Path) -> None:
 @pytest.mark.parametrize("name", sorted(TELLS))
 def test_an_example_runs_as_it_stands(name: str, root: Path, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", root / "examples" / f"{name}.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+        [sys.executable, "-W", "error", root / "examples" / f"{name}.py"], cwd=tmp_path,
+        capture_output=True, text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert TELLS[name] in done.stdout
     assert "NOT the same" not in done.stdout

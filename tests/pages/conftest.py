@@ -98,12 +98,9 @@ class Chromium:
         for domain in ("Page", "Runtime", "Network", "Log", "Security"):
             self.send(f"{domain}.enable")
         self.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=900,
-            deviceScaleFactor=1,
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
             mobile=width < 600,
-        )
+        )  # fmt: skip
         self.scheme(scheme)
         self.events = []
         self.send("Page.navigate", url=page.resolve().as_uri())

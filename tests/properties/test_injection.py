@@ -87,12 +87,9 @@ def _holds(text: str) -> None:
 
 
 @given(
-    summary=hostile,
-    files=st.lists(hostile, max_size=3),
-    error=st.none() | hostile,
-    prompt=hostile,
-    budget=st.integers(0, 1500),
-)
+    summary=hostile, files=st.lists(hostile, max_size=3), error=st.none() | hostile,
+    prompt=hostile, budget=st.integers(0, 1500),
+)  # fmt: skip
 def test_the_block_holds_and_the_prompt_stands_byte_for_byte(
     summary: str, files: list[str], error: str | None, prompt: str, budget: int
 ) -> None:

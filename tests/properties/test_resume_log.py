@@ -32,11 +32,7 @@ LOGS = st.builds(
     ResumeLog,
     session_id=TEXT,
     context_metrics=st.builds(
-        ContextMetrics.of,
-        st.integers(0, 10**7),
-        st.integers(0, 10**7),
-        TEXT,
-        model=TEXT,
+        ContextMetrics.of, st.integers(0, 10**7), st.integers(0, 10**7), TEXT, model=TEXT,
         timestamp=TEXT,
     ),
     mission_summary=TEXT,
@@ -57,7 +53,7 @@ LOGS = st.builds(
     sections=st.lists(st.builds(OwnSection, TEXT, st.integers(0, 4000), TEXT), max_size=2).map(
         tuple
     ),
-)
+)  # fmt: skip
 
 HEADINGS = [
     "## Context Metrics", "## Mission Summary", "## Accomplishments", "## Key Findings",

@@ -274,15 +274,10 @@ class Scene:
         source = command.program or (LOGGED if logged else "")
         how = ["-c", source] if source else ["-m", "leftoff"]
         done = subprocess.run(
-            [*before, program, *how, *words],
-            input=given.encode("utf-8", "surrogatepass"),
-            capture_output=True,
-            cwd=self.project,
-            env={**self.environment, **(environ or {})},
-            umask=umask,
-            timeout=180,
-            check=False,
-        )
+            [*before, program, *how, *words], input=given.encode("utf-8", "surrogatepass"),
+            capture_output=True, cwd=self.project, env={**self.environment, **(environ or {})},
+            umask=umask, timeout=180, check=False,
+        )  # fmt: skip
         if command.settle:
             self.settle()
         out, err = (s.decode("utf-8", "surrogateescape") for s in (done.stdout, done.stderr))

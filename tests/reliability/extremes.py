@@ -313,12 +313,9 @@ def inputs() -> Iterator[dict[str, Any]]:
     }
     for name, pieces in many.items():
         yield {
-            "name": f"10^5 {name}",
-            "pieces": pieces,
-            "code": 0,
-            "confined": False,
+            "name": f"10^5 {name}", "pieces": pieces, "code": 0, "confined": False,
             "rss": MOST_OF_BOMBS,
-        }
+        }  # fmt: skip
 
 
 def memory(megabytes: int, limit: int) -> list[str]:

@@ -209,12 +209,9 @@ def logged(place: Place, seed: int) -> None:
 def batch(place: Place, out: str) -> int:
     command = [sys.executable, "-m", "leftoff", "batch", str(writers.SESSIONS / "claude_code")]
     return subprocess.run(
-        [*command, "-q", "-w", "1", "-o", out],
-        cwd=place.project,
-        env=environ(place),
-        check=False,
-        stderr=subprocess.DEVNULL,
-    ).returncode
+        [*command, "-q", "-w", "1", "-o", out], cwd=place.project, env=environ(place),
+        check=False, stderr=subprocess.DEVNULL,
+    ).returncode  # fmt: skip
 
 
 def batched(place: Place) -> None:

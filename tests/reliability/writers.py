@@ -240,12 +240,9 @@ def _large(folder: Path) -> int:
     """The next call goes over a threshold."""
     used = {"input_tokens": 150_000, "output_tokens": 10}
     call = {
-        "id": "m9",
-        "role": "assistant",
-        "model": "claude-sonnet-4-5",
-        "content": [],
+        "id": "m9", "role": "assistant", "model": "claude-sonnet-4-5", "content": [],
         "usage": used,
-    }
+    }  # fmt: skip
     line = {"type": "assistant", "uuid": "u9", "sessionId": "s1", "message": call}
     with (folder / "project" / "session.jsonl").open("ab") as out:
         out.write(codec.dumps(line))

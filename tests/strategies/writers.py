@@ -74,16 +74,11 @@ def _claude_code(steps: Steps) -> Iterator[dict[str, Any]]:
     def line(kind: str, message: dict[str, Any]) -> dict[str, Any]:
         number = next(numbers)
         return {
-            "type": kind,
-            "uuid": f"00000000-0000-4000-8000-{number:012}",
+            "type": kind, "uuid": f"00000000-0000-4000-8000-{number:012}",
             "parentUuid": f"00000000-0000-4000-8000-{number - 1:012}" if number > 1 else None,
-            "sessionId": SESSION,
-            "timestamp": _time(number),
-            "cwd": CWD,
-            "isSidechain": False,
-            "version": "2.1.0",
-            "message": {"role": kind, **message},
-        }
+            "sessionId": SESSION, "timestamp": _time(number), "cwd": CWD, "isSidechain": False,
+            "version": "2.1.0", "message": {"role": kind, **message},
+        }  # fmt: skip
 
     for turn, step in enumerate(steps):
         if step.role == "user":
