@@ -135,6 +135,8 @@ def ran(
         words = [place + w[1:] if w[:2] in {mark, mark + "/"} else w for w in words]
         environ = {k: place + v[1:] if v[:1] == mark else v for k, v in environ.items()}
         environ = {k: v.replace("$PATH", os.environ["PATH"]) for k, v in environ.items()}
+    if "PYTHONPATH" in environ:  # beside what these tests run with
+        environ["PYTHONPATH"] += os.pathsep + os.environ.get("PYTHONPATH", "")
     before = files(home)
     done = run(*words[at + 1 :], stdin=given, **environ)
     lines = [f"| {line}".rstrip() for line in shown(done.stdout, home)]

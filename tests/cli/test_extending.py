@@ -1,7 +1,6 @@
 """`plugins`, `schema` and `completion`."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -15,75 +14,11 @@ from leftoff.formats.reader import formats
 
 Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
-MODULE = """
-import re
-from typing import ClassVar
-from msgspec import Struct
-from leftoff.extraction.evidence import Said
-from leftoff.extraction.extractor import TEXT
-from leftoff.redaction import Span
 
-class Words(Struct):
-    name: ClassVar[str] = "words"
-    wants: ClassVar[int] = TEXT
-    def see(self, view):
-        text = view.message.text
-        return [Said("finding", "word", view.text_ref(0, 0, 40), "every word counts in here")]
-
-def pets(text):
-    return [Span(*m.span(), "word") for m in re.finditer("every word", text)]
-"""
-POINTS = """
-[leftoff.extractor]
-words = words:Words
-[leftoff.redactor]
-pets = words:pets
-worn = words:worn
-"""
-
-
-@pytest.fixture
-def installed(tmp_path: Path) -> dict[str, str]:
-    """An environment in which somebody else's package is installed."""
-    (tmp_path / "words.py").write_text(MODULE)
-    info = tmp_path / "wordcount-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: wordcount\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(POINTS)
-    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    return {"PYTHONPATH": path.rstrip(os.pathsep)}
-
-
-def test_everything_is_listed_with_its_owner(run: Run, installed: dict[str, str]) -> None:
-    done = run("plugins", "--json", **installed)
-    values = [json.loads(line) for line in done.stdout.splitlines()]
-    named = {(v["kind"], v["name"]): (v["owner"], v["works"]) for v in values}
-    assert named["format", "claude_code"] == ("leftoff", True)
-    assert named["extractor", "words"] == ("wordcount", True)
-    assert named["redactor", "pets"] == ("wordcount", True)
-    assert named["redactor", "worn"] == ("wordcount", False)
-    assert {name for kind, name in named if kind == "format"} == set(formats.names())
-    assert done.returncode == 1
-    assert b"'worn' of wordcount cannot be loaded" in done.stderr
-    only = run("plugins", "extractor", **installed)
-    assert only.returncode == 0
-    assert {line.split()[0] for line in only.stdout.decode().splitlines()} == {"extractor"}
-
-
-def test_plug_ins_run_only_when_they_are_named(
-    run: Run, session: Path, installed: dict[str, str]
-) -> None:
-    plain = run("summarize", str(session), "--json", **installed)
-    assert plain.stdout == run("summarize", str(session), "--json").stdout
-    extra = ("--extractor", "words")
-    named = run("summarize", str(session), "--json", *extra, **installed)
-    assert b"every word counts in here" in named.stdout
-    hidden = run("summarize", str(session), "--json", *extra, "--redactor", "pets", **installed)
-    assert b"[REDACTED:word:" in hidden.stdout
-    assert b"every word counts" not in hidden.stdout
-    wrong = run("summarize", str(session), "--extractor", "wrods", **installed)
-    assert (wrong.returncode, wrong.stdout) == (2, b"")
-    assert b"did you mean 'words'" in wrong.stderr
+def test_every_format_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert group.main(["plugins", "format", "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["name"] for row in rows] == formats.names()
 
 
 @pytest.fixture
