@@ -97,35 +97,6 @@ def test_a_session_is_saved_from_standard_input(
     assert values[0]["chat_history"]
 
 
-def test_of_several_states_of_a_file_the_newest_counts(
-    resume: Resume, project: Path, example: dict[str, Any]
-) -> None:
-    for n, last in enumerate(
-        ("2026-01-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-02-01T00:00:00Z")
-    ):
-        metadata = example["workflow_metadata"] | {
-            "id": f"workflow_x_{n}",
-            "file_path": "plan.md",
-            "last_activity": last,
-            "original_content": PLAN,
-        }
-        keep(project, {**example, "workflow_metadata": metadata})
-    assert "• Workflow: workflow_x_1\n" in resume("plan.md", "--prompt-only").stdout
-    several = resume("workflow_x")
-    assert several.returncode == 2
-    assert (
-        "several workflows begin so: workflow_x_0, workflow_x_1, workflow_x_2" in several.stderr
-    )
-    listed = resume("--list").stdout.splitlines()
-    assert listed[0] == "Available workflows for resume:"
-    assert [line.strip() for line in listed if "workflow_x" in line] == [
-        "workflow_x_1",
-        "workflow_x_2",
-        "workflow_x_0",
-    ]
-    assert listed[2] == "    Phase: investigating | Tools: 2"
-
-
 def test_a_damaged_state_falls_back_and_says_so(
     resume: Resume, saved: str, project: Path, root: Path
 ) -> None:

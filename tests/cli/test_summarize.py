@@ -122,43 +122,6 @@ def test_a_prompt_keeps_its_budget(run: Run, session: Path) -> None:
     )
 
 
-def test_verify_finds_every_reference(run: Run, session: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy.jsonl"
-    copy.write_bytes(session.read_bytes())
-    saved = run("summarize", str(copy), "--json").stdout
-    done = run("verify", "-", stdin=saved)
-    assert (done.returncode, done.stderr) == (0, b"")
-    count, _, rest = done.stdout.partition(b" of ")
-    assert rest.startswith(count + b" references hold: the words are where")
-    copy.write_bytes(copy.read_bytes().replace(b"real length", b"true length"))
-    changed = run("verify", "-", stdin=saved)
-    assert changed.returncode == 1
-    assert b"changed since the summary was made" in changed.stderr
-
-
-def test_since_last_tells_what_is_new(run: Run, session: Path, tmp_path: Path) -> None:
-    lines = session.read_bytes().splitlines(keepends=True)
-    growing = tmp_path / "growing.jsonl"
-    growing.write_bytes(b"".join(lines[: len(lines) // 2]))
-    ask = ("summarize", str(growing), "--json", "--since", "last")
-    home = str(tmp_path / "home")
-    first = json.loads(run(*ask, LEFTOFF_HOME=home).stdout)
-    assert first["user_requests"]
-    again = json.loads(run(*ask, LEFTOFF_HOME=home).stdout)
-    assert again["user_requests"] == []
-    growing.write_bytes(b"".join(lines))
-    new = json.loads(run(*ask, LEFTOFF_HOME=home).stdout)
-    whole = json.loads(run("summarize", str(growing), "--json").stdout)
-    half = len(lines) // 2
-    assert [r["text"] for r in new["user_requests"]] == [
-        r["text"] for r in whole["user_requests"] if r["ref"]["line"] > half
-    ]
-    kept = tmp_path / "home" / "state" / "asked.json"
-    assert kept.stat().st_mode & 0o777 == 0o600
-    kept.write_text("{damaged")
-    assert run(*ask, LEFTOFF_HOME=home).returncode == 2
-
-
 def test_secrets_are_shown_on_a_terminal_only(run: Run, tmp_path: Path) -> None:
     secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
     path = tmp_path / "chat.jsonl"
