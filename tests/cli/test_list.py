@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pytest
 from click.testing import CliRunner
+from tests.strategies.writers import claude_line
 
 from leftoff.cli import group
 from leftoff.cli.group import leftoff, main
@@ -206,11 +207,7 @@ class Home:
 
     def record(self, name: str, prompt: str, *, at: int) -> Path:
         path = self.sessions / f"{name}.jsonl"
-        line = {
-            "type": "user", "sessionId": name, "uuid": f"u-{name}", "parentUuid": None,
-            "cwd": str(self.project), "timestamp": "2026-01-01T00:00:00Z",
-            "message": {"role": "user", "content": prompt},
-        }  # fmt: skip
+        line = claude_line(0, "user", prompt, name, cwd=str(self.project))
         path.write_text(json.dumps(line) + "\n")
         os.utime(path, (at, at))
         return path

@@ -296,3 +296,19 @@ WRITERS: dict[str, Callable[[Steps], bytes]] = {
 
 SILENT_ON_FAILURE = frozenset({"codex", "chat"})
 """Formats that do not say whether a call failed."""
+
+
+def claude_line(
+    number: int, role: str, content: Any, session: str = "s1", about: Any = None, **more: Any
+) -> dict[str, Any]:
+    """A line of Claude Code that answers the one before it; `about` is more of its message."""
+    parent = f"{session}-{number - 1}" if number else None
+    said = {"role": role, "content": content, **(about or {})}
+    line = {"type": role, "uuid": f"{session}-{number}", "parentUuid": parent, "message": said}
+    return {
+        **line,
+        "sessionId": session,
+        "version": "2.1.39",
+        "timestamp": _time(number),
+        **more,
+    }
