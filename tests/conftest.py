@@ -1,7 +1,5 @@
 """What every test may count on: no way out to the network, and examples that repeat."""
 
-from __future__ import annotations
-
 import gc
 import math
 import os

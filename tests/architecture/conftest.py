@@ -1,7 +1,5 @@
 """Where the package is, what its floors are, and a session to use it on."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path
@@ -91,16 +89,12 @@ def _claude_lines() -> list[dict[str, object]]:
             }
         lines.append(
             {
-                "type": role,
-                "uuid": f"00000000-0000-4000-8000-{number:012}",
+                "type": role, "uuid": f"00000000-0000-4000-8000-{number:012}",
                 "parentUuid": f"00000000-0000-4000-8000-{number - 1:012}" if number else None,
                 "sessionId": "5e551011-0000-4000-8000-000000000000",
-                "timestamp": f"2026-03-02T09:0{number}:00.000Z",
-                "cwd": cwd,
-                "gitBranch": "main",
-                "isSidechain": False,
-                "version": "2.0.14",
+                "timestamp": f"2026-03-02T09:0{number}:00.000Z", "cwd": cwd,
+                "gitBranch": "main", "isSidechain": False, "version": "2.0.14",
                 "message": message,
             }
-        )
+        )  # fmt: skip
     return lines

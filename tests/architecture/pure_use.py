@@ -6,26 +6,15 @@ NAME is one of `USES`. Run in a process of its own, because an audit hook cannot
 Importing may read files (code, packaged rules); using may not.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable
 from types import FrameType
 
 TOUCHES = (
-    "ftplib.",
-    "glob.",
-    "http.",
-    "os.",
-    "pathlib.",
-    "shutil.",
-    "socket.",
-    "sqlite3.",
-    "subprocess.",
-    "tempfile.",
-    "urllib.",
-)
+    "ftplib.", "glob.", "http.", "os.", "pathlib.", "shutil.", "socket.", "sqlite3.",
+    "subprocess.", "tempfile.", "urllib.",
+)  # fmt: skip
 
 
 def summarize(data: bytes) -> None:

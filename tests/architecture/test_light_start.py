@@ -1,7 +1,5 @@
 """Little is imported at the door, and heavy things only where they are used."""
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess

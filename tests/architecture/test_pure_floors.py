@@ -1,7 +1,5 @@
 """Floors 0 to 5 are functions of their arguments: no file, socket, clock or environment."""
 
-from __future__ import annotations
-
 import ast
 import json
 import subprocess
@@ -19,21 +17,11 @@ WORLDLY = frozenset(
 # Calls and attributes that read the clock or the environment, from modules that are else fine.
 READINGS = frozenset(
     {
-        "date.today",
-        "datetime.now",
-        "datetime.today",
-        "datetime.utcnow",
-        "os.environ",
-        "os.getcwd",
-        "os.getenv",
-        "os.getpid",
-        "os.urandom",
-        "sys.argv",
-        "sys.stdin",
-        "sys.stdout",
-        "sys.stderr",
+        "date.today", "datetime.now", "datetime.today", "datetime.utcnow", "os.environ",
+        "os.getcwd", "os.getenv", "os.getpid", "os.urandom", "sys.argv", "sys.stdin",
+        "sys.stdout", "sys.stderr",
     }
-)
+)  # fmt: skip
 
 
 def _use(name: str, data: bytes) -> list[list[str]]:

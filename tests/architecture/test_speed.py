@@ -1,7 +1,5 @@
 """A summary stays as fast as it was, beside parsers that are measured in the same run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -18,13 +16,10 @@ def test_a_summary_is_not_slower_than_it_was(root: Path) -> None:
     """Processor time, medians of rounds, a process of its own, which tries twice."""
     watched = {"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "PYTHONTRACEMALLOC"}
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed", "gate"],
-        cwd=root,
+        [sys.executable, "-m", "benchmarks.speed", "gate"], cwd=root,
         env={name: value for name, value in os.environ.items() if name not in watched},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -1,7 +1,5 @@
 """Runs the program in a process of its own, as people do."""
 
-from __future__ import annotations
-
 import json
 import os
 import select
@@ -41,13 +39,9 @@ def run(
         words = [sys.executable, "-m", "leftoff", *args]
         if any(name.startswith(("PYTHON", "L")) for name in env):  # read as Python starts
             return subprocess.run(
-                words,
-                input=stdin,
-                capture_output=True,
-                timeout=60,
-                check=False,
+                words, input=stdin, capture_output=True, timeout=60, check=False,
                 env=environment,
-            )
+            )  # fmt: skip
         assert loaded.stdin is not None
         assert loaded.stdout is not None
         files = {name: streams / name for name in ("in", "out", "err")}

@@ -1,7 +1,5 @@
 """`leftoff batch`: processes, kills, time limits, interrupts, streams and exit codes."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -163,12 +161,9 @@ def test_a_session_that_takes_too_long_is_a_row(many: Path, tmp_path: Path) -> N
     (many / "long.jsonl.gz").write_bytes(gzip.compress(data * 16, 1) * 600)  # 600 MB
     out = tmp_path / "out.jsonl"
     doing = Batch(
-        [many / "01.jsonl", many / "long.jsonl.gz"],
-        BatchOptions(),
-        Pool(1, 3.0),
-        ":memory:",
+        [many / "01.jsonl", many / "long.jsonl.gz"], BatchOptions(), Pool(1, 3.0), ":memory:",
         {},
-    )
+    )  # fmt: skip
     doing.write([str(out)])
     doing.close()
     quick, slow = rows(out)

@@ -1,7 +1,5 @@
 """`leftoff batch` on a terminal: a bar while it works, nothing of it afterwards."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -51,21 +49,3 @@ def test_a_terminal_shows_how_far_it_is(root: Path, tmp_path: Path) -> None:
     assert b"1 failure" in shown
     assert shown.rindex(b"2 sessions in 3 files") > shown.rindex(b"3 of 3")
     assert len(out.read_bytes().splitlines()) == 3
-
-
-def test_the_index_can_be_forgotten(root: Path, tmp_path: Path) -> None:
-    source = root / "corpora/sessions/claude_code/prorate.jsonl"
-    out = tmp_path / "rows.jsonl"
-
-    def run(*more: str) -> bytes:
-        done = subprocess.run(
-            [sys.executable, "-m", "leftoff", "batch", str(source), "-o", str(out), *more],
-            capture_output=True,
-            check=True,
-            timeout=60,
-            env={**os.environ, "HOME": str(tmp_path)},
-        )
-        return done.stderr
-
-    assert run("--quiet") == b""
-    assert b"0 of 1 job unchanged" in run("--fresh")

@@ -1,7 +1,5 @@
 """`leftoff budget`, `leftoff config` and `leftoff eval budget` as people run them."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -11,31 +9,20 @@ from subprocess import CompletedProcess
 from typing import Any, TypeAlias
 
 import pytest
+from tests.strategies.writers import claude_line
 
 Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
 
 def line(number: int, tokens: int) -> str:
-    record = {
-        "type": "assistant",
-        "uuid": f"u{number}",
-        "parentUuid": f"u{number - 1}" if number else None,
-        "sessionId": "s1",
-        "version": "2.1.39",
-        "timestamp": f"2026-01-01T00:00:{number:02d}Z",
-        "message": {
-            "id": f"msg_{number}",
-            "type": "message",
-            "role": "assistant",
-            "model": "claude-opus-4-5",
-            "content": [{"type": "text", "text": "Done."}],
-            "usage": {
-                "input_tokens": 1,
-                "output_tokens": 9,
-                "cache_read_input_tokens": tokens - 10,
-            },
-        },
+    used = {"input_tokens": 1, "output_tokens": 9, "cache_read_input_tokens": tokens - 10}
+    about = {
+        "id": f"msg_{number}",
+        "type": "message",
+        "model": "claude-opus-4-5",
+        "usage": used,
     }
+    record = claude_line(number, "assistant", [{"type": "text", "text": "Done."}], about=about)
     return json.dumps(record) + "\n"
 
 

@@ -5,30 +5,34 @@
     # title                    begins a case, in a home of its own, which is the current folder
     cd name                    makes a folder and goes there
     + name: "text"             a file of the home, as JSON: a text, [records] as lines of JSON,
-                               {"copy": "path of the checkout"} (with "replace": {"a": "b"}),
-                               {"bytes": "..."}, null for one that is removed;
+                               {"copy": "path of the checkout"} (with "replace": {"a": "b"}
+                               and "to": its first bytes), {"bytes": "..."}, {"pieces": ["a", ["b", 90]]}
+                               where a piece repeats, null for one that is removed;
                                `+ name @1790000000: ...` says when it was changed,
                                `+ name @x: ...` that it is a program
     $ NAME=x leftoff list -n1  a command, as a POSIX shell splits it; ~ is the home, ^ the checkout
     < "text"                   what it reads on stdin, as a file above
-    | line                     stdout; `...` alone stands for any lines, … in a line for any words
+    | line                     stdout; `...` alone stands for any lines, … in a line for any words,
+                               `(as 2)` for what the case's second command printed, `(file name)`
+                               for what a file holds
     ! line                     stderr
     = 2                        the exit code, where it is not 0
+    - words                    stands in nothing that it printed or wrote
     > name "text"              a file that it made, changed or removed (null); of a long one the name.
                                All of them stand there, or none
+
+What a command makes is for its owner alone: others may not open it.
 
 `LEFTOFF_UPDATE_CASES=1 python -m pytest -n 0 tests/cli/test_cases.py` writes what is printed now, where a
 case differs: look at the difference before you commit it.
 """
-
-from __future__ import annotations
 
 import json
 import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -43,6 +47,9 @@ AGES = re.compile(
     r"\b\d+ (?:s|min|h|d|days?|weeks?) ago\b|\b20(?:2[6-9]|3\d)-\d\d-\d\d[T ]\d\d:\d\d\S*"
 )
 """What is printed of the time of the run."""
+AS = re.compile(r"\| \((?:as (\d+)|file (.*))\)")
+FOREIGN = ("client/",)
+"""Folders in which a case's own programs write."""
 LONG = 600
 """Characters of a file that are shown. Chosen by hand; not measured."""
 
@@ -77,7 +84,12 @@ def content(value: Any) -> bytes:
             data = (ROOT / str(path)).read_bytes()
             for old, new in value.get("replace", {}).items():
                 data = data.replace(old.encode(), new.encode())
-            return data
+            return data[: value.get("to")]
+        case {"pieces": pieces}:
+            return b"".join(
+                p.encode("latin-1") if isinstance(p, str) else p[0].encode("latin-1") * p[1]
+                for p in pieces
+            )
     raise TypeError(f"not a file: {value!r}")
 
 
@@ -111,8 +123,10 @@ def files(home: Path) -> dict[str, bytes]:
     return {str(p.relative_to(home)): p.read_bytes() for p in sorted(found)}
 
 
-def ran(run: Run, home: Path, command: str, given: bytes, made: bool) -> list[str]:
-    """What a command gives, as it stands below it in a case."""
+def ran(
+    run: Run, home: Path, command: str, given: bytes, made: bool, never: Sequence[str] = ()
+) -> list[str]:
+    """What a command gives, as it stands below it in a case; nothing of it holds `never`."""
     words = shlex.split(command.removeprefix("$ "))
     at = words.index("leftoff")
     environ = dict(word.split("=", 1) for word in words[:at])
@@ -121,24 +135,35 @@ def ran(run: Run, home: Path, command: str, given: bytes, made: bool) -> list[st
         words = [place + w[1:] if w[:2] in {mark, mark + "/"} else w for w in words]
         environ = {k: place + v[1:] if v[:1] == mark else v for k, v in environ.items()}
         environ = {k: v.replace("$PATH", os.environ["PATH"]) for k, v in environ.items()}
+    if "PYTHONPATH" in environ:  # beside what these tests run with
+        environ["PYTHONPATH"] += os.pathsep + os.environ.get("PYTHONPATH", "")
     before = files(home)
     done = run(*words[at + 1 :], stdin=given, **environ)
     lines = [f"| {line}".rstrip() for line in shown(done.stdout, home)]
     lines += [f"! {line}".rstrip() for line in shown(done.stderr, home)]
     lines += [f"= {done.returncode}"] if done.returncode else []
-    after = files(home) if made else before
-    for name in sorted({*before, *after}):
+    after = files(home)
+    new = {name for name, data in after.items() if before.get(name) != data}
+    wide = {name for name in new - before.keys() if (home / name).stat().st_mode & 0o077}
+    assert all(name.startswith(FOREIGN) for name in wide), f"{command}: others may read {wide}"
+    everything = b"\n".join((done.stdout, done.stderr, *(after[name] for name in new)))
+    assert not [words for words in never if words.encode() in everything], command
+    for name in sorted({*before, *after}) if made else ():
         if before.get(name) != (data := after.get(name)):
             kept = None if data is None else "\n".join(shown(data, home))
-            held = json.dumps(kept, ensure_ascii=False) if len(kept or "") < LONG else ""
-            lines.append(f"> {AGES.sub('…', name)} {held}".rstrip())
+            held = json.dumps(kept, ensure_ascii=False)
+            lines.append(f"> {AGES.sub('…', name)} {held}")
     return lines
 
 
 def fits(line: str, expected: str) -> bool:
-    """Whether a line is as expected."""
+    """Whether a line is as expected; of a file its name may be enough."""
     return (
         line == expected
+        or expected[:1] == ">"
+        and " " not in expected[2:]
+        and fits(line.split(" ")[1], expected[2:])
+        and not line.endswith(" null")
         or "…" in expected
         and bool(re.fullmatch(".*".join(map(re.escape, expected.split("…"))), line))
     )
@@ -172,6 +197,18 @@ def test_case(case: Case, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ):
         monkeypatch.delenv(name, raising=False)
     written: list[str] = []
+    printed: list[list[str]] = []
+
+    def meant(line: str) -> list[str]:
+        found = AS.fullmatch(line)
+        if not found:
+            return [line]
+        if found[1]:
+            return printed[int(found[1]) - 1]
+        return [
+            f"| {one}".rstrip() for one in shown((tmp_path / found[2]).read_bytes(), tmp_path)
+        ]
+
     steps = re.split(r"(?m)^(?=(?:[+$]|cd) )", "\n".join((*case.begin, *case.lines)))
     for step in filter(str.strip, steps):
         command, *expected = step.rstrip("\n").split("\n")
@@ -188,13 +225,19 @@ def test_case(case: Case, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         if expected and expected[0].startswith("< "):
             given = content(json.loads(expected[0][2:]))
             command += "\n" + expected.pop(0)
+        never = [line for line in expected if line.startswith("- ")]
+        expected = expected[len(never) :]
         made = any(line.startswith("> ") for line in expected)
-        lines = ran(run, tmp_path, command.split("\n")[0], given, made)
-        if not same(lines, expected):
+        lines = ran(run, tmp_path, command.split("\n")[0], given, made, [n[2:] for n in never])
+        printed.append([line for line in lines if line[0] == "|"])
+        if not same(lines, [one for line in expected for one in meant(line)]):
             if not os.environ.get("LEFTOFF_UPDATE_CASES"):
                 assert lines == expected, command
-            expected = lines
-        written += [command, *expected]
+            long = [len(line) > LONG and line[0] == ">" for line in lines]
+            expected = [
+                " ".join(x.split(" ")[:2]) if n else x for n, x in zip(long, lines, strict=True)
+            ]
+        written += [command, *never, *expected]
     case.lines[:] = written[sum(map(bool, case.begin)) :]
     if os.environ.get("LEFTOFF_UPDATE_CASES"):
         mine = ["\n".join(case.begin[:-1]), *()] if any(case.begin) else []

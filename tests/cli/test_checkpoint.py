@@ -1,10 +1,7 @@
 """`leftoff checkpoint` and `leftoff redact`."""
 
-from __future__ import annotations
-
 import gzip
 import json
-import os
 import re
 from pathlib import Path
 
@@ -14,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from leftoff.cli.checkpoint import checkpoint
 from leftoff.cli.redact import redact
-from leftoff.errors import Damaged, LeftoffError, SourceError
+from leftoff.errors import Damaged, LeftoffError
 
 
 @pytest.fixture(autouse=True)
@@ -60,44 +57,6 @@ def test_standard_input_is_read_once_and_told_whole(root: Path) -> None:
     assert piped["execution_state"]["last_validation_result"]
 
 
-def _two_sessions() -> str:
-    first = {"role": "user", "content": "Sort the first list."}
-    second = {"role": "user", "content": "Paint the second door."}
-    return "".join(
-        json.dumps({"messages": [m, {"role": "assistant", "content": "Yes, I will."}]}) + "\n"
-        for m in (first, second)
-    )
-
-
-def test_a_session_of_several_is_chosen_or_the_last_is_told_with_a_warning(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "two.jsonl").write_text(_two_sessions(), "utf-8")
-    last = call(checkpoint, "create", "two.jsonl", "--task", "t1", "--json")
-    assert "choose with --session" in last.stderr
-    assert "Paint the second" in json.loads(last.stdout)["conversation"]["summary"]
-    first = call(checkpoint, "create", "two.jsonl", "--task", "t1", "--json", "--session", "1")
-    assert "choose with --session" not in first.stderr
-    conversation = json.loads(first.stdout)["conversation"]
-    assert "Sort the first" in conversation["summary"]
-    assert "second" not in str(conversation["full_history"])
-
-
-def test_the_folder_of_the_markdown_is_made_and_the_id_always_printed(
-    root: Path, tmp_path: Path
-) -> None:
-    path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
-    call(checkpoint, "create", path, "--markdown", "a/b", "--project", "shop")
-    assert (tmp_path / "a/b/contexts/sandbox/shop/project.md").is_file()
-    if os.name == "posix":
-        assert {(tmp_path / p).stat().st_mode & 0o777 for p in ("a", "a/b")} == {0o700}
-    (tmp_path / "file").write_text("x", "utf-8")
-    options = ["create", str(path), "--task", "t9", "--markdown", "file/x"]
-    done = CliRunner().invoke(checkpoint, options)
-    assert isinstance(done.exception, SourceError)
-    assert done.stdout.startswith("t9-")
-
-
 def test_a_damaged_one_is_marked_and_stays(made: str, tmp_path: Path) -> None:
     file = tmp_path / ".leftoff" / "context-checkpoints" / f"{made}.json.gz"
     edited = gzip.decompress(file.read_bytes()).replace(b'"t1"', b'"t2"', 1)
@@ -135,11 +94,6 @@ def test_an_edited_checkpoint_is_refused_until_it_is_accepted(
 
 
 # -- redact ----------------------------------------------------------------------------------
-
-
-def test_benign_bytes_pass_unchanged() -> None:
-    data = b"\xff\xfe caf\xc3\xa9\r\nno newline at the end"
-    assert call(redact, "-", stdin=data).stdout_bytes == data
 
 
 def test_a_private_key_over_the_end_of_a_piece_is_replaced(

@@ -1,7 +1,5 @@
 """`export`, `convert`, `summarize --since` and `--strict`, and compressed input."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -105,47 +103,6 @@ def test_the_page_holds_every_word_and_no_link_away(call: Call, root: Path) -> N
     assert '<span class="removed">- ' in out
     assert '<span class="added">+ ' in out
     assert "<details>" not in out
-
-
-def test_a_rewound_branch_is_marked(call: Call, tmp_path: Path) -> None:
-    lines = [
-        {"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": "s", "cwd": "/w",
-         "message": {"role": kind, "content": words}}
-        for kind, uuid, parent, words in (
-            ("user", "u1", None, "Look at the pump."),
-            ("assistant", "a1", "u1", "It hums."),
-            ("user", "u2", "a1", "Paint it red."),
-            ("assistant", "a2", "u2", "Red it is."),
-            ("user", "u3", "a1", "Paint it blue."),
-            ("assistant", "a3", "u3", "Blue it is."),
-        )
-    ]  # fmt: skip
-    path = tmp_path / "pump.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    _, out, _ = call("export", str(path))
-    heads = [line for line in out.splitlines() if line.startswith("### #")]
-    assert [head.endswith(" · rewound") for head in heads] == [
-        False,
-        False,
-        True,
-        True,
-        False,
-        False,
-    ]
-    _, out, _ = call("export", str(path), "-f", "html")
-    assert out.count('rewound" id="m') == 2
-    assert 'id="show-rewound"' in out
-
-
-def test_subagents_follow_the_main_thread(call: Call, root: Path) -> None:
-    folder = root / "corpora/sessions/claude_code/tenants"
-    _, out, _ = call("export", str(folder))
-    assert out.count("\n## Subagent ") == 2
-    main, side = out.split("\n## Subagent ", 1)
-    assert "export() writes every tenant's rows" in main
-    assert "### #1 " in side
-    last = api.summarize(str(folder)).stats.message_count
-    assert f"### #{last} Agent" in main
 
 
 def test_secrets_are_not_exported(call: Call, tmp_path: Path) -> None:

@@ -1,9 +1,6 @@
 """A file that holds several sessions: listed, chosen by number, id or date, and cited."""
 
-from __future__ import annotations
-
 import ast
-import json
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -63,33 +60,6 @@ def test_a_session_that_only_commits_is_no_work(tmp_path: Path) -> None:
     path = tmp_path / "chat.history.md"
     path.write_text(HISTORY + commits)
     assert api.default_session(str(path)) == (2, 4)
-
-
-def test_without_a_choice_the_newest_with_work_is_meant(run: Run, history: Path) -> None:
-    done = run("summarize", str(history), "--json")
-    assert json.loads(done.stdout)["session"]["id"] == "2026-01-02T090000"
-    assert b"is of number 2" in done.stderr
-    assert api.summarize(history).session.id == "2026-01-02T090000"
-    shown = run("show", f"{history}#2")
-    assert b"water them" in shown.stdout
-    assert b"number 2" in shown.stderr
-    assert b"They are dry" in run("export", str(history)).stdout
-    assert b"row two" not in run("export", str(history)).stdout
-
-
-@pytest.mark.parametrize(
-    "choice", ["1", "2026-01-02T030405", "2026-01-02T03", "2026-01-02 03:04"]
-)
-def test_a_session_is_chosen_by_number_id_or_date(run: Run, history: Path, choice: str) -> None:
-    by_option = run("summarize", str(history), "--json", "--session", choice)
-    by_name = run("summarize", f"{history}@{choice}", "--json")
-    assert json.loads(by_option.stdout)["session"]["id"] == "2026-01-02T030405"
-    assert by_option.stderr == b""
-    assert by_option.stdout == by_name.stdout
-    assert b"beans" in run("show", f"{history}@{choice}#2").stdout
-    assert b"beans" in run("show", f"{history}#2", "--session", choice).stdout
-    assert b"row two" in run("export", f"{history}@{choice}").stdout
-    assert [m.text for m in api.read(f"{history}@{choice}")][1] == "plant the beans"
 
 
 def test_a_choice_that_fits_none_or_several_is_refused(history: Path) -> None:

@@ -1,9 +1,8 @@
-"""`summarize`, `show` and `verify`: streams, exit codes, forms."""
-
-from __future__ import annotations
+"""`summarize`, `show`, `verify`, `report`: streams, exit codes, forms, bad input."""
 
 import gzip
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -14,6 +13,16 @@ from subprocess import CompletedProcess
 from typing import Any, TypeAlias
 
 import pytest
+
+from leftoff import api
+from leftoff.analysis.assemble import view_of
+from leftoff.analysis.decisions.explain import Explanation, explain
+from leftoff.analysis.session_pass import Pass
+from leftoff.extraction.decision_model import MODEL, PERSON
+from leftoff.rendering import explanation
+from leftoff.summary import ContextSummary
+
+# `summarize`, `show` and `verify`: streams, exit codes, forms.
 
 Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
@@ -113,67 +122,6 @@ def test_a_prompt_keeps_its_budget(run: Run, session: Path) -> None:
     )
 
 
-def test_verify_finds_every_reference(run: Run, session: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy.jsonl"
-    copy.write_bytes(session.read_bytes())
-    saved = run("summarize", str(copy), "--json").stdout
-    done = run("verify", "-", stdin=saved)
-    assert (done.returncode, done.stderr) == (0, b"")
-    count, _, rest = done.stdout.partition(b" of ")
-    assert rest.startswith(count + b" references hold: the words are where")
-    copy.write_bytes(copy.read_bytes().replace(b"real length", b"true length"))
-    changed = run("verify", "-", stdin=saved)
-    assert changed.returncode == 1
-    assert b"changed since the summary was made" in changed.stderr
-
-
-def test_secrets_never_leave(run: Run, session: Path, tmp_path: Path) -> None:
-    secret = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
-    copy = tmp_path / "leaky.jsonl"
-    copy.write_bytes(
-        session.read_bytes().replace(b"largest-remainder", f"token {secret} with".encode())
-    )
-    for form in ("text", "json", "markdown", "prompt"):
-        done = run("summarize", str(copy), "-f", form)
-        assert secret.encode() not in done.stdout
-        assert done.returncode == 0
-    assert b"[REDACTED:" in run("summarize", str(copy), "--json").stdout
-    assert secret.encode() not in run("show", str(copy)).stdout
-
-
-def test_one_subagent_alone(run: Run, root: Path) -> None:
-    folder = root / "corpora" / "sessions" / "claude_code" / "tenants"
-    whole = json.loads(run("summarize", str(folder), "--json").stdout)
-    child = whole["session"]["children"][0]
-    alone = json.loads(run("summarize", str(folder), "--agent", child["id"], "--json").stdout)
-    assert alone["session"]["id"] == child["id"]
-    assert alone["stats"]["message_count"] == child["message_count"]
-    assert run("summarize", str(folder), "--agent", "nobody").returncode == 2
-
-
-def test_since_last_tells_what_is_new(run: Run, session: Path, tmp_path: Path) -> None:
-    lines = session.read_bytes().splitlines(keepends=True)
-    growing = tmp_path / "growing.jsonl"
-    growing.write_bytes(b"".join(lines[: len(lines) // 2]))
-    ask = ("summarize", str(growing), "--json", "--since", "last")
-    home = str(tmp_path / "home")
-    first = json.loads(run(*ask, LEFTOFF_HOME=home).stdout)
-    assert first["user_requests"]
-    again = json.loads(run(*ask, LEFTOFF_HOME=home).stdout)
-    assert again["user_requests"] == []
-    growing.write_bytes(b"".join(lines))
-    new = json.loads(run(*ask, LEFTOFF_HOME=home).stdout)
-    whole = json.loads(run("summarize", str(growing), "--json").stdout)
-    half = len(lines) // 2
-    assert [r["text"] for r in new["user_requests"]] == [
-        r["text"] for r in whole["user_requests"] if r["ref"]["line"] > half
-    ]
-    kept = tmp_path / "home" / "state" / "asked.json"
-    assert kept.stat().st_mode & 0o777 == 0o600
-    kept.write_text("{damaged")
-    assert run(*ask, LEFTOFF_HOME=home).returncode == 2
-
-
 def test_secrets_are_shown_on_a_terminal_only(run: Run, tmp_path: Path) -> None:
     secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
     path = tmp_path / "chat.jsonl"
@@ -191,10 +139,120 @@ def test_secrets_are_shown_on_a_terminal_only(run: Run, tmp_path: Path) -> None:
         for flag, shown in ((["--no-redact"], True), ([], False)):
             line = shlex.join([sys.executable, "-m", "leftoff", *args, *flag])
             seen = subprocess.run(
-                ["script", "-qec", line, "/dev/null"],
-                capture_output=True,
-                check=True,
-                timeout=60,
-                stdin=subprocess.DEVNULL,
-            )
+                ["script", "-qec", line, "/dev/null"], capture_output=True, check=True,
+                timeout=60, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
             assert (secret.encode() in seen.stdout.replace(b"\r\n", b"")) is shown
+
+
+# `summarize --explain`: what fired, what it weighed, what was nearly told.
+
+NAMES = ("claude_code/prorate.jsonl", "claude_code/outbox.jsonl", "codex/sift.jsonl")
+
+
+@pytest.fixture(params=NAMES)
+def both(root: Path, request: pytest.FixtureRequest) -> tuple[ContextSummary, Explanation]:
+    """A session's summary, and why it says so."""
+    gathered = api.gather([root / "corpora" / "sessions" / request.param])
+    return gathered.summary(), explain(view_of(*gathered.recordings())[1])
+
+
+def test_it_tells_exactly_what_the_summary_tells(
+    both: tuple[ContextSummary, Explanation],
+) -> None:
+    summary, why = both
+    told = [(d.ref, d.confidence) for d in why.decisions if d.reported]
+    assert told == [(d.ref, d.confidence) for d in summary.key_decisions]
+    milestones = {(m.ref, m.kind, m.evidence) for m in why.milestones if m.reported}
+    assert milestones == {(m.ref, m.kind, m.evidence) for m in summary.progress.milestones}
+    stages = [(s.stage, s.ref.message) for s in why.stages if s.reported]
+    assert stages == [(s.stage, s.ref.message) for s in summary.progress.timeline]
+
+
+def test_the_contributions_add_up_to_the_score(
+    both: tuple[ContextSummary, Explanation],
+) -> None:
+    agents = [d for d in both[1].decisions if d.owner == "agent"]
+    assert agents
+    for decision in agents:
+        assert decision.log_odds is not None
+        assert sum(p.points for p in decision.parts) == pytest.approx(
+            decision.log_odds, abs=2e-3
+        )
+        assert decision.together is not None
+        assert decision.together >= decision.log_odds - 1e-3
+        assert 1 <= decision.place <= decision.messages
+
+
+def test_what_was_left_out_lies_near_below_what_is_needed(
+    both: tuple[ContextSummary, Explanation],
+) -> None:
+    left_out = [d for d in both[1].decisions if not d.reported]
+    for decision in left_out:
+        assert decision.needed == (PERSON if decision.owner == "user" else MODEL).least / 1000
+        assert decision.needed - 0.1 <= decision.confidence
+        assert (
+            decision.confidence < decision.needed
+            or (decision.message_confidence or 0.0) < MODEL.message_least / 1000
+        )
+    assert all(m.why and not m.evidence for m in both[1].milestones if not m.reported)
+    assert all(s.turns < 3 for s in both[1].stages if not s.reported)
+
+
+def test_with_json_it_is_an_object(run: Run, session: Path) -> None:
+    value = json.loads(run("summarize", "--explain", "--json", str(session)).stdout)
+    assert list(value) == ["threshold", "decisions", "milestones", "stages"]
+    scored = [decision["parts"] for decision in value["decisions"] if decision["parts"]]
+    assert scored[0][0]["feature"] == "bias"
+
+
+def test_secrets_are_hidden() -> None:
+    secret = "ghp_" + "a1B2" * 9
+    gathered = Pass()
+    lines = [
+        {"role": "user", "text": "Make the upload work."},
+        {"role": "assistant", "text": f"I'll use the token {secret} instead of a password."},
+    ]
+    gathered.feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    gathered.close()
+    found = explain(view_of(gathered.sessions[-1], {})[1], near=1.0)
+    assert any(secret in d.text for d in found.decisions)
+    assert secret not in explanation.text(found)
+    assert secret not in str(explanation.plain(found))
+
+
+# `summarize -f html` and `report`: the page, what it quotes, streams and exit codes.
+
+
+def test_a_subagent_has_a_page_too(run: Run, root: Path) -> None:
+    path = root / "corpora" / "sessions" / "claude_code" / "tenants"
+    agent = min(path.rglob("agent-*.jsonl")).stem.removeprefix("agent-")
+    done = run("summarize", str(path), "--agent", agent, "-f", "html")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert agent.encode() in done.stdout
+    assert b"at quiet" not in done.stdout  # places that are not quoted
+    assert b"The recording was not at hand" not in done.stdout
+
+
+# Bad input: a documented exit code, one clear line on stderr, no traceback, the rest kept.
+
+
+def test_unreadable_and_odd_files(run: Run, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    assert b"not a regular file" in run("summarize", str(fifo)).stderr
+    if os.geteuid() != 0:
+        closed = tmp_path / "closed.jsonl"
+        closed.write_bytes(b'{"role":"user","text":"Rename the flag."}\n')
+        closed.chmod(0)
+        assert b"permission denied" in run("summarize", str(closed)).stderr
+
+
+def test_a_closed_pipe_is_no_failure(run: Run, root: Path) -> None:
+    path = root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
+    script = (
+        f"{sys.executable} -m leftoff show {path} --full | head -c 10; echo ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False, timeout=60)
+    assert done.stdout.split(b"\n")[-2].endswith(b"0")
+    assert done.stderr == b""

@@ -5,8 +5,6 @@ The programs run in a scratch home against a scripted model on the loopback inte
 `.ci/extras.d/10-clients.sh` does.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path
@@ -23,13 +21,9 @@ def installed(name: str) -> Path:
 def version(name: str) -> str:
     """What the program of a client says of itself, or as `installed`."""
     done = subprocess.run(
-        [_path(name), "--version"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [_path(name), "--version"], capture_output=True, text=True, timeout=60, check=False,
         env={"PATH": os.environ["PATH"], "HOME": os.devnull},
-    )
+    )  # fmt: skip
     if done.returncode:
         pytest.skip(f"{name} does not start here: {done.stderr.strip()[-200:]}")
     return next(word for word in done.stdout.split() if word[0].isdigit())

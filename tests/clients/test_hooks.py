@@ -2,8 +2,6 @@
 begins with what it left.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -51,15 +49,9 @@ class Scratch:
 
     def run(self, *words: str) -> None:
         done = subprocess.run(
-            [self.program, *words],
-            cwd=self.project,
-            env=self.environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
+            [self.program, *words], cwd=self.project, env=self.environ,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100, check=False,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr[-2000:] + done.stdout[-2000:]
 
     def leftoff(self, *words: str) -> str:
@@ -69,15 +61,9 @@ class Scratch:
             "sys.exit(hook.main(sys.argv[1:], 'leftoff hook', standalone_mode=False) or 0)"
         )
         done = subprocess.run(
-            [sys.executable, "-c", ours, *words],
-            cwd=self.project,
-            env=self.environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+            [sys.executable, "-c", ours, *words], cwd=self.project, env=self.environ,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr + done.stdout
         return done.stdout
 

@@ -2,8 +2,6 @@
 the lines of the ledger.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -31,13 +29,9 @@ def ours(scratch: Scratch, *words: str) -> str:
     """A command of ours in the project."""
     command = [sys.executable, "-c", f"{OURS}; run()", *words]
     done = subprocess.run(
-        command,
-        cwd=scratch.project,
-        env=scratch.environ,
-        capture_output=True,
-        text=True,
+        command, cwd=scratch.project, env=scratch.environ, capture_output=True, text=True,
         check=False,
-    )
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr + done.stdout
     return done.stdout
 
@@ -59,12 +53,9 @@ def recorded(name: str, project: Path) -> list[Turn]:
             )
         )
     return [
-        Turn(text=(DECISION,), calls=(write,)),
-        Turn(calls=(run,)),
-        Turn(calls=(edit,)),
-        Turn(calls=(run,)),
-        Turn(text=("shop_queue.py runs.",)),
-    ]
+        Turn(text=(DECISION,), calls=(write,)), Turn(calls=(run,)), Turn(calls=(edit,)),
+        Turn(calls=(run,)), Turn(text=("shop_queue.py runs.",)),
+    ]  # fmt: skip
 
 
 _BEGIN, _END = "*** Begin Patch\n", "*** End Patch\n"
@@ -97,13 +88,10 @@ def configure(name: str, scratch: Scratch) -> list[str]:
 def test_an_agent_asks_the_memory_over_mcp(name: str, tmp_path: Path) -> None:
     project = tmp_path / "home/shop"
     asked: dict[str, dict[str, object]] = {
-        "ledger": {},
-        "search": {"query": "queue in SQLite", "by": "agent"},
-        "blame": {"file": "shop_queue.py", "first": 1},
-        "fix": {"error": ERROR},
-        "left_open": {},
-        "show": {"session": "latest", "first": 1},
-    }
+        "ledger": {}, "search": {"query": "queue in SQLite", "by": "agent"},
+        "blame": {"file": "shop_queue.py", "first": 1}, "fix": {"error": ERROR},
+        "left_open": {}, "show": {"session": "latest", "first": 1},
+    }  # fmt: skip
     turns = [
         *recorded(name, project),
         Turn(calls=(_WAIT[name](),)),  # the server starts meanwhile

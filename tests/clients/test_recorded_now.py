@@ -1,7 +1,5 @@
 """What the clients write today is read without one record of an unknown kind."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Reviews with the real clients: asked, resumed, refused, and asked again in full."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess
@@ -68,12 +66,9 @@ class Scratch:
             else ClaudeClient(str(self.program))
         )
         done = subprocesses.run(
-            client.build_command("default", session_id),
-            b"Are you there?",
-            limit=100,
-            folder=folder,
-            environ=self.environ,
-        )
+            client.build_command("default", session_id), b"Are you there?", limit=100,
+            folder=folder, environ=self.environ,
+        )  # fmt: skip
         return client.outcome(done.code, done.stdout, done.stderr, session_id)
 
     def expire(self) -> None:
@@ -118,13 +113,7 @@ def test_a_client_as_second_reader(name: str, tmp_path: Path, *, valid: bool) ->
         recording = ROOT / "corpora/sessions/claude_code/prorate.jsonl"
         done = subprocess.run(
             [
-                sys.executable,
-                "-m",
-                "leftoff",
-                "summarize",
-                recording,
-                "--json",
-                "--reader",
+                sys.executable, "-m", "leftoff", "summarize", recording, "--json", "--reader",
                 name,
             ],
             env={**scratch.environ, "PATH": path},
@@ -132,7 +121,7 @@ def test_a_client_as_second_reader(name: str, tmp_path: Path, *, valid: bool) ->
             capture_output=True,
             timeout=200,
             check=False,
-        )
+        )  # fmt: skip
     summary = codec.parse(done.stdout)
     assert done.returncode == 0, done.stderr
     assert "<recording>" in scratch.asked()[0]

@@ -1,7 +1,5 @@
 """The engine for clusters, with the real Ray on this machine."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

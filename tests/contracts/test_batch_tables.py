@@ -1,7 +1,5 @@
 """The tables of a batch as analysts read them: Parquet, DuckDB, pandas, polars, URLs."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,13 +1,12 @@
 """Every real file of every recorder: recognised by content, accounted for, paired, verifiable."""
 
-from __future__ import annotations
-
 import csv
 import random
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.strategies.varying import varied
 
 from leftoff import FormatError, Pass, api
 from leftoff.extraction.evidence import Returned
@@ -121,22 +120,17 @@ def test_names_of_formats_are_tried_in_a_fixed_order() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_mutated_real_files_are_read_or_refused(public_corpus: Path, seed: int) -> None:
-    """Few mutations of each small file; `python -m benchmarks.reliability.mutate` does many."""
+    """Few mutations of each small file; `python -m tests.reliability.mutate` does many."""
     chance = random.Random(seed)
     for row in rows(public_corpus):
         path = public_corpus / row["file"]
         if int(row["bytes"]) > 300_000:
             continue
         with open_lines(str(path)) as stream:
-            data = bytearray(b"".join(stream))
-        for _ in range(chance.randint(1, 8)):
-            at = chance.randrange(len(data))
-            data[at : at + chance.choice((0, 1, 40, 4000))] = chance.choice(
-                (b"", b"\x00", b'"', b"{", b"}", b"[", b"\xff", b"\n", b"null", b"7")
-            )
+            data = varied(b"".join(stream), "text", chance)
         reading = Pass(row["file"])
         try:
-            reading.feed(bytes(data))
+            reading.feed(data)
             reading.summary()
         except FormatError:
             continue

@@ -1,8 +1,6 @@
 """Formats, extractors and redactors: what is built in keeps the promises of its kind, what
 breaks one is found out, and what other packages bring is found by entry point."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -107,17 +105,14 @@ def test_a_plain_format_passes() -> None:
 @pytest.mark.parametrize(
     "broken,promise",
     [
-        (spoken(Forgetful), "cursor.take"),
-        (spoken(Placeless), "line or item"),
+        (spoken(Forgetful), "cursor.take"), (spoken(Placeless), "line or item"),
         (spoken(Hidden), "must give the same|reads otherwise"),
-        (spoken(name="Said!"), "a name is"),
-        (spoken(shape="table"), "shape is 'table'"),
-        (spoken(dict), "msgspec.Struct"),
-        (spoken(detect=lambda _: True), "must not claim"),
+        (spoken(name="Said!"), "a name is"), (spoken(shape="table"), "shape is 'table'"),
+        (spoken(dict), "msgspec.Struct"), (spoken(detect=lambda _: True), "must not claim"),
         (spoken(detect=lambda _: False), "must know the example"),
     ],
     ids=lambda value: getattr(getattr(value, "reader", value), "__name__", str(value)),
-)
+)  # fmt: skip
 def test_a_broken_promise_of_a_format_is_named(broken: Any, promise: str) -> None:
     Hidden.seen.clear()
     with pytest.raises(AssertionError, match=promise):

@@ -1,7 +1,5 @@
-"""Kills, failing calls, damage, crowds and clocks: a small part of what the programs of
-`tests/reliability/` do."""
-
-from __future__ import annotations
+"""Kills, failing calls, damage, crowds, clocks and growing recordings: a small part of what the
+programs of `tests/reliability/` do."""
 
 import shutil
 import subprocess
@@ -15,13 +13,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="as Linux does i
 
 def run(root: Path, program: str, *args: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", f"tests.reliability.{program}", *args],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
+        [sys.executable, "-m", f"tests.reliability.{program}", *args], cwd=root,
+        capture_output=True, text=True, check=False, timeout=100,
+    )  # fmt: skip
     if "strace cannot attach" in done.stderr:
         pytest.skip("strace may not trace processes here")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -77,3 +71,25 @@ def test_saves_at_system_calls(root: Path, args: tuple[str, ...]) -> None:
 def test_saves_at_random_times(root: Path, store: str) -> None:
     said = run(root, "kill_at_random", "--store", store, "--kills", "12")
     assert "12 kills" in said
+
+
+KINDS = "rename,copytruncate,truncate,rewrite,recreate,replace"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("--format", "claude_code", "--kinds", KINDS),
+        ("--format", "aider", "--kinds", "rename,copytruncate,recreate"),
+    ],
+    ids=lambda args: args[1],
+)
+def test_each_line_is_told_once(root: Path, args: tuple[str, ...]) -> None:
+    said = run(root, "follow", "--lines", "150", "--each", "150", *args)
+    assert ", 0 wrong" in said
+    assert " kills" in said
+
+
+def test_every_prefix_is_told_as_from_scratch(root: Path) -> None:
+    said = run(root, "prefixes", str(root / "corpora" / "sessions"), "--cuts", "1")
+    assert ", 0 wrong" in said

@@ -8,8 +8,6 @@ about what had been replaced by a file of the same size; of a session in several
 first. The hooks' worker went by size alone. A batch read on in the middle of a compressed file.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from tests.strategies.writers import claude_line
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
@@ -45,18 +44,12 @@ def session(name: str, turns: int, word: str = "rounding") -> bytes:
     for n in range(2 * turns):
         kind = "user" if n % 2 == 0 else "assistant"
         text = f"Never change the {word} of part {n}." if n % 2 == 0 else f"Part {n} is done."
-        message: dict[str, Any] = {"role": kind, "content": [{"type": "text", "text": text}]}
+        about = {}
         if kind == "assistant":
             usage = {"input_tokens": 1000 + n, "output_tokens": 9}
-            message |= {"id": f"{name}{n}", "model": "claude-opus-4-6", "usage": usage}
-        record: dict[str, Any] = {
-            "type": kind,
-            "uuid": f"{name}-{n}",
-            "sessionId": name,
-            "message": message,
-        }
-        record["parentUuid"] = f"{name}-{n - 1}" if n else None
-        lines.append(json.dumps({**record, "timestamp": "2026-01-01T00:00:00Z"}) + "\n")
+            about = {"id": f"{name}{n}", "model": "claude-opus-4-6", "usage": usage}
+        said = [{"type": "text", "text": text}]
+        lines.append(json.dumps(claude_line(n, kind, said, name, about)) + "\n")
     return "".join(lines).encode()
 
 

@@ -1,8 +1,6 @@
 """Small parts of the long programs in `tests/reliability`: `injections.py`, `terminals.py`,
 `escapes.py` and `leaks.py`, which `.ci/extras.d/70-hostile.sh` runs at more length."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

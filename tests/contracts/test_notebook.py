@@ -1,7 +1,5 @@
 """The notebook of examples/ runs from its first cell to its last."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ Texts were cut, or taken apart into names, before they were redacted: half of a 
 state or in the list of programs, is known to no rule.
 """
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -3,8 +3,6 @@
 The files are not ours to copy; the tests skip where the folder is absent.
 """
 
-from __future__ import annotations
-
 import csv
 from functools import lru_cache
 from pathlib import Path
@@ -91,11 +89,8 @@ def test_spend_is_the_largest_usage_of_each_response(public_corpus: Path) -> Non
         spend = summary.context.spend
         if not summary.session.parent_id:
             assert (spend.input, spend.output, spend.cache_read, spend.cache_write) == (
-                total.input,
-                total.output,
-                total.cache_read,
-                total.cache_write,
-            ), row["file"]
+                total.input, total.output, total.cache_read, total.cache_write,
+            ), row["file"]  # fmt: skip
 
 
 def test_occupancy_meets_the_recorders_own_figure(public_corpus: Path) -> None:

@@ -5,8 +5,6 @@ The rules are those of docs/formats. The files are not ours to copy; the tests s
 folder is absent.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -58,145 +56,120 @@ def document(path: Path) -> Any:
         return json.loads(b"".join(stream))
 
 
-def codex(path: Path) -> Usage:
+RULES: dict[str, Rule] = {}
+
+
+def rule(usages: Callable[[Path], Iterator[Usage]]) -> Rule:
+    """A rule that adds up usages."""
+    RULES[usages.__name__] = lambda path: total(usages(path))
+    return RULES[usages.__name__]
+
+
+def number(told: Any, *names: str) -> list[int]:
+    """The counts of these names; those that are not told are 0."""
+    return [(told or {}).get(name) or 0 for name in names]
+
+
+@rule
+def codex(path: Path) -> Iterator[Usage]:
     last = Usage()
     for record in lines(path):
         payload = record.get("payload") or {}
         info = payload.get("info") if payload.get("type") == "token_count" else None
         found = (info or {}).get("total_token_usage")
         if found and found.get("total_tokens"):
-            cached = found.get("cached_input_tokens", 0)
-            last = Usage(
-                found["input_tokens"] - cached,
-                found["output_tokens"],
-                cached,
-                0,
-                found.get("reasoning_output_tokens", 0),
-            )
-    return last
+            (cached, thought) = number(found, "cached_input_tokens", "reasoning_output_tokens")
+            plain = found["input_tokens"] - cached
+            last = Usage(plain, found["output_tokens"], cached, 0, thought)
+    yield last
 
 
-def gemini_cli(path: Path) -> Usage:
-    whole = Usage()
+@rule
+def gemini_cli(path: Path) -> Iterator[Usage]:
     value = document(path)
     for message in value["messages"] if isinstance(value, dict) else []:
-        t = message.get("tokens") or {}
-        whole += Usage(
-            t.get("input", 0) - t.get("cached", 0) + t.get("tool", 0),
-            t.get("output", 0) + t.get("thoughts", 0),
-            t.get("cached", 0),
-            0,
-            t.get("thoughts", 0),
-        )
-    return whole
+        names = ("input", "cached", "tool", "output", "thoughts")
+        given, cached, tool, output, thoughts = number(message.get("tokens"), *names)
+        yield Usage(given - cached + tool, output + thoughts, cached, 0, thoughts)
 
 
-def opencode(path: Path) -> Usage:
-    whole = Usage()
+@rule
+def opencode(path: Path) -> Iterator[Usage]:
     for message in document(path)["messages"]:
         t = message["info"].get("tokens") or {}
-        read, write = (
-            (t.get("cache") or {}).get("read", 0),
-            (t.get("cache") or {}).get("write", 0),
-        )
+        read, write = number(t.get("cache"), "read", "write")
+        given, output, reasoning, whole = number(t, "input", "output", "reasoning", "total")
         # The recorded total tells whether the output includes what was thought.
-        rest = t.get("total", 0) - t.get("input", 0) - read - write
-        written = rest if "total" in t else max(t.get("output", 0), t.get("reasoning", 0))
-        whole += Usage(t.get("input", 0), written, read, write)
-    return whole
+        written = whole - given - read - write if "total" in t else max(output, reasoning)
+        yield Usage(given, written, read, write)
 
 
-def pi(path: Path) -> Usage:
-    whole = Usage()
+@rule
+def pi(path: Path) -> Iterator[Usage]:
     for record in lines(path):
-        u = (record.get("message") or {}).get("usage") or {}
-        whole += Usage(
-            u.get("input", 0), u.get("output", 0), u.get("cacheRead", 0), u.get("cacheWrite", 0)
-        )
-    return whole
+        used = (record.get("message") or {}).get("usage")
+        yield Usage(*number(used, "input", "output", "cacheRead", "cacheWrite"))
 
 
-def mini_swe_agent(path: Path) -> Usage:
-    whole = Usage()
+@rule
+def mini_swe_agent(path: Path) -> Iterator[Usage]:
     value = document(path)
     for message in value["messages"] if isinstance(value, dict) else value:
         u = ((message.get("extra") or {}).get("response") or {}).get("usage") or {}
-        cached = (u.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-        whole += Usage(
-            u.get("prompt_tokens", 0) - cached, u.get("completion_tokens", 0), cached
-        )
-    return whole
+        (cached,) = number(u.get("prompt_tokens_details"), "cached_tokens")
+        given, written = number(u, "prompt_tokens", "completion_tokens")
+        yield Usage(given - cached, written, cached)
 
 
-def swe_agent(path: Path) -> Usage:
-    stats = (document(path).get("info") or {}).get("model_stats") or {}
-    return Usage(stats.get("tokens_sent") or 0, stats.get("tokens_received") or 0)
+@rule
+def swe_agent(path: Path) -> Iterator[Usage]:
+    stats = (document(path).get("info") or {}).get("model_stats")
+    yield Usage(*number(stats, "tokens_sent", "tokens_received"))
 
 
-def atif(path: Path) -> Usage:
-    whole = Usage()
+@rule
+def atif(path: Path) -> Iterator[Usage]:
     for step in document(path)["steps"]:
-        m = step.get("metrics") or {}
-        cached = m.get("cached_tokens") or 0
-        whole += Usage(
-            (m.get("prompt_tokens") or 0) - cached, m.get("completion_tokens") or 0, cached
-        )
-    return whole
+        names = ("prompt_tokens", "completion_tokens", "cached_tokens")
+        given, written, cached = number(step.get("metrics"), *names)
+        yield Usage(given - cached, written, cached)
 
 
-def cline(path: Path) -> Usage:
-    whole = Usage()
+@rule
+def cline(path: Path) -> Iterator[Usage]:
     for message in document(path):
         if message.get("say") == "api_req_started":
             told = json.loads(message.get("text") or "{}")
-            whole += Usage(
-                told.get("tokensIn") or 0,
-                told.get("tokensOut") or 0,
-                told.get("cacheReads") or 0,
-                told.get("cacheWrites") or 0,
-            )
-    return whole
+            yield Usage(*number(told, "tokensIn", "tokensOut", "cacheReads", "cacheWrites"))
 
 
-def copilot_cli(path: Path) -> Usage:
+@rule
+def copilot_cli(path: Path) -> Iterator[Usage]:
     events = list(lines(path))
     shut = [e["data"] for e in events if e.get("type") == "session.shutdown"]
-    if shut:
-        whole = Usage()
-        for metrics in shut[-1].get("modelMetrics", {}).values():
-            u = metrics["usage"]
-            cached = u["cacheReadTokens"] + u["cacheWriteTokens"]
-            whole += Usage(
-                max(0, u["inputTokens"] - cached),
-                u["outputTokens"],
-                u["cacheReadTokens"],
-                u["cacheWriteTokens"],
-            )
-        return whole
-    written = (
-        e["data"].get("outputTokens", 0) for e in events if e.get("type") == "assistant.message"
-    )
-    return Usage(0, sum(written))
+    for metrics in shut[-1].get("modelMetrics", {}).values() if shut else ():
+        u = metrics["usage"]
+        read, write = u["cacheReadTokens"], u["cacheWriteTokens"]
+        yield Usage(max(0, u["inputTokens"] - read - write), u["outputTokens"], read, write)
+    for event in () if shut else events:
+        if event.get("type") == "assistant.message":
+            yield Usage(0, event["data"].get("outputTokens", 0))
 
 
-def openhands(path: Path) -> Usage:
+@rule
+def openhands(path: Path) -> Iterator[Usage]:
     """The recorder's own total, which only finished runs have."""
-    whole = Usage()
+    names = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens")
     for record in lines(path):
-        u = (record.get("metrics") or {}).get("accumulated_token_usage") or {}
-        cached, written = u.get("cache_read_tokens", 0), u.get("cache_write_tokens", 0)
-        whole += Usage(
-            u.get("prompt_tokens", 0) - cached - written,
-            u.get("completion_tokens", 0),
-            cached,
-            written,
-        )
-    return whole
+        told = (record.get("metrics") or {}).get("accumulated_token_usage")
+        given, written, read, write = number(told, *names)
+        yield Usage(given - read - write, written, read, write)
 
 
-def aider(path: Path) -> Usage:
-    whole = Usage()
+@rule
+def aider(path: Path) -> Iterator[Usage]:
     scale = {"": 1, "k": 1_000, "M": 1_000_000}
+    told = r"([0-9.,]*[0-9])([kM]?) (sent|cached|cache write|cache hit|received)"
     with open_lines(str(path)) as stream:
         for raw in stream:
             line = raw.decode("utf-8", "replace")
@@ -204,33 +177,15 @@ def aider(path: Path) -> Usage:
                 continue
             n = {
                 what: round(float(count.replace(",", "")) * scale[unit])
-                for count, unit, what in re.findall(
-                    r"([0-9.,]*[0-9])([kM]?) (sent|cached|cache write|cache hit|received)", line
-                )
+                for count, unit, what in re.findall(told, line)
             }
-            hit, put = n.get("cache hit", 0), n.get("cache write", 0)
-            whole += Usage(max(0, n["sent"] - hit - put), n["received"], hit, put)
-            whole += Usage(cache_read=n.get("cached", 0))  # beside what was sent, not in it
-    return whole
+            hit, put, beside = number(n, "cache hit", "cache write", "cached")
+            yield Usage(max(0, n["sent"] - hit - put), n["received"], hit, put)
+            yield Usage(cache_read=beside)  # beside what was sent, not in it
 
 
 def plain(usage: Usage) -> tuple[int, int, int, int]:
     return usage.input, usage.output, usage.cache_read, usage.cache_write
-
-
-RULES: dict[str, Rule] = {
-    "aider": aider,
-    "atif": atif,
-    "cline": cline,
-    "codex": codex,
-    "copilot_cli": copilot_cli,
-    "gemini_cli": gemini_cli,
-    "mini_swe_agent": mini_swe_agent,
-    "opencode": opencode,
-    "openhands": openhands,
-    "pi": pi,
-    "swe_agent": swe_agent,
-}
 
 
 @pytest.mark.parametrize("format", RULES)

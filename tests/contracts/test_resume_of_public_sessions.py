@@ -1,7 +1,5 @@
 """Real sessions of many recorders: state, file, message. Nothing of them is kept here."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

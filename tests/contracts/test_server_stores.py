@@ -1,8 +1,6 @@
 """Redis and S3-compatible stores keep the promises of a store, tried on real servers on this
 machine. `.ci/extras.d/20-stores.sh` installs them; elsewhere these tests skip."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

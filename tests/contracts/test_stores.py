@@ -1,7 +1,5 @@
 """Every store keeps the promises of a store, and what breaks one is found out."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Callable, Mapping

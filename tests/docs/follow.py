@@ -18,8 +18,6 @@ and the like are shown as those of a reader. Prints each page that shows somethi
 difference, and exits 1; `--update` writes it into the page instead.
 """
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import importlib.util

@@ -3,8 +3,6 @@
 `LEFTOFF_UPDATE_DOCS=1 pytest tests/docs` writes it anew.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections.abc import Iterator

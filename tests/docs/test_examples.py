@@ -5,8 +5,6 @@ Commands on the first page, in the tutorial and in the how-tos are done in an em
 `LEFTOFF_UPDATE_DOCS=1 pytest tests/docs` writes the real output into the files.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import io
@@ -43,13 +41,10 @@ def console(body: str) -> str:
         words = shlex.split(line[2:])
         assert words[0] == "leftoff", f"only leftoff commands are shown with output: {line}"
         done = subprocess.run(
-            [sys.executable, "-m", *words],
-            capture_output=True,
-            cwd=ROOT,
-            check=False,
+            [sys.executable, "-m", *words], capture_output=True, cwd=ROOT, check=False,
             timeout=60,
             env={k: v for k, v in os.environ.items() if k not in {"FORCE_COLOR", "PYTHONPATH"}},
-        )
+        )  # fmt: skip
         shown += done.stdout.decode().rstrip().splitlines()
         shown += done.stderr.decode().rstrip().splitlines()
     return "\n".join(shown) + "\n"

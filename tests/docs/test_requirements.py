@@ -1,7 +1,5 @@
 """Each line of the page of requirements names a place and a test, and both are there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 `mkdocs build --strict` (`.ci/extras.d/70-docs.sh`) says the same and more; this says it at once.
 """
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

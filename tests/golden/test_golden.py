@@ -3,8 +3,6 @@
 `LEFTOFF_UPDATE_GOLDEN=1 pytest tests/golden` writes what is made now; read the difference.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`leftoff browse`, driven by textual's pilot."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 from collections.abc import Callable

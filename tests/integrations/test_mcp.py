@@ -1,7 +1,5 @@
 """The tools over the Model Context Protocol, called by the official client library over stdio."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import json
@@ -42,16 +40,11 @@ def home(tmp_path: Path) -> Path:
         "can be revoked."
     )
     line = {
-        "type": "assistant",
-        "sessionId": "11111111-2222-4333-8444-555555555555",
-        "uuid": "a1",
-        "parentUuid": None,
-        "isSidechain": False,
-        "version": "2.1.197",
-        "timestamp": "2026-01-01T00:00:00Z",
-        "cwd": "/home/dev/other",
+        "type": "assistant", "sessionId": "11111111-2222-4333-8444-555555555555", "uuid": "a1",
+        "parentUuid": None, "isSidechain": False, "version": "2.1.197",
+        "timestamp": "2026-01-01T00:00:00Z", "cwd": "/home/dev/other",
         "message": {"role": "assistant", "content": [{"type": "text", "text": said}]},
-    }
+    }  # fmt: skip
     (folder / "11111111-2222-4333-8444-555555555555.jsonl").write_text(json.dumps(line) + "\n")
     return tmp_path
 
@@ -100,19 +93,16 @@ def test_the_official_client_lists_and_calls_every_tool(home: Path) -> None:
         assert len(ids) == 3
         outbox = next(i for i in ids if i.startswith("695651b6"))
         given: dict[str, dict[str, Any]] = {
-            "list_sessions": {"limit": 2},
-            "summarize": {"session": outbox},
+            "list_sessions": {"limit": 2}, "summarize": {"session": outbox},
             "decisions": {"session": outbox[:8], "query": "order"},
             "files": {"session": outbox, "action": "created"},
             "resume_prompt": {"session": outbox, "budget": 1500},
             "show": {"session": outbox, "first": 9, "last": 10},
             "search_decisions": {"query": "because", "limit": 100},
             "search": {"query": "order of inspections", "limit": 3},
-            "blame": {"file": "src/outbox.js"},
-            "fix": {"error": "TypeError: db is undefined"},
-            "ledger": {"project": "/"},
-            "left_open": {"project": "/"},
-        }
+            "blame": {"file": "src/outbox.js"}, "fix": {"error": "TypeError: db is undefined"},
+            "ledger": {"project": "/"}, "left_open": {"project": "/"},
+        }  # fmt: skip
         for name, arguments in given.items():
             called[name] = text_of(await session.call_tool(name, arguments))
 

@@ -1,7 +1,5 @@
 """With the real package: every call is captured, and conversations go in and out."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import json

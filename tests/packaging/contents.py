@@ -5,8 +5,6 @@
 Run from the checkout. Prints the size of each; exits 1 and says why where something is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import csv
@@ -23,13 +21,8 @@ LARGEST = {"wheel": 1_600_000, "sdist": 3_600_000}
 """Bytes. Whoever passes them should know why: cases of formats, commands and calls are data."""
 
 LEFT_OUT = {
-    "__pycache__",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".hypothesis",
-    ".leftoff",
-}
+    "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".leftoff",
+}  # fmt: skip
 
 
 def files_of(folder: Path) -> set[str]:
@@ -87,12 +80,9 @@ def wrong_in_metadata(text: str) -> list[str]:
     metadata = Parser().parsestr(text)
     wrong = []
     expected = {
-        "Name": "leftoff",
-        "License-Expression": "MIT",
-        "License-File": "LICENSE",
-        "Requires-Python": ">=3.11",
-        "Description-Content-Type": "text/markdown",
-    }
+        "Name": "leftoff", "License-Expression": "MIT", "License-File": "LICENSE",
+        "Requires-Python": ">=3.11", "Description-Content-Type": "text/markdown",
+    }  # fmt: skip
     for field, value in expected.items():
         if metadata[field] != value:
             wrong.append(f"METADATA: {field} is {metadata[field]!r}")
@@ -114,13 +104,8 @@ def wrong_in_sdist(path: Path) -> list[str]:
     folders = ("src", "tests", "benchmarks", "corpora", "docs", "examples")
     meant = {name for folder in folders for name in files_of(ROOT / folder)}
     meant |= {
-        "LICENSE",
-        "README.md",
-        "pyproject.toml",
-        "PKG-INFO",
-        "SECURITY.md",
-        "CITATION.cff",
-    }
+        "LICENSE", "README.md", "pyproject.toml", "PKG-INFO", "SECURITY.md", "CITATION.cff",
+    }  # fmt: skip
     extra = {n for n in names if set(PurePosixPath(n).parts) & (LEFT_OUT | {".git", ".ci"})}
     wrong = [f"missing: {name}" for name in sorted(meant - names)]
     return wrong + [f"should not be there: {name}" for name in sorted(extra)]

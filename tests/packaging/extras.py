@@ -6,8 +6,6 @@ Run by an interpreter that has only leftoff and perhaps that extra; LEFTOFF is i
 1 and says why where something is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import subprocess
@@ -32,13 +30,9 @@ class Trial:
     def run(self, *words: str | Path) -> Done:
         """The command, with nothing on standard input."""
         return subprocess.run(
-            [self.command, *map(str, words)],
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+            [self.command, *map(str, words)], cwd=self.folder, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
 
     def python(self, code: str, *words: str) -> Done:
         """A program of a user of the library."""
@@ -155,17 +149,9 @@ def browse(trial: Trial) -> None:
 
 
 TRIALS: dict[str, Callable[[Trial], None]] = {
-    "browse": browse,
-    "gz": gz,
-    "zst": zst,
-    "redis": redis,
-    "s3": s3,
-    "mcp": mcp,
-    "parquet": parquet,
-    "ray": ray,
-    "semantic-kernel": semantic_kernel,
-    "spacy": spacy,
-}
+    "browse": browse, "gz": gz, "zst": zst, "redis": redis, "s3": s3, "mcp": mcp,
+    "parquet": parquet, "ray": ray, "semantic-kernel": semantic_kernel, "spacy": spacy,
+}  # fmt: skip
 
 
 def main() -> int:

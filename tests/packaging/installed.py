@@ -6,8 +6,6 @@ Run by the interpreter of an environment that has leftoff and nothing else but p
 figures; exits 1 where one is larger than it may be.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib.metadata import Distribution, distributions
 

@@ -1,7 +1,5 @@
 """What the real shells make of a line when TAB is pressed."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select
@@ -115,51 +113,6 @@ def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Termina
 
 def test_a_tab_completes_what_was_begun(terminal: Terminal) -> None:
     assert {typed: terminal.given(typed) for typed in TYPED} == TYPED
-
-
-def ask(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What a shell is told for the last of these words."""
-    environ = {
-        **os.environ,
-        "_LEFTOFF_COMPLETE": "bash_complete",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split(" ")) - 1),
-        "HOME": str(folder),
-    }
-    return subprocess.run(
-        [sys.executable, "-m", "leftoff"],
-        env=environ,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize(
-    "words,told",
-    [
-        ("leftoff list --project ", ["dir,"]),
-        (
-            "leftoff checkpoint create --role ",
-            ["plain,backend", "plain,frontend", "plain,helper"],
-        ),
-        ("leftoff log show ", []),
-        ("leftoff resume ", ["file,"]),
-        ("leftoff summarize ", ["file,", "plain,latest"]),
-        ("leftoff --vers", ["plain,--version"]),
-        ("leftoff batch --format gemini_c", ["plain,gemini_cli", "plain,gemini_cli_jsonl"]),
-    ],
-)
-def test_what_is_offered(words: str, told: list[str], tmp_path: Path) -> None:
-    done = ask(words, tmp_path)
-    assert (done.stdout.split(), done.stderr) == (told, "")
-
-
-@pytest.mark.parametrize("words", ["leftoff nonsense ", "leftoff log show ", "leftoff -x sum"])
-def test_nobody_who_is_typing_is_told_of_a_fault(words: str, tmp_path: Path) -> None:
-    (tmp_path / "leftoff.toml").write_text("home = [broken", "utf-8")
-    assert ask(words, tmp_path).stderr == ""
 
 
 def test_offering_commands_imports_none_of_them(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 Needs `LEFTOFF_CHROMIUM`, the program's path. `LEFTOFF_SCREENSHOTS` names a folder for pictures.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os
@@ -100,12 +98,9 @@ class Chromium:
         for domain in ("Page", "Runtime", "Network", "Log", "Security"):
             self.send(f"{domain}.enable")
         self.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=900,
-            deviceScaleFactor=1,
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1,
             mobile=width < 600,
-        )
+        )  # fmt: skip
         self.scheme(scheme)
         self.events = []
         self.send("Page.navigate", url=page.resolve().as_uri())

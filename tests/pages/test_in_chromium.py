@@ -1,8 +1,6 @@
 """The pages in a real browser: nothing is asked for, nothing is complained about, every link
 leads somewhere, everything fits and can be read. Run by `.ci/extras.d/60-pages.sh`."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

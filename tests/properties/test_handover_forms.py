@@ -1,7 +1,5 @@
 """Every form that is delivered names the same facts in the same order, within its budget."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime

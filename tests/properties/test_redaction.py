@@ -1,7 +1,5 @@
 """Redaction is idempotent, deterministic, and hides a planted secret wherever it stands."""
 
-from __future__ import annotations
-
 import json
 import re
 import string
@@ -18,30 +16,11 @@ PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]+:[0-9]+\]")
 
 pieces = st.sampled_from(
     [
-        "password",
-        "=",
-        ": ",
-        '"',
-        "\\",
-        "\\n",
-        "\n",
-        "token",
-        "Bearer ",
-        "://",
-        "@",
-        "[REDACTED:",
-        "jwt:1]",
-        "]",
-        "eyJ",
-        "AKIA",
-        "x9",
-        "\u200b",
-        "%41",
-        "-----BEGIN PRIVATE KEY-----",
-        "user:",
-        ",",
+        "password", "=", ": ", '"', "\\", "\\n", "\n", "token", "Bearer ", "://", "@",
+        "[REDACTED:", "jwt:1]", "]", "eyJ", "AKIA", "x9", "\u200b", "%41",
+        "-----BEGIN PRIVATE KEY-----", "user:", ",",
     ]
-)
+)  # fmt: skip
 hostile = st.lists(
     pieces | st.text(max_size=12) | st.text(ALNUM, max_size=50), max_size=12
 ).map("".join)

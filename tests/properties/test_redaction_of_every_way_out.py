@@ -7,8 +7,6 @@ hooks' block, the tools of MCP, the tables of a batch and the files on disk are 
 for pieces of the keys.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -40,6 +38,8 @@ KINDS: dict[str, tuple[str, str, int]] = {
     "stripe": ("sk" + "_live_", ALNUM, 24),
     "google": ("AI" + "za", ALNUM, 35),
     "gitlab": ("gl" + "pat-", ALNUM, 20),
+    "anthropic": ("sk-" + "ant-api03-", ALNUM, 95),
+    "slack": ("xo" + "xb-123456789012-210987654321-", ALNUM, 24),
 }
 EVERY = [*SEPARATORS, "\u2028", "\u2029", "\x85", "\r", "\x0b", "\x0c"]
 EACH = 7
@@ -246,13 +246,14 @@ def _mcp(path: Path) -> Iterator[str]:
     yield answers.show(name, 1, 60)
     yield answers.list_sessions()
     yield answers.search_decisions("because")
-    yield from (answers.search(query) for query in QUERIES)
-    yield answers.fix(QUERIES[-1])
-    yield answers.ledger("/")
-    yield answers.left_open("/")
     file = path.parent / "blamed.py"
     file.write_text("import os\n")
-    yield answers.blame(str(file))
+    with patch("leftoff.integrations.mcp_tools.update"):  # it was updated above
+        yield from (answers.search(query) for query in QUERIES)
+        yield answers.fix(QUERIES[-1])
+        yield answers.ledger("/")
+        yield answers.left_open("/")
+        yield answers.blame(str(file))
 
 
 QUERIES = (

@@ -2,24 +2,17 @@
 
 Redaction once judged the raw text, and cleaning joined the halves afterwards: what `grep
 --color` or `jq -C` wrote into a session showed a whole key. A separator of every sort is put
-into a token of several kinds, and every way out through the public API is searched for it.
+into a token of several kinds; `test_redaction_of_every_way_out.py` does it in whole sessions.
 """
 
-from __future__ import annotations
-
-import contextlib
-import json
 import random
 import string
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff.api import summarize
 from leftoff.redaction.redactor import Redactor
-from leftoff.rendering.render_summary import render
 from leftoff.text.sanitize import bare_view, clean, cleaned_view
 
 CHANCE = random.Random(11)
@@ -139,69 +132,3 @@ def test_views_map_every_character_to_its_place(text: str) -> None:
             assert after <= start < end <= len(text)
             assert text[start] == letter or letter in "\n\ufffd"
             after = end
-
-
-def _session(path: Path, said: str) -> Path:
-    lines = [
-        {"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2031-04-05T06:07:08Z",
-         "message": {"role": "user", "content": said}},
-        {"type": "assistant", "uuid": "a1", "parentUuid": "u1", "sessionId": "s1",
-         "timestamp": "2031-04-05T06:07:09Z",
-         "message": {"role": "assistant", "id": "m1", "content": [
-             {"type": "text", "text": f"I decided to keep it: {said}"},
-             {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": f"echo {said}"}},
-         ]}},
-        {"type": "user", "uuid": "u2", "parentUuid": "a1", "sessionId": "s1",
-         "timestamp": "2031-04-05T06:07:10Z",
-         "message": {"role": "user", "content": [
-             {"type": "tool_result", "tool_use_id": "t1", "content": said}]}},
-    ]  # fmt: skip
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-    return path
-
-
-# Not the breaks of lines: a text that is cleaned first has its halves on two lines.
-SAMPLE = [
-    *SEQUENCES,
-    *UNSEEN[:10],
-    *(c for c in CONTROLS[::6] if c != "\x85"),
-    *SPELT[:8],
-    '" + "',
-    "\\\n",
-]
-
-
-@pytest.fixture(scope="module")
-def sessions(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, str, str]]:
-    """A session for each separator, the kinds in turn: file, secret, separator."""
-    folder = tmp_path_factory.mktemp("split")
-    made = []
-    for number, separator in enumerate(SAMPLE):
-        secret = list(KINDS.values())[number % len(KINDS)]
-        middle = len(secret) // 2
-        said = f'Use "{secret[:middle]}{separator}{secret[middle:]}" for the upload.'
-        made.append((_session(folder / f"{number}.jsonl", said), secret, separator))
-    return made
-
-
-@pytest.mark.parametrize("form", ["text", "markdown", "prompt", "html", "json", "log"])
-def test_no_form_of_a_summary_shows_it(
-    form: str, sessions: list[tuple[Path, str, str]]
-) -> None:
-    for path, secret, separator in sessions:
-        shown = render(summarize(path), form)
-        assert pieces_shown(secret, shown) == [], (separator, form)
-
-
-@pytest.mark.parametrize("command", ["show", "export", "summarize", "convert --to atif"])
-def test_no_command_shows_it(
-    command: str, sessions: list[tuple[Path, str, str]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    from leftoff.__main__ import main
-
-    for path, secret, separator in sessions:
-        with contextlib.suppress(SystemExit):
-            main([*command.split(), str(path)])
-        shown = capsys.readouterr()
-        assert pieces_shown(secret, shown.out + shown.err) == [], (separator, command)
-        assert len(shown.out) > 40, shown

@@ -1,7 +1,5 @@
 """What holds for every resume state, every pair of texts and every world."""
 
-from __future__ import annotations
-
 import string
 from typing import Any
 
@@ -43,14 +41,9 @@ values: Any = st.recursive(
 )
 dicts = st.dictionaries(words, values, max_size=4)
 tools = st.builds(
-    CompletedTool,
-    function_name=words,
-    parameters=dicts,
-    result=st.none() | words,
-    executed_at=words,
-    success=st.booleans(),
-    ai_reasoning=st.none() | words,
-)
+    CompletedTool, function_name=words, parameters=dicts, result=st.none() | words,
+    executed_at=words, success=st.booleans(), ai_reasoning=st.none() | words,
+)  # fmt: skip
 ids = st.sampled_from("abcdef")
 calls = st.lists(
     st.builds(FunctionCall, function_name=words, parameters=dicts, call_id=ids),
@@ -244,13 +237,9 @@ def test_bounds_hold_the_truth_where_time_is_short(a: str, b: str, effort: int) 
 
 
 @given(
-    texts,
-    texts,
-    st.lists(ids, max_size=4),
-    st.frozensets(ids),
-    st.frozensets(ids),
+    texts, texts, st.lists(ids, max_size=4), st.frozensets(ids), st.frozensets(ids),
     st.integers(0, 6),
-)
+)  # fmt: skip
 def test_the_score_is_monotone(
     old: str, new: str, used: list[str], have: frozenset[str], more: frozenset[str], edits: int
 ) -> None:

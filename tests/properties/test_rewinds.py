@@ -1,7 +1,5 @@
 """Rewound conversations: words of an abandoned branch are dropped, its effects stay."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever a document holds, it comes back as it was kept; whatever is changed is noticed."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 

@@ -1,97 +1,44 @@
-"""What holds for the layout, the cleaning and the cutting of any text."""
+"""What holds for the layout, the cleaning and the cutting of any text, and for what is done faster where a text allows it."""
 
-from __future__ import annotations
-
+import json
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 
+import orjson
+import pytest
 import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from leftoff import codec
+from leftoff.analysis import intents
+from leftoff.extraction import checks
+from leftoff.extraction.requests import RULES, matches
+from leftoff.extraction.rules import lowered
+from leftoff.extraction.session_state import ContextOccupancy
+from leftoff.redaction.redactor import QuoteEnds, is_quiet, redact, safe_quote_end
 from leftoff.text import clean, in_code, prose, sentence_at, sentences
 from leftoff.text.markdown import COMMENT, blocks_of
 from leftoff.text.truncation import graphemes, one_line, short, truncate
 
+# What holds for the layout, the cleaning and the cutting of any text.
+
 # Pieces that build the shapes that matter far more often than random characters do.
 _PIECES = st.sampled_from(
     [
-        "```\n",
-        "```py\n",
-        "~~~\n",
-        "````",
-        "``",
-        "`",
-        "> ",
-        "- ",
-        "* ",
-        "1. ",
-        "2) ",
-        "# ",
-        "## ",
-        "    ",
-        "\t",
-        "\n",
-        "\n\n",
-        "\r\n",
-        " ",
-        "  \n",
-        ". ",
-        ".",
-        "? ",
-        "! ",
-        "... ",
-        "\u2026 ",
-        "e.g. ",
-        "i.e. ",
-        "etc. ",
-        "v1.2 ",
-        "foo.py ",
-        "U.S. ",
-        "No. 5 ",
-        "(",
-        ")",
-        "[",
-        "]",
-        '"',
-        "\u201c",
-        "\u201d",
-        "\u300c",
-        "\u300d",
-        "\u3002",
-        "\uff01",
-        "<!--",
-        "-->",
-        "a --- b\n",
-        "Use it",
-        "we will",
-        "Then",
-        "x",
-        "7",
-        "3.5",
-        "https://a.b/c?d.e ",
-        "\xe9",
-        "e\u0301",
-        "\U0001f469\u200d\U0001f469\u200d\U0001f467",
-        "\U0001f1eb\U0001f1f7\U0001f1e9\U0001f1ea",
-        "\u0600",
-        "\u0301",
-        "\ud55c\uad6d\uc5b4",
-        "\u65e5\u672c",
-        "\u200d",
-        "\x1b[31m",
-        "\x00",
-        "\u202e",
-        "\U000e0041",
-        "===\n",
-        "---\n",
-        "***\n",
-        "a|b\n",
-        "|---|---\n",
-        "| x | y |\n",
-        "x|y",
+        "```\n", "```py\n", "~~~\n", "````", "``", "`", "> ", "- ", "* ", "1. ", "2) ", "# ",
+        "## ", "    ", "\t", "\n", "\n\n", "\r\n", " ", "  \n", ". ", ".", "? ", "! ", "... ",
+        "\u2026 ", "e.g. ", "i.e. ", "etc. ", "v1.2 ", "foo.py ", "U.S. ", "No. 5 ", "(", ")",
+        "[", "]", '"', "\u201c", "\u201d", "\u300c", "\u300d", "\u3002", "\uff01", "<!--",
+        "-->", "a --- b\n", "Use it", "we will", "Then", "x", "7", "3.5", "https://a.b/c?d.e ",
+        "\xe9", "e\u0301", "\U0001f469\u200d\U0001f469\u200d\U0001f467",
+        "\U0001f1eb\U0001f1f7\U0001f1e9\U0001f1ea", "\u0600", "\u0301", "\ud55c\uad6d\uc5b4",
+        "\u65e5\u672c", "\u200d", "\x1b[31m", "\x00", "\u202e", "\U000e0041", "===\n", "---\n",
+        "***\n", "a|b\n", "|---|---\n", "| x | y |\n", "x|y",
     ]
-)
+)  # fmt: skip
 _SHAPED = st.lists(_PIECES, max_size=40).map("".join)
 _TEXTS = st.one_of(_SHAPED, st.text(max_size=80))
 
@@ -247,3 +194,86 @@ def test_truncation_of_prose_keeps_at_least_half_of_what_fits(text: str, limit: 
     words = " ".join(text.replace("`", "").replace("~", "").replace("<", "").split())
     result = truncate(words, limit, marker="")
     assert result == words or len(result) >= min(limit, len(words)) // 2 - 25
+
+
+# What is done faster where a text allows it comes to what the long way does.
+
+WORDS = st.sampled_from(
+    "Fix the tests, please\nreview Commit it 1 ok. why? does not work push a PR plan yes x_y"
+    " pytest ./test_a.py jest.exe my-lint /bin/go éjest check never mind do not use $(tsc)"
+    " continue again | && ; cat git log diff \x0b \x1c ’ — ſ İ".split(" ")
+)
+TEXTS = st.lists(WORDS, max_size=14).map(" ".join) | st.text(max_size=60)
+
+
+@given(TEXTS)
+def test_the_automaton_of_intents_is_its_patterns(text: str) -> None:
+    long_way = {
+        name
+        for name, pattern in intents._PATTERNS.items()
+        if re.search(pattern, text, re.IGNORECASE | re.MULTILINE)
+    }
+    assert intents._found(text) == long_way
+
+
+@given(TEXTS)
+def test_the_gate_of_commands_is_their_pattern(command: str) -> None:
+    if checks.may_run_a_check(command):
+        assert re.search(checks._COMMANDS, command)
+    elif not checks._LOOKING.fullmatch(command):
+        assert not re.search(checks._COMMANDS, command)
+
+
+@pytest.mark.parametrize("topic", sorted(RULES))
+@given(text=TEXTS)
+def test_an_anchored_rule_is_tried_at_the_beginning_alone(topic: str, text: str) -> None:
+    long_way = any(
+        re.search(rule.exact, lowered(text) if rule.ignore_case else text)
+        for rule in RULES[topic]
+    )
+    assert matches(topic, text) == long_way
+
+
+@given(
+    st.lists(st.sampled_from(["passed", "token=" + "aB3" * 9, "ok \n", "x" * 30]), max_size=9)
+)
+def test_quotations_of_one_text_end_where_each_alone_would(parts: list[str]) -> None:
+    text = "\n".join(parts)
+    ends = QuoteEnds(text)
+    for start in range(0, len(text), 7):
+        end = min(len(text), start + 40)
+        assert ends.end(start, end) == safe_quote_end(text, start, end)
+    if is_quiet(text):
+        assert redact(text)[0] == text
+
+
+@given(st.lists(st.text(), max_size=5))
+def test_packed_texts_have_the_same_estimate(texts: list[str]) -> None:
+    plain, packed = ContextOccupancy(texts=list(texts)), ContextOccupancy(texts=list(texts))
+    packed.pack_texts()
+    assert packed.estimate_texts() == plain.estimate_texts()
+    assert not packed.texts
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+PIECES = st.sampled_from(
+    '{ } [ ] , : "a" "\\ud83d\\ude00" "\\ud800" -0 -0.0 1e5 01 1. NaN -Infinity 9223372036854775808'
+    ' 1.7976931348623159e308 0.1 123456789012345678901 "\x7f" "\t" \ufeff null true'.split(" ")
+)
+
+
+@given(VALUES.map(json.dumps) | st.lists(PIECES).map("".join))
+def test_a_hook_reads_json_as_orjson_does(text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    with suppress(ValueError, RecursionError):
+        read = codec._loads_plain(data)
+        assert repr(read) == repr(orjson.loads(data))
+
+
+@given(VALUES)
+def test_a_hook_writes_json_as_orjson_does(value: object) -> None:
+    if codec._is_plain(value):
+        assert codec._dumps_plain(value) == codec.dumps(value)

@@ -1,7 +1,5 @@
 """No threshold is lost and none fires twice, whatever is counted and whenever it restarts."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -3,8 +3,6 @@
 Found by tests/reliability: kill_commands, clocks and flip_bits.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

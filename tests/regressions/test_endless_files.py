@@ -5,8 +5,6 @@ a pipe without a writer has none, and `/dev/zero` filled the memory. So did `bud
 and the labels of `eval`. All of them open files by one door now, as the readers of recordings do.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator
@@ -37,15 +35,10 @@ def impatient() -> Iterator[None]:
 @pytest.mark.parametrize(
     "command",
     [
-        "verify",
-        "checkpoint accept",
-        "resume --checkpoint-file",
-        "budget --watch --for 0",
-        "batch -w 1 -o out.jsonl",
-        "eval labels",
-        "eval labels . --against",
+        "verify", "checkpoint accept", "resume --checkpoint-file", "budget --watch --for 0",
+        "batch -w 1 -o out.jsonl", "eval labels", "eval labels . --against",
     ],
-)
+)  # fmt: skip
 def test_it_is_refused(
     command: str,
     endless: str,

@@ -1,28 +1,33 @@
-"""A text of one repeated character takes time in proportion to its length.
-
-Timing every regular expression of the package, and the whole pass, over hostile repeats found
-what was given texts of any length and took the square of it, or worse: names were looked for in each word, however
-long (a command of 50,000 capitals: 4 s, of 100,000: 15 s); the markdown of a conversation paired
-backquotes with a pattern that took the cube (4,000 of them: half a second); SpecStory's named
-arguments were tried from each letter of a long word; and a ZIP archive that was damaged throughout
-was unpacked without end, since only whole members counted towards what may be unpacked.
-"""
-
-from __future__ import annotations
+"""Texts of one repeated character, and of what a rule looks for, take time in proportion to their length."""
 
 import io
+import json
 import zipfile
 from collections.abc import Callable
 from typing import TypeAlias
 
 import pytest
+from tests.strategies.literals import literals
 
 from leftoff import Pass
 from leftoff.analysis.names import MAX_WORD, NameFinder
+from leftoff.extraction.decision_model import PATTERNS
+from leftoff.extraction.rule_sets import GROUPS, OUTPUT_RULES
+from leftoff.extraction.rules import Rule
 from leftoff.formats import inspect
 from leftoff.formats.specstory_arguments import _NAMED
 from leftoff.rendering.conversation import _escape_tags
 from leftoff.shell.effects import FileState
+from leftoff.text.markdown import Layout, in_code, sentence_at
+
+# A text of one repeated character takes time in proportion to its length.
+#
+# Timing every regular expression of the package, and the whole pass, over hostile repeats found
+# what was given texts of any length and took the square of it, or worse: names were looked for in each word, however
+# long (a command of 50,000 capitals: 4 s, of 100,000: 15 s); the markdown of a conversation paired
+# backquotes with a pattern that took the cube (4,000 of them: half a second); SpecStory's named
+# arguments were tried from each letter of a long word; and a ZIP archive that was damaged throughout
+# was unpacked without end, since only whole members counted towards what may be unpacked.
 
 Linear: TypeAlias = Callable[[Callable[[int], Callable[[], object]], int], None]
 
@@ -76,18 +81,6 @@ def test_backquotes_in_a_conversation(piece: str, assert_linear: Linear) -> None
         return lambda: _escape_tags(line)
 
     assert_linear(prepare, 200_000)
-
-
-@pytest.mark.parametrize(
-    "line, shown",
-    [
-        ("<b> `<b>` <b>", "&lt;b> `<b>` &lt;b>"),
-        ("`` <a> ` <b> `` <c>", "`` <a> ` <b> `` &lt;c>"),
-        ("` <a> `` <b>", "` &lt;a> `` &lt;b>"),
-    ],
-)
-def test_tags_are_inert_but_in_code(line: str, shown: str) -> None:
-    assert _escape_tags(line) == shown
 
 
 def test_named_arguments_in_one_endless_word(assert_linear: Linear) -> None:
@@ -153,3 +146,120 @@ def test_ten_thousands_of_results_in_one_message(assert_linear: Linear) -> None:
         return lambda: Pass("s", "chat_lines").feed(data)
 
     assert_linear(prepare, 20_000)
+
+
+AIDER = (
+    "# aider chat started at 2026-01-02 03:04:05\n\n#### write the table  \n\nHere it is.\n\n"
+)
+FAILED = "> # 1 SEARCH/REPLACE block failed to match!  \n"
+
+
+def aider(printed: str) -> Pass:
+    reading = Pass("aider")
+    reading.feed(f"{AIDER}{printed}".encode())
+    return reading
+
+
+@pytest.mark.parametrize("line", ["# {} SEARCH/REPLACE blocks failed to match!",
+                                  "# The other {} SEARCH/REPLACE blocks were applied"])  # fmt: skip
+def test_a_count_of_many_digits_that_aider_prints(line: str) -> None:
+    """It ended the reading."""
+    printed = f"> {line.format('9' * 5000)}  \n> Just reply with fixed versions of it.  \n"
+    assert aider(FAILED + printed).summary().user_requests
+    assert aider(printed).summary().user_requests
+
+
+@pytest.mark.parametrize(
+    "last", ["", "Just reply with fixed versions", "The SEARCH section must"]
+)
+def test_many_blocks_that_failed_in_aider(last: str, assert_linear: Linear) -> None:
+    printed = FAILED + (f"> {last}  \n" if last else "")
+    assert_linear(lambda size: lambda: aider(printed * size).summary(), 4000)
+
+
+# A text that repeats what a rule looks for takes time in proportion to its length.
+#
+# `TODO: ` and `Next: ` repeated without a line break took 20 s for 2 MB: for each hit of a rule the
+# inline code of the whole paragraph was looked up anew, and after each heading of a list the blocks of
+# the whole text were searched for it. The layout of a text is now read once for all of its hits.
+
+RULES = [rule for group in (*GROUPS.values(), *PATTERNS.values()) for rule in group]
+
+
+def answer(text: str) -> bytes:
+    """A recording in which the agent says a text."""
+    said = ({"role": "user", "content": "Go."}, {"role": "assistant", "content": text})
+    return b"".join(json.dumps(record).encode() + b"\n" for record in said)
+
+
+def output(text: str) -> bytes:
+    """A recording in which a command prints a text."""
+    call = {"name": "Bash", "arguments": '{"command": "pytest"}'}
+    said = (
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "function": call}]},
+        {"role": "tool", "tool_call_id": "c", "content": text},
+    )
+    return b"".join(json.dumps(record).encode() + b"\n" for record in said)
+
+
+def summarized(data: bytes) -> Callable[[], object]:
+    def work() -> object:
+        reading = Pass("s", "chat_lines")
+        reading.feed(data)
+        reading.close()
+        return reading.conclude()
+
+    return work
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["TODO: ", "Next: ", "`a` TODO: ", "Next steps:\n\n", "TODO: x\n", "- all tests pass\n"],
+)
+def test_a_claim_repeated(piece: str, assert_linear: Linear) -> None:
+    assert_linear(lambda size: summarized(answer(piece * (size // len(piece)))), 200_000)
+
+
+def texts_of(rule: Rule) -> list[str]:
+    return [*literals(rule.pattern), *rule.matches]
+
+
+@pytest.mark.parametrize("break_", [" ", "\n"], ids=["one line", "lines"])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_what_a_rule_looks_for_repeated(rule: Rule, break_: str, assert_linear: Linear) -> None:
+    """Every alternative of the rule in turn, on one line and on lines of their own."""
+    piece = "".join(text + break_ for text in texts_of(rule))
+    assert_linear(
+        lambda size: summarized(answer((piece * (size // len(piece) + 1))[:size])), 60_000
+    )
+
+
+@pytest.mark.parametrize("rule", OUTPUT_RULES, ids=lambda rule: rule.id)
+def test_what_an_output_rule_looks_for_repeated(rule: Rule, assert_linear: Linear) -> None:
+    piece = "".join(text + "\n" for text in texts_of(rule))
+    assert_linear(
+        lambda size: summarized(output((piece * (size // len(piece) + 1))[:size])), 60_000
+    )
+
+
+def test_literals_are_found_by_the_rule_they_come_from() -> None:
+    """Otherwise the tests above repeat what no rule looks at."""
+    for rule in (*RULES, *OUTPUT_RULES):
+        found = [text for text in literals(rule.pattern) if rule.search(text)]
+        assert len(found) * 2 >= len(literals(rule.pattern)), rule.id
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Next: `a` and `b`. TODO: `c`.\n\n    indented TODO: x\n\n> Next: quoted\n",
+        "- Next: one\n- TODO: `two`\n\n```\nTODO: code\n```\n<!-- Next: x -->after. Done",
+        "",
+    ],
+)
+def test_a_layout_says_the_same_as_its_text(text: str) -> None:
+    layout = Layout(text)
+    for position in range(len(text) + 1):
+        assert layout.in_code(position) == in_code(text, position)
+        assert layout.sentence_at(position) == sentence_at(text, position)

@@ -5,8 +5,6 @@ that `leftoff config` showed was ignored by the library; a log said "Used: 0 tok
 manager had counted a thousand; and a log of a to-do list had no line "Generated:".
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

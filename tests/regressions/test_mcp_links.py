@@ -4,13 +4,12 @@ An agent may write into the folders of clients. It planted a link there, named a
 to a file outside them; where that parsed as a session, `show` printed it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
 
 import pytest
+from tests.strategies.writers import claude_line
 
 from leftoff.errors import LeftoffError, SourceError, UsageError
 from leftoff.integrations.mcp_tools import Answers
@@ -19,17 +18,7 @@ SECRET = "The merger is planned for May."
 
 
 def _line(text: str, session: str) -> str:
-    value = {
-        "type": "user",
-        "sessionId": session,
-        "uuid": f"u-{session}",
-        "parentUuid": None,
-        "isSidechain": False,
-        "version": "2.1.197",
-        "timestamp": "2026-01-01T00:00:00Z",
-        "cwd": "/home/dev/shop",
-        "message": {"role": "user", "content": text},
-    }
+    value = claude_line(0, "user", text, session, isSidechain=False, cwd="/home/dev/shop")
     return json.dumps(value) + "\n"
 
 

@@ -8,8 +8,6 @@ sessions in 8 MB 391 MB. There are limits now, far above what recordings hold; w
 them is counted in an issue. A gzip of bare newlines took three minutes until it was refused.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -8,8 +8,6 @@ by its name: it could be swapped in between. The folders of hooks, reviews and `
 as were all files of `-o`; a file that others could read kept its mode when it was written again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

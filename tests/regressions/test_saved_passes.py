@@ -15,8 +15,6 @@
 - A state that could not be written was reported as a recording that cannot be read.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -2,8 +2,6 @@
 remembered itself, over what the other had saved. Now they take turns, and each takes in what
 the others did before it adds its own."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

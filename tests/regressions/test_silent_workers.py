@@ -5,8 +5,6 @@ that is half upgraded, say) or outside of a wish left no trace: the hooks went o
 summarised.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

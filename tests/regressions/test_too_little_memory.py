@@ -3,8 +3,6 @@
 Under `ulimit -v` a long recording ended in a traceback, with the exit code of a mistake of ours.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -21,12 +19,9 @@ def test_a_document_beyond_the_memory_that_there_is() -> None:
 
     document = b'[{"role": "user", "content": "Sort the invoices."},' + b" " * (90 * MB) + b"7]"
     done = subprocess.run(
-        [sys.executable, "-m", "leftoff", "summarize", "-", "--json"],
-        input=document,
-        capture_output=True,
-        check=False,
-        preexec_fn=confine,
-    )
+        [sys.executable, "-m", "leftoff", "summarize", "-", "--json"], input=document,
+        capture_output=True, check=False, preexec_fn=confine,
+    )  # fmt: skip
     assert done.returncode == 2
     assert done.stdout == b""
     assert done.stderr == b"leftoff: there is not enough memory for this recording\n"

@@ -4,20 +4,17 @@
 with all its secrets and said `replaced 0`.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cli.conftest import Run
 
 import leftoff
 from leftoff.__main__ import main
@@ -29,41 +26,31 @@ TOKEN = "ghp_" + "016C7Yo6zJqZ5R9n0v5V2nJ5H8mQ0z2w1234"
 LOG = f'export TOKEN="{TOKEN}"\r\nGr\u00fc\u00dfe \u4e00\u4e8c\u4e09 \U0001f600\r\nno more\r\n'
 
 
-def _redact(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "leftoff", "redact", *words],
-        input=stdin,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-
-
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("mark", ["\ufeff", ""])
 @pytest.mark.parametrize("piped", [False, True])
 def test_redacted_in_the_same_encoding(
-    tmp_path: Path, encoding: str, mark: str, *, piped: bool
+    run: Run, tmp_path: Path, encoding: str, mark: str, *, piped: bool
 ) -> None:
     data = (mark + LOG).encode(encoding)
     path = tmp_path / "log.txt"
     path.write_bytes(data)
-    done = _redact("-", stdin=data) if piped else _redact(str(path))
+    done = run("redact", "-", stdin=data) if piped else run("redact", str(path))
     assert (done.returncode, done.stderr) == (0, b"replaced 1: github-token 1\n")
     shown = "[REDACTED:github-token:1]"
     assert done.stdout == (mark + LOG.replace(TOKEN, shown)).encode(encoding)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_json_in_utf16(tmp_path: Path, encoding: str) -> None:
+def test_json_in_utf16(run: Run, tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(("\ufeff" + json.dumps({"password": "x9!kPq2#vv"})).encode(encoding))
-    done = _redact(str(path))
+    done = run("redact", str(path))
     value = json.loads(done.stdout.decode(encoding).removeprefix("\ufeff"))
     assert value == {"password": "[REDACTED:password:1]"}
 
 
-def test_mixed_encodings_are_refused(tmp_path: Path) -> None:
+def test_mixed_encodings_are_refused(run: Run, tmp_path: Path) -> None:
     """What `>>` of PowerShell does to a file in UTF-8, and `cat >>` to one in UTF-16."""
     many = "a plain line of words\n" * 400
     secret = f"token = {TOKEN}\n"
@@ -75,24 +62,24 @@ def test_mixed_encodings_are_refused(tmp_path: Path) -> None:
     ):
         path, out = tmp_path / "mixed.log", tmp_path / "out.log"
         path.write_bytes(data)
-        done = _redact(str(path), "-o", str(out))
+        done = run("redact", str(path), "-o", str(out))
         assert done.returncode == 2
         assert b"mixes UTF-16 with another encoding" in done.stderr
         assert not out.exists()
 
 
-def test_odd_ends_pass_unchanged(tmp_path: Path) -> None:
+def test_odd_ends_pass_unchanged(run: Run, tmp_path: Path) -> None:
     """A cut last character and lone surrogates are written as they were read."""
     words = "\ufeffplain words ".encode("utf-16-le")
     for data in (words + b"x", words + b"\x00\xd8", words + b"\x00\xdc" + words, b"\xff\xfe"):
         path = tmp_path / "odd.txt"
         path.write_bytes(data)
-        done = _redact(str(path))
+        done = run("redact", str(path))
         assert (done.returncode, done.stdout) == (0, data)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_recordings(tmp_path: Path, root: Path, encoding: str) -> None:
+def test_recordings(run: Run, tmp_path: Path, root: Path, encoding: str) -> None:
     """A recording in UTF-16 gives the summary of the same recording in UTF-8, also compressed;
     what follows a growing file refuses it."""
     plain = root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl"
@@ -102,27 +89,16 @@ def test_recordings(tmp_path: Path, root: Path, encoding: str) -> None:
     assert ours.key_decisions == theirs.key_decisions
     assert ours.stats == theirs.stats
     assert leftoff.verify(ours) == []
-    done = subprocess.run(
-        [sys.executable, "-m", "leftoff", "follow", str(path), "--for", "0.1"],
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
+    done = run("follow", str(path), "--for", "0.1")
     assert done.returncode == 2
     assert f"is in {encoding[:6].upper()}".encode() in done.stderr
 
 
 READING: dict[str, list[str]] = {
-    "audit": [],
-    "budget": [],
-    "convert": ["--to", "atif"],
-    "export": [],
-    "log": ["create", "--stdout"],
-    "show": [],
-    "summarize": ["--json"],
-    "report": ["-o", "page.html"],
-    "batch": ["-o", "rows.jsonl"],
-}
+    "audit": [], "budget": [], "convert": ["--to", "atif"], "export": [],
+    "log": ["create", "--stdout"], "show": [], "summarize": ["--json"],
+    "report": ["-o", "page.html"], "batch": ["-o", "rows.jsonl"],
+}  # fmt: skip
 """The commands that read a recording that is named, but for those that follow a growing one."""
 
 
@@ -165,10 +141,10 @@ def test_every_command_that_reads(
     assert results[0] == results[1]
 
 
-def test_damaged_utf32_is_refused(tmp_path: Path) -> None:
+def test_damaged_utf32_is_refused(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"\xff\xfe\x00\x00" + b"\xff" * 40)
-    done = _redact(str(path))
+    done = run("redact", str(path))
     assert done.returncode == 2
     assert b"looks like UTF-32-LE, and is damaged" in done.stderr
 

@@ -12,8 +12,6 @@
 `faketime`: `leftoff hook` as a program under libfaketime, where that is installed.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import random
@@ -79,14 +77,9 @@ def sessions(chance: random.Random, folder: Path, wrong: Wrong) -> None:
         if chance.random() < 0.3:
             manager = begun()
         manager.update_token_usage(
-            used,
-            0,
-            "end_turn",
-            cache_read_tokens=0,
-            message_id=f"m{n}",
-            task_id="t",
+            used, 0, "end_turn", cache_read_tokens=0, message_id=f"m{n}", task_id="t",
             provider=MODEL,
-        )
+        )  # fmt: skip
     if told != sorted(set(told), key=told.index) or len(told) != 4:
         wrong(f"sessions: told {told}")
 

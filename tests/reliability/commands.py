@@ -6,12 +6,11 @@ which each finds what it needs. They run in processes of their own, traced by st
 wished, or inside this one, which is faster.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -19,7 +18,7 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,69 +119,19 @@ def _hook(event: str, **more: str) -> Command:
     return Command(("hook",), stdin=json.dumps({**told, **more}), settle=True)
 
 
-def _plain(*lines: str) -> Iterator[Command]:
-    for line in lines:
-        yield Command(tuple(line.split()))
+def _commands() -> Iterator[Command]:
+    for line in Path(__file__).with_name("commands.txt").read_text("utf-8").splitlines():
+        line, _, stdin = line.partition(" < ")
+        kind, *words = shlex.split(line) or [""]
+        if kind == "hook:":
+            yield _hook(words[0], **dict(word.split("=") for word in words[1:]))
+        elif kind in {"answers:", "library:"}:
+            yield Command(tuple(words), ANSWERS if kind == "answers:" else LIBRARY)
+        else:
+            yield Command((kind, *words) if kind else (), stdin=stdin)
 
 
-COMMANDS: tuple[Command, ...] = (
-    *_plain(
-        "--version", "list", "list --json", "summarize S",
-        "summarize S -f json", "summarize S -f markdown", "summarize S -f prompt",
-        "summarize S -f log", "summarize S -f html", "summarize S --shape seed001 --json",
-        "summarize S --explain", "summarize S --explain --json", "summarize S --since #2",
-        "summarize S --since last", "summarize S --since last --json",
-        "summarize S -f prompt --budget 400", "summarize S -f log --budget 700",
-        "summarize S --json -o summary.json", "summarize S -f html -o page.html",
-        "summarize latest", "verify summary.json", "verify S", "audit S", "audit S --json",
-        "log create S --id one", "log create S --id one", "log create S --stdout",
-        "log show one", "log show one --json", "log list", "log list --json", "log stats",
-        "log stats --json", "log pin one", "log clean --keep 0 --dry-run",
-        "checkpoint create S --task one --markdown dumps --git .",
-        "checkpoint create S --markdown dumps --json --capacity 98",
-        "checkpoint create S --task two --markdown dumps --capacity 95",
-        "checkpoint create S", "checkpoint list", "checkpoint list --json",
-        "checkpoint show latest", "checkpoint show latest --json", "checkpoint show L",
-        "checkpoint accept L", "checkpoint clean --keep 9 --dry-run",
-        "resume --save S", "resume --list", "resume W --force", "resume W --prompt-only",
-        "resume --checkpoint-file L", "resume --clean --dry-run", "resume --clean", "resume nothing-like-it",
-        "export S", "export S --tools shown", "export S -o export.md", "convert S --to atif",
-        "convert S --to leftoff -o dump.jsonl", "summarize dump.jsonl --json",
-        "budget S", "budget S --json", "budget S --instructions",
-        "budget S --watch --for 0.1 --interval 0.05", "show S#1-60", "show S#1-60 --full",
-        "redact S", "redact S -o clean.jsonl", "redact S --as text", "redact S --personal",
-        "batch S -o rows.jsonl -w 1", "batch S -o rows.jsonl.gz -w 1 --json",
-        "batch S S2 -o rows.sqlite -w 2", "batch S -o files.jsonl --what files -w 1",
-        "batch S -o budget.jsonl --what budget -w 1", "report S S2 -o report.html -w 2",
-        "report -o all.html -w 1",
-    ),
-    Command(()),
-    Command(("checkpoint", "inject", "latest"), stdin="Go on."),
-    Command(("resume", "W", "--force", "--exec", "sh -c 'cat >given.txt'")),
-    Command(("ask",), stdin="What is left? I'll use what the file says."),
-    Command(("ask", "--json", "--continue", "latest", "--no-resume"), stdin="And then?"),
-    *_plain("ask --stats", "ask --stats --json"),
-    _hook("SessionStart", source="startup"),
-    _hook("Stop"),
-    _hook("PreCompact", trigger="auto"),
-    _hook("PostCompact", trigger="auto", compact_summary="T"),
-    _hook("SessionEnd", reason="other"),
-    _hook("SessionStart", source="clear", session_id="another-session"),
-    *_plain(
-        "hook install --dry-run", "hook install --yes", "hook status", "hook status --json",
-        "hook uninstall --yes", "plugins", "plugins --json", "config", "config --json",
-        "schema summary", "completion bash", "eval budget S --resamples 2",
-        "eval files S --resamples 2 -o run.json", "summarize no-such-session",
-        "summarize damaged.jsonl", "summarize damaged.jsonl --strict --json",
-        "show damaged.jsonl", "verify damaged.json", "redact damaged.jsonl",
-        "checkpoint accept damaged.json", "checkpoint show damaged.json",
-        "resume --checkpoint-file damaged.json", "summarize S --format no-such-format",
-        "summarize S --since #99999", "show S#99999", "convert damaged.json --to atif",
-        "budget damaged.json", "log create damaged.json", "log show nothing-like-it",
-    ),
-    Command((), ANSWERS),
-    Command(("S",), LIBRARY),
-)  # fmt: skip
+COMMANDS = tuple(_commands())
 """Every command with what it needs, in an order in which it has it."""
 
 
@@ -242,7 +191,7 @@ class Scene:
         return place
 
     @classmethod
-    def known(cls, root: Path) -> Scene:
+    def known(cls, root: Path) -> Self:
         """One that another process has made."""
         scene = cls.__new__(cls)
         scene.root, scene.home = root, root / "home"
@@ -325,15 +274,10 @@ class Scene:
         source = command.program or (LOGGED if logged else "")
         how = ["-c", source] if source else ["-m", "leftoff"]
         done = subprocess.run(
-            [*before, program, *how, *words],
-            input=given.encode("utf-8", "surrogatepass"),
-            capture_output=True,
-            cwd=self.project,
-            env={**self.environment, **(environ or {})},
-            umask=umask,
-            timeout=180,
-            check=False,
-        )
+            [*before, program, *how, *words], input=given.encode("utf-8", "surrogatepass"),
+            capture_output=True, cwd=self.project, env={**self.environment, **(environ or {})},
+            umask=umask, timeout=180, check=False,
+        )  # fmt: skip
         if command.settle:
             self.settle()
         out, err = (s.decode("utf-8", "surrogateescape") for s in (done.stdout, done.stderr))

@@ -14,8 +14,6 @@
     file system has no locks; the folder is read only.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -15,8 +15,6 @@ in its cache is not tried. `--careless` writes the plain file without `fsync`, t
 noticed: it must fail. Needs root and loop devices; exits 77 where they are missing.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import sys

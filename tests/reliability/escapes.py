@@ -12,8 +12,6 @@ is opened for writing, made, moved or linked outside of the scratch folder fails
 does a mode wider than 0600 or 0700.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -51,20 +49,9 @@ from tests.strategies.writers import WRITERS
 from leftoff.errors import LeftoffError, NotPlainName
 from leftoff.stores.protocol import open_store
 
-PLAIN = ("a", "task-1", "Ünïcode", "e\u0301", "日本", "a b", "a%2fb", "a..b", "x" * 200, "~", "-rf",
-         "$HOME", "a;b", "a'b", 'a"b', "*", "?", "[a]", "{a}", "a:b", "a|b", "#1", "a=b", "@", "!")  # fmt: skip
-"""Odd, and yet names of files everywhere or here."""
-
-PARTS = ("..", ".", "/", "\\", "//", "\x00", "\n", "\r\n", "\t", " ", "\x1b[2J", "\x7f", "\x85",
-         "%2e%2e", "%2f", "%5c", "%00", "..%2f", "%252e", "\u2215", "\u2044", "\uff0f", "\u202e", "\u200b",
-         "\ufeff", "\udcff", "CON", "nul.txt", "COM1", "LPT¹", "aux.json", "C:", "\\\\host\\share", "~root",
-         "etc/passwd", "/etc/cron.d/x", ".json", ".json.gz", ".json.bak", ".md", ".locks", ".git",
-         "cleanup_metadata", "session-", ".tmp", "x" * 300, "é" * 101, "file:///etc/x", "s3://b/k",
-         "e\u0301", "\u00e9", "K", "\u212a", "ß", "SS", "İ", "i", "ﬁ", "fi", "...", ". .", "ghp_" + "a1B2" * 9)  # fmt: skip
-
-TWINS = (("a", "A"), ("task", "TASK"), ("é", "e\u0301"), ("\u212a", "k"), ("ß", "ss"), ("ﬁ", "fi"),
-         ("Ω", "\u2126"), ("a%2fb", "a/b"), ("a.json", "a"), ("session-a", "a"), ("a ", "a"), ("a.", "a"),
-         ("İ", "i\u0307"), ("Å", "\u212b"), ("각", "\u1100\u1161\u11a8"))  # fmt: skip
+_IDS = json.loads(Path(__file__).with_name("hostile_ids.json").read_text("utf-8"))
+PLAIN, PARTS, TWINS = _IDS["plain"], _IDS["parts"], _IDS["twins"]
+"""Odd ids that are names of files here or everywhere, what wants out, and pairs of one name."""
 
 
 def hostile(count: int, seed: int) -> list[str]:
@@ -255,11 +242,8 @@ def sessions(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
                 wrong.append(f"{own!r}: {ran.name}: {ran.code}: {ran.err[-300:]}")
         for event in ("SessionStart", "Stop", "SessionEnd"):
             told = {
-                "session_id": own,
-                "transcript_path": "S",
-                "cwd": "P",
-                "hook_event_name": event,
-            }
+                "session_id": own, "transcript_path": "S", "cwd": "P", "hook_event_name": event,
+            }  # fmt: skip
             if number % 5 == 0:
                 counts["hooks"] += 1
                 scene.run_inside(Command(("hook",), stdin=json.dumps(told), settle=True))
@@ -426,27 +410,13 @@ def inputs(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
     scene = Scene(root / "scene", plain_session())
     pipe = scene.project / "pipe.jsonl"
     os.mkfifo(pipe)
-    lines = [f"{c} {i}" for i in ("/dev/null", "/dev/full", str(scene.project), "/proc/self/mem")
-             for c in ("summarize", "show", "redact", "budget", "verify", "export", "audit",
-                       "checkpoint accept", "checkpoint show", "resume --checkpoint-file")]  # fmt: skip
-    lines += [
-        f"summarize S -o {o}"
-        for o in ("/dev/full", "/dev/null", str(scene.project), "no/such/x")
-    ]
-    lines += [f"redact S -o {o}" for o in ("/dev/full", "/dev/null", "no/such/x")]
-    lines += ["summarize /dev/zero", "redact /dev/urandom --as jsonl"]
-    lines += [f"{c} {i}" for i in ("pipe.jsonl", "/dev/zero", "/dev/urandom")
-             for c in ("verify", "checkpoint accept", "resume --checkpoint-file", "eval labels",
-                       "batch -o out.jsonl", "budget --watch --for 0.1")]  # fmt: skip
-    places = ("leftoff.toml", "pyproject.toml", ".claude-mpm/configuration.yaml", ".leftoff/state/asked.json",
-              ".leftoff/state/hooks.log", f".leftoff/state/{SESSION}/watch.json",
-              f".leftoff/state/{SESSION}/briefing.md", f".leftoff/state/{SESSION}/pass.head",
-              f".leftoff/state/{SESSION}/pass.found", ".leftoff/resume-logs/session-one.json",
-              ".leftoff/resume-logs/session-one.md", ".leftoff/resume/cleanup_metadata.json",
-              "rows.jsonl.index", "dumps/contexts/sandbox/ledger/project.md")  # fmt: skip
+    told = json.loads(Path(__file__).with_name("odd_inputs.json").read_text("utf-8"))
+    lines = [f"{c} {i}" for row in told["commands"] for i in row["inputs"] for c in row["of"]]
+    lines = [line.replace("FOLDER", str(scene.project)) for line in [*lines, *told["lines"]]]
     for line in lines:
         wrong += _ends(scene, Command(tuple(line.split())), counts, line)
-    for place in places:
+    for place in told["places"]:
+        place = place.replace("SESSION", SESSION)
         path = scene.project / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
@@ -458,15 +428,9 @@ def inputs(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
 
 
 def _touching(place: str) -> Iterator[Command]:
-    wanted = {
-        "leftoff.toml": ("config", "summarize S"), "pyproject.toml": ("config",),
-        ".claude-mpm/configuration.yaml": ("config",), "asked.json": ("summarize S --since last",),
-        "rows.jsonl.index": ("batch S -o rows.jsonl -w 1",),
-        "session-one.json": ("log create S --id one", "log show one", "log list", "log stats"),
-        "session-one.md": ("log create S --id one", "log show one"),
-        "cleanup_metadata.json": ("resume --clean", "resume --list"),
-        "project.md": ("checkpoint create S --task two --markdown dumps --capacity 95",),
-    }  # fmt: skip
+    wanted = json.loads(Path(__file__).with_name("odd_inputs.json").read_text("utf-8"))[
+        "touching"
+    ]
     for name, lines in wanted.items():
         if place.endswith(name):
             yield from (Command(tuple(line.split())) for line in lines)
@@ -504,13 +468,9 @@ def _limited() -> None:
 
 
 PARTS_OF = {
-    "ids": ids,
-    "sessions": sessions,
-    "links": links,
-    "race": race,
-    "modes": modes,
+    "ids": ids, "sessions": sessions, "links": links, "race": race, "modes": modes,
     "inputs": inputs,
-}
+}  # fmt: skip
 ROUNDS = {"ids": 1200, "sessions": 1000, "race": 2000}
 UNTRACED = ("modes", "inputs")  # they trace each command themselves, or nothing
 

@@ -22,8 +22,6 @@ Without a name, all of them. Prints tables; exits 1 on a failure. Not part of th
 it is long.
 """
 
-from __future__ import annotations
-
 import gc
 import gzip
 import importlib
@@ -46,31 +44,29 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from statistics import linear_regression
 from types import FrameType
 from typing import Any, NamedTuple
 
 from tests.regressions import test_memory_by_structure as structures
 from tests.reliability import harness
+from tests.strategies.literals import compiled_in, literals
+from tests.strategies.recordings import examples
+from tests.strategies.varying import STRINGS, _slots, _written
+
+from leftoff import Pass, codec, from_json, render
+from leftoff.extraction.decision_model import PATTERNS
+from leftoff.extraction.rule_sets import CHECK_RULES, GROUPS, OUTPUT_RULES
+from leftoff.formats.reader import formats
+from leftoff.testing.checks import check_any_input, check_prefix
 
 MB = 1 << 20
 MOST_RSS = 256
 MOST_OF_BOMBS = 150
 RATIO = 2.3
-HOSTILE = {
-    "spaces": " ", "newlines": "\n", "tabs and lines": "\t\n", "a": "a", "A": "A", "0": "0",
-    "test": "test ", "I will": "I will ", "I'll use a": "I'll use a ", "slashes": "/", "dots": ".",
-    "../": "../", "open": "(", "close": ")", "[": "[", "{": "{", "a=": "a=", "a: ": "a: ",
-    "double quotes": '"', "single quotes": "'", "backquotes": "`", "backslashes": "\\",
-    '\\"': '\\"', "dashes": "-", "hashes": "#", "stars": "*", "*a": "*a", "underscores": "_",
-    "pipes": "|", "semicolons": "; ", "commas": ",", "<": "<", "<a>": "<a>", "</": "</", "<!--": "<!--",
-    "```": "```\n", "> ": "> ", "- [ ] ": "- [ ] x\n", "@": "@", "a@": "a@", "a.": "a.", "http": "http://a",
-    "a/b ": "a/b ", "word": "word ", "é": "é", "zero width": "\u200b", "\\u0061": "\\u0061",
-    "%41": "%41", "base64": "QUJD", "hex": "deadbeef", "passed": "1 passed ", "Error": "Error: ",
-    "lines a": "a\n", "a.py": "a.py ", "x=$(": "x=$(", "$(": "$(", "cat <<A": "cat <<A\n", "&&": "a && ",
-    "password=": "password=", "-----BEGIN": "-----BEGIN A PRIVATE KEY-----\n", "[REDACTED:": "[REDACTED:a:1]",
-    "1.": "1. a\n", "??": "?", "ab ": "ab ", "instead of": "instead of ", "because": "because ",
-    "<system-reminder>": "<system-reminder>", "diff": "--- a\n+++ b\n@@ -1 +1 @@\n", "eyJ": "eyJhbGciOi",
-}  # fmt: skip
+HOSTILE: dict[str, str] = json.loads(
+    Path(__file__).with_name("hostile_repeats.json").read_text("utf-8")
+)
 
 
 class Table:
@@ -127,9 +123,10 @@ def recording(size: int) -> Iterator[bytes]:
 
 
 def repeated(piece: bytes, size: int) -> Iterator[bytes]:
+    """A piece again and again, so many bytes of it in all."""
     block = piece * max(1, MB // len(piece))
-    for _ in range(max(1, size // len(block))):
-        yield block
+    for made in range(0, size, len(block)):
+        yield block[: size - made]
 
 
 def good(count: int = 40) -> bytes:
@@ -183,33 +180,37 @@ def run(pieces: Iterable[bytes] | Path, limit: int, *more: str) -> Ran:
     return Ran(child.returncode, spent, usage.ru_maxrss // 1024, said, answer)
 
 
-def zipped(
-    *members: tuple[str, Iterable[bytes]], compression: int = zipfile.ZIP_DEFLATED
-) -> bytes:
+HEADER = ("header.json", [b'{"version":2,"status":"success","eval":{"task":"t","model":"m"},"samples":[]}'])  # fmt: skip
+
+
+def zipped(*members: tuple[str, Iterable[bytes]]) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", compression) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, pieces in members:
             with archive.open(name, "w", force_zip64=True) as stream:
-                for piece in pieces:
-                    stream.write(piece)
+                stream.writelines(pieces)
     return buffer.getvalue()
 
 
-def gzipped(pieces: Iterable[bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1, mtime=0) as stream:
-        for piece in pieces:
-            stream.write(piece)
-    return buffer.getvalue()
-
-
-def zstandard_of(pieces: Iterable[bytes]) -> bytes | None:
-    try:
-        import zstandard
-    except ImportError:
-        return None
-    packer = zstandard.ZstdCompressor(level=3).compressobj()
-    return b"".join([*(packer.compress(piece) for piece in pieces), packer.flush()])
+def packed(pieces: Iterable[bytes], how: str) -> Iterable[bytes]:
+    """What a way of packing makes of a stream; nothing where it cannot be had."""
+    if how == "gz":
+        buffer = io.BytesIO()
+        with gzip.GzipFile(fileobj=buffer, mode="wb", compresslevel=1, mtime=0) as stream:
+            stream.writelines(pieces)
+        return [buffer.getvalue()]
+    if how == "zst":
+        try:
+            import zstandard
+        except ImportError:
+            return []
+        packer = zstandard.ZstdCompressor(level=3).compressobj()
+        return [b"".join([*map(packer.compress, pieces), packer.flush()])]
+    return (
+        [zipped(HEADER, ("samples/1.json", pieces))]
+        if how == "zip"
+        else [b"".join(pieces)[:-9]]
+    )
 
 
 def damaged(count: int, size: int) -> bytes:
@@ -217,7 +218,7 @@ def damaged(count: int, size: int) -> bytes:
     each has to be unpacked before that is known."""
     made = zipped(("samples/000.json", repeated(b" ", size)))
     start, end = made.index(b"PK\x01\x02"), made.rindex(b"PK\x05\x06")
-    first = zipped(("header.json", [b'{"version":2,"status":"success","eval":{"task":"t"}}']))
+    first = zipped(HEADER)
     at = first.index(b"PK\x01\x02")
     files, entries = [first[:at]], [first[at : first.rindex(b"PK\x05\x06")]]
     for number in range(count):
@@ -256,6 +257,9 @@ def calls(count: int, same: bool) -> Iterator[bytes]:
     yield b"]}}\n"
 
 
+PARENTS = ("chain", "ring", "fan", "orphans", "itself")
+
+
 def parents(count: int, kind: str) -> Iterator[bytes]:
     """Messages whose parents form a chain, a ring, a fan, or name nobody."""
     for n in range(count):
@@ -269,161 +273,92 @@ def parents(count: int, kind: str) -> Iterator[bytes]:
         ).encode()
 
 
+def inputs() -> Iterator[dict[str, Any]]:
+    """What the command is tried on: `extreme_inputs.json`, and what it takes code to make."""
+    told = json.loads(Path(__file__).with_name("extreme_inputs.json").read_text("utf-8"))
+    for row in told:
+        pieces: Iterable[bytes] = chain.from_iterable(
+            [good()] if p == "GOOD" else [p.encode()] if isinstance(p, str) else repeated(p[0].encode(), p[1])
+            for p in row["pieces"]
+        )  # fmt: skip
+        for how in row.get("pack", "").split():
+            pieces = packed(pieces, how)
+        if "pack" not in row or pieces:
+            name = f"a.{row['pack'].split()[0].replace('zip', 'eval')}" if "pack" in row else ""
+            yield {**row, "pieces": pieces, "as_file": name}
+    lots = [(f"samples/{n}.json", [b"{}"]) for n in range(70_000)]
+    bomb = {"confined": False, "rss": MOST_OF_BOMBS, "code": 2, "as_file": "a.eval"}
+    yield {
+        **bomb,
+        "name": "zip with 70,000 members",
+        "pieces": [zipped(HEADER, *lots)],
+        "rss": MOST_RSS,
+    }
+    yield {**bomb, "name": "zip with 60 damaged members of 200 MB", "pieces": [damaged(60, 200 * MB)],
+           "seconds": 20}  # fmt: skip
+    yield {
+        **bomb,
+        "name": "zip in zip",
+        "pieces": packed([zipped(HEADER)], "zip"),
+        "confined": True,
+    }
+    many: dict[str, Iterable[bytes]] = {
+        "calls in one message": calls(100_000, same=False),
+        "calls of one id in one message": calls(100_000, same=True),
+        "subagents": [structures.subagents(100_000)],
+        "text parts in one message": [structures.parts(100_000)],
+        "kinds of lines": [structures.kinds(100_000)],
+        "sessions": [structures.sessions(100_000)],
+        **{f"messages, parents: {kind}": parents(100_000, kind) for kind in PARENTS},
+    }
+    for name, pieces in many.items():
+        yield {
+            "name": f"10^5 {name}", "pieces": pieces, "code": 0, "confined": False,
+            "rss": MOST_OF_BOMBS,
+        }  # fmt: skip
+
+
 def memory(megabytes: int, limit: int) -> list[str]:
     table = Table("input", "exit", "seconds", "MB", "words")
     folder = Path(tempfile.mkdtemp(prefix="leftoff-extremes-"))
 
     def case(
-        name: str, pieces: Iterable[bytes] | bytes, *, code: int | None = None, rss: int = MOST_RSS,
+        name: str, pieces: Iterable[bytes], *, code: int | None = None, rss: int = MOST_RSS, pack: str = "",
         confined: bool = True, words: str = "", as_file: str = "", seconds: float = 60,
     ) -> Ran:  # fmt: skip
-        stream = [pieces] if isinstance(pieces, bytes) else pieces
-        given: Iterable[bytes] | Path = stream
+        given: Iterable[bytes] | Path = pieces
         if as_file:
             given = folder / as_file
             with given.open("wb") as file:
-                file.writelines(stream)
+                file.writelines(pieces)
         ran = run(given, limit if confined else 0)
         if as_file:
             (folder / as_file).unlink()
-        wrong = ""
         last = ran.said.splitlines()[-1] if ran.said else ""
-        if "Traceback" in ran.said:
-            wrong = "a traceback"
-        elif ran.code not in (0, 2) or (code is not None and ran.code != code):
-            wrong = f"exit {ran.code}"
-        elif ran.rss > rss:
-            wrong = f"more than {rss} MB"
-        elif words not in ran.said:
-            wrong = f"does not say {words!r}"
-        elif ran.seconds > seconds:
-            wrong = f"longer than {seconds:.0f} s"
+        faults = {
+            "a traceback": "Traceback" in ran.said,
+            f"exit {ran.code}": ran.code not in (0, 2)
+            or (code is not None and ran.code != code),
+            f"more than {rss} MB": ran.rss > rss,
+            f"does not say {words!r}": words not in ran.said,
+            f"longer than {seconds:.0f} s": ran.seconds > seconds,
+        }
+        wrong = next((fault for fault, there in faults.items() if there), "")
         table.row(name, ran.code, f"{ran.seconds:.2f}", ran.rss, last[:110], wrong=wrong)
         return ran
 
-    nest = 1_000_000
-    text = b'{"type":"user","uuid":"x","message":{"role":"user","content":'
-    case("nothing", b"", code=2)
-    case("good lines", good(), code=0)
-    # Bombs. What is no recording of lines may be held up to the limit for documents.
-    bombs = {
-        "300 MB of spaces": repeated(b" ", 300 * MB),
-        "1 GB of newlines": repeated(b"\n", 1 << 30),
-        "300 MB of lines {}": repeated(b"{}\n", 300 * MB),
-        "good lines, then 1 GB of newlines": chain([good()], repeated(b"\n", 1 << 30)),
-        "good lines, then 300 MB of lines {}": chain([good()], repeated(b"{}\n", 300 * MB)),
-        "5 GB of zeros": repeated(b"\0", 5 << 30),
-    }
-    for name, pieces in bombs.items():
-        case(f"gzip of {name}", gzipped(pieces), as_file="a.gz", code=2, confined=False,
-             rss=MOST_OF_BOMBS, seconds=20)  # fmt: skip
-    bomb = gzipped(chain([good()], repeated(b"\0" * MB, 5 << 30)))
-    case("gzip of good lines, then 5 GB of zeros", bomb, as_file="a.gz", code=2,
-         words="unpacks to more", seconds=4000)  # fmt: skip
-    inner = gzipped(repeated(b"\0", 100 * MB))
-    for _ in range(3):
-        inner = gzipped([inner])
-    case("gzip in gzip, four deep", inner, as_file="a.gz", code=2)
-    packed = zstandard_of(repeated(b"\0", 1 << 30))
-    if packed is not None:
-        case("zstd of 1 GB of zeros", packed, as_file="a.zst", code=2, confined=False,
-             rss=MOST_OF_BOMBS)  # fmt: skip
-        packed = zstandard_of(chain([good()], repeated(b"{}\n", 20 * MB)))
-        case("zstd of good lines, then 20 MB of {}", packed or b"", as_file="a.zst", code=2,
-             confined=False, rss=MOST_OF_BOMBS, seconds=20)  # fmt: skip
-    case("gzip cut short", gzipped([good()])[:-9], as_file="a.gz", code=2)
-    header = (
-        "header.json",
-        [b'{"version":2,"status":"success","eval":{"task":"t","model":"m"},"samples":[]}'],
-    )
-    case("zip with a member of 1 GB", zipped(header, ("samples/1.json", repeated(b" ", 1 << 30))),
-         as_file="a.eval", code=2, confined=False, rss=MOST_OF_BOMBS)  # fmt: skip
-    some = [(f"samples/{n}.json", [b"{}"]) for n in range(70_000)]
-    case(
-        "zip with 70,000 members",
-        zipped(header, *some),
-        as_file="a.eval",
-        code=2,
-        confined=False,
-    )
-    case("zip with 60 damaged members of 200 MB", damaged(60, 200 * MB), as_file="a.eval",
-         code=2, confined=False, rss=MOST_OF_BOMBS, seconds=20)  # fmt: skip
-    case(
-        "zip in zip",
-        zipped(header, ("samples/1.json", [zipped(header)])),
-        as_file="a.eval",
-        code=2,
-    )
-    # Depth.
-    case("a nest of 10^6 lists", b"[" * nest + b"]" * nest, code=2)
-    case("10^6 open lists", b"[" * nest, code=2)
-    case("10^6 open objects", b'{"a":' * nest, code=2)
-    case(
-        "10^6 open objects between good lines",
-        good() + b'{"a":' * nest + b"\n" + good(),
-        code=0,
-    )
-    deep = text + b"[" * nest + b"]" * nest + b"}}\n"
-    case("content 10^6 deep between good lines", good() + deep + good(), code=0)
-    deep = text + b'[{"type":"text","text":' * nest + b"1" + b"}]" * nest + b"}}\n"
-    case("content 10^6 objects deep", good() + deep + good(), code=0)
-    # Long lines.
-    long = chain([good(), text, b'"'], repeated(b"long words ", 200 * MB), [b'"}}\n', good()])
-    case("a line of 200 MB between good lines", long, code=0)
-    case(
-        "a line of 200 MB at the end, open",
-        chain([good(), text, b'"'], repeated(b"a", 200 * MB)),
-        code=0,
-    )
-    case(
-        "a first line of 200 MB",
-        chain([text, b'"'], repeated(b"a", 200 * MB), [b'"}}\n', good()]),
-        code=0,
-    )
-    case("a line of 30 MB, which is read", [good(), text, b'"', *repeated(b"long words. ", 30 * MB), b'"}}\n'],
-         code=0, confined=False, rss=900)  # fmt: skip
-    case("300 MB without a newline", repeated(b"a", 300 * MB), code=2, confined=False, rss=900)
-    case(
-        "20 MB of newlines after good lines",
-        chain([good()], repeated(b"\n", 20 * MB)),
-        code=2,
-        seconds=20,
-    )
-    # Many of one thing.
-    for name, many in (
-        ("calls in one message", calls(100_000, same=False)),
-        ("calls of one id in one message", calls(100_000, same=True)),
-        ("subagents", structures.subagents(100_000)),
-        ("text parts in one message", structures.parts(100_000)),
-        ("kinds of lines", structures.kinds(100_000)),
-        ("sessions", structures.sessions(100_000)),
-    ):
-        case(f"10^5 {name}", many, code=0, confined=False, rss=MOST_OF_BOMBS)
-    for kind in ("chain", "ring", "fan", "orphans", "itself"):
-        case(
-            f"10^5 messages, parents: {kind}",
-            parents(100_000, kind),
-            code=0,
-            confined=False,
-            rss=MOST_OF_BOMBS,
-        )
+    for row in inputs():
+        case(**row)
     # A long recording: memory, speed, and how its time grows.
-    sizes, times = [], []
-    for share in (8, 4, 2, 1):
-        size = megabytes * MB // share
-        ran = case(f"a recording of {size // MB} MB", recording(size), code=0, seconds=600)
-        sizes.append(size / MB)
-        times.append(ran.seconds)
+    sizes = [megabytes // share for share in (8, 4, 2, 1)]
+    times = [
+        case(f"a recording of {n} MB", recording(n * MB), code=0, seconds=600).seconds
+        for n in sizes
+    ]
     base = run([good()], 0).seconds
     grown = [max(t - base, 1e-3) for t in times]
-    xs = [math.log(s) for s in sizes]
-    ys = [math.log(t) for t in grown]
-    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys, strict=True)) / sum(
-        (x - mean_x) ** 2 for x in xs
-    )
-    speed = sizes[-1] / grown[-1]
-    table.row("exponent of time over size", f"{slope:.3f}", f"{speed:.0f} MB/s",
+    slope, _ = linear_regression([*map(math.log, sizes)], [*map(math.log, grown)])
+    table.row("exponent of time over size", f"{slope:.3f}", f"{sizes[-1] / grown[-1]:.0f} MB/s",
               wrong="" if slope <= 1.1 else "faster than linear growth")  # fmt: skip
     folder.rmdir()
     return table.failed
@@ -434,7 +369,6 @@ def memory(megabytes: int, limit: int) -> list[str]:
 
 def placed(text: str, place: str) -> bytes:
     """A recording with a text in one of its places."""
-    from leftoff import codec
 
     def record(number: int, role: str, content: Any) -> dict[str, Any]:
         return {
@@ -481,32 +415,32 @@ PLACES = (
 )  # fmt: skip
 
 
+def spent(data: bytes, name: str) -> float:
+    """Processor seconds of a whole pass."""
+    began = time.process_time()
+    check_any_input(data, name)
+    return time.process_time() - began
+
+
 def growth(size: int) -> list[str]:
-    from leftoff.testing.checks import check_any_input
-
     table = Table("place", "text", f"s at {size // 1000}k", "ratio of the next")
-
-    def spent(data: bytes) -> float:
-        began = time.process_time()
-        check_any_input(data, "claude_code")
-        return time.process_time() - began
-
-    spent(placed("warm up", "answer"))
+    spent(placed("warm up", "answer"), "claude_code")
     for place in PLACES:
         most, slowest = 0.0, ""
         for name, piece in HOSTILE.items():
-            data = placed(f"x {piece * (size // len(piece))} y", place)
-            first = spent(data)
-            if first > most:
-                most, slowest = first, name
+            data, double = (
+                placed(f"x {piece * (n * size // len(piece))} y", place) for n in (1, 2)
+            )
+            first = spent(data, "claude_code")
+            most, slowest = max((most, slowest), (first, name))
             if first < 0.08:
                 continue  # too short to be compared; a quadratic one would be far longer
-            double = placed(f"x {piece * (2 * size // len(piece))} y", place)
-            second = min(spent(double), spent(double))
-            first = min(first, spent(data))
+            second = min(spent(double, "claude_code") for _ in "12")
+            first = min(first, spent(data, "claude_code"))
             ratio = second / first
             if ratio > RATIO:  # once more: the machine may have been busy
-                ratio = min(spent(double), second) / max(spent(data), first)
+                again = spent(data, "claude_code")
+                ratio = min(spent(double, "claude_code"), second) / max(again, first)
             if ratio > RATIO or first > 1.0:
                 words = "super-linear" if ratio > RATIO else "slow"
                 table.row(place, name, f"{first:.2f}", f"{ratio:.2f}", wrong=words)
@@ -516,26 +450,14 @@ def growth(size: int) -> list[str]:
 
 def in_formats(size: int) -> list[str]:
     """Hostile repeats in the words of every format's example: what its reader does with them."""
-    from tests.strategies.recordings import examples
-
-    from leftoff.formats.reader import formats
-    from leftoff.testing.checks import check_any_input
-
     table = Table("format", "text", "seconds", "ratio")
-
-    def spent(data: bytes, name: str) -> float:
-        began = time.process_time()
-        check_any_input(data, name)
-        return time.process_time() - began
-
     for name in formats.names():
         most, slowest = 0.0, ""
         for text, piece in HOSTILE.items():
             for make in wordy(examples()[name], formats.get(name).shape):
                 data = make(f"x {piece * (size // len(piece))} y")
                 first = spent(data, name)
-                if first > most:
-                    most, slowest = first, text
+                most, slowest = max((most, slowest), (first, text))
                 if first < 0.2:
                     continue
                 second = spent(make(f"x {piece * (2 * size // len(piece))} y"), name)
@@ -553,10 +475,6 @@ def _replaced_line(lines: list[bytes], at: int, text: str) -> bytes:
 def wordy(example: bytes, shape: str) -> Iterator[Callable[[str], bytes]]:
     """For some of the places of an example where people, agents and tools have words: what
     puts a text there."""
-    from tests.strategies.varying import _slots, _written
-
-    from leftoff import codec
-
     if shape == "text":
         lines = example.split(b"\n")
         for at in range(1, len(lines), max(1, len(lines) // 6)):
@@ -595,11 +513,13 @@ def every_pattern() -> dict[tuple[str, int], tuple[Any, str]]:
             found.setdefault((str(made.pattern), made.flags), (made, where))
         return made
 
+    for name in [name for name in sys.modules if name.partition(".")[0] == "leftoff"]:
+        del sys.modules[name]  # so that it is imported, and compiles, once more
     re._compile = noting  # type: ignore[attr-defined]
     try:
-        import leftoff
-
-        for module in pkgutil.walk_packages(leftoff.__path__, "leftoff."):
+        for module in pkgutil.walk_packages(
+            importlib.import_module("leftoff").__path__, "leftoff."
+        ):
             if module.name.endswith("__main__"):
                 continue
             try:
@@ -619,10 +539,9 @@ def every_pattern() -> dict[tuple[str, int], tuple[Any, str]]:
         # Those that are compiled where they are used.
         from tests.strategies.recordings import examples
 
-        from leftoff.testing.checks import check_any_input
-
+        check = importlib.import_module("leftoff.testing.checks").check_any_input
         for example in examples().values():
-            check_any_input(example)
+            check(example)
     finally:
         re._compile = original  # type: ignore[attr-defined]
     return found
@@ -679,12 +598,6 @@ def nasty_documents() -> dict[str, bytes]:
 
 
 def nasty() -> list[str]:
-    from tests.strategies.recordings import examples
-
-    from leftoff import Pass
-    from leftoff.formats.reader import formats
-    from leftoff.testing.checks import check_any_input, check_prefix
-
     table = Table("document", "as", "wrong")
     trials = refused = 0
     lines_of = {n: d for n, d in examples().items() if formats.get(n).shape == "lines"}
@@ -724,11 +637,10 @@ def nasty() -> list[str]:
 
 def strings(full: bool) -> list[str]:
     from tests.strategies.recordings import examples
-    from tests.strategies.varying import STRINGS, _slots, _written
+    from tests.strategies.varying import _slots, _written
 
-    from leftoff import codec, from_json, render
+    from leftoff import codec
     from leftoff.formats.reader import formats
-    from leftoff.testing.checks import check_any_input
 
     table = Table("format", "place", "string")
     more = (*STRINGS, "\x85", "\u2029", "\x7f", "ﬀ", "\U000e0041", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
@@ -746,7 +658,7 @@ def strings(full: bool) -> list[str]:
                 for at in range(0, len(lines), 1 if full else 9):
                     data = b"\n".join([*lines[:at], string.encode(), *lines[at:]])
                     trials += 1
-                    _said(table, name, f"line {at}", string, data, check_any_input)
+                    _said(table, name, f"line {at}", string, data)
             continue
         records = (
             [codec.parse(x) for x in example.splitlines()]
@@ -760,7 +672,7 @@ def strings(full: bool) -> list[str]:
                 holder[key] = string
                 data = b"\n".join(map(_written, records)) + b"\n"
                 trials += 1
-                said = _said(table, name, key, string, data, check_any_input)
+                said = _said(table, name, key, string, data)
                 if said is not None and trials % 40 == 0:
                     for form in ("text", "markdown", "prompt", "log"):
                         shown = render(from_json(said), form)
@@ -774,13 +686,10 @@ def strings(full: bool) -> list[str]:
     return table.failed
 
 
-def _said(
-    table: Table, name: str, place: object, string: str, data: bytes,
-    check: Callable[[bytes, str | None], bytes | None],
-) -> bytes | None:  # fmt: skip
+def _said(table: Table, name: str, place: object, string: str, data: bytes) -> bytes | None:
     began = time.process_time()
     try:
-        said = check(data, name)
+        said = check_any_input(data, name)
     except Exception as error:  # noqa: BLE001
         table.row(name, place, repr(string)[:60], wrong=repr(error)[:200])
         return None
@@ -794,11 +703,6 @@ def _said(
 
 def looked_for() -> Iterator[tuple[str, str, list[str]]]:
     """Each rule and pattern: its name, the place of a message that it reads, what it matches."""
-    from tests.strategies.literals import compiled_in, literals
-
-    from leftoff.extraction.decision_model import PATTERNS
-    from leftoff.extraction.rule_sets import CHECK_RULES, GROUPS, OUTPUT_RULES
-
     outputs = {"outputs": (*OUTPUT_RULES, *CHECK_RULES)}
     for name, group in {**GROUPS, **PATTERNS, **outputs}.items():
         for rule in group:
@@ -814,8 +718,6 @@ def looked_for() -> Iterator[tuple[str, str, list[str]]]:
 
 
 def repeated_literals(*, full: bool) -> list[str]:
-    from leftoff import Pass
-
     table = Table("pattern", "text", "MB/s", "growth per doubling")
 
     def spent(text: str, place: str) -> float:

@@ -11,8 +11,6 @@ counted apart, as are flips that turn the schema into a newer one, which is refu
 A row of an SQLite store is tried, too.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import sys
 import tempfile

@@ -30,11 +30,9 @@ A look that finds a renamed recording, a copied one and a new one is killed at e
 calls (needs strace), and each of them fails in every way that it can; another follower goes on,
 and the same must hold.
 
-Exits 1 if one is not so. Not part of the test suite: tests/contracts/test_following.py runs a
+Exits 1 if one is not so. Not part of the test suite: tests/contracts/test_faults.py runs a
 small part.
 """
-
-from __future__ import annotations
 
 import json
 import os

@@ -16,8 +16,6 @@ there is room again the same command works. The mounts need root, the last a C c
 cannot be had is skipped and said.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

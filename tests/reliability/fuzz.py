@@ -13,9 +13,6 @@ Each failure is kept once, with its traceback, beside what was found. `grammar` 
 hypothesis, not atheris. Not part of the test suite: it is long.
 """
 
-from __future__ import annotations
-
-import argparse
 import os
 import random
 import re
@@ -31,6 +28,8 @@ from functools import cache, partial
 from pathlib import Path
 from string import whitespace
 from typing import Any
+
+from tests.reliability import harness
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST = 24_000
@@ -174,34 +173,31 @@ def documents() -> Target:
     from leftoff.handover.review import Review
     from leftoff.settings import from_mapping
 
+    def again(kind: Any, value: Any) -> Any:
+        made = kind.from_dict(value)
+        back = kind.from_dict(made.to_dict())
+        same = back.to_dict() == made.to_dict() if kind is states.ResumeState else back == made
+        assert same, f"a {kind.__name__} is read back otherwise"
+        return made
+
     def logs(value: Any) -> None:
-        log = ResumeLog.from_dict(value)
-        assert ResumeLog.from_dict(log.to_dict()) == log, "a log is read back otherwise"
-        log.to_markdown()
+        again(ResumeLog, value).to_markdown()
         ResumeLog.from_session_state("s", value)
 
     def points(value: Any) -> None:
-        point = document.ContextCheckpoint.from_dict(value)
-        again = document.ContextCheckpoint.from_dict(point.to_dict())
-        assert again == point, "a checkpoint is read back otherwise"
+        point = again(document.ContextCheckpoint, value)
         document.problems(point)
         inject(point, "Go on.")
 
     def kept(value: Any) -> None:
-        state = states.ResumeState.from_dict(value)
-        again = states.ResumeState.from_dict(state.to_dict())
-        assert again.to_dict() == state.to_dict(), "a state is read back otherwise"
+        state = again(states.ResumeState, value)
         states.needs_value(state)
         resume_message(state)
 
     def reviews(value: Any) -> None:
-        review = Review.from_dict(value)
-        assert Review.from_dict(review.to_dict()) == review, "a review is read back otherwise"
+        again(Review, value)
 
-    def configured(value: Any) -> None:
-        from_mapping(value)
-
-    doors = (logs, points, kept, reviews, configured)
+    doors = (logs, points, kept, reviews, from_mapping)
 
     def run(data: bytes) -> None:
         for read in (from_json, states.decode):
@@ -257,14 +253,9 @@ def targets() -> dict[str, Callable[[], Target]]:
         f"reader.{name}": partial(reader, name) for name in formats.names()
     }
     found |= {
-        "detect": partial(reader, None),
-        "cut": cut,
-        "shell": shell,
-        "redactor": redactor,
-        "codec": codecs,
-        "documents": documents,
-        "store": store,
-    }
+        "detect": partial(reader, None), "cut": cut, "shell": shell, "redactor": redactor,
+        "codec": codecs, "documents": documents, "store": store,
+    }  # fmt: skip
     return found
 
 
@@ -561,30 +552,20 @@ def some_of(name: str, failures: Failures) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("target", nargs="?", default="all")
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seeds", type=Path, action="append", default=[])
-    parser.add_argument(
-        "--out", type=Path, default=Path(tempfile.gettempdir()) / "leftoff-fuzz"
-    )
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = harness.options(
+        __doc__, "targets*", seconds=60.0, seeds=[], out=Path(tempfile.gettempdir()) / "leftoff-fuzz",
+        list=False, child=False,
+    )  # fmt: skip
     if args.child:
-        child(args.target, args.seconds, args.out)
+        child(args.targets[0], args.seconds, args.out)
     names = [*targets(), "grammar"]
     if args.list:
         print("\n".join(names))
         return 0
-    if args.target == "all":
-        chosen = names
-    elif args.target == "readers":
-        chosen = [name for name in names if name.startswith("reader.")]
-    elif args.target in names:
-        chosen = [args.target]
-    else:
-        parser.error(f"no target {args.target}; --list names them")
+    several = {"all": names, "readers": [n for n in names if n.startswith("reader.")]}
+    chosen = [n for told in args.targets or ["all"] for n in several.get(told, [told])]
+    if set(chosen) - set(names):
+        sys.exit(f"no target {set(chosen) - set(names)}; --list names them")
     failed = 0
     print(f"{'target':28} {'inputs':>9} {'processor s':>11} {'failures':>8}")
     total = 0
@@ -593,7 +574,9 @@ def main() -> int:
         if name == "grammar":
             done, bad = grammar(args.seconds / len(chosen), args.out)
         else:
-            done, bad = fuzzed(name, args.seconds / len(chosen), args.out, args.seeds)
+            done, bad = fuzzed(
+                name, args.seconds / len(chosen), args.out, [*map(Path, args.seeds)]
+            )
         now = os.times()
         spent = sum(now[:4]) - sum(began[:4])
         print(f"{name:28} {done:9} {spent:11.0f} {bad:8}", flush=True)

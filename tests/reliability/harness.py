@@ -1,8 +1,6 @@
 """What the programs share that kill, cut, crowd and fill: children, documents that show by their
 mark which save they are of, the log of what was acknowledged, mounts, and the report."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -14,8 +14,6 @@ writer is done the session ends, and one worker does what is left. Then
 Exits 1 if one is not so. Not part of the test suite.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -12,8 +12,6 @@ heading, a delimiter or an element more than one that is made of the same sessio
 Recordings of Claude Code, Codex, OpenAI's chat and aider's markdown are made.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re

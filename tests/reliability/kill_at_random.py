@@ -16,8 +16,6 @@ document is whole, none is older than what was acknowledged, none was never save
 start leaves no temporary file.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -185,12 +183,9 @@ def hooked(place: Place, who: int, seed: int) -> None:
             out.write(LINES[done] if done < len(LINES) else b"")
         event = chance.choice(EVENTS)
         told = {
-            "session_id": f"s{who}",
-            "transcript_path": str(path),
-            "cwd": str(place.project),
-            "hook_event_name": event,
-            "prompt": "Where do the charges of prorate.py come from?",
-        }
+            "session_id": f"s{who}", "transcript_path": str(path), "cwd": str(place.project),
+            "hook_event_name": event, "prompt": "Where do the charges of prorate.py come from?",
+        }  # fmt: skip
         answer.answer(codec.dumps(told), {})
         worker.process_jobs(place.home, f"s{who}")
         if not queue.pending_jobs(state):
@@ -214,12 +209,9 @@ def logged(place: Place, seed: int) -> None:
 def batch(place: Place, out: str) -> int:
     command = [sys.executable, "-m", "leftoff", "batch", str(writers.SESSIONS / "claude_code")]
     return subprocess.run(
-        [*command, "-q", "-w", "1", "-o", out],
-        cwd=place.project,
-        env=environ(place),
-        check=False,
-        stderr=subprocess.DEVNULL,
-    ).returncode
+        [*command, "-q", "-w", "1", "-o", out], cwd=place.project, env=environ(place),
+        check=False, stderr=subprocess.DEVNULL,
+    ).returncode  # fmt: skip
 
 
 def batched(place: Place) -> None:

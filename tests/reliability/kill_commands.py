@@ -16,8 +16,6 @@ and the right to trace. Linux only. Not part of the test suite: it is long;
 tests/contracts/test_faults.py runs a small part.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import time

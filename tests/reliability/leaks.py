@@ -10,8 +10,6 @@ file; searched for are pieces of the secrets, plain and as base64, hexadecimal a
 --plain does without strace: it searches what is printed and what the files hold in the end.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

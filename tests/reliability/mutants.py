@@ -14,9 +14,6 @@ Our own, since cosmic-ray and mutmut write mutants into the tree that others wor
 anew for every place instead of a sample. Not part of the test suite: it is long.
 """
 
-from __future__ import annotations
-
-import argparse
 import ast
 import compileall
 import os
@@ -29,45 +26,31 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from tests.reliability.harness import options
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "leftoff"
 
 _SHELL = (
-    "unit/test_shell_quoting.py",
-    "unit/test_shell_paths.py",
-    "unit/test_shell.py",
-    "unit/test_shell_outcomes.py",
-    "unit/test_calls.py",
-    "unit/test_shell_cases.py",
-    "rules/test_commands.py",
-    "properties/test_shell.py",
-    "properties/test_plain_commands.py",
-)
+    "unit/test_shell_quoting.py", "unit/test_shell_paths.py", "unit/test_shell.py",
+    "unit/test_shell_outcomes.py", "unit/test_calls.py", "unit/test_shell_cases.py",
+    "rules/test_rules.py", "properties/test_shell.py",
+)  # fmt: skip
 CASES = "tests/unit/test_format_cases.py"
 CALLS = "tests/unit/test_calls.py"
 _STORE = (
-    "unit/test_calls.py",
-    "unit/test_atomic_writes.py",
-    "unit/test_retention.py",
-    "unit/test_envelope.py",
-    "unit/test_file_store.py",
-    "unit/test_foreign_paths.py",
-    "regressions/test_planted_links_and_modes.py",
-    "regressions/test_odd_documents.py",
-    "contracts/test_planted_documents.py",
-    "contracts/test_stores.py",
-)
+    "unit/test_calls.py", "unit/test_atomic_writes.py", "unit/test_retention.py",
+    "unit/test_envelope.py", "unit/test_file_store.py", "unit/test_foreign_paths.py",
+    "regressions/test_planted_links_and_modes.py", "regressions/test_small_defects.py",
+    "contracts/test_planted_documents.py", "contracts/test_stores.py",
+)  # fmt: skip
 _REDACTION = (
-    "unit/test_calls.py",
-    "unit/test_plausible_credentials.py",
-    "unit/test_redaction_edges.py",
-    "unit/test_redaction.py",
-    "rules/test_redaction_rules.py",
-    "regressions/test_words_that_must_not_get_out.py",
-    "properties/test_redaction.py",
-)
+    "unit/test_calls.py", "unit/test_plausible_credentials.py", "unit/test_redaction_edges.py",
+    "unit/test_redaction.py", "rules/test_redaction_rules.py",
+    "regressions/test_words_that_must_not_get_out.py", "properties/test_redaction.py",
+)  # fmt: skip
 _DECISIONS = (
     "unit/test_decision_model.py",
     "unit/test_decisions.py",
@@ -85,10 +68,7 @@ TESTS = {
     "shell/state": _SHELL,
     "shell/statements": _SHELL,
     "extraction/rules": (
-        "unit/test_rules_gate.py",
-        "rules/test_rules.py",
-        "unit/test_progress.py",
-        *_DECISIONS,
+        "unit/test_rules_gate.py", "rules/test_rules.py", "unit/test_progress.py", *_DECISIONS,
     ),
     "extraction/progress": ("unit/test_progress.py", "golden/test_golden.py"),
     "extraction/decision_model": _DECISIONS,
@@ -103,7 +83,7 @@ TESTS = {
     "stores/envelope": _STORE,
     "stores/files": _STORE,
     "stores/retention": _STORE,
-}
+}  # fmt: skip
 """The tests of a module that is tested through others, quick ones first."""
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -287,16 +267,14 @@ def passes(tree: Path, tests: list[str], limit: float) -> bool:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def try_all(
-    module: str, tree: Path, tests: list[str], args: argparse.Namespace
-) -> list[Mutant]:
+def try_all(module: str, tree: Path, tests: list[str], args: Any) -> list[Mutant]:
     """Breaks a module in the copy of the package, one place after the other."""
     place = tree / "leftoff" / f"{module}.py"
     source = place.read_bytes()
     every = changes(source)
     chosen = list(range(len(every)))
     if args.only:
-        chosen = args.only
+        chosen = [*map(int, args.only)]
     elif len(every) > args.most:
         chosen = sorted(random.Random(f"{args.seed} {module}").sample(chosen, args.most))
     began = time.monotonic()
@@ -321,16 +299,7 @@ def try_all(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("modules", nargs="+", metavar="MODULE")
-    parser.add_argument(
-        "--tests", nargs="+", metavar="PATH", help="instead of the module's own"
-    )
-    parser.add_argument("--most", type=int, default=20, help="mutants of each module")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", nargs="+", type=int, help="numbers of mutants, as printed")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds for the tests")
-    args = parser.parse_args()
+    args = options(__doc__, "modules+", tests=[], most=20, seed=1, only=[], limit=120.0)
     killed = total = 0
     with tempfile.TemporaryDirectory(prefix="leftoff-mutants-") as scratch:
         tree = Path(scratch)

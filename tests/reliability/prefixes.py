@@ -6,10 +6,8 @@ Each recording in FOLDER grows to its full length in so many steps, cut at rando
 middle of a line, of a character, of an escape. At each step a kept pass reads on, and what it
 tells must be what `leftoff.summarize` tells of the file as it is then, byte for byte: the
 same summary, or the same refusal. Exits 1 if one is not. Not part of the test suite: it is
-long; tests/contracts/test_following.py does it with shipped sessions.
+long; tests/contracts/test_faults.py does it with shipped sessions.
 """
-
-from __future__ import annotations
 
 import argparse
 import json

@@ -9,9 +9,6 @@ clock or a random number of ours writes (ids of checkpoints, times of saving, ti
 took) is taken out of both sides before they are compared, as is the place of the scratch home.
 """
 
-from __future__ import annotations
-
-import argparse
 import gzip
 import json
 import os
@@ -28,23 +25,19 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.reliability import harness
 from tests.reliability.commands import COMMANDS, ROOT, Command, Scene, plain_session
 
 SURROUNDINGS: dict[str, dict[str, str]] = {
-    "as it is": {"PYTHONHASHSEED": "0"},
-    "hash seed 1": {"PYTHONHASHSEED": "1"},
+    "as it is": {"PYTHONHASHSEED": "0"}, "hash seed 1": {"PYTHONHASHSEED": "1"},
     "hash seed random": {"PYTHONHASHSEED": "random"},
-    "TZ Kiritimati": {"TZ": "Pacific/Kiritimati"},
-    "TZ Marquesas": {"TZ": "Pacific/Marquesas"},
+    "TZ Kiritimati": {"TZ": "Pacific/Kiritimati"}, "TZ Marquesas": {"TZ": "Pacific/Marquesas"},
     "LC_ALL C": {"LC_ALL": "C", "LANG": "C"},
     "LC_ALL C, no UTF-8 mode": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     "LC_ALL tr_TR.UTF-8": {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
-    "PYTHONUTF8 1": {"PYTHONUTF8": "1"},
-    "optimized": {"PYTHONOPTIMIZE": "1"},
-    "backwards": {},
-    "another cwd": {},
-    "other processes": {},
-}
+    "PYTHONUTF8 1": {"PYTHONUTF8": "1"}, "optimized": {"PYTHONOPTIMIZE": "1"}, "backwards": {},
+    "another cwd": {}, "other processes": {},
+}  # fmt: skip
 
 NOT_COMPARED = re.compile(r"\.(?:index|lock)$|/manager\.json$|/pass\.(?:head|found)$|\.git/")
 """Files that hold inodes, or nothing."""
@@ -168,13 +161,7 @@ def difference(one: str, other: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("--only", nargs="*", default=list(SURROUNDINGS), metavar="NAME")
-    parser.add_argument("--python", nargs="*", default=[], metavar="PROGRAM",
-                        help="Other interpreters in which leftoff is installed.")  # fmt: skip
-    parser.add_argument("--every", type=int, default=1, help="Only each so-many-th command.")
-    parser.add_argument("--inside", nargs=2, help=argparse.SUPPRESS)
-    args = parser.parse_args()
+    args = harness.options(__doc__, only=[], python=[], every=1, inside=[])
     if args.inside:
         name, folder = args.inside[0], Path(args.inside[1])
         found = told(name, folder, COMMANDS[:: args.every])
@@ -186,7 +173,10 @@ def main() -> int:
     )
     wrong = compared = 0
     first: dict[str, str] = {}
-    runs = [(name, sys.executable) for name in dict.fromkeys(["as it is", *args.only])]
+    runs = [
+        (name, sys.executable)
+        for name in dict.fromkeys(["as it is", *(args.only or SURROUNDINGS)])
+    ]
     runs += [(program, program) for program in args.python]
     for name, program in runs:
         if "tr_TR" in name and not has_turkish:
@@ -198,14 +188,8 @@ def main() -> int:
         shutil.rmtree(place, ignore_errors=True)
         with made(place):
             words = [
-                program,
-                __file__,
-                "--inside",
-                name,
-                str(place),
-                "--every",
-                str(args.every),
-            ]
+                program, __file__, "--inside", name, str(place), "--every", str(args.every),
+            ]  # fmt: skip
             environ = {**os.environ, **SURROUNDINGS.get(name, {})}
             done = subprocess.run(words, env=environ, capture_output=True, check=False)
             if done.returncode:

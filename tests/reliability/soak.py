@@ -18,8 +18,6 @@ first tenth, by more than 8 MiB; if it never had as few descriptors in the last 
 first; or if a folder holds something that belongs to no recording.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import random
@@ -30,6 +28,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from statistics import linear_regression
 from typing import Any, BinaryIO, Self
 
 from tests.reliability.follow import (
@@ -143,14 +142,6 @@ def sizes(pid: int) -> tuple[float, int]:
     return 0.0, 0
 
 
-def slope(samples: list[tuple[float, float]]) -> float:
-    """Of the straight line with the least squares."""
-    n = len(samples)
-    mean_x, mean_y = sum(x for x, _ in samples) / n, sum(y for _, y in samples) / n
-    spread = sum((x - mean_x) ** 2 for x, _ in samples)
-    return sum((x - mean_x) * (y - mean_y) for x, y in samples) / spread if spread else 0.0
-
-
 def checked(home: Path, path: Path, states: list[Path]) -> list[str]:
     """What is wrong now with what the followers tell; looked at in a child, without faults."""
     wrong: list[str] = []
@@ -255,7 +246,7 @@ class Soak:
         wrong = self.wrong + checked(self.home, self.writer.path, self.states)
         settled = [s for s in self.samples if s[0] > self.total / 10]
         span = settled[-1][0] - settled[0][0]
-        growth = slope([(x, y) for x, y, _ in settled]) * span
+        growth = linear_regression(*zip(*[s[:2] for s in settled], strict=True)).slope * span
         memory, counts = [y for _, y, _ in settled], [n for _, _, n in settled]
         if growth > LIMIT_MIB:
             wrong.append(f"memory grew by {growth:.1f} MiB")

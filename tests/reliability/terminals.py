@@ -11,8 +11,6 @@ there must be no control character but newline and tab, and no escape sequence t
 without the pieces does not give; JSON may name them by number.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

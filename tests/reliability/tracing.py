@@ -4,8 +4,6 @@ The child is forked from a process in which everything is loaded, so that what i
 what the work itself calls. Needs strace and the right to trace. Linux only.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import select
@@ -25,34 +23,22 @@ IGNORED = frozenset(
 )
 
 # What each call really fails with, as far as a full, broken, foreign or busy disk can make it.
-_FULL = ("ENOSPC", "EDQUOT", "EIO")
-_SHUT = ("EROFS", "EACCES", "EIO")
-_CANNOT: tuple[str, ...] = ()
-FAILURES: dict[str, tuple[str, ...]] = {
-    "write": _FULL,
-    "pwrite64": _FULL,
-    "fsync": _FULL,
-    "fdatasync": _FULL,
-    "ftruncate": ("ENOSPC", "EIO"),
-    "openat": ("EMFILE", "EROFS", "EACCES", "ENOSPC", "EIO"),
-    "mkdir": (*_SHUT, "ENOSPC", "EDQUOT"),
-    "mkdirat": (*_SHUT, "ENOSPC", "EDQUOT"),
-    "rename": (*_SHUT, "ENOSPC", "EDQUOT"),
-    "renameat": (*_SHUT, "ENOSPC", "EDQUOT"),
-    "renameat2": (*_SHUT, "ENOSPC", "EDQUOT"),
-    "link": (*_SHUT, "ENOSPC", "EPERM"),
-    "linkat": (*_SHUT, "ENOSPC", "EPERM"),
-    "unlink": _SHUT,
-    "unlinkat": _SHUT,
-    "rmdir": _SHUT,
-    "chmod": ("EROFS", "EPERM", "EIO"),
-    "fchmod": ("EROFS", "EPERM", "EIO"),
-    "flock": ("ENOLCK", "EIO"),
-    "fcntl": ("ENOLCK",),
-    "socket": ("EMFILE",),
-    "pipe2": ("EMFILE",),
-    **dict.fromkeys("getpid gettid getuid geteuid getrandom getcwd dup2".split(), _CANNOT),
-    **dict.fromkeys("clone clone3 vfork wait4 exit sched_yield".split(), _CANNOT),
+_FAILURES = {
+    "write pwrite64 fsync fdatasync": "ENOSPC EDQUOT EIO",
+    "ftruncate": "ENOSPC EIO",
+    "openat": "EMFILE EROFS EACCES ENOSPC EIO",
+    "mkdir mkdirat rename renameat renameat2": "EROFS EACCES EIO ENOSPC EDQUOT",
+    "link linkat": "EROFS EACCES EIO ENOSPC EPERM",
+    "unlink unlinkat rmdir": "EROFS EACCES EIO",
+    "chmod fchmod": "EROFS EPERM EIO",
+    "flock": "ENOLCK EIO",
+    "fcntl": "ENOLCK",
+    "socket pipe2": "EMFILE",
+    "getpid gettid getuid geteuid getrandom getcwd dup2": "",
+    "clone clone3 vfork wait4 exit sched_yield": "",
+}
+FAILURES = {
+    name: tuple(errors.split()) for names, errors in _FAILURES.items() for name in names.split()
 }
 OTHERS = ("EIO",)
 """What a call fails with that is not listed."""

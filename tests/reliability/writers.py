@@ -24,8 +24,6 @@ A writer is tried in a folder of its own: `project` is the current directory, `h
 of its user; recorded sessions stand beside it and are only read.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -54,6 +52,8 @@ SESSIONS = ROOT / "corpora" / "sessions"
 Work = Callable[[Path], int]
 """Does something in a folder; gives the exit code."""
 
+_CHECKPOINTS = ".leftoff/context-checkpoints/*.json.gz"
+
 
 class Writer(NamedTuple):
     """Something that writes.
@@ -76,7 +76,7 @@ class Writer(NamedTuple):
 
 
 class Command:
-    """A command line; `{sessions}` in it stands for the folder of recordings.
+    """A command line; `{checkpoint}` in it stands for the one that is there.
 
     Args:
         stdin: `{folder}` in it stands for the folder that it works in.
@@ -87,6 +87,9 @@ class Command:
 
     def ready(self, folder: Path) -> None:
         """What is there before it begins."""
+        if "{checkpoint}" in self.words:
+            (path,) = (folder / "project").glob(_CHECKPOINTS)
+            self.words = tuple(str(path) if w == "{checkpoint}" else w for w in self.words)
         if self.stdin:
             read, write = os.pipe()
             os.write(write, self.stdin.replace(b"{folder}", str(folder).encode()))
@@ -175,16 +178,12 @@ def stored(sort: str, mark: str) -> Work:
     return run
 
 
-def damage(pattern: str) -> Work:
-    """Changes a word of a kept, compressed document by hand."""
-
-    def run(folder: Path) -> int:
-        for path in (folder / "project").glob(pattern):
-            data = gzip.decompress(path.read_bytes()).replace(b"Sort", b"Send", 1)
-            path.write_bytes(gzip.compress(data))
-        return 0
-
-    return run
+def damage(folder: Path) -> int:
+    """Changes a word of a kept, compressed checkpoint by hand."""
+    for path in (folder / "project").glob(_CHECKPOINTS):
+        data = gzip.decompress(path.read_bytes()).replace(b"Sort", b"Send", 1)
+        path.write_bytes(gzip.compress(data))
+    return 0
 
 
 def file(name: str, words: str) -> Work:
@@ -222,17 +221,6 @@ def client(folder: Path) -> int:
     return 0
 
 
-_ACCEPTED = ".leftoff/context-checkpoints/*.json.gz"
-
-
-class Accept(Command):
-    """`checkpoint accept` of the one checkpoint."""
-
-    def ready(self, folder: Path) -> None:
-        (path,) = (folder / "project").glob(_ACCEPTED)
-        self.words = ("checkpoint", "accept", str(path))
-
-
 def listed(folder: Path) -> int:
     """A client recorded a session in its own folder, some time ago."""
     path = folder / "home/.claude/projects/-home-dev-billing/b0b81e65.jsonl"
@@ -248,150 +236,59 @@ def removed(folder: Path) -> int:
     return 0
 
 
-_MEMORY = Command("memory", "update", "session.jsonl")
-_COMPACTING = Compacting(*_MEMORY.words)
-_LOG = Command("log", "create", "session.jsonl", "--id", "one")
-_CHECKPOINT = Command("checkpoint", "create", "session.jsonl", "--goal", "Sort", "--task", "t1")
-_SAVE = Command("resume", "--save", "session.jsonl")
-_HOOKS = (grow, Event("SessionStart", source="startup"), Event("Stop"), worker)
-_SETTINGS = file("home/.claude/settings.json", '{"model": "opus", "hooks": {"Stop": []}}\n')
-_FOLLOW = Command(*"follow session.jsonl --keep kept --for 0 -f markdown -o now.md".split())
-_OLD = "what was there before, whole\n"
-_COMPACTED = "The invoices were sorted."
-
-
-_USED = {"input_tokens": 150_000, "output_tokens": 10}
-_CALL = {
-    "id": "m9",
-    "role": "assistant",
-    "model": "claude-sonnet-4-5",
-    "content": [],
-    "usage": _USED,
-}
-
-
 def _large(folder: Path) -> int:
     """The next call goes over a threshold."""
-    line = {"type": "assistant", "uuid": "u9", "sessionId": "s1", "message": _CALL}
+    used = {"input_tokens": 150_000, "output_tokens": 10}
+    call = {
+        "id": "m9", "role": "assistant", "model": "claude-sonnet-4-5", "content": [],
+        "usage": used,
+    }  # fmt: skip
+    line = {"type": "assistant", "uuid": "u9", "sessionId": "s1", "message": call}
     with (folder / "project" / "session.jsonl").open("ab") as out:
         out.write(codec.dumps(line))
     return 0
 
 
-def _three(made: str) -> tuple[Work, ...]:
-    """Three resume logs or checkpoints."""
-    if made == "log":
-        return tuple(
-            Command("log", "create", "session.jsonl", "--id", name) for name in ("a", "b", "c")
-        )
-    return tuple(
-        Command("checkpoint", "create", "session.jsonl", "--task", name) for name in ("a", "b")
-    )
+_PLAIN: dict[str, Work] = {
+    "grow": grow, "worker": worker, "client": client, "damage": damage, "listed": listed,
+    "removed": removed, "large": _large,
+}  # fmt: skip
 
 
-WRITERS: tuple[Writer, ...] = (
-    Writer("log create, first", (grow,), _LOG),
-    Writer("log create, over another", (grow, _LOG, grow), _LOG),
-    Writer("log pin", (grow, _LOG), Command("log", "pin", "one")),
-    Writer(
-        "log clean", (grow, *_three("log")), Command("log", "clean", "--keep", "1"), (2,), True
-    ),
-    Writer("checkpoint create", (grow,), _CHECKPOINT),
-    Writer(
-        "checkpoint create --markdown",
-        (grow, _CHECKPOINT),
-        Command("checkpoint", "create", "session.jsonl", "--task", "t2", "--markdown", "."),
-        (2,),
-        True,
-    ),
-    Writer("checkpoint accept", (grow, _CHECKPOINT, damage(_ACCEPTED)), Accept()),
-    Writer(
-        "checkpoint clean",
-        (grow, *_three("checkpoint")),
-        Command("checkpoint", "clean", "--keep", "1"),
-        (2,),
-        True,
-    ),
-    Writer("resume --save", (grow, _SAVE, grow), _SAVE),
-    Writer(
-        "resume --clean",
-        (
-            grow,
-            Command("resume", "--save", "session.jsonl"),
-            file("project/leftoff.toml", "[resume]\nretention_days = 0\n"),
-        ),
-        Command("resume", "--clean"),
-        (2,),
-        True,
-    ),
-    Writer("ask", (client,), Command("ask", "--model", "opus", stdin=b"Look.")),
-    Writer(
-        "summarize --since last",
-        (grow, Command("summarize", "session.jsonl", "--since", "last"), grow),
-        Command("summarize", "session.jsonl", "--since", "last"),
-    ),
-    *(
-        Writer(
-            f"{words[0]} -o",
-            (grow, file("project/out", _OLD)),
-            Command(*words, "session.jsonl", "-o", "out"),
-            (2, 1) if words[0] == "report" else (2,),  # 1: it found no session
-        )
-        for words in (
-            ("summarize",),
-            ("export",),
-            ("convert", "--to", "atif"),
-            ("redact",),
-            ("report",),
-        )
-    ),
-    Writer("follow, first", (grow,), _FOLLOW),
-    Writer("follow, more", (grow, _FOLLOW, grow), _FOLLOW),
-    Writer("summarize -o, new", (grow,), Command("summarize", "session.jsonl", "-o", "out")),
-    *(
-        Writer(
-            f"batch -o {kind}",
-            (grow, Command("batch", "session.jsonl", "-q", "-o", f"out{kind}"), grow),
-            Command("batch", "session.jsonl", "-q", "-o", f"out{kind}"),
-            (2,),
-            True,
-        )
-        for kind in (".jsonl", ".sqlite")
-    ),
-    *(
-        Writer(f"hook {name}", before, Event(name, **more), (), True, worker)
-        for name, before, more in (
-            ("SessionStart", (grow,), {"source": "startup"}),
-            ("Stop", (*_HOOKS, _large), {}),
-            ("PreCompact", (*_HOOKS, grow), {"trigger": "auto"}),
-            ("PostCompact", _HOOKS, {"compact_summary": _COMPACTED}),
-            ("SessionEnd", _HOOKS, {"reason": "exit"}),
-        )
-    ),
-    Writer("worker, first", (grow, Event("Stop")), worker, (), True),
-    Writer("worker, compaction", (*_HOOKS, grow, Event("PreCompact")), worker, (), True),
-    Writer("worker, end", (*_HOOKS, grow, Event("SessionEnd")), worker, (), True),
-    Writer("hook install", (_SETTINGS,), Command("hook", "install", "--yes"), (2,), True),
-    Writer(
-        "hook uninstall",
-        (_SETTINGS, Command("hook", "install", "--yes")),
-        Command("hook", "uninstall", "--yes"),
-        (2,),
-        True,
-    ),
-    Writer("memory update, first", (grow,), _MEMORY, (2,), True),
-    Writer("memory update, more", (grow, _MEMORY, grow), _MEMORY, (2,), True),
-    Writer("memory update, compacted", (grow, _MEMORY, grow), _COMPACTING, (2,), True),
-    Writer("memory forget", (grow, _MEMORY, removed), Command("memory", "forget"), (2,), True),
-    Writer("memory, headers of list", (grow, _MEMORY, listed), Command("list"), (1, 2), True),
-    Writer("SessionManager", (session(300),), session(920), (), True),
-    Writer("save, first", (), stored("files", "new")),
-    *(
-        Writer(
-            f"save, {sort}", (stored(sort, "first"), stored(sort, "old")), stored(sort, "new")
-        )
-        for sort in ("files", "packed", "sqlite")
-    ),
+def step(words: str) -> Work:
+    """A step as `writers.json` spells it: a name of `_PLAIN`, `leftoff WORDS < stdin`, `compacting
+    leftoff WORDS`, `hook EVENT name=value`, `session TOKENS`, `save SORT MARK`, `file NAME CONTENT`."""
+    kind, _, rest = words.partition(" ")
+    match kind:
+        case "leftoff":
+            line, _, stdin = rest.partition(" < ")
+            return Command(*line.split(), stdin=stdin.encode())
+        case "compacting":
+            return Compacting(*rest.split()[1:])
+        case "hook":
+            name, *more = rest.split()
+            return Event(
+                name, **{k: v.replace("_", " ") for k, _, v in (m.partition("=") for m in more)}
+            )
+        case "session":
+            return session(int(rest))
+        case "save":
+            return stored(*rest.split())
+        case "file":
+            return file(*rest.split(" ", 1))
+    return _PLAIN[words]
+
+
+def _writer(row: dict[str, Any]) -> Writer:
+    then = row.get("then")
+    return Writer(
+        row["name"], tuple(map(step, row["before"])), step(row["run"]),
+        tuple(row.get("answers", (2,))), row.get("partial", False), step(then) if then else None,
+    )  # fmt: skip
+
+
+WRITERS = tuple(
+    map(_writer, codec.parse(Path(__file__).with_name("writers.json").read_bytes()))
 )
 
 

@@ -1,6 +1,4 @@
-"""The patterns beside the decision model match their examples and leave their counterexamples."""
-
-from __future__ import annotations
+"""Rules of decisions and of requests on their examples."""
 
 import pytest
 
@@ -13,13 +11,17 @@ from leftoff.extraction.decision_model import (
     subject_features,
     subjects_of,
 )
+from leftoff.extraction.requests import RULES
 from leftoff.extraction.rules import Rule
 from leftoff.summary import DECISION_TYPES
 
-EVERY = [rule for group in PATTERNS.values() for rule in group]
+# The patterns beside the decision model, and those on the person's words.
+EVERY, REQUESTS = (
+    [rule for group in named.values() for rule in group] for named in (PATTERNS, RULES)
+)
 
 
-@pytest.mark.parametrize("rule", EVERY, ids=lambda r: f"{r.topic}-{r.id}")
+@pytest.mark.parametrize("rule", [*EVERY, *REQUESTS], ids=lambda r: f"{r.topic}-{r.id}")
 def test_it_matches_its_examples_only(rule: Rule) -> None:
     assert rule.matches
     assert rule.misses
@@ -42,20 +44,16 @@ def test_a_rule_of_the_person_finds_its_examples_only(act: Act) -> None:
 def test_ids_are_unique() -> None:
     assert len({rule.id for rule in EVERY}) == len(EVERY)
     assert len({act.id for act in ACTS}) == len(ACTS)
+    assert len({rule.id for rule in REQUESTS}) == len(REQUESTS)
 
 
 @pytest.mark.parametrize(
     ("form", "stands_for"),
     [
-        ("rename", "CHG"),
-        ("renaming", "CHGING"),
-        ("splitting", "CHGING"),
-        ("kept", "KEEPED"),
-        ("dropped", "DROPED"),
-        ("verifies", "LOOK"),
-        ("fixing", "FIXING"),
+        ("rename", "CHG"), ("renaming", "CHGING"), ("splitting", "CHGING"), ("kept", "KEEPED"),
+        ("dropped", "DROPED"), ("verifies", "LOOK"), ("fixing", "FIXING"),
     ],
-)
+)  # fmt: skip
 def test_forms_of_a_verb_stand_for_its_class(form: str, stands_for: str) -> None:
     assert VERBS[form] == stands_for
 
@@ -81,11 +79,8 @@ def test_words_tell_a_subject(word: str, subjects: tuple[str, ...]) -> None:
 def test_subjects_are_counted_in_steps() -> None:
     words = "the crash broke the schema".split()
     assert subject_features(words, "x", (1, 2, 3)) == [
-        "x:fault1",
-        "x:fault2",
-        "x:structure1",
-        "x:most-fault",
-    ]
+        "x:fault1", "x:fault2", "x:structure1", "x:most-fault",
+    ]  # fmt: skip
     assert subject_features(["the", "<code>"], "x", (1,)) == []
 
 

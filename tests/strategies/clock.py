@@ -1,7 +1,5 @@
 """A clock for what takes its time from one that is given to it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 

@@ -5,8 +5,6 @@ JSON with `args`, `env`, `cwd` and the files `in`, `out` and `err`. The child ru
 and ends as any program; its exit code is the answer. Ten times cheaper than a new interpreter.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import json

@@ -4,8 +4,6 @@ For each alternative of each choice in it there is one text, so that a hostile t
 what a rule itself looks for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from re import _constants as names  # type: ignore[attr-defined]
@@ -16,13 +14,9 @@ MOST = 400
 """Texts of one expression; none of the package has more alternatives."""
 
 _CATEGORIES = {
-    names.CATEGORY_DIGIT: "7",
-    names.CATEGORY_SPACE: " ",
-    names.CATEGORY_WORD: "w",
-    names.CATEGORY_NOT_DIGIT: "x",
-    names.CATEGORY_NOT_SPACE: "x",
-    names.CATEGORY_NOT_WORD: "-",
-}
+    names.CATEGORY_DIGIT: "7", names.CATEGORY_SPACE: " ", names.CATEGORY_WORD: "w",
+    names.CATEGORY_NOT_DIGIT: "x", names.CATEGORY_NOT_SPACE: "x", names.CATEGORY_NOT_WORD: "-",
+}  # fmt: skip
 _FILLER = " xq7-.,_/:"
 
 

@@ -5,8 +5,6 @@ other types, extreme values, other records' ids and times. The result is a funct
 recording and of the `random.Random`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, TypeAlias
@@ -58,30 +56,13 @@ VALUES: tuple[Any, ...] = (
 """Values for any field: wrong types, extremes, and what is no JSON."""
 
 _LINE_ENDS = (
-    b"\n",
-    b"\r\n",
-    b"\n\n",
-    b"\r",
-    b"",
-    b" \n",
-    b"\x00\n",
-    b"\xe2\x80\xa8\n",
-    b",\n",
+    b"\n", b"\r\n", b"\n\n", b"\r", b"", b" \n", b"\x00\n", b"\xe2\x80\xa8\n", b",\n",
     b"\n\x0c\n",
-)
+)  # fmt: skip
 _BAD_BYTES = (
-    b"\xef\xbb\xbf",
-    b"\x00",
-    b"\xff\xfe",
-    b"\n",
-    b'"',
-    b"}",
-    b"{",
-    b"]",
-    b"\\",
-    b"\xed\xa0\x80",
-    b"\x1a",
-)
+    b"\xef\xbb\xbf", b"\x00", b"\xff\xfe", b"\n", b'"', b"}", b"{", b"]", b"\\",
+    b"\xed\xa0\x80", b"\x1a",
+)  # fmt: skip
 
 MAX_VALUES = 4000
 """Values of a recording above which it is not mutated further: mutations may multiply it.

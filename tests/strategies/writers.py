@@ -1,8 +1,7 @@
 """Writes a conversation in the formats of eleven recorders, with only the fields that readers need."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any
 
 from tests.strategies.conversations import Call, Step
@@ -22,8 +21,8 @@ def _time(number: int) -> str:
     return f"2026-03-02T{9 + number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}.000Z"
 
 
-def _lines(records: Iterator[dict[str, Any]]) -> bytes:
-    return b"".join(codec.dumps(record) for record in records)
+def _as_lines(records: Callable[[Steps], Iterator[dict[str, Any]]]) -> Callable[[Steps], bytes]:
+    return lambda steps: b"".join(map(codec.dumps, records(steps)))
 
 
 def messages_of(steps: Steps) -> list[Message]:
@@ -68,71 +67,58 @@ def _result_block(call: Call) -> dict[str, Any]:
     return {**block, "is_error": True} if call.failed else block
 
 
-def _claude_code(steps: Steps) -> bytes:
-    def records() -> Iterator[dict[str, Any]]:
-        number = 0
+@_as_lines
+def _claude_code(steps: Steps) -> Iterator[dict[str, Any]]:
+    numbers = count(1)
 
-        def line(kind: str, message: dict[str, Any]) -> dict[str, Any]:
-            nonlocal number
-            number += 1
-            return {
-                "type": kind,
-                "uuid": f"00000000-0000-4000-8000-{number:012}",
-                "parentUuid": f"00000000-0000-4000-8000-{number - 1:012}"
-                if number > 1
-                else None,
-                "sessionId": SESSION,
-                "timestamp": _time(number),
-                "cwd": CWD,
-                "isSidechain": False,
-                "version": "2.1.0",
-                "message": {"role": kind, **message},
-            }
+    def line(kind: str, message: dict[str, Any]) -> dict[str, Any]:
+        number = next(numbers)
+        return {
+            "type": kind, "uuid": f"00000000-0000-4000-8000-{number:012}",
+            "parentUuid": f"00000000-0000-4000-8000-{number - 1:012}" if number > 1 else None,
+            "sessionId": SESSION, "timestamp": _time(number), "cwd": CWD, "isSidechain": False,
+            "version": "2.1.0", "message": {"role": kind, **message},
+        }  # fmt: skip
 
-        for turn, step in enumerate(steps):
-            if step.role == "user":
-                yield line("user", {"content": step.text})
-                continue
-            about = {"id": f"msg_{turn}", "model": MODEL, "type": "message"}
-            for block in _blocks(step):  # one line for each block, as the client does
-                yield line("assistant", {**about, "content": [block]})
-            for call in step.calls:
-                yield line("user", {"content": [_result_block(call)]})
-
-    return _lines(records())
+    for turn, step in enumerate(steps):
+        if step.role == "user":
+            yield line("user", {"content": step.text})
+            continue
+        about = {"id": f"msg_{turn}", "model": MODEL, "type": "message"}
+        for block in _blocks(step):  # one line for each block, as the client does
+            yield line("assistant", {**about, "content": [block]})
+        for call in step.calls:
+            yield line("user", {"content": [_result_block(call)]})
 
 
-def _codex(steps: Steps) -> bytes:
-    def records() -> Iterator[dict[str, Any]]:
-        number = 0
+@_as_lines
+def _codex(steps: Steps) -> Iterator[dict[str, Any]]:
+    numbers = count(1)
 
-        def line(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
-            nonlocal number
-            number += 1
-            return {"timestamp": _time(number), "type": kind, "payload": payload}
+    def line(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+        number = next(numbers)
+        return {"timestamp": _time(number), "type": kind, "payload": payload}
 
-        yield line("session_meta", {"id": SESSION, "cwd": CWD, "cli_version": "0.100.0"})
-        for step in steps:
-            if step.role == "user":
-                text = {"type": "input_text", "text": step.text}
-                item = {"type": "message", "role": "user", "content": [text]}
-                yield line("response_item", item)
-                yield line("event_msg", {"type": "user_message", "message": step.text})
-                continue
-            if step.text:
-                text = {"type": "output_text", "text": step.text}
-                item = {"type": "message", "role": "assistant", "content": [text]}
-                yield line("event_msg", {"type": "agent_message", "message": step.text})
-                yield line("response_item", item)
-            for call in step.calls:
-                given = codec.dumps(call.input).decode()
-                item = {"type": "function_call", "name": call.name, "arguments": given}
-                yield line("response_item", {**item, "call_id": call.id})
-            for call in step.calls:
-                item = {"type": "function_call_output", "call_id": call.id}
-                yield line("response_item", {**item, "output": call.result})
-
-    return _lines(records())
+    yield line("session_meta", {"id": SESSION, "cwd": CWD, "cli_version": "0.100.0"})
+    for step in steps:
+        if step.role == "user":
+            text = {"type": "input_text", "text": step.text}
+            item = {"type": "message", "role": "user", "content": [text]}
+            yield line("response_item", item)
+            yield line("event_msg", {"type": "user_message", "message": step.text})
+            continue
+        if step.text:
+            text = {"type": "output_text", "text": step.text}
+            item = {"type": "message", "role": "assistant", "content": [text]}
+            yield line("event_msg", {"type": "agent_message", "message": step.text})
+            yield line("response_item", item)
+        for call in step.calls:
+            given = codec.dumps(call.input).decode()
+            item = {"type": "function_call", "name": call.name, "arguments": given}
+            yield line("response_item", {**item, "call_id": call.id})
+        for call in step.calls:
+            item = {"type": "function_call_output", "call_id": call.id}
+            yield line("response_item", {**item, "output": call.result})
 
 
 def _gemini_cli(steps: Steps) -> bytes:
@@ -179,39 +165,34 @@ def _gemini_api(steps: Steps) -> bytes:
     return codec.dumps(items, indent=2)
 
 
-def _copilot_cli(steps: Steps) -> bytes:
-    def records() -> Iterator[dict[str, Any]]:
-        number = 0
+@_as_lines
+def _copilot_cli(steps: Steps) -> Iterator[dict[str, Any]]:
+    numbers = count(1)
 
-        def line(kind: str, data: dict[str, Any]) -> dict[str, Any]:
-            nonlocal number
-            number += 1
-            about = {"id": f"e{number}", "parentId": f"e{number - 1}" if number > 1 else None}
-            return {"type": kind, "data": data, "timestamp": _time(number), **about}
+    def line(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+        number = next(numbers)
+        about = {"id": f"e{number}", "parentId": f"e{number - 1}" if number > 1 else None}
+        return {"type": kind, "data": data, "timestamp": _time(number), **about}
 
-        head = {"sessionId": SESSION, "copilotVersion": "1.0.0", "producer": "copilot-agent"}
-        yield line("session.start", {**head, "context": {"cwd": CWD}})
-        for turn, step in enumerate(steps):
-            if step.role == "user":
-                yield line("user.message", {"content": step.text})
-                continue
-            asked = [
-                {"toolCallId": c.id, "name": c.name, "arguments": c.input} for c in step.calls
-            ]
-            about = {"messageId": f"m{turn}", "model": MODEL}
-            said = {**about, "content": step.text, "toolRequests": asked}
-            yield line("assistant.message", said)
-            for call in step.calls:
-                started = {"toolCallId": call.id, "toolName": call.name}
-                yield line("tool.execution_start", {**started, "arguments": call.input})
-                outcome: dict[str, Any] = {"toolCallId": call.id, "success": not call.failed}
-                if call.failed:
-                    outcome["error"] = {"message": call.result}
-                else:
-                    outcome["result"] = {"content": call.result}
-                yield line("tool.execution_complete", outcome)
-
-    return _lines(records())
+    head = {"sessionId": SESSION, "copilotVersion": "1.0.0", "producer": "copilot-agent"}
+    yield line("session.start", {**head, "context": {"cwd": CWD}})
+    for turn, step in enumerate(steps):
+        if step.role == "user":
+            yield line("user.message", {"content": step.text})
+            continue
+        asked = [{"toolCallId": c.id, "name": c.name, "arguments": c.input} for c in step.calls]
+        about = {"messageId": f"m{turn}", "model": MODEL}
+        said = {**about, "content": step.text, "toolRequests": asked}
+        yield line("assistant.message", said)
+        for call in step.calls:
+            started = {"toolCallId": call.id, "toolName": call.name}
+            yield line("tool.execution_start", {**started, "arguments": call.input})
+            outcome: dict[str, Any] = {"toolCallId": call.id, "success": not call.failed}
+            if call.failed:
+                outcome["error"] = {"message": call.result}
+            else:
+                outcome["result"] = {"content": call.result}
+            yield line("tool.execution_complete", outcome)
 
 
 def _opencode(steps: Steps) -> bytes:
@@ -232,57 +213,51 @@ def _opencode(steps: Steps) -> bytes:
     return codec.dumps({"info": about, "messages": messages}, indent=2)
 
 
-def _pi(steps: Steps) -> bytes:
-    def records() -> Iterator[dict[str, Any]]:
-        number = 0
+@_as_lines
+def _pi(steps: Steps) -> Iterator[dict[str, Any]]:
+    numbers = count(1)
 
-        def line(message: dict[str, Any]) -> dict[str, Any]:
-            nonlocal number
-            number += 1
-            parent = f"{number - 1:08x}" if number > 1 else None
-            about = {"id": f"{number:08x}", "parentId": parent, "timestamp": _time(number)}
-            return {"type": "message", **about, "message": message}
+    def line(message: dict[str, Any]) -> dict[str, Any]:
+        number = next(numbers)
+        parent = f"{number - 1:08x}" if number > 1 else None
+        about = {"id": f"{number:08x}", "parentId": parent, "timestamp": _time(number)}
+        return {"type": "message", **about, "message": message}
 
-        head = {"id": SESSION, "timestamp": _time(0), "cwd": CWD, "version": 3}
-        yield {"type": "session", **head}
-        for step in steps:
-            words = [{"type": "text", "text": step.text}] if step.text else []
-            if step.role == "user":
-                yield line({"role": "user", "content": words})
-                continue
-            calls = [
-                {"type": "toolCall", "id": c.id, "name": c.name, "arguments": c.input}
-                for c in step.calls
-            ]
-            yield line({"role": "assistant", "content": [*words, *calls], "model": MODEL})
-            for call in step.calls:
-                text = {"type": "text", "text": call.result}
-                about = {"toolCallId": call.id, "toolName": call.name, "content": [text]}
-                yield line({"role": "toolResult", **about, "isError": call.failed})
-
-    return _lines(records())
+    head = {"id": SESSION, "timestamp": _time(0), "cwd": CWD, "version": 3}
+    yield {"type": "session", **head}
+    for step in steps:
+        words = [{"type": "text", "text": step.text}] if step.text else []
+        if step.role == "user":
+            yield line({"role": "user", "content": words})
+            continue
+        calls = [
+            {"type": "toolCall", "id": c.id, "name": c.name, "arguments": c.input}
+            for c in step.calls
+        ]
+        yield line({"role": "assistant", "content": [*words, *calls], "model": MODEL})
+        for call in step.calls:
+            text = {"type": "text", "text": call.result}
+            about = {"toolCallId": call.id, "toolName": call.name, "content": [text]}
+            yield line({"role": "toolResult", **about, "isError": call.failed})
 
 
-def _factory_droid(steps: Steps) -> bytes:
-    def records() -> Iterator[dict[str, Any]]:
-        number = 0
+@_as_lines
+def _factory_droid(steps: Steps) -> Iterator[dict[str, Any]]:
+    numbers = count(1)
 
-        def line(role: str, content: list[dict[str, Any]]) -> dict[str, Any]:
-            nonlocal number
-            number += 1
-            about = {"id": f"m{number}", "timestamp": _time(number)}
-            return {"type": "message", **about, "message": {"role": role, "content": content}}
+    def line(role: str, content: list[dict[str, Any]]) -> dict[str, Any]:
+        number = next(numbers)
+        about = {"id": f"m{number}", "timestamp": _time(number)}
+        return {"type": "message", **about, "message": {"role": role, "content": content}}
 
-        yield {"type": "session_start", "id": SESSION, "title": "", "version": 2, "cwd": CWD}
-        for step in steps:
-            if step.role == "user":
-                yield line("user", [{"type": "text", "text": step.text}])
-                continue
-            yield line("assistant", _blocks(step))
-            if step.calls:
-                yield line("user", [_result_block(call) for call in step.calls])
-
-    return _lines(records())
+    yield {"type": "session_start", "id": SESSION, "title": "", "version": 2, "cwd": CWD}
+    for step in steps:
+        if step.role == "user":
+            yield line("user", [{"type": "text", "text": step.text}])
+            continue
+        yield line("assistant", _blocks(step))
+        if step.calls:
+            yield line("user", [_result_block(call) for call in step.calls])
 
 
 def _chat(steps: Steps) -> bytes:
@@ -313,19 +288,27 @@ def _chat(steps: Steps) -> bytes:
 
 
 WRITERS: dict[str, Callable[[Steps], bytes]] = {
-    "leftoff": _native,
-    "atif": _atif,
-    "claude_code": _claude_code,
-    "codex": _codex,
-    "gemini_cli": _gemini_cli,
-    "gemini_api": _gemini_api,
-    "copilot_cli": _copilot_cli,
-    "opencode": _opencode,
-    "pi": _pi,
-    "factory_droid": _factory_droid,
-    "chat": _chat,
-}
+    "leftoff": _native, "atif": _atif, "claude_code": _claude_code, "codex": _codex,
+    "gemini_cli": _gemini_cli, "gemini_api": _gemini_api, "copilot_cli": _copilot_cli,
+    "opencode": _opencode, "pi": _pi, "factory_droid": _factory_droid, "chat": _chat,
+}  # fmt: skip
 """By format: a conversation as the bytes of a recording."""
 
 SILENT_ON_FAILURE = frozenset({"codex", "chat"})
 """Formats that do not say whether a call failed."""
+
+
+def claude_line(
+    number: int, role: str, content: Any, session: str = "s1", about: Any = None, **more: Any
+) -> dict[str, Any]:
+    """A line of Claude Code that answers the one before it; `about` is more of its message."""
+    parent = f"{session}-{number - 1}" if number else None
+    said = {"role": role, "content": content, **(about or {})}
+    line = {"type": role, "uuid": f"{session}-{number}", "parentUuid": parent, "message": said}
+    return {
+        **line,
+        "sessionId": session,
+        "version": "2.1.39",
+        "timestamp": _time(number),
+        **more,
+    }

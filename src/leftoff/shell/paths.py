@@ -22,14 +22,14 @@ def absolute(path: str, cwd: str) -> str:
     - Beside a Windows directory, ``/c/x``, ``/mnt/c/x`` and ``/cygdrive/c/x`` are ``C:/x``.
     - ``~`` becomes the home directory that `cwd` lies in; otherwise it stays.
     - ``/private/tmp`` and its like, which macOS links to, lose their prefix."""
-    if not path:
-        return ""
     if "\x1b" in path:  # colours; what ends a sequence looks like a separator below
         path = clean(path)
     if path.startswith("file://"):
         path = path[7:]
         if _WINDOWS.match(path, 1):
             path = path[1:]
+    if not path:
+        return ""
     windows = _WINDOWS.match(cwd) is not None
     unc = windows or path.startswith("\\\\")
     if _WINDOWS.match(path) or (windows and "\\" in path):
