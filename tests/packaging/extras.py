@@ -149,9 +149,17 @@ def browse(trial: Trial) -> None:
 
 
 TRIALS: dict[str, Callable[[Trial], None]] = {
-    "browse": browse, "gz": gz, "zst": zst, "redis": redis, "s3": s3, "mcp": mcp,
-    "parquet": parquet, "ray": ray, "semantic-kernel": semantic_kernel, "spacy": spacy,
-}  # fmt: skip
+    "browse": browse,
+    "gz": gz,
+    "zst": zst,
+    "redis": redis,
+    "s3": s3,
+    "mcp": mcp,
+    "parquet": parquet,
+    "ray": ray,
+    "semantic-kernel": semantic_kernel,
+    "spacy": spacy,
+}
 
 
 def main() -> int:
