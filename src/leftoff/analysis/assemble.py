@@ -88,6 +88,10 @@ def assemble(
     discarded = track.discarded_files(events, session_header.cwd) or msgspec.UNSET
     del tracker, events, unseen
     view.release()
+    # These two ask for the scores of all sentences, which take much memory, and no other does.
+    key_decisions = _analysed(select.key_decisions, view)
+    at_the_end = _analysed(working_set, view)
+    select.forget_scores(view)
     summary = ContextSummary(
         schema=SCHEMA,
         leftoff=__version__,
@@ -108,7 +112,7 @@ def assemble(
             children=tuple(child_summaries),
         ),
         stats=_stats(view, lines or Lines()),
-        key_decisions=_analysed(select.key_decisions, view),
+        key_decisions=key_decisions,
         progress=_analysed(progress.progress, view),
         file_modifications=modifications,
         unknown_effects=unknown_effects,
@@ -123,7 +127,7 @@ def assemble(
         errors=insights.errors(view),
         next_steps=_analysed(insights.next_steps, view),
         working_set=msgspec.structs.replace(
-            _analysed(working_set, view),
+            at_the_end,
             calls=recent_calls(view),
             to_dos=to_do_list(view),
             steps=steps(view),

@@ -11,10 +11,9 @@ As Python objects the pieces of a huge session would take more memory than every
 `append` collects pieces as objects, and every `BLOCK` of them are packed into a `_Block`: for
 each kind one compressed msgpack array, and a byte string with the kind of each piece in order.
 Most sessions never fill a block. Four ways lead out: `of` (all pieces of a kind, as a list),
-`each` (the same, one block at a time), `latest` (so, from the end) and `grouped` (by a key;
-in a large log a `_LazyItems`, which stores places and unpacks a block when one of them is
-read, but for groups of at most `FEW` pieces). `__iter__` restores the original order from the
-byte string.
+`each` (the same, one block at a time), `latest` (so, from the end) and `grouped` (by a key; in
+a large log a `_LazyItems`, which stores places and unpacks a block when one of them is read,
+but for groups of at most `FEW` pieces). `__iter__` restores the original order.
 
 Invariants
 ----------

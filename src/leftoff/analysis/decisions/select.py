@@ -151,6 +151,11 @@ def _scored_once(view: SessionView) -> tuple[CandidateGroups, Scores]:
     return groups, score_groups(groups, MODEL)
 
 
+def forget_scores(view: SessionView) -> None:
+    """Drops the scores of all sentences; who asks again computes them again."""
+    view.results.pop(_scored_once.__wrapped__, None)  # type: ignore[attr-defined]
+
+
 def select_decisions(
     groups: Sequence[list[Candidate]],
     model: Model,
