@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import merge
-from itertools import chain, islice
+from itertools import islice
 from operator import itemgetter
-from typing import TypeVar
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Ran, Said, Wrote
@@ -56,7 +55,7 @@ def names_in_use(view: SessionView) -> tuple[Name, ...]:
     in_code = ((one.message, finder.normalised(one.names)) for one in view.each(Wrote))
     counts: dict[str, int] = {}
     latest: dict[str, int] = {}
-    for message, names in _in_order(view, in_words, in_code):
+    for message, names in merge(in_words, in_code, key=itemgetter(0)):
         for name in names:
             if latest.get(name) != message:
                 latest[name] = message
@@ -64,17 +63,6 @@ def names_in_use(view: SessionView) -> tuple[Name, ...]:
     end = max(1, len(view.thread))
     order = sorted(counts, key=lambda n: (-counts[n] * (0.2 + latest[n] / end), n))
     return tuple(Name(name, counts[name], latest[name]) for name in order[:MAX_NAMES])
-
-
-T = TypeVar("T")
-
-
-def _in_order(view: SessionView, *found: Iterator[tuple[int, T]]) -> Iterable[tuple[int, T]]:
-    """What was found in each message, in order: sorted at once, which is faster, unless the
-    session is too large to hold it."""
-    if view.state.evidence.large:
-        return merge(*found, key=itemgetter(0))
-    return sorted(chain.from_iterable(found), key=itemgetter(0))
 
 
 class NameFinder:
@@ -140,8 +128,8 @@ def _written(view: SessionView) -> Iterator[tuple[int, str]]:
         for call in view.each(Called)
         if call.text and (call.message, call.part) not in calls
     )
-    ordered = iter(_in_order(view, said, ran, called))
-    while batch := list(islice(ordered, REDACTION_BATCH)):
+    texts = merge(said, ran, called, key=itemgetter(0))
+    while batch := list(islice(texts, REDACTION_BATCH)):
         shown = _redacted([text for _, text in batch])
         yield from ((message, text) for (message, _), text in zip(batch, shown, strict=True))
 

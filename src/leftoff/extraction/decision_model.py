@@ -461,33 +461,25 @@ def place_features(
         first: it opens its block.
         start: where it starts in the message's text, and `size`, how long that text is.
     """
-    length = len(text)
+    last = text[-1:]
     at = (
         "only"
-        if size <= length + 2
+        if size <= len(text) + 2
         else "first"
         if start <= 2
         else "last"
-        if start + length + 2 >= size
+        if (start + len(text) + 2 >= size)
         else "mid"
     )
-    steps = bisect_left(_LENGTHS, length), bisect_left(_TEXTS, size)
-    return list(_named_place(block, text[-1:], at, min(codes, 5), first, *steps))
-
-
-@lru_cache(maxsize=1 << 12)
-def _named_place(
-    block: str, last: str, at: str, codes: int, first: bool, length: int, size: int
-) -> tuple[str, ...]:
-    return (
+    return [
         f"l:{block}",
         f"l:end{last if last in '.:?!)*' else 'x'}",
-        f"l:len{length}",
-        f"l:size{size}",
+        f"l:len{bucket(len(text), _LENGTHS)}",
+        f"l:size{bucket(size, _TEXTS)}",
         f"l:{at}",
         f"l:code{bucket(codes, (0, 1, 2, 4))}",
         *(["l:opens"] if first else []),
-    )
+    ]
 
 
 # Blocks on each side in which the list and the heading of a sentence are looked for.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import compress
 from typing import ClassVar
 
 from msgspec import Struct
@@ -51,8 +50,8 @@ class Names(Struct):
                 if "\\" in written or "[REDACTED:" in written:
                     written = _REDACTED.sub(" ", written)
                 words, counts = Counter(written.split()), dict[str, int]()
-                for word in compress(words, map(_names_in, words)):
-                    for name in _names_in(word):
+                for word, found in zip(words, map(_names_in, words), strict=True):
+                    for name in found:
                         counts[name] = counts.get(name, 0) + words[word]
                 if counts:
                     names = sorted(counts, key=lambda n: (-counts[n], n))[:MAX_NAMES]

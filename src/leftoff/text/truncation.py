@@ -135,11 +135,6 @@ def whole(text: str, limit: int) -> str:
     """
     if len(text) <= limit:
         return text
-    limit = max(0, limit)
-    head = text[: limit + 1]
-    if head.isascii():  # then only a blank stands apart, and no character is of several
-        at = max(map(head.rfind, " \t\n"))
-        return head[: min(at + 1, limit)].rstrip()
     at = limit
     while at > 0 and _APART.match(text, at - 1) is None and _APART.match(text, at) is None:
         at -= 1

@@ -233,10 +233,7 @@ def ranks(values: Iterable[float]) -> dict[float, int]:
 def stated(candidate: Candidate) -> dict[str, float]:
     """Log odds for "I decided" and the like, by rule; mostly empty."""
     said, found = candidate.said.text, dict[str, float]()
-    decided = not _DECIDED.isdisjoint(candidate.words)
-    if not decided and not candidate.short:
-        return found
-    if decided:
+    if not _DECIDED.isdisjoint(candidate.words):
         found = {r.id: STATED_LOG_ODDS for r in PATTERNS["stated"] if r.search(said)}
     if candidate.short and not found:
         plain = (rule.id for rule in PATTERNS["plain"] if rule.search(said))
