@@ -142,7 +142,8 @@ class OpenAIRequestLogReader(Struct):
                 yield Unknown(text_of(kind))
 
     def _request(self, entry: Fields, cursor: Cursor) -> Iterator[Record]:
-        messages = entry.each("request_params.messages")
+        listed = entry.get("request_params.messages")
+        messages = list(map(Fields, listed)) if isinstance(listed, list) else []
         if not messages:
             yield Unknown("request without messages")
             return
