@@ -67,7 +67,6 @@ _SUPPOSED = re.compile(
 # At most so many findings, the latest.
 MAX_FINDINGS = 40
 
-
 # What a client writes for a call that it did not make, or that the person stopped.
 _NOT_RUN = re.compile(
     r"sibling tool call errored|cancelled: parallel tool call|request interrupted by user",

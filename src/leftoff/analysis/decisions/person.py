@@ -347,7 +347,6 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
     others = read[:number] + read[number + 1 :]
     most = max(1, len(others))
     letters = (sum(map(str.isalpha, said)) + said.count(" ")) / len(said)
-    last = said[-1]
     steps = {
         "chosen": (sum(o.act is not None for o in others) / most, (0, 0.1, 0.25, 0.4, 0.6)),
         "pasted": (sum(o.pasted for o in others) / most, (0, 0.1, 0.3, 0.6)),
@@ -359,7 +358,7 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
         *word_features(found),
         *dict.fromkeys("o:" + word for word in words(_opened(said)[0])),
         *(f"s:{name}{bucket(value, edges)}" for name, (value, edges) in steps.items()),
-        f"s:end{last if last in '.:?!,;)' else 'x'}",
+        f"s:end{said[-1] if said[-1] in '.:?!,;)' else 'x'}",
         f"s:before-{_look(read, number - 1)}",
         f"s:after-{_look(read, number + 1)}",
         f"s:rest{len(others) > 0:d}",
