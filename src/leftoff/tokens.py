@@ -6,9 +6,8 @@ punctuation, of white space, of other characters) and add the cost of each piece
 data in ``tokens.json``, fitted by ``benchmarks/accuracy/tokens/fit.py`` and never changed by
 hand:
 
-* ``known``: words that all tokenizers keep whole after a space, each before the most tokens
-  that it costs without one, by their first two letters; ``joints``: other letters that all
-  tokenizers join to one token;
+* ``known``: words that all tokenizers keep whole after a space, by the most tokens that they
+  cost without one; ``joints``: other letters that all tokenizers join to one token;
 * ``runs``: runs of punctuation by the most tokens that they cost without and with a space;
 * ``characters``: characters beyond ASCII by the most tokens that they cost;
 * ``families``: for each tokenizer family the weights of the features of `estimate_tokens`."""
@@ -17,8 +16,8 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cached_property, lru_cache
+from itertools import repeat
 from pathlib import Path
-from string import ascii_letters
 from typing import Any, Protocol
 
 from leftoff import lazy_re as re
@@ -67,42 +66,22 @@ _CACHE_BYTES = 4 << 20
 _ENTRY_BYTES = 128
 
 
-class _Known(dict[str, int]):
-    """The words by cost, in groups by their first two letters: each is divided when one of its
-    words is first looked up, since a short text needs a few of the 21,000 words."""
-
-    def __init__(self, groups: dict[str, str]) -> None:
-        super().__init__(dict.fromkeys(ascii_letters, 1))
-        self._groups = groups
-
-    def cost(self, word: str) -> int | None:
-        """Of a word; None if it is not known."""
-        group = self._groups.pop(word[:2], "")
-        if group:
-            pairs = group.split()
-            self.update(zip(pairs[::2], map(int, pairs[1::2]), strict=True))
-        return self.get(word)
-
-    def all(self) -> dict[str, int]:
-        """All of them."""
-        for start in tuple(self._groups):
-            self.cost(start)
-        return self
-
-
 class _Data:
     """The contents of ``tokens.json``, indexed for lookup when it is first needed: an estimate
     needs a quarter of it."""
 
     def __init__(self, raw: dict[str, Any]) -> None:
         self._raw = raw
-        self.known = _Known(raw["known"])
+        letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+        self.known: dict[str, int] = dict.fromkeys(letters, 1)
+        for cost, words in raw["known"].items():
+            self.known.update(zip(words.split(), repeat(int(cost))))  # no dict between: 0.6 ms
         self.families: dict[str, dict[str, float]] = raw["families"]
 
     @cached_property
     def joints(self) -> set[str]:
         found = set(self._raw["joints"].split())
-        for word, cost in self.known.all().items():
+        for word, cost in self.known.items():
             if len(word) < _MAX_JOINT:
                 found.add(" " + word)
                 if cost == 1:
@@ -223,10 +202,10 @@ def _max_of_contraction(word: str) -> int:
 
 
 def _max_of_word(piece: str) -> int:
-    cost_of = _data().known.cost
+    known = _data().known
     spaced = piece[0] == " "
     word = piece[1:] if spaced else piece
-    cost = cost_of(word)
+    cost = known.get(word)
     if cost is not None:
         return 1 if spaced else cost
     parts = _PART.findall(word)
@@ -235,7 +214,7 @@ def _max_of_word(piece: str) -> int:
     total = 0
     upper = doubtful = False
     for index, part in enumerate(parts):
-        cost = cost_of(part)
+        cost = known.get(part)
         if cost is None:
             total += _max_of_letters(" " + part if spaced and not index else part)
             doubtful = True
@@ -346,13 +325,13 @@ def features(piece: str) -> list[tuple[str, int]]:
 
 
 def _features_of_word(piece: str) -> list[tuple[str, int]]:
-    cost_of = _data().known.cost
+    known = _data().known
     found: list[tuple[str, int]] = []
     spaced = piece[0] == " "
-    whole = cost_of(piece[1:] if spaced else piece)
+    whole = known.get(piece[1:] if spaced else piece)
     parts = [piece[1:] if spaced else piece] if whole else _PART.findall(piece)
     for part in parts:
-        cost = cost_of(part)
+        cost = known.get(part)
         size = len(part)
         if cost is not None:
             found.append(("known_spaced" if spaced else f"known_bare_{min(cost, 3)}", 1))

@@ -34,9 +34,9 @@ _FOLDS = 6
 
 def _grouped(values: dict[str, Any]) -> dict[str, str]:
     groups: dict[str, list[str]] = defaultdict(list)
-    for word, cost in sorted(values.items()):
-        groups[word[:2]].append(f"{word} {cost}")
-    return {start: " ".join(groups[start]) for start in sorted(groups)}
+    for value, cost in values.items():
+        groups[str(cost)].append(value)
+    return {cost: " ".join(sorted(groups[cost])) for cost in sorted(groups)}
 
 
 def bound_tables(counters: dict[str, Any], found: list[Sample]) -> dict[str, Any]:
