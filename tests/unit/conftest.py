@@ -1,7 +1,5 @@
 """What the tests of the formats share: reading a recording record by record."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """How a file is written: in folders that are opened, and where the system knows only paths."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """A batch tells of every file once, remembers what it read, and lets nothing secret out."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

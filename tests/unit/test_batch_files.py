@@ -1,7 +1,5 @@
 """What the paths of a batch come to: databases, folders with more in them, URLs."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import uuid

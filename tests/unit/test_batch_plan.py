@@ -1,7 +1,5 @@
 """Files become sessions before anything is read whole, and work is dealt out in fair pieces."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """A process for each chunk, by the standard library alone."""
 
-from __future__ import annotations
-
 import gzip
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """The block for the next agent: whole facts in a fixed order, within its bytes, inert."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import given, settings

@@ -29,8 +29,6 @@ $ROOT is this checkout. `LEFTOFF_UPDATE_CASES=1 python -m pytest -n 0 tests/unit
 what is given now: look at the difference before you commit it.
 """
 
-from __future__ import annotations
-
 import builtins
 import dataclasses
 import hashlib

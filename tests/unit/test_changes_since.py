@@ -1,7 +1,5 @@
 """What is new since a place: items after it, references between them counted anew."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from leftoff import api

@@ -1,7 +1,5 @@
 """A checkpoint: made of a recording, written, read, refused; its history and its roles."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

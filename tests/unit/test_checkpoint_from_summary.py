@@ -1,7 +1,5 @@
 """What a checkpoint tells: every part of a summary that the next agent needs, and no other."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

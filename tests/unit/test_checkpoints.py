@@ -1,7 +1,5 @@
 """From a crossing to a handoff: checkpoints, dumps, decisions, and what a kill leaves."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import threading

@@ -3,8 +3,6 @@
 The outputs are those of Claude Code 2.1.197 and Codex 0.169.0 against a scripted model.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.errors import UsageError

@@ -1,7 +1,5 @@
 """What damaged bytes become: every case is a line that a recorder, a crash or a disk made."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

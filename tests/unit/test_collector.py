@@ -1,7 +1,5 @@
 """The pass itself: feeding, accounting, saving, refusing."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Does a saved state fit: the design's arithmetic, the table of verdicts, the world's warnings."""
 
-from __future__ import annotations
-
 import pytest
 from rapidfuzz.distance import Levenshtein
 

@@ -1,7 +1,5 @@
 """One line of work over several recordings: copies count once, links hold it together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from leftoff import api

@@ -1,7 +1,5 @@
 """The shipped corpus is what its manifest says and holds nothing that must stay private."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import shutil

@@ -1,7 +1,5 @@
 """The arithmetic behind key decisions, apart from the shipped weights."""
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.extraction.decision_model import VERBS, place_features

@@ -1,7 +1,5 @@
 """Decisions with spaCy: an extractor that runs when it is named, and a pipeline component."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

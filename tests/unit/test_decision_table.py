@@ -1,7 +1,5 @@
 """The table: who goes on with a task, and why."""
 
-from __future__ import annotations
-
 from leftoff.handover.decision_table import Candidate, Situation, TaskProgress
 
 FREE, FULL = Candidate("b", 1000), Candidate("c", 1000, 895)

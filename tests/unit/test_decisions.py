@@ -1,7 +1,5 @@
 """Key decisions: which sentences are looked at, what is reported, and what became of them."""
 
-from __future__ import annotations
-
 import sys
 from itertools import count
 

@@ -1,7 +1,5 @@
 """Sessions are found where clients keep them, told by their headers, and named by their ids."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

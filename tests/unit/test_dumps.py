@@ -1,7 +1,5 @@
 """Dumps: the words of the design, sections that are replaced, files that others write into."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

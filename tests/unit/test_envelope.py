@@ -1,7 +1,5 @@
 """What is added to a kept document, and what is noticed when it is taken out."""
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.errors import UsageError

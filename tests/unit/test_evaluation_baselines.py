@@ -1,7 +1,5 @@
 """The baselines do what they are named for."""
 
-from __future__ import annotations
-
 import re
 
 from leftoff.evaluation import baselines

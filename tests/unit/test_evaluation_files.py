@@ -1,7 +1,5 @@
 """Measuring file tracking against final patches and commits."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

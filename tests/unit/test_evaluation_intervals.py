@@ -1,7 +1,5 @@
 """Intervals cover what they should, tests find what is there, and both repeat."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

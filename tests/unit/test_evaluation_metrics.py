@@ -1,7 +1,5 @@
 """Scores of one session and the figures that follow, worked out by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """On real sessions: the labels fit the recordings, and the baselines give what they gave."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs can be written, read and compared; pages show what was missed, escaped and redacted."""
 
-from __future__ import annotations
-
 import ast
 import json
 from pathlib import Path

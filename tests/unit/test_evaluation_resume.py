@@ -1,7 +1,5 @@
 """Resuming, measured: what a text keeps of a cut session, and that nothing leaks into it."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Callable

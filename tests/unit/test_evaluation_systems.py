@@ -1,8 +1,6 @@
 """Running what is scored: recordings that are missing, beginnings of lines and of documents,
 final patches."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

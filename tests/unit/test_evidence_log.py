@@ -1,7 +1,5 @@
 """The log of evidence: packed or not, it holds the same in the same order."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`python -m benchmarks.corpora fetch` against a repository made here: no network, real git."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

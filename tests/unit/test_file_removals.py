@@ -1,7 +1,5 @@
 """Files that are removed by commands whose directory or language says little."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

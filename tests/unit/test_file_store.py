@@ -1,7 +1,5 @@
 """The file store: what stands where, and what it does about damage, links and other writers."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

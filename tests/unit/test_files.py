@@ -1,7 +1,5 @@
 """What happened to which file: events in order, and the state at the end."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

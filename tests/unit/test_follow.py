@@ -1,7 +1,5 @@
 """A follower: what it promises for each way in which a recording goes on or goes away."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

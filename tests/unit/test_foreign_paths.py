@@ -1,7 +1,5 @@
 """Paths of Windows and macOS, as far as they can be judged anywhere."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path, PurePosixPath, PureWindowsPath
 

@@ -1,7 +1,5 @@
 """One path of a fork is the line of work: what it goes on from is found and put before it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

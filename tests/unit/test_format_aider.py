@@ -1,7 +1,5 @@
 """Aider's chat history."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

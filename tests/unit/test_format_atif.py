@@ -1,7 +1,5 @@
 """ATIF trajectories, read and written."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

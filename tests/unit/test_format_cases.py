@@ -13,8 +13,6 @@
 look at the difference before you commit it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tomllib

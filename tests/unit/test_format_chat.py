@@ -1,7 +1,5 @@
 """Plain message lists, seed 001's messages, and our own lines."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

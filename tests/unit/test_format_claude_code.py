@@ -1,7 +1,5 @@
 """Claude Code's lines, one situation at a time."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Codex rollouts, one situation at a time; both layouts."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """VS Code Copilot Chat exports."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

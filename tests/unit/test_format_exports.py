@@ -1,7 +1,5 @@
 """Sessions exported as text: opencode's and Cursor's markdown, Claude Code's `/export`."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """LangChain's and Semantic Kernel's dumps of messages."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from msgspec.structs import replace

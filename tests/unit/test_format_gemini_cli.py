@@ -1,7 +1,5 @@
 """Gemini CLI: session documents, and the same as JSON lines."""
 
-from __future__ import annotations
-
 from leftoff.formats.gemini_cli import FORMAT
 
 

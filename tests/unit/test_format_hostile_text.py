@@ -1,7 +1,5 @@
 """Text made to keep a reader busy is read in time that grows with its length only."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Inspect AI logs, JSON and archives."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

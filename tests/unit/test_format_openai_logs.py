@@ -1,7 +1,5 @@
 """Data sets and request logs of OpenAI-style chats."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """SpecStory's markdown histories."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import pytest

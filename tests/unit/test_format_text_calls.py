@@ -1,7 +1,5 @@
 """Calls and results in the text of messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

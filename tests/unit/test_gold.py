@@ -1,7 +1,5 @@
 """The labelled sessions of our own: what their dialogues give, readable, and labelled truly."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter

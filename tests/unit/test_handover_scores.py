@@ -1,7 +1,5 @@
 """The measures of a handover cannot be met by words that only look right."""
 
-from __future__ import annotations
-
 from leftoff.evaluation.handover_scores import LabelledStatements, Share, score
 from leftoff.evaluation.resume_forms import _fitting, with_recorded
 from leftoff.evaluation.resume_truth import truth

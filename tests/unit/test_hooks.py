@@ -1,7 +1,5 @@
 """Hooks: answered at once, whatever they are asked, and put into settings and taken out."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 """Hooks: which earlier session is the memory of a new one, what a prompt recalls, and whether
 the agent got it."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,8 +1,6 @@
 """The page of a session: recorded text stays text, every claim links to its quotation, secrets
 stay out, and a long session still fits."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 from pathlib import Path

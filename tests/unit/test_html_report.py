@@ -1,7 +1,5 @@
 """The page of many sessions: totals, order, redaction, and the one script that searches."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

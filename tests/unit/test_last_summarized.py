@@ -1,7 +1,5 @@
 """What `summarize --since last` remembers."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

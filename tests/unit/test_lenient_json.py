@@ -1,7 +1,5 @@
 """Values of unsure type: nothing raises, nothing is guessed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

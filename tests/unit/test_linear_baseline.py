@@ -1,7 +1,5 @@
 """The trained baseline learns nothing from where it is tested."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small file that several processes change."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a compaction kept, by kind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`leftoff.__main__`: what a run of the command line ends with."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

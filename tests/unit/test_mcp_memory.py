@@ -1,7 +1,5 @@
 """The tools of the MCP server that ask the memory: bounded, redacted, and helpful without one."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

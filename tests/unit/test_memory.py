@@ -1,7 +1,5 @@
 """The memory of projects: what is stored of sessions, and what search, blame, fix and ledger say."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """What the memory says is said once, of every session, and with paths that hold everywhere."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

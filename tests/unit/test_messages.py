@@ -1,7 +1,5 @@
 """Messages as `leftoff show` prints them."""
 
-from __future__ import annotations
-
 from leftoff.model import Message, ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.messages import message_text

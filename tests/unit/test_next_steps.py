@@ -1,7 +1,5 @@
 """What is left to do at the end of a session, by who said it and where."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

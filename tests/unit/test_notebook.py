@@ -1,7 +1,5 @@
 """A summary shows itself in a notebook, in IPython and through rich."""
 
-from __future__ import annotations
-
 import io
 import re
 import subprocess

@@ -1,8 +1,6 @@
 """One rule for numbers (from 1 for people, `message` from 0 for programs), times as datetimes,
 and values that print short."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

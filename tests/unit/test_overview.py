@@ -1,7 +1,5 @@
 """What a person is shown first: true, in one order, the same in every form."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One packer: whole facts within a budget, the weightiest first, and what was left out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The labels of the person's decisions: positions that are scored against what is found."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a credential looks like, apart from the rules: one judgement at a time."""
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal

@@ -1,7 +1,5 @@
 """What a session cost at list prices; unknown where no price is known."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stages, milestones and their evidence, the percentage: on small sessions of our own."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a prompt recalls: only lines that fit it well, whatever the prompt is."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The redaction gate: placeholders, numbering, depth, disguise, files, what it leaves alone."""
 
-from __future__ import annotations
-
 import random
 import re
 import string

@@ -1,7 +1,5 @@
 """Where redaction begins and ends: blocks, rounds, names, spans, quotations."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Redaction's work grows with a text that repeats what its own rules look for, not faster."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """What is read, run or asked again after a compaction."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

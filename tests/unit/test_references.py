@@ -1,7 +1,5 @@
 """Public recordings by reference: labels become ranges and labels again, and nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

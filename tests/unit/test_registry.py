@@ -1,7 +1,5 @@
 """Names, clashes and unknown names."""
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.errors import UsageError

@@ -1,7 +1,5 @@
 """The resume log: what it says of a session, the seed's own forms, and its page."""
 
-from __future__ import annotations
-
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.handover.resume_log.document import OwnSection, ResumeLog
 from leftoff.tokens import max_tokens

@@ -1,7 +1,5 @@
 """`ResumeLogGenerator`: making, keeping and cleaning up resume logs, and when to make one."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

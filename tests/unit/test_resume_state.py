@@ -1,7 +1,5 @@
 """The resume state as a document: every shape it comes in, its bounds, and what it says."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

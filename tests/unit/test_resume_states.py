@@ -1,7 +1,5 @@
 """Keeping resume states: tracked, saved, found, judged, cleaned up, taken up again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

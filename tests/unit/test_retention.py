@@ -1,7 +1,5 @@
 """Which kept documents may go, one question at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

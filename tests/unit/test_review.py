@@ -1,7 +1,5 @@
 """The document of a review: read, written, sent in full, and counted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

@@ -4,8 +4,6 @@ The client here is a program of ours with the ways and the words of Claude Code;
 driven in tests/clients.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """One gate in front of all rules: which match, where, and in which order."""
 
-from __future__ import annotations
-
 from leftoff.extraction.rules import Rule
 
 

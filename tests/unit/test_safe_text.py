@@ -1,7 +1,5 @@
 """Renderers demand what the redactor made, and cuts of raw text halve no key."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import typing

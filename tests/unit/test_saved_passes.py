@@ -1,7 +1,5 @@
 """A pass kept on the disk: read on, trusted, thrown away."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 import tempfile

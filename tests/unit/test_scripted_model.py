@@ -1,7 +1,5 @@
 """The scripted endpoint and the scrubber that the recordings are made with."""
 
-from __future__ import annotations
-
 import json
 import urllib.request
 from datetime import UTC, datetime

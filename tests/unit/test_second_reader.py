@@ -1,7 +1,5 @@
 """A second reader chooses among numbered lines; whatever it does, the summary stays true."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """The live session: tokens, thresholds, tasks, resume logs, restarts; and what responses tell."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import threading

@@ -1,7 +1,5 @@
 """Settings: every key of every design, five places, one precedence, helpful errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Disputes that two readers settled, and the labels that follow from them."""
 
-from __future__ import annotations
-
 from hashlib import blake2b
 from pathlib import Path
 

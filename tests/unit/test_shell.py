@@ -1,7 +1,5 @@
 """What a command line did to files, with its outcome."""
 
-from __future__ import annotations
-
 from leftoff.shell import analyze, resolve
 from leftoff.shell.effects import FileState, Outcome
 

@@ -1,7 +1,5 @@
 """The generator of commands, the sandbox and the scorer behind the file figures."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

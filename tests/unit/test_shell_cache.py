@@ -1,7 +1,5 @@
 """Parsed commands are held as bytes; what is unpacked equals what was parsed."""
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.shell import effects

@@ -3,8 +3,6 @@
 The outcomes were not measured: the output is what the programs print by their documentation.
 """
 
-from __future__ import annotations
-
 from leftoff.shell import analyze, resolve
 from leftoff.shell.effects import FileState, Outcome
 

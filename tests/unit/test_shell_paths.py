@@ -1,7 +1,5 @@
 """One file, one spelling."""
 
-from __future__ import annotations
-
 import pytest
 
 from leftoff.shell.paths import absolute, home_of

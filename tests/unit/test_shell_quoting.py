@@ -1,7 +1,5 @@
 """The text of shell words: quotes, escapes, patterns, braces, and what variables expand to."""
 
-from __future__ import annotations
-
 from leftoff.shell import analyze, resolve
 from leftoff.shell.ast import MAX_FIELDS, UNKNOWN
 from leftoff.shell.effects import FileState, Outcome

@@ -1,7 +1,5 @@
 """The speakers' account: which header lines are turns, and what the comparison counts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Other programs end when their time is over, with all that they started."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

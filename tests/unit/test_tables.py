@@ -1,7 +1,5 @@
 """A packaged table is what its TOML says, whether it comes from the file or from bytecode."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

@@ -1,7 +1,5 @@
 """The layout, the cleaning and the cutting of text, by example."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

@@ -1,7 +1,5 @@
 """Turns, copies and branches."""
 
-from __future__ import annotations
-
 from leftoff.formats.thread import BATCH, Thread, key64, keys64
 from leftoff.model import Message, Role
 

@@ -1,7 +1,5 @@
 """Thresholds: what fires when, and in which words."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from leftoff.budget.thresholds import Crossing, preset

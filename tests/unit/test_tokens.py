@@ -1,7 +1,5 @@
 """The estimate and the upper bound of tokens, against counts that public tokenizers gave."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias
 

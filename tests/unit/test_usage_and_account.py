@@ -1,7 +1,5 @@
 """The ledger: spend, occupancy, windows, curve and forecast of recorded sessions."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,8 +1,6 @@
 """What the agent is in the middle of: its last steps, the report before them, what still runs
 and what waits."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

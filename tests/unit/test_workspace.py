@@ -1,7 +1,5 @@
 """Git and files as they are now: what is looked at, what is never run, what cannot hang."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable
