@@ -204,7 +204,6 @@ class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
         question: what the agent had asked, as it stands; recorded only for short words.
         option: the agent's words for the option of which the person names only the label.
         unfinished: the agent's words before them say that something is not done, or wait.
-        quoted: where the lines begin that the agent had written before.
     """
 
     ref: Ref
@@ -215,7 +214,6 @@ class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
     question: str = ""
     option: str = ""
     unfinished: bool = False
-    quoted: tuple[int, ...] = ()
 
 
 class Turned(Struct, frozen=True, gc=False, tag="v", array_like=True):

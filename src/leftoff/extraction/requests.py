@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import ClassVar
 
@@ -16,7 +16,6 @@ from leftoff.extraction.rules import SHORT_TEXT, Rule, ascii_gate, lowered
 from leftoff.formats.injected import is_plan
 from leftoff.formats.vocabulary import EDITS, argument
 from leftoff.model import Text, ToolCall, ToolResult, Typed
-from leftoff.text.line_hashes import line_hash, line_hashes, unpacked_hashes
 from leftoff.text.truncation import tail, whole
 
 # Code points of the agent's last words that are searched for a question. Chosen by hand.
@@ -44,10 +43,6 @@ MAX_LINKS = 6
 _LINK = re.compile(
     r"https?://(?!localhost|127\.|0\.0)[^\s)`\"'*\\<>{}\[\]|…]{4,200}(?=[\s)`\"'*\\>\]|]|$)"
 )
-
-# Lines of the agent that are recognised when the person pastes them, the last, and the words
-# from which on one counts: two people may write fewer alike. Chosen by hand; not measured.
-MAX_SPOKEN, MIN_QUOTED = 1000, 3
 
 # Code points of the text of a plan or a ticket that are remembered. Chosen by hand; not
 # measured.
@@ -142,7 +137,6 @@ class Requests(Struct):
         proposed: writes and edits of a task's file without a result so far: message, part, the
             text that is replaced, "" for all, the new text.
         links: the last addresses in the agent's words, with their message.
-        spoken: hashes of the agent's last lines.
     """
 
     name: ClassVar[str] = "requests"
@@ -162,7 +156,6 @@ class Requests(Struct):
     task: tuple[int, str, str, str] = (-1, "", "", "")
     proposed: list[tuple[int, int, str, str]] = field(default_factory=list)
     links: dict[str, int] = field(default_factory=dict)
-    spoken: bytes = b""
 
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
@@ -174,8 +167,6 @@ class Requests(Struct):
                     if part.text and not part.text.isspace():
                         self.said, self.said_part = message.index, number
                         self.tail = tail(part.text, TAIL)
-                        self.spoken += line_hashes(map(_bare, part.text.split("\n")))
-                        self.spoken = self.spoken[-4 * MAX_SPOKEN :]
                         if "://" in part.text:
                             self._linked(message.index, part.text)
                         self.trail.append((message.index, whole(part.text, MAX_REMARK)))
@@ -296,7 +287,6 @@ class Requests(Struct):
                     question,
                     option,
                     self.unfinished(),
-                    tuple(self._quoted(words)) if "\n" in words else (),
                 )
             )
             before = typed
@@ -310,21 +300,6 @@ class Requests(Struct):
                 self.stopped[self.ends] = self.stopped.get(self.ends, 0) + 1
             self.ends = ""
         return found
-
-    def _quoted(self, words: str) -> Iterator[int]:
-        """Where the lines of typed words begin that the agent wrote before."""
-        spoken, start = set(unpacked_hashes(self.spoken)), 0
-        for line in words.split("\n"):
-            bare = _bare(line)
-            if bare and line_hash(bare) in spoken:
-                yield start
-            start += len(line) + 1
-
-
-def _bare(line: str) -> str:
-    """A line without marks of lists and emphasis, which a paste may lack; "" for few words."""
-    bare = line.replace("*", "").replace("`", "").lstrip("-+•–> \t")
-    return bare if len(bare.split(None, MIN_QUOTED)) >= MIN_QUOTED else ""
 
 
 def _shows_task(call: Pending) -> bool:

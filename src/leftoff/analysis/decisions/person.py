@@ -386,8 +386,6 @@ def _stated(
         said = asked.text[one.start : one.end]
         if said[-1] == ":" and (one.other or _CODE.match(asked.text, one.end)):
             continue  # a heading, or a line that only introduces code in a pasted answer
-        if asked.text.rfind("\n", 0, one.start) + 1 in asked.quoted:
-            continue  # the agent's own words, pasted
         asks = asks if one.item else _ASKS.match(said) is not None
         if one.item and asks:
             continue  # the list is what the question is about
