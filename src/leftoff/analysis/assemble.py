@@ -63,7 +63,6 @@ def assemble(
     paths = [s.path for s in sources]
     tracker = track.Tracker(view)
     events, unseen = tracker.all(), tracker.unseen
-    modified = track.last_modification(events)
     view.release()
     spent: dict[str, Usage] = {}
     child_summaries: list[Child] = []
@@ -118,10 +117,7 @@ def assemble(
         unknown_effects=unknown_effects,
         user_requests=requests.user_requests(view),
         turn=requests.turn_state(view),
-        checks=tuple(
-            msgspec.structs.replace(c, edited_since=c.edited_since or modified > c.ref.message)
-            for c in _analysed(checks, view)
-        ),
+        checks=_analysed(checks, view),
         git=_analysed(git.git_events, view),
         key_findings=insights.key_findings(view),
         errors=insights.errors(view),

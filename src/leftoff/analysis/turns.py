@@ -155,7 +155,7 @@ def turn_state(view: SessionView) -> TurnState:
             question = last_question(words.tail)
     return TurnState(
         status=status,
-        since=view.state.header.acted or view.state.header.ended,
+        since=(not failed and view.state.header.acted) or view.state.header.ended,
         ref=view.ref(_place(view, latest)),
         question=question,
         failed=failed,

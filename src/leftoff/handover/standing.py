@@ -255,7 +255,10 @@ def has_words(request: UserRequest) -> bool:
 
 
 # Commands after which a command line, files or an address stand.
-_NO_SENTENCE = re.compile(r"/(?:run|test|git|lint|add|drop|read(?:-only)?|load|save|web)\b")
+_NO_SENTENCE = re.compile(
+    r"/(?:run|test|git|lint|add|drop|read(?:-only)?|load|save|web|mcp|plugin|commit|bash|exec"
+    r"|shell)\b"
+)
 
 
 def is_rule(request: UserRequest) -> bool:

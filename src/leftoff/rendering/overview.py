@@ -255,11 +255,12 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
     if failed:
         text = f"stopped{at}: the agent could not go on"
         return Item(text, turn.ref, "bad", output=failed)
-    if handover.goal is None or summary.session.parent_id:  # another agent asked
-        return Item(f"the agent's turn ended{at}", turn.ref)
-    if state.question:
+    inner = bool(summary.session.parent_id)  # another agent asked
+    if state.question and not inner:
         text = f"waiting for your answer{since_when}: {flat(state.question)}"
         return Item(text, turn.ref, "open")
+    if handover.goal is None or inner:
+        return Item(f"the agent's turn ended{at}", turn.ref)
     if _all_done(summary):
         return Item(f"done{since_when}", turn.ref, "good")
     return Item(f"waiting for you{since_when}", turn.ref)

@@ -133,19 +133,6 @@ def discarded_files(events: Sequence[FileEvent], root: str = "") -> tuple[Discar
     return tuple(sorted(found, key=lambda f: (-f.ref.message, f.path))[:DISCARDED])
 
 
-def last_modification(events: Sequence[FileEvent]) -> int:
-    """The message of the last call that modified a file which is still there, -1 for none. New
-    files are mostly scripts and outputs of the moment."""
-    removed: set[str] = set()
-    for event in reversed(events):
-        if event.action == "deleted":
-            removed.add(event.path)
-        elif event.action == "modified" and event.certainty != "unknown":
-            if event.path not in removed:
-                return event.message
-    return -1
-
-
 def _tracks(events: Iterable[FileEvent]) -> dict[str, _Track]:
     """What became of every path."""
     tracks: dict[str, _Track] = {}

@@ -16,7 +16,6 @@ from leftoff.analysis.files.net_changes import (
     UnknownChange,
     discarded_files,
     file_modifications,
-    last_modification,
     unknown_effects,
 )
 from leftoff.analysis.files.removals import (
@@ -43,7 +42,6 @@ __all__ = [
     "discarded_files",
     "file_events",
     "file_modifications",
-    "last_modification",
     "unknown_effects",
 ]
 
