@@ -171,8 +171,8 @@ class Gate:
         return re.automaton(patterns, ignore_case=True, max_mem=64 << 20)
 
     def candidates(self, text: str) -> list[int]:
-        """Numbers of the rules that might match; [] for most texts. Until a longer text needs
-        the automaton, it is not made for a short one: that takes 2 ms."""
+        """Numbers of the rules that might match; [] for most texts. Until a text that is longer
+        or has several lines needs the automaton, it is not made: that takes 2 ms."""
         if len(text) < SHORT_TEXT and len(self.rules) < 32 and "_match" not in self.__dict__:
             return list(range(len(self.rules))) if text else []
         return (self._match(text.encode()) or []) if text else []
@@ -205,7 +205,7 @@ class Gate:
             searched = low if rule.ignore_case else text
             find = rule.exact.finditer
             matches: Iterable[re.Match[str]] = ()
-            if not rule.lines:
+            if not rule.lines or "\n" not in text:
                 matches = find(searched)
             elif lines := lines or self._lines(text):
                 parts = lines.get(number, ())

@@ -249,7 +249,7 @@ class FileState:
             if kind in wanted
             and known.startswith(start)
             and known != path
-            and (start or known[:1] not in "/~")
+            and (start or (known[:1] not in "/~" and known[:3] != "../"))
         )
 
     def expand(self, base: str | None, pattern: str) -> tuple[list[str], bool]:

@@ -100,6 +100,9 @@ def _only_filters(item: ast.Statement) -> bool:
     return not counts
 
 
+# With one of these words, what `find` prints need not be of the type that is named.
+_LOGIC = frozenset(("!", "-not", "-prune", "-o", "-or", ","))
+
 # Programs whose output may list files.
 _LISTING = frozenset(("git", "ls", "find", "fd", "rg", "grep"))
 
@@ -123,9 +126,14 @@ def _listed_by(words: list[str], cwd: str | None, lines: list[str]) -> list[Obse
         if any(word in ("-exec", "-delete", "-printf", "-ls") for word in words):
             return []
         directories = name == "find" and "-type" not in words
-        types = [after for word, after in pairwise(words) if word in ("-type", "-t", "--type")]
+        parts = [part for word in words for part in word.split("=", 1)]
+        types = [after for word, after in pairwise(parts) if word in ("-type", "-t", "--type")]
+        folders = name in ("find", "fd") and types == ["d"]
+        negated = {*pairwise(words)} & {("!", "-type"), ("-not", "-type")}
+        if name == "find" and (negated or (folders and not _LOGIC.isdisjoint(words))):
+            return []  # which lines are directories is not known
         return [
-            Observation(path, "directory" if types == ["d"] else "file", name)
+            Observation(path, "directory" if folders else "file", name)
             for line in lines
             if (path := _plain_path(line, cwd)) is not None
             and (not directories or "." in path.rpartition("/")[2][1:])

@@ -286,13 +286,18 @@ def record_unknown_below(walk: Walk, target: str) -> None:
         walk.effects.unknown(walk.tool, path, action="unknown")
 
 
+def _moved(path: str, old: str, new: str) -> str:
+    """Where a path below the tree `old` is at `new`; either may be "." or "/"."""
+    return join(new, path[0 if old == "." else len(old) :].lstrip("/")) or path
+
+
 def _transfer_tree(walk: Walk, old: str, new: str, move: bool) -> Status:
     complete = walk.state.is_complete(old)
     known = walk.state.below(old)
     folders = [p for p in walk.state.below(old, directories=True) if p not in set(known)]
     walk.state.put_directory(new, empty=complete and walk.state.kind(new) == "absent")
     for below in known:
-        there = new + below[len(old) :]
+        there = _moved(below, old, new)
         content = walk.effects.content(below)
         if move:
             walk.effects.delete(below, walk.tool, walk.uncertainty, named=False)
@@ -307,11 +312,13 @@ def _transfer_tree(walk: Walk, old: str, new: str, move: bool) -> Status:
             content=content,
         )
     for folder in folders:
-        walk.state.put_directory(new + folder[len(old) :])
+        walk.state.put_directory(_moved(folder, old, new))
     if not complete:
         if move:
             walk.effects.unknown(walk.tool, old + "/", action="deleted", certainty="likely")
-        walk.effects.unknown(walk.tool, new + "/", action="created", certainty="likely")
+        walk.effects.unknown(
+            walk.tool, new.rstrip("/") + "/", action="created", certainty="likely"
+        )
     if move:
         walk.state.remove(old)
     return True

@@ -123,8 +123,10 @@ def _run_sync(walk: Walk, args: Invocation) -> Status:
     walk.uncertainty, before = max(1, walk.uncertainty), walk.uncertainty
     status: Status = True
     for source in sources:
-        tree = walk.kind(source) == "directory" or "." not in source.rpartition("/")[2]
-        into = target.endswith("/") or walk.kind(target) == "directory" or recursive and tree
+        kind, name = walk.kind(source), source.rpartition("/")[2]
+        tree = kind == "directory" or (kind == "unknown" and "." not in name)
+        into = target.rpartition("/")[2] in ("", ".", "..", "~") or len(sources) > 1
+        into = into or walk.kind(target) == "directory" or (recursive and tree)
         if into and (path := walk.path(target)) is not None:
             walk.state.put_directory(path)
         goal = ops.destination(source, target, into and not source.endswith("/"))
