@@ -101,41 +101,6 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
     return status
 
 
-# Options of ``rsync`` that neither choose among the files nor name others. Chosen by hand from
-# its manual page.
-_SYNC = frozenset(
-    "-a -r -v -z -h -P -t -p -l -q -u --archive --recursive --verbose --progress --stats"
-    " --times --partial --compress --human-readable --perms --info".split()
-)
-
-
-def _run_sync(walk: Walk, args: Invocation) -> Status:
-    """``rsync`` between local folders; it writes only what differs."""
-    if args.has("-n", "--dry-run"):
-        return True
-    flags = {flag for flag in args.flags if len(flag) == 2 or flag[1] == "-"}
-    known = flags <= _SYNC and not any(":" in one for one in args.operands)
-    if not known or len(args.operands) < 2 or any(map(walk.is_unresolved, args.operands)):
-        walk.effects.unknown(args.name)
-        return None
-    recursive = args.has("-a", "-r", "--archive", "--recursive")
-    *sources, target = args.operands
-    walk.uncertainty, before = max(1, walk.uncertainty), walk.uncertainty
-    status: Status = True
-    for source in sources:
-        kind, name = walk.kind(source), source.rpartition("/")[2]
-        tree = kind == "directory" or (kind == "unknown" and "." not in name)
-        into = target.rpartition("/")[2] in ("", ".", "..", "~") or len(sources) > 1
-        into = into or walk.kind(target) == "directory" or (recursive and tree)
-        if into and (path := walk.path(target)) is not None:
-            walk.state.put_directory(path)
-        goal = ops.destination(source, target, into and not source.endswith("/"))
-        done = ops.transfer(walk, source, goal, move=False, recursive=recursive)
-        status = both_succeed(status, done)
-    walk.uncertainty = before
-    return status
-
-
 def _run_link(walk: Walk, args: Invocation) -> Status:
     found = _parse_targets(walk, args)
     if found is None or walk.expected_status is False:
