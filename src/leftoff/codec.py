@@ -278,8 +278,10 @@ def dumps(value: object, *, indent: int = 0) -> bytes:
     Args:
         indent: 0 for one line, 2 for people.
     """
-    if not indent and "msgspec" not in sys.modules and _is_plain(value):
-        return _dumps_plain(value)
+    if not indent and "msgspec" not in sys.modules:
+        with suppress(RecursionError):
+            if _is_plain(value):
+                return _dumps_plain(value)
     options = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if indent else 0)
     try:
         return escape_invisible(orjson.dumps(value, default=_shallow, option=options))
