@@ -26,7 +26,8 @@ _DETECT = re.compile(r"(?m)^# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d
 _SEARCH = re.compile(r"<{5,9} SEARCH>?\s*$")
 _MIDDLE = re.compile(r"={5,9}\s*$")
 _REPLACE = re.compile(r">{5,9} REPLACE\s*$")
-_FENCE = re.compile(r"\s*(?:`{3,}|</?(?:source|code|pre)>)")
+_FENCE = re.compile(r"\s*(?:`{3,}|~{3,}|</?(?:source|code|pre)>)")
+_FENCE_ENDS = ("```", "~~~", "</")
 _TOKENS = re.compile(
     r"Tokens: (?P<sent>[\d.,]+[kM]?) sent,(?P<more>(?: [\d.,]+[kM]? cached?(?: write| hit)?,)*)"
     r" (?P<received>[\d.,]+[kM]?) received"
@@ -101,6 +102,7 @@ class AiderReader(TextReader):
     again: bool = False  # the line begins another prompt, not the next line of the same one
     blank: int = 1  # blank lines before this one
     fenced: bool = False  # inside a code block of the reply
+    marks: bool = False  # a prompt of the file has the two blanks at the end of a line
     started: str = ""
     sessions: dict[str, int] = field(default_factory=dict)
     model: str = ""
@@ -126,26 +128,27 @@ class AiderReader(TextReader):
         kind = self._kind(text)
         self.blank = 0 if text.strip() else self.blank + 1
         if kind == self.block and not (kind == "user" and self.again):
-            self.fenced ^= _FENCE.match(text) is not None
+            self.fenced ^= _is_fence(text)
             if self.lines or not self.blank:
                 self.lines.append(line)
             return ()
         found = tuple(self._flush(cursor))
         self.block, self.lines, self.first = kind, [line], cursor.line
-        self.again, self.fenced = False, _FENCE.match(text) is not None
+        self.again, self.fenced = False, _is_fence(text)
         return found
 
     def _kind(self, text: str) -> str:
         marked = text.endswith("  ")
         beginning = self.blank or self.block in {"user", "tool"} and not self.open
-        # Editors remove blanks at the ends of lines. Aider writes two blank lines between a
-        # reply and the next prompt; headings of a reply rarely have as many.
-        typed = marked or not (self.open or self.fenced) and self.blank > 1
+        # Editors remove blanks at the ends of lines, in the whole file as it then is. Aider
+        # writes two blank lines between a reply and the next prompt; headings of a reply rarely
+        # have as many.
+        unmarked = not (self.marks or self.open or self.fenced) and self.blank > 1
         if text.startswith("####") and (
-            self.blank and typed or self.block == "user" and not self.blank
+            self.blank and (marked or unmarked) or self.block == "user" and not self.blank
         ):
-            self.again = self.blank > 0
-            self.open = False
+            self.again, self.open = self.blank > 0, False
+            self.marks = self.marks or marked
             return "user"
         quoted = text.startswith("> ")
         if quoted and marked and (beginning or self.open):
@@ -336,6 +339,12 @@ class AiderReader(TextReader):
             parts.append(tool_call(identity, "edit", given))
         self.turns += 1
         return self._said(parts, cursor, model=self.model, cwd=self.cwd)
+
+
+def _is_fence(text: str) -> bool:
+    """Whether a line begins or ends a block of code, and not both."""
+    found = _FENCE.match(text)
+    return found is not None and not any(e in text[found.end() :] for e in _FENCE_ENDS)
 
 
 def _statements(lines: list[str]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from msgspec import field
 from leftoff import model as rec
 from leftoff.formats import text_calls
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import Fields, dicts_of, usage_by
+from leftoff.formats.lenient_json import Fields, dicts_of, text_of, usage_by
 from leftoff.formats.openai_parts import OpenCalls, blocks_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
 from leftoff.formats.vocabulary import tool_call
@@ -60,8 +60,8 @@ class ChatReader(ItemReader):
             typed = typed if role == "user" else ()
             if role == "user" and results:
                 origin = "tool"
-                only = m.text("content") and all(type(p) is rec.ToolResult for p in parts)
-                role = "tool" if only else role
+                only = all(type(p) is rec.ToolResult for p in parts)
+                role = "tool" if only and text_of(m.get("content")) else role
         message = cursor.message(
             role,
             parts,

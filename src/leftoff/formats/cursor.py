@@ -33,7 +33,7 @@ class CursorReader(ItemReader):
         parts: list[Part] = []
         typed: tuple[Typed, ...] = ()
         results = False
-        for block in blocks_of(line.get("message.content")):
+        for block in blocks_of(line.at("message").get("content")):
             kind = block.text("type")
             if kind == "text":
                 if role == "user":

@@ -60,11 +60,12 @@ class DroidReader(ItemReader):
                 yield Unknown(kind)
 
     def _messages(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
-        role = line.text("message.role")
+        role = line.at("message").text("role")
         if role not in ("user", "assistant"):
             yield Unknown(f"message/{role}")
             return
-        body, _ = loosen(line.get("message"), records.Body)
+        body, lost = loosen(line.get("message"), records.Body)
+        line.lost.extend(lost)
         claude_line = records.Line(
             type=role,
             uuid=line.text("id"),

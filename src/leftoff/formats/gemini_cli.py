@@ -135,7 +135,7 @@ class GeminiReader(ItemReader):
 
 def _result(call: Fields, asked: rec.ToolCall) -> rec.ToolResult | None:
     text, failed = response_texts(call.get("result"))
-    text = text or call.text("resultDisplay")
+    text = text or text_of(call.get("resultDisplay"))
     status = STATUS.get(call.text("status"), "running")
     if status == "running" and not text:
         return None

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from leftoff import lazy_re as re
 from leftoff.model import MAX_COUNT, Usage
+
+T = TypeVar("T")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
@@ -137,12 +140,15 @@ class Fields:
 
     Attributes:
         value: the object; {} for any other value. Fields may be raw, they are decoded when
-            they are read."""
+            they are read.
+        lost: the paths of values that were asked for with another type than they have, of the
+            objects inside, too (`at`, `each`). `get` takes any type."""
 
-    __slots__ = ("value",)
+    __slots__ = ("lost", "value")
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: object, lost: list[str] | None = None) -> None:
         self.value: dict[str, object] = value if isinstance(value, dict) else {}
+        self.lost: list[str] = [] if lost is None else lost
 
     @classmethod
     def of(cls, data: bytes | Raw) -> Fields:
@@ -160,30 +166,47 @@ class Fields:
                 found = value_of(found)
         return found
 
+    def _of(self, path: str, type_: type[T]) -> T | None:
+        """The value at a path if it has a type; a value of another type is noted as lost."""
+        found = self.get(path)
+        if isinstance(found, type_):
+            return found
+        if found is not None:
+            self.lost.append(path)
+        return None
+
     def at(self, path: str) -> Fields:
         """The object at a path."""
-        return Fields(self.get(path))
+        return Fields(self._of(path, dict), self.lost)
 
     def each(self, path: str) -> list[Fields]:
         """The objects of the list at a path."""
-        return [Fields(value) for value in dicts_of(self.get(path))]
+        listed = self._of(path, list) or []
+        found = [Fields(value, self.lost) for value in listed if isinstance(value, dict)]
+        if len(found) < len(listed):
+            self.lost.append(path)
+        return found
 
     def raw(self, *names: str) -> Raw:
-        """The first of these fields that a document has, raw; an empty list if it has none."""
-        found = (self.value.get(name) for name in names)
-        return next((value for value in found if isinstance(value, Raw)), Raw(b"[]"))
+        """The first of these fields that a document has, raw; of several the first that is a
+        list with items; an empty list if it has none."""
+        found = [v for v in map(self.value.get, names) if isinstance(v, Raw)]
+        return next((v for v in found if len(names) == 1 or items_of(v)), Raw(b"[]"))
 
     def text(self, *paths: str) -> str:
         """A string; "" for anything else."""
-        return next(filter(None, (text_of(self.get(path)) for path in paths)), "")
+        for path in paths:
+            if found := self._of(path, str):
+                return found
+        return ""
 
     def identity(self, path: str) -> str:
         """An id, as for `known_id`."""
-        return known_id(self.get(path))
+        return known_id(self._of(path, str))
 
     def count(self, *paths: str) -> int:
         """A count; 0 for anything else."""
-        return next(filter(None, (count_of(self.get(path)) for path in paths)), 0)
+        return next(filter(None, (count_of(self._of(path, int)) for path in paths)), 0)
 
     def number(self, *paths: str) -> int | None:
         """An integer, such as an exit code; None for anything else."""

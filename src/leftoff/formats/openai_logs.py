@@ -44,7 +44,9 @@ class OpenAIRowsReader(Struct):
         share the line."""
         if isinstance(record, dict):
             row = Fields(record)
-            yield from _row(row, row.each("messages"), f"row-{cursor.line}", cursor)
+            given = row.get("messages")
+            objects = [Fields(m) for m in given] if isinstance(given, list) else []
+            yield from _row(row, objects, f"row-{cursor.line}", cursor)
             return
         listed: Iterable[bytes | Raw] = items_of(record) or [record]
         for number, row in enumerate(map(Fields.of, listed)):
@@ -62,7 +64,10 @@ def _row(
     yield NewSession(next((str(i) for i in ids if i and isinstance(i, (str, int))), name))
     reader = ChatReader(model=row.text("model"))
     for message in messages:
-        yield from reader.item(message, cursor)
+        if message.value:
+            yield from reader.noted(message, cursor)
+        else:
+            yield Unknown("message that is no object")
 
 
 class PendingMessage(Struct):

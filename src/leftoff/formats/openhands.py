@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
-from leftoff.formats.lenient_json import Fields, items_of, value_of
+from leftoff.formats.lenient_json import Fields, items_of, text_of, value_of
 from leftoff.formats.openai_parts import (
     calls_of,
     content_text,
@@ -94,13 +94,14 @@ class OpenHandsReader(ItemReader):
             yield facts
 
     def item(self, event: Fields, cursor: Cursor) -> Iterable[rec.Record]:
-        kind, action = event.text("kind"), event.text("action")
+        # In the events of the SDK the fields `action` and `observation` are objects.
+        kind, action = event.text("kind"), text_of(event.get("action"))
         folder = event.text("extras.metadata.working_dir", "observation.metadata.working_dir")
         self.cwd = folder or self.cwd
         say = partial(cursor.message, time=event.text("timestamp"), cwd=self.cwd)
         if kind and not action:
             return self._sdk_event(event, kind, say, cursor)
-        if observation := event.text("observation"):
+        if observation := text_of(event.get("observation")):
             return self._observation(event, observation, say)
         if not action:
             return (rec.Unknown("event"),)

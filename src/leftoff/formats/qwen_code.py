@@ -72,7 +72,7 @@ class QwenReader(ItemReader):
             and line.text("subtype") in _TYPED_SUBTYPES
             and line.get("provenance") in (None, "real_user")
         )
-        content = self.parts.content(line.get("message.parts"), person)
+        content = self.parts.content(line.at("message").get("parts"), person)
         parts: tuple[rec.Part, ...] = content.parts
         role: rec.Role = "user"
         typed: tuple[rec.Typed, ...] = ()

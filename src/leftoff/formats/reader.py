@@ -20,7 +20,18 @@ from leftoff import codec
 from leftoff.codec import LineDecoder
 from leftoff.errors import FormatError
 from leftoff.formats.lenient_json import Fields, dicts_of, items_of
-from leftoff.model import Changes, Compaction, Link, Message, Part, Record, Role, Typed, Usage
+from leftoff.model import (
+    Changes,
+    Compaction,
+    Link,
+    Message,
+    Part,
+    Record,
+    Role,
+    Typed,
+    Uncertain,
+    Usage,
+)
 from leftoff.registry import Registry
 
 T = TypeVar("T")
@@ -203,14 +214,20 @@ class ItemReader(Struct):
     def read(self, record: bytes | dict[str, object], cursor: Cursor) -> Iterable[Record]:
         """The records of a line, or of a document."""
         if isinstance(record, dict):
-            return self.item(Fields(record), cursor)
+            return self.noted(Fields(record), cursor)
         return self._document(record, cursor)
+
+    def noted(self, item: Fields, cursor: Cursor) -> Iterator[Record]:
+        """The records of one object; on a line, the last one notes that fields were lost."""
+        yield from self.item(item, cursor)
+        if item.lost and cursor.line:
+            yield Uncertain("field_type", cursor.line)
 
     def _document(self, data: bytes, cursor: Cursor) -> Iterator[Record]:
         document = Fields.of(data)
         yield from self.head(document)
         for item in cursor.objects(document.raw(*self.lists) if document.value else data):
-            yield from self.item(item, cursor)
+            yield from self.noted(item, cursor)
         yield from self.end(document, cursor)
 
     def head(self, document: Fields) -> Iterable[Record]:
