@@ -342,6 +342,7 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
     said = text[one.start : one.end]
     found = words(one.marked, 60)
     bare = len(said) <= MIN_SENTENCE or len(found) < 2 and matches("approval", said)
+    bare = bare or _pattern("bare_yes").match(one.marked) is not None
     if one.pasted or one.other or bare:
         return []
     others = read[:number] + read[number + 1 :]
