@@ -14,6 +14,8 @@ WORLDLY = frozenset(
     "asyncio ftplib getpass http locale multiprocessing platform random secrets select shutil "
     "signal smtplib socket sqlite3 subprocess tempfile threading time uuid webbrowser".split()
 )
+# A lock around a cache changes no result.
+ALLOWED = frozenset({"threading.Lock"})
 # Calls and attributes that read the clock or the environment, from modules that are else fine.
 READINGS = frozenset(
     {
@@ -92,7 +94,7 @@ def _imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield node.lineno, node.module or ""
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
 def _readings(tree: ast.AST) -> Iterator[tuple[int, str]]:

@@ -12,8 +12,8 @@ No function opens a file or runs anything, and none raises on any input."""
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable
+from threading import Lock
 from typing import Literal
 
 import msgspec
@@ -143,7 +143,7 @@ class _PackedScripts:
     ENTRY = 250
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._unpack: Callable[[bytes], Script] | None = None
         self.cache_clear()
 
