@@ -9,8 +9,8 @@ import pytest
 from benchmarks.accuracy.files.cases import answer, is_false, load
 
 FILES, ROWS = load()
+# Commands that one test looks at: a test for each takes longer to start than to run.
 BLOCK = 64
-"""Commands that one test looks at: a test for each takes longer to start and to report than to run."""
 
 
 @pytest.mark.parametrize("start", range(0, len(ROWS), BLOCK))
