@@ -186,7 +186,9 @@ def test_names_in_the_text_of_files_are_told_apart(tmp_path: Path) -> None:
 
 def test_a_file_of_a_worktree_is_the_projects_own(tmp_path: Path) -> None:
     lines = recorded()
-    lines[4:4] = call(80, "Edit", "ok", file_path="/home/me/shop/tree/src/upload.py", new_string="y")
+    lines[4:4] = call(
+        80, "Edit", "ok", file_path="/home/me/shop/tree/src/upload.py", new_string="y"
+    )
     lines[4:4] = call(81, "Edit", "ok", file_path="/elsewhere/notes.md", new_string="y")
     (found,) = cuts(write(tmp_path, lines))
     assert set(truth(found).files) == {"src/upload.py", "/elsewhere/notes.md"}
