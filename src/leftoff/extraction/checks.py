@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from leftoff import lazy_re as re
-from leftoff.extraction.evidence import Checked, Evidence, Printed
-from leftoff.extraction.extractor import CALL, RESULT, TYPED, Pending, View
+from leftoff.extraction.evidence import Called, Checked, Evidence, Printed
+from leftoff.extraction.extractor import CALL, RESULT, TYPED, View
 from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS
 from leftoff.extraction.rules import Rule, lowered
 from leftoff.formats.injected import JOB_ENDED
 from leftoff.model import Text, ToolCall, ToolResult
-from leftoff.redaction.redactor import QuoteEnds, safe_quote_end
+from leftoff.redaction.redactor import QuoteEnds
 from leftoff.text.truncation import whole
 
 # Code points at either end of a longer output that are read: summaries stand at the end, and of
@@ -45,7 +45,7 @@ _HEADER = re.compile(
 # "packages/a test: ", a line number.
 _PREFIX = re.compile(
     r"\n(?:\[[A-Za-z][\w:./#@-]*\] |[ ]*\d+[\t→]"
-    r"|@?[\w./-]+[:# ](?:test|build|lint|check|typecheck|type-check)[\w:-]*: )"
+    r"|@?[\w./-]++[:# ](?:test|build|lint|check|typecheck|type-check)[\w:-]*: )"
 )
 
 # What node and npm print about themselves, around any program that they start; titles of a
@@ -125,8 +125,9 @@ _STILL_RUNNING = (
     "Script running with cell ID",
     "Command running in background",
     "Monitor started (task ",
+    "Process running with session ID",
 )
-_RUNNING = "Process running with session ID"
+_RUNNING = "\nProcess running with session ID"
 _JOB_IN_SCRIPT = re.compile(r"(?:session_id|cell_id)[\"']?\s*:\s*[\"']?(\w+)")
 _JSON_OUTPUT = re.compile(r'"output"\s*:\s*"((?:[^"\\]|\\.)*)')
 _JSON_CODE = re.compile(r'"exit_code"\s*:\s*(\d{1,3})\b')
@@ -200,21 +201,21 @@ class Checks(Struct):
             _bound(self.jobs)
 
     def _result(
-        self, view: View, number: int, result: ToolResult, call: Pending
+        self, view: View, number: int, result: ToolResult, call: Called
     ) -> Checked | None:
         text = result.text
-        task = self.jobs.pop(result.call_id, "") if result.call_id else ""
+        task = self.jobs.pop(result.call_id, "") if self.jobs else ""
         judged = bool(task) or call.kind in _KINDS
         if not judged and result.status != "running":
             return None
         code = job = None
-        if '"chunk_id"' in text[:400] or '"session_id"' in text[:400]:
+        if text.find('"chunk_id"', 0, 400) >= 0 or text.find('"session_id"', 0, 400) >= 0:
             code, job = _JSON_CODE.search(text), _JSON_JOB.search(text)
-        running = result.status == "running" or bool(job and not code)
         running = (
-            running
-            or text.startswith((*_STILL_RUNNING, _RUNNING))
-            or text.find(f"\n{_RUNNING}", 0, 6000) >= 0
+            result.status == "running"
+            or bool(job and not code)
+            or text.startswith(_STILL_RUNNING)
+            or text.find(_RUNNING, 0, 6000) >= 0
         )
         if running:
             started = (
@@ -344,10 +345,11 @@ def read_output(
             found[key] = one if before is None else summed(before, one)
     order = sorted(found, key=lambda key: (places[key], key))[:MAX_PRINTED]
     names = tuple((rule, name) for name, rule in failing.items() if name)
-    tail = _tail(text, quotes if found else None) if found or always else ""
-    head, text = "", text.lstrip()
-    if tail and len(text.rstrip()) > MAX_TAIL:
-        head = text[: safe_quote_end(text, 0, text.rfind("\n", 0, MAX_HEAD) + 1)].rstrip()
+    tail = _tail(text, quotes, near=not found) if found or always else ""
+    head, shown = "", text.lstrip()
+    if tail and len(shown.rstrip()) > MAX_TAIL:
+        quotes = quotes if shown is text else QuoteEnds(shown)
+        head = shown[: quotes.near(0, shown.rfind("\n", 0, MAX_HEAD) + 1)].rstrip()
     return tuple(found[key] for key in order), names, tail, False, scripts, head
 
 
@@ -359,7 +361,7 @@ def _is_empty(text: str) -> bool:
 
 
 def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> Printed:
-    groups = match.groupdict()
+    groups = match.groupdict() if match.re.groupindex else {}
     numbers: dict[str, int | None] = {"passed": None, "failed": None, "skipped": None}
     for count, word in _COUNT.findall(groups.get("counts") or ""):
         for key, words in (("failed", _FAILED), ("passed", _PASSED), ("skipped", _SKIPPED)):
@@ -408,13 +410,14 @@ def _added(a: int | None, b: int | None) -> int | None:
     return b if a is None else a if b is None else a + b
 
 
-def _tail(text: str, quotes: QuoteEnds | None) -> str:
-    """The last whole lines, at most `MAX_TAIL` code points."""
+def _tail(text: str, quotes: QuoteEnds, *, near: bool) -> str:
+    """The last whole lines, at most `MAX_TAIL` code points; `near`: without a scan of the whole
+    text."""
     text = text.rstrip()
     start = max(0, len(text) - MAX_TAIL)
     if start:
         line = text.find("\n", start)
         start = line + 1 if line >= 0 else max(start, text.rfind(" ", start, start + 80) + 1)
     end = len(text)
-    end = safe_quote_end(text, start, end) if quotes is None else quotes.end(start, end)
+    end = quotes.near(start, end) if near else quotes.end(start, end)
     return text[start:end].strip("\n")

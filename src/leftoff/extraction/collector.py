@@ -65,6 +65,7 @@ from leftoff.extraction.evidence import (
 )
 from leftoff.extraction.extractor import (
     CALL,
+    EDIT,
     FAILED,
     FILE,
     HIT,
@@ -74,7 +75,6 @@ from leftoff.extraction.extractor import (
     STAGE,
     TEXT,
     TYPED,
-    Pending,
     View,
 )
 from leftoff.extraction.files import was_created
@@ -299,11 +299,11 @@ class Collector(LineReader):
         name = intern(call.name)  # few names, many calls
         session.evidence.append(Called(m.index, number, name, kind, text))
         if call.id:
-            session.add_call(call.id, Pending(m.index, number, name, kind, text))
+            session.add_call(call.id, Called(m.index, number, name, kind, text))
         return CALL | _CALL_FLAGS.get(kind, 0)
 
     def _record_result(
-        self, session: SessionState, m: Message, number: int, result: ToolResult, call: Pending
+        self, session: SessionState, m: Message, number: int, result: ToolResult, call: Called
     ) -> list[Hit]:
         """Records the result of a call; returns the hits of the output rules in it."""
         text = result.text
@@ -538,10 +538,10 @@ MAX_OUTPUT = 4000
 _RUNNERS = frozenset({"shell", "powershell", "script", "python", "poll", "other"})
 _ARGUMENTS = dict.fromkeys(_RUNNERS, "command")
 _CALL_FLAGS = {"plan": PLAN, "read": FILE, "shell": FILE, "powershell": FILE, "script": FILE}
-_CALL_FLAGS |= dict.fromkeys(("python", *EDITS), FILE)
+_CALL_FLAGS |= {"python": FILE} | dict.fromkeys(EDITS, FILE | EDIT)
 _RESULT_FLAGS = {"plan": PLAN}
 _FAILURES = frozenset({"error", "timeout"})
-_UNKNOWN_CALL = Pending(-1, -1, "", "", "")
+_UNKNOWN_CALL = Called(-1, -1, "", "", "")
 _EMPTY: dict[Any, Any] = {}
 # Programs whose output names files.
 _FILE_PROGRAMS = re.compile(r"\b(?:git|ls|find|rm|mv|cp|mkdir|ln|patch|unzip|tar)\b")

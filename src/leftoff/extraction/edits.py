@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Edited, Evidence, Saw, WroteLines
-from leftoff.extraction.extractor import FILE, RESULT, View
+from leftoff.extraction.extractor import EDIT, RESULT, View
 from leftoff.extraction.files import edited_paths, operation
 from leftoff.formats.vocabulary import argument, text_argument
 from leftoff.model import ToolCall, ToolResult
@@ -60,7 +60,7 @@ class Edits(Struct):
     """Records the change that each edit makes."""
 
     name: ClassVar[str] = "edits"
-    wants: ClassVar[int] = FILE
+    wants: ClassVar[int] = EDIT
 
     def see(self, view: View) -> Iterable[Evidence]:
         found = [
@@ -85,7 +85,7 @@ class WrittenLines(Struct):
     projects is built."""
 
     name: ClassVar[str] = "written_lines"
-    wants: ClassVar[int] = FILE
+    wants: ClassVar[int] = EDIT
 
     def see(self, view: View) -> Iterable[Evidence]:
         for number, verb, path, changes in _all_changes(view):

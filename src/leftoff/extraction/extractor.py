@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar, Protocol
 
-from msgspec import Struct
-
-from leftoff.extraction.evidence import Evidence
+from leftoff.extraction.evidence import Called, Evidence
 from leftoff.extraction.rules import Hit
 from leftoff.model import Message, Ref, record_hash, slice_hash
 from leftoff.registry import Registry
@@ -19,19 +17,12 @@ from leftoff.registry import Registry
 # Feature bits of a message; an extractor names in `wants` the ones that it needs.
 # TYPED: a person's words, an accepted plan, a notice about a job in the background. TEXT: the
 # agent's visible words. HIT: a rule fired on them. CALL, RESULT: of any tool. FILE: a call that
-# reads, changes or runs something. PLAN: a call that writes the to-do list. FAILED: a result
-# that is an error. OUTPUT: an output rule fired. STAGE: a system message names a stage.
-TYPED, CALL, RESULT, HIT, TEXT, FILE, PLAN, FAILED, OUTPUT, STAGE = (1 << n for n in range(10))
-
-
-class Pending(Struct, frozen=True, array_like=True):
-    """A call without a result so far; `message` and `part` say where it stands."""
-
-    message: int
-    part: int
-    name: str
-    kind: str
-    text: str
+# reads, changes or runs something, EDIT: one that changes a file by itself. PLAN: a call that
+# writes the to-do list. FAILED: a result that is an error. OUTPUT: an output rule fired. STAGE:
+# a system message names a stage.
+TYPED, CALL, RESULT, HIT, TEXT, FILE, EDIT, PLAN, FAILED, OUTPUT, STAGE = (
+    1 << n for n in range(11)
+)
 
 
 class View:
@@ -40,7 +31,7 @@ class View:
     Attributes:
         message: the message.
         hits: matches of the fused rules in the agent's visible text, by extractor.
-        calls: the pending call for each tool result part, by part index.
+        calls: the call that each tool result answers, by part index.
         outputs: matches of the output rules in tool results, by part index.
     """
 
@@ -50,7 +41,7 @@ class View:
         self,
         message: Message,
         hits: dict[str, list[Hit]],
-        calls: dict[int, Pending],
+        calls: dict[int, Called],
         outputs: dict[int, list[Hit]],
     ) -> None:
         self.message = message

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leftoff import lazy_re as re
-from leftoff.extraction.evidence import Shown
-from leftoff.extraction.extractor import Pending, View
+from leftoff.extraction.evidence import Called, Shown
+from leftoff.extraction.extractor import View
 from leftoff.extraction.rules import Hit
 from leftoff.redaction.redactor import safe_quote_end
 
@@ -69,7 +69,7 @@ def _header(text: str, hit: Hit) -> str:
     return found
 
 
-def _may_create(call: Pending) -> bool:
+def _may_create(call: Called) -> bool:
     return len(call.text) >= _CUT or bool(_CREATES.search(f"{call.name} {call.text}"))
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Evidence, Wrote
-from leftoff.extraction.extractor import FILE, View
+from leftoff.extraction.extractor import EDIT, View
 from leftoff.model import ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import whole
@@ -39,7 +39,7 @@ class Names(Struct):
     """Finds the identifiers in edits."""
 
     name: ClassVar[str] = "names"
-    wants: ClassVar[int] = FILE
+    wants: ClassVar[int] = EDIT
 
     def see(self, view: View) -> Iterable[Evidence]:
         """The names in each call of a message that writes to a file."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import ClassVar
 
 from msgspec import Struct, field
 
 from leftoff import lazy_re as re
-from leftoff.extraction.evidence import Asked, Evidence
-from leftoff.extraction.extractor import CALL, RESULT, TEXT, TYPED, Pending, View
+from leftoff.extraction.evidence import Asked, Called, Evidence
+from leftoff.extraction.extractor import CALL, RESULT, TEXT, TYPED, View
 from leftoff.extraction.rule_sets import REQUEST_RULES
 from leftoff.extraction.rules import SHORT_TEXT, Rule, ascii_gate, lowered
 from leftoff.formats.injected import is_plan
@@ -185,20 +185,18 @@ class Requests(Struct):
                 self.ends = ""
             elif spoke:
                 self.ends = _ending(self.tail)
-        for number, pending in view.calls.items():
+        for number, call in view.calls.items():
             shown = message.parts[number]
-            if type(shown) is ToolResult and self.proposed:
-                self._written(pending, shown.status)
-            if (
-                type(shown) is ToolResult
-                and shown.status in {"ok", "unknown"}
-                and _shows_task(pending)
-            ):
+            if type(shown) is not ToolResult:
+                continue
+            if self.proposed:
+                self._written(call, shown.status)
+            if shown.status in {"ok", "unknown"} and _shows_task(call):
                 text = whole(shown.text, 2 * MAX_TASK).strip()
                 # What begins in the middle of a document says neither what it is about nor why.
-                if pending.kind != "read" or _START.match(text):
+                if call.kind != "read" or _START.match(text):
                     text = _NUMBER.sub("", text)
-                    self._remember(pending.message, pending.name, pending.text, text)
+                    self._remember(call.message, call.name, call.text, text)
         if message.typed:
             return self._typed(view)
         if message.origin == "injected":
@@ -231,7 +229,7 @@ class Requests(Struct):
             self.proposed.append((at, number, *texts))
         del self.proposed[:-MAX_PROPOSED]
 
-    def _written(self, call: Pending, status: str) -> None:
+    def _written(self, call: Called, status: str) -> None:
         """What a call was to write stands in the file once its result says so."""
         for one in self.proposed:
             at, number, old, new = one
@@ -302,13 +300,21 @@ class Requests(Struct):
         return found
 
 
-def _shows_task(call: Pending) -> bool:
+def _shows_task(call: Called) -> bool:
     """Whether a call shows a plan or a ticket."""
-    if call.kind == "read" and not call.text.rstrip("\n").lower().endswith(_TASK_ENDINGS):
-        return False
-    shell = call.kind in {"shell", "powershell"}
-    rule = _TASK_FILE if call.kind == "read" else _TASK_COMMAND if shell else _TASK_TOOL
-    return rule.search(call.name if rule is _TASK_TOOL else call.text) is not None
+    if call.kind == "read":
+        named = call.text.rstrip("\n").lower().endswith(_TASK_ENDINGS)
+        return named and _TASK_FILE.search(call.text) is not None
+    if call.kind in {"shell", "powershell"}:
+        low = call.text.lower()
+        named = "show" in low or "view" in low or low.startswith(("cat ", "head "))
+        return named and _TASK_COMMAND.search(call.text) is not None
+    return _is_task_tool(call.name)
+
+
+@lru_cache(maxsize=1024)
+def _is_task_tool(name: str) -> bool:
+    return _TASK_TOOL.search(name) is not None
 
 
 def _plan(view: View) -> list[Evidence]:
@@ -349,7 +355,8 @@ def _quoted_question(before: str) -> str:
     return whole(words.strip().lstrip('", '), MAX_QUESTION)
 
 
-_SENTENCE = re.compile(r"(?<=[.!?。！])\s+(?=\S)|(?<=[。！])")
+# Up to the last sentence of a line: `re` goes back from the end of `.*`.
+_BEFORE_LAST = re.compile(r"(?:.*(?:[.!?。！]\s+(?=\S)|[。！](?=.)))?")
 
 
 def _ending(tail: str) -> str:
@@ -362,7 +369,7 @@ def _ending(tail: str) -> str:
 def announces(tail: str) -> bool:
     """Whether words end by saying what their speaker does next."""
     line = tail.rstrip().rsplit("\n", 1)[-1][-400:]
-    return matches("announces", [s for s in _SENTENCE.split(line) if s][-1]) if line else False
+    return bool(line) and matches("announces", _BEFORE_LAST.sub("", line, 1))
 
 
 def _question_on_line(text: str, end: int) -> str:

@@ -9,9 +9,9 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from leftoff import codec
-from leftoff.extraction.evidence import Evidence
+from leftoff.extraction.evidence import Called, Evidence
 from leftoff.extraction.evidence_log import EvidenceLog
-from leftoff.extraction.extractor import Extractor, Pending, extractors
+from leftoff.extraction.extractor import Extractor, extractors
 from leftoff.formats.thread import Packed, Thread
 from leftoff.model import MAX_COUNT, Message, SessionFacts, Usage
 from leftoff.tokens import estimate_tokens
@@ -153,8 +153,8 @@ class Head(Struct):
     agent: str
     header: Header
     tail: ContextOccupancy
-    pending: dict[str, Pending]
-    answered: dict[str, Pending]
+    pending: dict[str, Called]
+    answered: dict[str, Called]
     recent: list[list[str]]
     extractors: dict[str, bytes]
     first_words: str
@@ -200,8 +200,8 @@ class SessionState:
         self.thread = Thread()
         self.evidence = EvidenceLog()
         self.occupancy = ContextOccupancy()
-        self.pending: dict[str, Pending] = {}
-        self.answered: dict[str, Pending] = {}
+        self.pending: dict[str, Called] = {}
+        self.answered: dict[str, Called] = {}
         self.first_words = ""
         self.last_words = ""
         self.last_at = -1
@@ -223,13 +223,13 @@ class SessionState:
             self._wanting[flags] = found
         return found
 
-    def add_call(self, call_id: str, call: Pending) -> None:
+    def add_call(self, call_id: str, call: Called) -> None:
         """Remembers a call until its result comes; of too many, the oldest is forgotten."""
         self.pending[call_id] = call
         if len(self.pending) > MAX_PARTS:
             del self.pending[next(iter(self.pending))]
 
-    def complete_call(self, call_id: str) -> Pending | None:
+    def complete_call(self, call_id: str) -> Called | None:
         """The pending call of that id, moved to `answered`; None if there is none."""
         call = self.pending.pop(call_id, None)
         if call is not None:
