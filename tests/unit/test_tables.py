@@ -6,6 +6,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,34 @@ def test_a_pattern_is_compiled_by_its_first_use() -> None:
     assert not hasattr(pattern, "unknown")
 
 
+# Words of all kinds, in either case, and the letters beyond ASCII that match ASCII ones.
+SAMPLE = Path(__file__).parents[2].joinpath("README.md").read_text("utf-8")[:3000]
+SAMPLE += f"{SAMPLE[:1000].upper()} \u212aeep \u017ftill \u0130f \u0131f \u00e9tat\n\n"
+
+
+def found_by(pattern: Any, given: str | bytes) -> list[object]:
+    """What a compiled pattern says of itself, and what it finds."""
+    shown = [pattern.pattern, pattern.flags, pattern.groups, dict(pattern.groupindex)]
+    text = SAMPLE if isinstance(given, str) else SAMPLE.encode()
+    return [*shown, *(m.regs for m in pattern.finditer(text)), pattern.match(text) is None]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\bthe\b|\bof (?:a|the)\b|^#|\b(?i:readme)\b|\bif\b",
+        r"(?i)\b(?:keep|still|if)\b|[a-k]till",
+        r"(?<=[.] )\w+|\b(?:a?n? ?session)",
+        r"(?m)^[\W_]{0,6}(?:it|read)\b|\b[A-C]?\d",
+        r"\b(?:(?P<x>l)|(?P<y>e)f*)\w|(?:\be)(?=\w)|\B",
+        "(?i)\u00c9tat|\\bfiles?",
+    ],
+)
+def test_a_compiled_pattern_finds_what_that_of_re_finds(pattern: str) -> None:
+    made = lazy_re._engine(pattern, lazy_re._compile(pattern, 0))
+    assert found_by(made, pattern) == found_by(re.compile(pattern), pattern)
+
+
 def test_every_pattern_of_the_package_compiles() -> None:
     optional = {
         "pyarrow",
@@ -111,7 +140,9 @@ def test_every_pattern_of_the_package_compiles() -> None:
         for value in found.values():
             if isinstance(value, lazy_re.Lazy):
                 pattern, flags = value._given
-                assert value._compiled == re.compile(pattern, flags), pattern
+                assert found_by(value, pattern) == found_by(
+                    re.compile(pattern, flags), pattern
+                ), pattern
                 seen += 1
     assert seen > 300
 
@@ -137,7 +168,8 @@ def test_a_pattern_is_compiled_once_for_all_runs(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(lazy_re, "_new", {})
     monkeypatch.setattr(lazy_re, "_compile", None)
     loaded = lazy_re.compiled(*given)
-    assert loaded == wanted == re.compile(*given)
+    assert loaded == wanted
+    assert found_by(loaded, given[0]) == found_by(re.compile(*given), given[0])
     assert loaded.groupindex == {"word": 1}
     assert lazy_re.unsaved() is None
 

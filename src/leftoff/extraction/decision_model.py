@@ -382,6 +382,8 @@ def is_foreign(text: str) -> bool:
     if not start.isascii() and 6 * len(_FOREIGN.findall(start)) > max(len(start), 24):
         return True
     found = start.lower().split()
+    if FOREIGN.isdisjoint(found):
+        return False
     other = sum(map(FOREIGN.__contains__, found))
     if len(found) < 12 or 6 * other < len(found):
         return False
@@ -488,26 +490,20 @@ _FAR = 12
 _COUNTS = (0, 1, 2, 4, 8, 16)
 
 
-def layout_features(
-    text: str, blocks: Sequence[Block], number: int, start: int, end: int
-) -> list[str]:
-    """Features of what stands around a sentence: its block's place in the text and in its list,
-    the words that lead into the list, those of the heading, and those after the sentence.
+def block_features(
+    text: str, blocks: Sequence[Block], number: int
+) -> tuple[list[str], list[str], list[str]]:
+    """Features of what stands around the sentences of a block: its place in the text and in its
+    list, the words that lead into the list and those of the heading; then what only its first,
+    and only its last sentence has.
 
     Args:
         text: the whole text, and `blocks`, its blocks.
-        number: the block of the sentence, which lies at `start` to `end`.
+        number: the block.
     """
-    first, last, kind = blocks[number]
     below = len(blocks) - 1 - number
     found = [f"l:k{bucket(number, _COUNTS)}", f"l:r{bucket(below, _COUNTS)}"]
-    if text.startswith("**", start) or (start >= 2 and text.startswith("**", start - 2)):
-        found.append("l:bold")
-    if number and start <= first + 2:
-        found.append(f"l:prev{blocks[number - 1][2]}")
-    if below and end >= last - 2:
-        found.append(f"l:next{blocks[number + 1][2]}")
-    if kind == ITEM:
+    if blocks[number][2] == ITEM:
         found += _list_features(text, blocks, number)
     for above in range(number - 1, max(-1, number - 1 - _FAR), -1):
         if blocks[above][2] == HEADING:
@@ -515,7 +511,16 @@ def layout_features(
             found += _prefixed("hd:", text[begin : min(stop, begin + 80)], 8)
             found.append("l:headed")
             break
-    return found + ["nx:" + VERBS.get(w, w) for w in words(text[end : end + 60], 3)]
+    opens = [f"l:prev{blocks[number - 1][2]}"] if number else []
+    return found, opens, [f"l:next{blocks[number + 1][2]}"] if below else []
+
+
+def sentence_features(text: str, start: int, end: int) -> list[str]:
+    """Features of the marks of a sentence, and of the words after it."""
+    bold = text.startswith("**", start) or (start >= 2 and text.startswith("**", start - 2))
+    following = words(text[end : end + 60], 3) if end < len(text) else ()
+    found = ["nx:" + VERBS.get(w, w) for w in following]
+    return ["l:bold", *found] if bold else found
 
 
 @lru_cache(maxsize=256)

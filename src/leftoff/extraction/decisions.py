@@ -8,7 +8,13 @@ from typing import ClassVar
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.extraction.decision_model import MODEL, Model, is_foreign, layout_features
+from leftoff.extraction.decision_model import (
+    MODEL,
+    Model,
+    block_features,
+    is_foreign,
+    sentence_features,
+)
 from leftoff.extraction.evidence import Evidence, Said
 from leftoff.extraction.extractor import TEXT, View
 from leftoff.extraction.rules import lowered
@@ -61,25 +67,38 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
     weights of words; only blocks with a piece that passes are split exactly.
     """
     passing = pieces(text, model)
-    begin, stop = next(passing, (0, 0))
-    blocks = blocks_of(text)[0] if stop else ()
+    begin, stop = next(passing, _NO_PIECE)
+    if begin > len(text):
+        return
+    blocks = blocks_of(text)[0]
     for number, (first, last, kind) in enumerate(blocks):
-        if stop <= first:  # of the pieces before this block, none is looked at again
-            begin, stop = next((piece for piece in passing if piece[1] > first), (0, 0))
-        if not stop:
-            return
+        while stop <= first:  # of the pieces before this block, none is looked at again
+            begin, stop = next(passing, _NO_PIECE)
         if begin >= last or kind not in PROSE_KINDS:
             continue
+        around: list[Sequence[str]] = []
         for start, end in _split(text, first, last):
-            if stop <= start:
-                begin, stop = next((piece for piece in passing if piece[1] > start), (0, 0))
-                if not stop:
-                    return
+            while stop <= start:
+                begin, stop = next(passing, _NO_PIECE)
             if end > begin and MIN_SENTENCE <= end - start <= MAX_SENTENCE:
-                where = f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
-                around = layout_features(text, blocks, number, start, end)
-                yield start, end, " ".join((where, *model.known(around)))
+                around = around or [*map(model.known, block_features(text, blocks, number))]
+                every, opening, closing = around
+                found = [
+                    _BLOCKS.get(kind, "paragraph"),
+                    str(int(first == start)),
+                    str(len(text)),
+                ]
+                found += every
+                if start <= first + 2:
+                    found += opening
+                if end >= last - 2:
+                    found += closing
+                found += model.known(sentence_features(text, start, end))
+                yield start, end, " ".join(found)
 
+
+# What follows the last piece that passes the first filter.
+_NO_PIECE = (1 << 62, 1 << 62)
 
 _STOP = re.compile(r"[.!?…؟۔।॥。！？｡．\n](?:(?=\W|\Z)|(?<=[。！？｡．\n]))")
 
