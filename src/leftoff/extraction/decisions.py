@@ -76,25 +76,20 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
             begin, stop = next(passing, _NO_PIECE)
         if begin >= last or kind not in PROSE_KINDS:
             continue
-        around: list[Sequence[str]] = []
+        around: tuple[list[str], ...] = ()
         for start, end in _split(text, first, last):
             while stop <= start:
                 begin, stop = next(passing, _NO_PIECE)
             if end > begin and MIN_SENTENCE <= end - start <= MAX_SENTENCE:
-                around = around or [*map(model.known, block_features(text, blocks, number))]
+                around = around or block_features(text, blocks, number)
                 every, opening, closing = around
-                found = [
-                    _BLOCKS.get(kind, "paragraph"),
-                    str(int(first == start)),
-                    str(len(text)),
-                ]
-                found += every
+                found = every + sentence_features(text, start, end)
                 if start <= first + 2:
                     found += opening
                 if end >= last - 2:
                     found += closing
-                found += model.known(sentence_features(text, start, end))
-                yield start, end, " ".join(found)
+                where = f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
+                yield start, end, " ".join((where, *model.known(found)))
 
 
 # What follows the last piece that passes the first filter.

@@ -450,7 +450,7 @@ def _answer_spans(answers: dict[str, object], text: str, part: int) -> tuple[Typ
 
 
 def _detect(sample: Sample) -> bool:
-    for line in sample.lines:
+    for line in sample.each_line():
         kind = str(line.get("type"))
         if "parentUuid" in line and "sessionId" in line:
             return not str(line.get("sessionId")).startswith("session-") and (

@@ -437,7 +437,7 @@ def _token_count(info: object) -> Iterable[Record]:
 def _detect(sample: Sample) -> bool:
     wrapped = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
     bare = False
-    for line in sample.lines:
+    for line in sample.each_line():
         if str(line.get("type")) in wrapped and "payload" in line:
             return True
         if "record_type" in line and "type" not in line:

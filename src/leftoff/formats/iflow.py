@@ -84,9 +84,9 @@ def _unwrap(block: Block) -> None:
 
 
 def _detect(sample: Sample) -> bool:
-    return any(
+    return b'"session-' in sample.data and any(
         "parentUuid" in line and str(line.get("sessionId")).startswith("session-")
-        for line in sample.lines
+        for line in sample.each_line()
     )
 
 

@@ -113,11 +113,12 @@ def _with_status(parts: tuple[rec.Part, ...], facts: Fields) -> tuple[rec.Part, 
 
 
 def _detect(sample: Sample) -> bool:
-    return any(
+    marked = b'"parts"' in sample.data or b'"systemPayload"' in sample.data
+    return marked and any(
         "sessionId" in line
         and "parentUuid" in line
         and ("parts" in dict_of(line.get("message")) or "systemPayload" in line)
-        for line in sample.lines
+        for line in sample.each_line()
     )
 
 
