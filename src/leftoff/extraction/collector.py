@@ -565,7 +565,7 @@ def _may_name_files(command: str, output: str) -> bool:
         return True
     if "python" in command and len(output) < 400:  # it may say which branch ran; chosen by hand
         return True
-    return any(mark in output for mark in _FILE_WORDS)
+    return any(map(output.__contains__, _FILE_WORDS))
 
 
 # Code points at either end of a long output that are scanned: results stand at its end. Chosen

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Edited, Evidence, Saw, WroteLines
@@ -63,20 +62,24 @@ class Edits(Struct):
     wants: ClassVar[int] = EDIT
 
     def see(self, view: View) -> Iterable[Evidence]:
-        found = [
-            (number, verb, path, changes, _hunk(changes))
-            for number, verb, path, changes in _all_changes(view)
-        ]
+        found = [(*edit, _hunk(edit[-1])) for edit in _all_changes(view)]
         # Redact before the cut: no rule recognises half of a secret.
         quiet = len(found) > 1 and is_quiet("\n".join([hunk for *_, hunk in found]))
-        for number, verb, at, changes, hunk in found:
-            shown = hunk if quiet else Redactor().text(hunk)
-            made = _edited(view.message.index, number, at, changes, whole(shown, MAX_HUNK))
-            call = view.message.parts[number]
-            yield replace(
-                made,
-                whole=verb in {"write", "create"},
-                repeated=type(call) is ToolCall and _repeats(call),
+        for number, call, verb, path, changes, hunk in found:
+            shown = whole(hunk if quiet else Redactor().text(hunk), MAX_HUNK)
+            places = [(c.first, c.first + max(0, len(c.added) - 1)) for c in changes if c.first]
+            yield Edited(
+                view.message.index,
+                number,
+                path,
+                sum([len(c.added) for c in changes]),
+                sum([len(c.removed) for c in changes]),
+                min((first for first, _ in places), default=0),
+                max((last for _, last in places), default=0),
+                _symbols(changes),
+                shown,
+                verb in {"write", "create"},
+                _repeats(call),
             )
 
 
@@ -88,7 +91,7 @@ class WrittenLines(Struct):
     wants: ClassVar[int] = EDIT
 
     def see(self, view: View) -> Iterable[Evidence]:
-        for number, verb, path, changes in _all_changes(view):
+        for number, _, verb, path, changes in _all_changes(view):
             replaced = tuple(
                 Replaced(
                     line_hash(c.before) if c.before else 0,
@@ -162,14 +165,14 @@ _ENVELOPE = re.compile(
 _LINE_NUMBER = re.compile(r"^[ \t]*\d+(?:→|\t|: |\|)", re.MULTILINE)
 
 
-def _all_changes(view: View) -> Iterator[tuple[int, str, str, list[Change]]]:
-    """The changes of all calls of a message: part number, verb, absolute path, changes."""
+def _all_changes(view: View) -> Iterator[tuple[int, ToolCall, str, str, list[Change]]]:
+    """The changes of all calls of a message: part, call, verb, absolute path, changes."""
     for number, part in enumerate(view.message.parts):
         if type(part) is ToolCall:
             verb = operation(part)
             if verb in {"write", "create", "edit", "patch"}:
                 for path, changes in _changes(part, verb):
-                    yield number, verb, absolute(path, view.message.cwd), changes
+                    yield number, part, verb, absolute(path, view.message.cwd), changes
 
 
 class Change(Struct, frozen=True):
@@ -198,21 +201,6 @@ def _hunk(changes: Sequence[Change]) -> str:
         removed = (f"-{line}" for c in changes for line in c.removed)
         shown = list(islice((r for r in removed if len(r.strip()) > 1), MAX_HUNK_LINES))
     return whole("\n".join(shown), 4 * MAX_HUNK)
-
-
-def _edited(message: int, part: int, path: str, changes: Sequence[Change], hunk: str) -> Edited:
-    places = [(c.first, c.first + max(0, len(c.added) - 1)) for c in changes if c.first]
-    return Edited(
-        message,
-        part,
-        path,
-        sum(len(c.added) for c in changes),
-        sum(len(c.removed) for c in changes),
-        min((first for first, _ in places), default=0),
-        max((last for _, last in places), default=0),
-        _symbols(changes),
-        hunk,
-    )
 
 
 def _repeats(call: ToolCall) -> bool:

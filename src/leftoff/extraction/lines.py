@@ -31,6 +31,9 @@ from leftoff.model import (
 # Bytes after which an unrecognised recording must be one document.
 SNIFF = 1 << 20
 
+# Records that a line may hold beside one that is not known, and still be of an unknown kind.
+_ENVELOPE = frozenset({Unknown, Link, Uncertain, SessionFacts})
+
 # At most so many places are listed in an issue.
 MAX_PLACES = 20
 
@@ -275,6 +278,7 @@ class LineReader(ABC):
         """Tries to recognise the format by the buffered bytes."""
         sample = Sample(self._buffer.whole(), complete=complete)
         found = detect(sample)
+        self._valid = sample.valid and len(sample.data) == len(self._buffer)  # without a mark
         if found is not None:
             del sample  # what it decoded would stand beside what is decoded now
             self._set_format(found)
@@ -303,6 +307,7 @@ class LineReader(ABC):
             self._line(line)
 
     _strict: Any = None
+    _valid = False  # the buffer is a JSON document without damage
 
     # -- lines -----------------------------------------------------------------------------
 
@@ -322,20 +327,13 @@ class LineReader(ABC):
         try:
             for found in self.reader.read(record, cursor):
                 kind = type(found)
-                if kind is Unknown:
-                    unknown = True
-                    self._issue("unknown_kind", found.kind)
-                    continue
                 if kind is Message:
                     known = True
                     self._message(found)
-                elif kind is Link:
-                    self._link(found)
-                elif kind is Uncertain:
-                    self._issue(found.code, line=found.line)
                 else:
-                    known = known or kind is not SessionFacts
-                    self._fact(found)
+                    unknown = unknown or kind is Unknown
+                    known = known or kind not in _ENVELOPE
+                    self._dispatch(found)
         except FormatError as error:
             raise self._with_name(error) from error
         # A line of which more was read than its envelope counts as parsed.
@@ -458,7 +456,7 @@ class LineReader(ABC):
         archive = data.startswith(b"PK\x03\x04") and getattr(
             self.format, "reads_archives", False
         )
-        if not archive:
+        if not archive and not self._valid:
             data = self._valid_json(data)
         counted: int | None = None
         for found in self.reader.read(data, self.cursor):

@@ -50,12 +50,12 @@ class Names(Struct):
                 if "\\" in written or "[REDACTED:" in written:
                     written = _REDACTED.sub(" ", written)
                 words, counts = Counter(written.split()), dict[str, int]()
-                for word, found in zip(words, map(_names_in, words), strict=True):
+                for found, times in zip(map(_names_in, words), words.values(), strict=True):
                     for name in found:
-                        counts[name] = counts.get(name, 0) + words[word]
+                        counts[name] = counts.get(name, 0) + times
                 if counts:
-                    names = sorted(counts, key=lambda n: (-counts[n], n))[:MAX_NAMES]
-                    yield Wrote(view.message.index, number, tuple(names))
+                    names = sorted(sorted(counts), key=counts.__getitem__, reverse=True)
+                    yield Wrote(view.message.index, number, tuple(names[:MAX_NAMES]))
 
 
 @lru_cache(1 << 14)

@@ -272,9 +272,13 @@ class Sample:
 
     Args:
         data: the first bytes; the whole recording if `complete`.
-        complete: no more bytes follow."""
+        complete: no more bytes follow.
+
+    Attributes:
+        valid: the data was found to be one valid JSON document."""
 
     LINES = 20
+    valid = False
 
     def __init__(self, data: bytes, complete: bool) -> None:
         self.data = data.removeprefix(b"\xef\xbb\xbf")
@@ -316,9 +320,12 @@ class Sample:
         if not self.complete:
             return None
         try:
-            return msgspec.json.decode(self.data)
+            found = msgspec.json.decode(self.data)
         except (ValueError, RecursionError):
             pass
+        else:
+            self.valid = True
+            return found
         values, codes = codec.repair(self.data, most=1)
         # A mended document counts only if nothing but one value was found.
         return values[0] if len(values) == 1 and "cut" not in codes else None
