@@ -325,7 +325,8 @@ def _engine(pattern: str, known: _Code) -> Pattern[str]:
 
 
 def _in_both_cases(letters: list[Any]) -> list[Any]:
-    """The same letters in either case; [] if some are not ASCII."""
+    """The same letters in either case; [] if not all are ASCII, also those that `re` takes for
+    them ("\u017f" for "s"): a larger set takes longer to look up than it saves."""
     from re import _parser  # type: ignore[attr-defined]
 
     found: set[int] = set()
@@ -337,13 +338,10 @@ def _in_both_cases(letters: list[Any]) -> list[Any]:
                 return []
             found.update(range(first, last + 1))
     text = "".join(map(chr, found))
-    # The letters beyond ASCII that `re` takes for "i", "s" and "k".
-    more = "".join(other for letter, other in _LIKE.items() if letter in text.lower())
-    cases = {*text, *text.lower(), *text.upper(), *more}
+    cases = {*text.lower(), *text.upper()}
+    if not cases.isdisjoint("isk"):
+        return []
     return [*classes, *((_parser.LITERAL, ord(one)) for one in sorted(cases))]
-
-
-_LIKE: Final = {"i": "\u0130\u0131", "s": "\u017f", "k": "\u212a"}
 
 
 def unsaved() -> bytes | None:
