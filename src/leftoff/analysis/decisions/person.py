@@ -27,7 +27,7 @@ from leftoff.extraction.decision_model import (
     PERSON,
     SCALE,
     Model,
-    bucket,
+    Steps,
     is_foreign,
     word_features,
     words,
@@ -334,6 +334,13 @@ def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentenc
     return Sentence(start, end, marked, act, pasted, other, item)
 
 
+_CHOSEN = Steps("s:chosen", 0, 0.1, 0.25, 0.4, 0.6)
+_PASTED = Steps("s:pasted", 0, 0.1, 0.3, 0.6)
+_LENGTH = Steps("s:length", 10, 20, 40, 70, 120, 200)
+_SIZE = Steps("s:size", 40, 100, 200, 400, 800, 1600)
+_LETTERS_SHARE = Steps("s:letters", 0.6, 0.8, 0.9, 0.97)
+
+
 def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
     """What the model reads of the sentence `number`: its words, its look, and how its prompt
     reads around it. Nothing of one that was pasted, is too short, a bare yes, or in another
@@ -348,17 +355,14 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
     others = read[:number] + read[number + 1 :]
     most = max(1, len(others))
     letters = (sum(map(str.isalpha, said)) + said.count(" ")) / len(said)
-    steps = {
-        "chosen": (sum(o.act is not None for o in others) / most, (0, 0.1, 0.25, 0.4, 0.6)),
-        "pasted": (sum(o.pasted for o in others) / most, (0, 0.1, 0.3, 0.6)),
-        "length": (len(said), (10, 20, 40, 70, 120, 200)),
-        "size": (len(text), (40, 100, 200, 400, 800, 1600)),
-        "letters": (letters, (0.6, 0.8, 0.9, 0.97)),
-    }
     return [
         *word_features(found),
         *dict.fromkeys("o:" + word for word in words(_opened(said)[0])),
-        *(f"s:{name}{bucket(value, edges)}" for name, (value, edges) in steps.items()),
+        _CHOSEN(sum(o.act is not None for o in others) / most),
+        _PASTED(sum(o.pasted for o in others) / most),
+        _LENGTH(len(said)),
+        _SIZE(len(text)),
+        _LETTERS_SHARE(letters),
         f"s:end{said[-1] if said[-1] in '.:?!,;)' else 'x'}",
         f"s:before-{_look(read, number - 1)}",
         f"s:after-{_look(read, number + 1)}",
