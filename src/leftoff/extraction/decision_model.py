@@ -352,6 +352,12 @@ def shipped_scorer() -> Scorer:
     return Scorer(MODEL)
 
 
+@cache
+def person_scorer() -> Scorer:
+    """The scorer of the shipped weights for the sentences of a person."""
+    return Scorer(PERSON)
+
+
 # 16 hex digits that change whenever weights, verbs or patterns change.
 DIGEST = blake2b(
     _WEIGHTS

@@ -27,8 +27,10 @@ from leftoff.extraction.decision_model import (
     PERSON,
     SCALE,
     Model,
+    Scorer,
     Steps,
     is_foreign,
+    person_scorer,
     word_features,
     words,
 )
@@ -106,6 +108,8 @@ _SPELLING = {
     wrong: right for right, listed in _TABLE["spelling"].items() for wrong in listed.split()
 }
 _MISSPELT = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, _SPELLING))})(?!\w)")
+# Each misspelt word holds one of these: most sentences hold none.
+_MAYBE_MISSPELT = frozenset(max(re.findall(r"\w+", wrong), key=len) for wrong in _SPELLING)
 _NAMED = {name: rf"{_ANY}{mark}{_ANY}[a-z]+" for name, mark in _MARKS.items()} | {
     "adverb": rf"(?:{'|'.join(_TABLE['words']['adverb'].split())})\b\s*"
 }
@@ -164,10 +168,14 @@ def _acts_of(marked: str) -> Sequence[Act]:
     return [ACTS[number] for number in sorted((*tried, *(gated[n] for n in gate(plain))))]
 
 
+_RUN = re.compile(r"\w+")
+
+
 def _opened(sentence: str) -> tuple[str, str]:
     """What opens a sentence, and the rest of it, in lower case."""
     low = lowered(sentence).replace("’", "'").strip()
-    low = _MISSPELT.sub(lambda found: _SPELLING[found[0]], low)
+    if not _MAYBE_MISSPELT.isdisjoint(_RUN.findall(low)):
+        low = _MISSPELT.sub(lambda found: _SPELLING[found[0]], low)
     opening = _pattern("opening").match(low)
     end = opening.end() if opening else 0
     return low[:end], low[end:]
@@ -176,7 +184,11 @@ def _opened(sentence: str) -> tuple[str, str]:
 def _marked(sentence: str) -> str:
     """A sentence in lower case without what opens it, with the mark of its list before each
     listed verb."""
-    found = _opened(sentence)[1].split(" ")
+    return _with_marks(_opened(sentence)[1])
+
+
+def _with_marks(text: str) -> str:
+    found = text.split(" ")
     plain = [word.strip('\n\t,.:;!?()"*`') for word in found]
     for place, word in enumerate(plain):
         for rest, mark in _LISTED.get(word, ()):
@@ -283,6 +295,7 @@ class Sentence(Struct, frozen=True):
 
     Attributes:
         start, end: code points in the prompt.
+        opening: what opens it, in lower case.
         marked: its `_marked` form; `act`: the first rule that finds a decision in it.
         pasted: it was, by its look; `other`: it is in another language than English.
         item: it opens an item of a list.
@@ -290,6 +303,7 @@ class Sentence(Struct, frozen=True):
 
     start: int
     end: int
+    opening: str
     marked: str
     act: Act | None
     pasted: bool
@@ -315,7 +329,8 @@ def act_of(sentence: str) -> Act | None:
 
 
 def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentence:
-    marked, low = _marked(said), lowered(said)
+    opening, rest = _opened(said)
+    marked, low = _with_marks(rest), lowered(said)
     pasted = _pattern("pasted").search(low) is not None
     used = set(low.split())
     english, foreign = len(used & ENGLISH), len(used & _ONLY_FOREIGN)
@@ -331,7 +346,7 @@ def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentenc
     if _pattern("order_of_routine").match(marked):
         acts = (act for act in acts if act.foreign or act.routine)
     act = next((act for act in acts if any(map(act.found_in, parts))), None)
-    return Sentence(start, end, marked, act, pasted, other, item)
+    return Sentence(start, end, opening, marked, act, pasted, other, item)
 
 
 _CHOSEN = Steps("s:chosen", 0, 0.1, 0.25, 0.4, 0.6)
@@ -341,10 +356,19 @@ _SIZE = Steps("s:size", 40, 100, 200, 400, 800, 1600)
 _LETTERS_SHARE = Steps("s:letters", 0.6, 0.8, 0.9, 0.97)
 
 
-def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
+def features(
+    asked: Asked,
+    read: list[Sentence],
+    number: int,
+    of_words: Callable[[Sequence[str]], Iterable[str]] = word_features,
+) -> list[str]:
     """What the model reads of the sentence `number`: its words, its look, and how its prompt
     reads around it. Nothing of one that was pasted, is too short, a bare yes, or in another
-    language."""
+    language.
+
+    Args:
+        of_words: gives the features of words.
+    """
     one, text = read[number], asked.text
     said = text[one.start : one.end]
     found = words(one.marked, 60)
@@ -354,10 +378,10 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
         return []
     others = read[:number] + read[number + 1 :]
     most = max(1, len(others))
-    letters = (sum(map(str.isalpha, said)) + said.count(" ")) / len(said)
+    letters = (_letters(said) + said.count(" ")) / len(said)
     return [
-        *word_features(found),
-        *dict.fromkeys("o:" + word for word in words(_opened(said)[0])),
+        *of_words(found),
+        *dict.fromkeys("o:" + word for word in words(one.opening)),
         _CHOSEN(sum(o.act is not None for o in others) / most),
         _PASTED(sum(o.pasted for o in others) / most),
         _LENGTH(len(said)),
@@ -373,6 +397,15 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
     ]
 
 
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
+
+
+def _letters(text: str) -> int:
+    if text.isascii():
+        return len(text.encode().translate(None, _NO_LETTERS))
+    return sum(map(str.isalpha, text))
+
+
 def _look(read: list[Sentence], number: int) -> str:
     if not 0 <= number < len(read):
         return "none"
@@ -386,6 +419,7 @@ def _stated(
     `least`, but for those that cut a secret."""
     quotes = QuoteEnds(asked.text)
     read = read_prompt(asked.text)
+    scorer = person_scorer() if model is PERSON else Scorer(model)
     asks = False
     for number, one in enumerate(read):
         said = asked.text[one.start : one.end]
@@ -394,7 +428,7 @@ def _stated(
         asks = asks if one.item else _ASKS.match(said) is not None
         if one.item and asks:
             continue  # the list is what the question is about
-        names = features(asked, read, number)
+        names = features(asked, read, number, lambda found: scorer.features(found)[0])
         chance = model.statement_probability(model.score(names), 0) if names else 0.0
         if one.act is not None and one.act.foreign:
             chance = FOREIGN_CONFIDENCE
