@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import chain, islice
 from operator import itemgetter
@@ -24,13 +24,14 @@ REDACTION_BATCH = 2_000
 MAX_WORD = 500
 
 _NAME = re.compile(
+    r"(?=[\w.~@$:/#-])(?:"  # what begins no name is passed over first
     r"https?://[^\s\"'`)\]>,]+"
-    r"|[\w.~@$:-]*/[\w./@~-]*\w"  # a path
+    r"|[\w.~@$:-]*+/[\w./@~-]*\w"  # a path
     r"|\b[A-Za-z_]\w*(?:\.\w+)*\.(?:[a-z]{1,5}\d?)\b"  # a file or a dotted name
     r"|\b[A-Za-z]\w*_\w+|\b_\w{2,}"  # snake_case, _private
     r"|\b[a-z]+\d*[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, PascalCase
     r"|\b(?=[a-f]*\d)[0-9a-f]{7,40}\b"  # a hash
-    r"|#\d+\b"
+    r"|#\d+\b)"
 )
 # In each name is one of these: few words have any.
 _MAY_BE_NAME = re.compile(r"[/_#]|\.[a-z]|[a-z\d][A-Z]|[0-9a-f]{7}")
@@ -57,12 +58,10 @@ def names_in_use(view: SessionView) -> tuple[Name, ...]:
     latest: dict[str, int] = {}
     written = _written(view)
     while batch := list(islice(written, REDACTION_BATCH)):
-        of_text = finder.names(
-            list(dict.fromkeys(item for _, item in batch if isinstance(item, str)))
-        )
+        of_text = finder.names(item for _, item in batch if isinstance(item, str))
         for message, item in batch:
-            found = of_text[item] if isinstance(item, str) else finder.normalised(item)
-            for name in found:
+            found = of_text.get(item) if isinstance(item, str) else finder.normalised(item)
+            for name in found or ():
                 if latest.get(name) != message:
                     latest[name] = message
                     counts[name] = counts.get(name, 0) + 1
@@ -85,8 +84,10 @@ class NameFinder:
         self._seen: set[str] = set()
         self._names: dict[str, set[str]] = {}
 
-    def names(self, texts: Sequence[str]) -> dict[str, set[str]]:
-        """The names in each text, redacted: no rule recognises a secret that is cut."""
+    def names(self, texts: Iterable[str]) -> dict[str, set[str]]:
+        """The names in each text that may have one. Of redacted texts: no rule recognises a
+        secret that is cut into names."""
+        texts = list(filter(_MAY_BE_NAME.search, dict.fromkeys(texts)))
         words = [
             (
                 _SEPARATORS.sub(" ", text) if "\\" in text or "[REDACTED:" in text else text
