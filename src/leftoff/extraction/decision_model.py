@@ -151,6 +151,7 @@ class Scorer(dict[str, _Row]):
         super().__init__()
         self.model = model
         self._names = sorted(model.weights)
+        self._after_class = cache(self._after)  # a verb has many forms
         self._opening = self._after("b:^_"), self._after("c:^_")
 
     def _after(self, start: str) -> Mapping[str, str]:
@@ -159,11 +160,11 @@ class Scorer(dict[str, _Row]):
         first = last = bisect_left(names, start)
         while last < len(names) and names[last].startswith(start):
             last += 1
-        return {name[len(start) :]: name for name in names[first:last]}
+        return {name[len(start) :]: name for name in names[first:last]} if last > first else {}
 
     def __missing__(self, word: str) -> _Row:
         kind, name = VERBS.get(word, word), f"w:{word}"
-        pairs, classes = self._after(f"b:{word}_"), self._after(f"c:{kind}_")
+        pairs, classes = self._after(f"b:{word}_"), self._after_class(f"c:{kind}_")
         known = name if name in self.model.weights else ""
         if len(self) >= MAX_ROWS:
             self.clear()
