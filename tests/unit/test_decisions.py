@@ -12,8 +12,8 @@ from leftoff.analysis.decisions import person
 from leftoff.extraction.decision_model import (
     MODEL,
     Model,
+    scorer_of,
     sentence_subjects,
-    shipped_scorer,
     word_features,
     words,
 )
@@ -64,7 +64,7 @@ def test_the_fast_layout_gives_the_same_scores() -> None:
     for text in (STRONG, ROUTINE, "Use `a` and `a` again, use it; use it."):
         found, others = words(text), ["l:item", "s:edits1", "s:edits1-no-such"]
         slow = MODEL.score(word_features(found) + sentence_subjects(found) + others)
-        assert shipped_scorer().score(found, others) == pytest.approx(slow)
+        assert scorer_of(MODEL).score(found, others) == pytest.approx(slow)
 
 
 # -- the person's own --------------------------------------------------------------------------

@@ -44,7 +44,6 @@ _NO_NAME = re.compile(
 # Parts of a text that are no names: placeholders of secrets, escapes.
 _SEPARATORS = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
 
-_PUNCTUATION = ".,:;!?()\"'*`-–—[]{}<>=|&+"
 # Between two texts that are redacted together: printable, since redaction looks twice around
 # what is not; no letter of a credential.
 _DELIMITER = "\n|^|\n"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -131,8 +131,8 @@ class Model(Struct, frozen=True):
     def top_features(self, features: Iterable[str], most: int = 4) -> list[str]:
         """The features with the highest positive weights, highest first."""
         weight = self.weights.get
-        positive = sorted({(-w, name) for name in features if (w := weight(name, 0)) > 0})
-        return [name for _, name in positive[:most]]
+        positive = {(-w, name) for name in features if (w := weight(name, 0)) > 0}
+        return [name for _, name in sorted(positive)[:most]]
 
 
 # Words of which a scorer holds what the model says of them: about 5 MB. Chosen by hand.
@@ -150,9 +150,11 @@ class Scorer(dict[str, _Row]):
     def __init__(self, model: Model) -> None:
         super().__init__()
         self.model = model
-        self._names = sorted(model.weights)
         self._after_class = cache(self._after)  # a verb has many forms
-        self._opening = self._after("b:^_"), self._after("c:^_")
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return sorted(self.model.weights)
 
     def _after(self, start: str) -> Mapping[str, str]:
         """The features whose names begin so, by the rest of the name."""
@@ -176,7 +178,7 @@ class Scorer(dict[str, _Row]):
         words."""
         names: list[str] = []
         subjects: tuple[str, ...] = ()
-        pairs, classes = self._opening
+        pairs, classes = self["^"][2:4]
         for word in found:
             name, kind, next_pairs, next_classes, about = self[word]
             if name:
@@ -347,16 +349,13 @@ _PERSON_WEIGHTS = _FOLDER.joinpath("person.json").read_bytes()
 PERSON = msgspec.json.decode(_PERSON_WEIGHTS, type=Model)
 
 
-@cache
-def shipped_scorer() -> Scorer:
-    """The scorer of the shipped weights."""
-    return Scorer(MODEL)
+# Those of the shipped weights.
+_SCORERS = [(model, Scorer(model)) for model in (MODEL, PERSON)]
 
 
-@cache
-def person_scorer() -> Scorer:
-    """The scorer of the shipped weights for the sentences of a person."""
-    return Scorer(PERSON)
+def scorer_of(model: Model) -> Scorer:
+    """The scorer of a model; those of the shipped ones are made once."""
+    return next((made for known, made in _SCORERS if known is model), Scorer(model))
 
 
 # 16 hex digits that change whenever weights, verbs or patterns change.

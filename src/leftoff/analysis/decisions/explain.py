@@ -12,9 +12,8 @@ from leftoff.analysis.decisions.person import ARROW
 from leftoff.analysis.decisions.select import (
     REPORT_THRESHOLD,
     Candidate,
-    CandidateGroups,
     key_decisions,
-    score_groups,
+    scored,
     stated,
 )
 from leftoff.analysis.milestones import Claims
@@ -141,8 +140,7 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
     needed = REPORT_THRESHOLD
     lowest = max(0.0, needed - near)
     listed = {_place(d.ref): d for d in key_decisions(view, lowest)} | in_summary
-    groups = CandidateGroups(view, view.sentences("decision"))
-    scores = score_groups(groups, MODEL)
+    groups, scores = scored(view)
     where = {
         _place(candidate.said.ref): (number, k)
         for number, group in enumerate(groups)

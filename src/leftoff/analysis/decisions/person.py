@@ -27,10 +27,9 @@ from leftoff.extraction.decision_model import (
     PERSON,
     SCALE,
     Model,
-    Scorer,
     Steps,
     is_foreign,
-    person_scorer,
+    scorer_of,
     word_features,
     words,
 )
@@ -419,7 +418,7 @@ def _stated(
     `least`, but for those that cut a secret."""
     quotes = QuoteEnds(asked.text)
     read = read_prompt(asked.text)
-    scorer = person_scorer() if model is PERSON else Scorer(model)
+    scorer = scorer_of(model)
     asks = False
     for number, one in enumerate(read):
         said = asked.text[one.start : one.end]

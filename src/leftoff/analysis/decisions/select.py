@@ -21,14 +21,13 @@ from leftoff.extraction.decision_model import (
     PATTERNS,
     SCALE,
     Model,
-    Scorer,
     Steps,
     any_log_odds,
     is_english,
     message_features,
     place_features,
+    scorer_of,
     sentence_subjects,
-    shipped_scorer,
     subject_features,
     word_features,
     words,
@@ -111,17 +110,16 @@ def key_decisions(view: SessionView, least: float | None = None) -> tuple[KeyDec
         least: the lowest confidence that is reported; the model's own threshold if None. A
             lower one gives rejected candidates, too.
     """
-    found = _agent_decisions(view, MODEL, least) + person_decisions(view, least)
+    found = _agent_decisions(view, least) + person_decisions(view, least)
     found.sort(key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
     return tuple(with_status(view, _deduplicated(found)))
 
 
-def _agent_decisions(view: SessionView, model: Model, least: float | None) -> list[KeyDecision]:
-    groups, scores = _scored(view, model)
-    found = select_decisions(groups, model, least, scores)
+def _agent_decisions(view: SessionView, least: float | None) -> list[KeyDecision]:
+    groups, scores = scored(view)
     return [
-        _decision(view, model, candidate, confidence, message)
-        for group, chosen in found
+        _decision(view, MODEL, candidate, confidence, message)
+        for group, chosen in select_decisions(groups, MODEL, least, scores)
         for message in (words_of_message(group),)
         for candidate, confidence in chosen
     ]
@@ -130,7 +128,7 @@ def _agent_decisions(view: SessionView, model: Model, least: float | None) -> li
 def chances(view: SessionView) -> Iterator[tuple[Said, float]]:
     """Every candidate sentence of the agent, the last first, with the probability that it
     states a decision; 0 where the model cannot read it."""
-    groups, found = _scored(view, MODEL)
+    groups, found = scored(view)
     rank = found.statement_rank
     for place in reversed(range(len(groups))):
         logits = found.logits[place]
@@ -139,22 +137,16 @@ def chances(view: SessionView) -> Iterator[tuple[Said, float]]:
             yield said, 0.0 if z is None else round(MODEL.statement_probability(z, rank[z]), 3)
 
 
-def _scored(view: SessionView, model: Model) -> tuple[CandidateGroups, Scores]:
-    if model is MODEL:
-        return _scored_once(view)
-    groups = CandidateGroups(view, view.sentences("decision"))
-    return groups, score_groups(groups, model)
-
-
 @once
-def _scored_once(view: SessionView) -> tuple[CandidateGroups, Scores]:
+def scored(view: SessionView) -> tuple[CandidateGroups, Scores]:
+    """The candidates of a session by message, and their scores."""
     groups = CandidateGroups(view, view.sentences("decision"))
     return groups, score_groups(groups, MODEL)
 
 
 def forget_scores(view: SessionView) -> None:
     """Drops the scores of all sentences; who asks again computes them again."""
-    view.results.pop(_scored_once.__wrapped__, None)  # type: ignore[attr-defined]
+    view.results.pop(scored.__wrapped__, None)  # type: ignore[attr-defined]
 
 
 def select_decisions(
@@ -213,7 +205,7 @@ def message_chance(found: Scores, place: int, model: Model) -> float:
 
 def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
     """The scores of the candidates of each message of a session."""
-    scorer = shipped_scorer() if model is MODEL else Scorer(model)
+    scorer = scorer_of(model)
     logits: list[list[float]] = []
     for group in groups:
         context = scorer.weight(group[0].context) if group else 0
@@ -268,7 +260,7 @@ def _prompt_words(typed: str) -> tuple[str, ...]:
 
 def kind_features(candidate: Candidate, message: Sequence[str]) -> list[str]:
     """Features for the type of a decision: its words, its place, and the message's words."""
-    return sorted({f"w:{w}" for w in candidate.words}) + candidate.others + list(message)
+    return ["w:" + w for w in dict.fromkeys(candidate.words)] + candidate.others + [*message]
 
 
 def _decision(
@@ -279,6 +271,7 @@ def _decision(
     message: Sequence[str],
 ) -> KeyDecision:
     said = candidate.said
+    features = scorer_of(model).features(candidate.words)[0] + candidate.others
     return KeyDecision(
         text=said.text,
         type=model.kind(kind_features(candidate, message)),
@@ -287,7 +280,7 @@ def _decision(
         ref=view.ref(msgspec.structs.replace(said.ref, hash=slice_hash(said.text))),
         rationale=captured("rationale", said.text),
         alternative=captured("alternative", said.text),
-        rule=" ".join([*stated(candidate), *model.top_features(candidate.features)]),
+        rule=" ".join([*stated(candidate), *model.top_features(features)]),
     )
 
 
