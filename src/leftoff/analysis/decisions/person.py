@@ -36,7 +36,6 @@ from leftoff.extraction.decision_model import (
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches
 from leftoff.extraction.rules import ascii_gate, lowered
-from leftoff.model import slice_hash
 from leftoff.redaction.redactor import QuoteEnds
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
@@ -475,16 +474,12 @@ def _decision(
     confidence: float,
 ) -> KeyDecision:
     own = asked.text[start:end]
-    base = asked.ref.start or 0
-    ref = msgspec.structs.replace(
-        asked.ref, start=base + start, end=base + end, hash=slice_hash(own)
-    )
     return KeyDecision(
         text=text,
         type="approach",
         confidence=confidence,
         message_index=asked.ref.message,
-        ref=view.ref(ref),
+        ref=view.ref_within(asked.ref, start, own),
         owner="user",
         rationale=captured("rationale", own),
         alternative=captured("alternative", own),
