@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
-from typing import overload
 
 import msgspec
 from msgspec import Struct
@@ -150,7 +149,7 @@ def forget_scores(view: SessionView) -> None:
 
 
 def select_decisions(
-    groups: Sequence[list[Candidate]],
+    groups: Sequence[list[Candidate]] | CandidateGroups,
     model: Model,
     least: float | None = None,
     scores: Scores | None = None,
@@ -287,7 +286,7 @@ def _decision(
 # -- what the model looks at -------------------------------------------------------------------
 
 
-class CandidateGroups(Sequence[list[Candidate]]):
+class CandidateGroups:
     """The candidates of each message, in order; empty for one that is not in English.
 
     Those of the first messages are computed once, the others on each access: of the thousands
@@ -311,13 +310,10 @@ class CandidateGroups(Sequence[list[Candidate]]):
         """The sentences of a message, in whatever language."""
         return [self._said[at] for at in self._places[place]]
 
-    @overload
-    def __getitem__(self, place: int) -> list[Candidate]: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[list[Candidate]]: ...
-    def __getitem__(self, place: int | slice) -> list[Candidate] | list[list[Candidate]]:
-        if isinstance(place, slice):
-            return [self._described(group) for group in self._places[place]]
+    def __iter__(self) -> Iterator[list[Candidate]]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, place: int) -> list[Candidate]:
         found = self._first.get(place)
         if found is None:
             found = self._described(self._places[place])
