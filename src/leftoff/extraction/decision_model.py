@@ -349,13 +349,12 @@ _PERSON_WEIGHTS = _FOLDER.joinpath("person.json").read_bytes()
 PERSON = msgspec.json.decode(_PERSON_WEIGHTS, type=Model)
 
 
-# Those of the shipped weights.
-_SCORERS = [(model, Scorer(model)) for model in (MODEL, PERSON)]
+_SHIPPED = Scorer(MODEL)
 
 
 def scorer_of(model: Model) -> Scorer:
-    """The scorer of a model; those of the shipped ones are made once."""
-    return next((made for known, made in _SCORERS if known is model), Scorer(model))
+    """The scorer of a model; that of the shipped one is made once."""
+    return _SHIPPED if model is MODEL else Scorer(model)
 
 
 # 16 hex digits that change whenever weights, verbs or patterns change.

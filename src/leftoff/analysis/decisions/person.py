@@ -29,7 +29,6 @@ from leftoff.extraction.decision_model import (
     Model,
     Steps,
     is_foreign,
-    scorer_of,
     word_features,
     words,
 )
@@ -354,19 +353,10 @@ _SIZE = Steps("s:size", 40, 100, 200, 400, 800, 1600)
 _LETTERS_SHARE = Steps("s:letters", 0.6, 0.8, 0.9, 0.97)
 
 
-def features(
-    asked: Asked,
-    read: list[Sentence],
-    number: int,
-    of_words: Callable[[Sequence[str]], Iterable[str]] = word_features,
-) -> list[str]:
+def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
     """What the model reads of the sentence `number`: its words, its look, and how its prompt
     reads around it. Nothing of one that was pasted, is too short, a bare yes, or in another
-    language.
-
-    Args:
-        of_words: gives the features of words.
-    """
+    language."""
     one, text = read[number], asked.text
     said = text[one.start : one.end]
     found = words(one.marked, 60)
@@ -378,7 +368,7 @@ def features(
     most = max(1, len(others))
     letters = (_letters(said) + said.count(" ")) / len(said)
     return [
-        *of_words(found),
+        *word_features(found),
         *dict.fromkeys("o:" + word for word in words(one.opening)),
         _CHOSEN(sum(o.act is not None for o in others) / most),
         _PASTED(sum(o.pasted for o in others) / most),
@@ -417,7 +407,6 @@ def _stated(
     `least`, but for those that cut a secret."""
     quotes = QuoteEnds(asked.text)
     read = read_prompt(asked.text)
-    scorer = scorer_of(model)
     asks = False
     for number, one in enumerate(read):
         said = asked.text[one.start : one.end]
@@ -426,7 +415,7 @@ def _stated(
         asks = asks if one.item else _ASKS.match(said) is not None
         if one.item and asks:
             continue  # the list is what the question is about
-        names = features(asked, read, number, lambda found: scorer.features(found)[0])
+        names = features(asked, read, number)
         chance = model.statement_probability(model.score(names), 0) if names else 0.0
         if one.act is not None and one.act.foreign:
             chance = FOREIGN_CONFIDENCE
