@@ -10,7 +10,7 @@ import msgspec
 
 from leftoff.extraction.evidence import Called, Returned, Said, Shown
 from leftoff.extraction.session_state import SessionState
-from leftoff.model import Ref
+from leftoff.model import Ref, slice_hash
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -115,6 +115,12 @@ class SessionView:
     def ref(self, ref: Ref) -> Ref:
         """A reference with this session's index into `session.sources`."""
         return msgspec.structs.replace(ref, source=self.source) if self.source else ref
+
+    def ref_within(self, ref: Ref, start: int, text: str) -> Ref:
+        """A reference to words that stand at `start` in those of another one."""
+        first = (ref.start or 0) + start
+        end, found = first + len(text), slice_hash(text)
+        return msgspec.structs.replace(self.ref(ref), start=first, end=end, hash=found)
 
     @cached_property
     def calls(self) -> dict[tuple[int, int], Called]:

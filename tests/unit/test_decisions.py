@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 import leftoff
 from leftoff.analysis.decisions import person
-from leftoff.extraction.decision_model import MODEL, Model, shipped_scorer, word_features, words
+from leftoff.extraction.decision_model import (
+    MODEL,
+    Model,
+    scorer_of,
+    sentence_subjects,
+    word_features,
+    words,
+)
 from leftoff.extraction.decisions import candidates
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.sentences import MAX_SENTENCE
@@ -56,8 +63,8 @@ def test_no_text_breaks_the_division(text: str) -> None:
 def test_the_fast_layout_gives_the_same_scores() -> None:
     for text in (STRONG, ROUTINE, "Use `a` and `a` again, use it; use it."):
         found, others = words(text), ["l:item", "s:edits1", "s:edits1-no-such"]
-        slow = MODEL.score(word_features(found) + others)
-        assert shipped_scorer().score(found, others) == pytest.approx(slow)
+        slow = MODEL.score(word_features(found) + sentence_subjects(found) + others)
+        assert scorer_of(MODEL).score(found, others) == pytest.approx(slow)
 
 
 # -- the person's own --------------------------------------------------------------------------

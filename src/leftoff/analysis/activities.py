@@ -173,16 +173,11 @@ def of_command(command: str, language: str = "bash") -> tuple[str, ...]:
     elif language == "python":
         found.add("run")
     else:
-        found |= {a for a in map(_of_program, _words(command)) if a}
+        found |= {_of_program(name, sub, command) for name, sub in programs_in(command)} - {""}
     # Looking is what the rest of a pipeline does.
     if len(found) > 1:
         found -= {"look", "search"}
     return tuple(sorted(found)) or ("look",)
-
-
-def _words(command: str) -> list[tuple[str, str, str]]:
-    """Each program of a command line with its subcommand, and the command line."""
-    return [(name, sub, command) for name, sub in programs_in(command)]
 
 
 def programs_in(command: str) -> list[tuple[str, str]]:
@@ -190,8 +185,7 @@ def programs_in(command: str) -> list[tuple[str, str]]:
     return command_facts(analyze(command))
 
 
-def _of_program(fact: tuple[str, str, str]) -> str:
-    name, sub, command = fact
+def _of_program(name: str, sub: str, command: str) -> str:
     name = name.removesuffix(".exe").removesuffix(".cmd")
     if name in IDLE:
         return ""

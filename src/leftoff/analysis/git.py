@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import of_command
 from leftoff.extraction.evidence import Called, Ran, Returned, Shown
@@ -90,6 +92,7 @@ class _Judge:
         found: list[tuple[int, int, GitEvent, bool]] = []
         for place in sorted(self.ran.keys() | self.shown.keys()):
             for event, amends in self._of_call(place):
+                event = replace(event, ref=self.view.ref(event.ref))
                 found.append((event.ref.message, len(found), event, amends))
         found.sort(key=lambda item: item[:2])
         return _each_once((event, amends) for _, _, event, amends in found)
@@ -154,14 +157,14 @@ class _Judge:
                 continue
             named = _NAMED_COMMIT.match(line.text)
             if named is not None:
-                yield self._event("commit", named[2].rstrip(), line.ref, hash=named[1]), amends
+                yield GitEvent("commit", named[2].rstrip(), line.ref, hash=named[1]), amends
                 continue
             match = _COMMIT.match(line.text)
             if match is None:
                 continue
             branch = "" if match[1] in {"detached HEAD", "HEAD"} else match[1]
             subject = match[3].rstrip()
-            yield self._event("commit", subject, line.ref, hash=match[2], branch=branch), amends
+            yield GitEvent("commit", subject, line.ref, hash=match[2], branch=branch), amends
 
     def _by_tool(self, line: Shown) -> bool:
         """Whether a tool of its own printed a line: for git, or a call not known."""
@@ -184,7 +187,7 @@ class _Judge:
             if not pushes and all(s.program == "git" for s in steps) and steps:
                 continue
             yield (
-                self._event(
+                GitEvent(
                     "push",
                     line.text[match.start("source") : match.end("target")],
                     line.ref,
@@ -204,14 +207,11 @@ class _Judge:
                 continue
             match = _MERGED.match(line.text)
             if match is not None:
-                yield (
-                    self._event("merge", match[2] or "", line.ref, number=int(match[1])),
-                    False,
-                )
+                yield (GitEvent("merge", match[2] or "", line.ref, number=int(match[1])), False)
             elif merges:
                 names = merges[-1].operands
                 branch = names[-1] if names else ""
-                yield self._event("merge", branch, line.ref, branch=branch), False
+                yield GitEvent("merge", branch, line.ref, branch=branch), False
                 merges = merges[:-1]
 
     def _requests_shown(
@@ -234,7 +234,7 @@ class _Judge:
         if outcome is not None and outcome.status in {"error", "denied", "timeout"}:
             return
         yield (
-            self._event(
+            GitEvent(
                 "pull_request",
                 title,
                 line.ref,
@@ -270,12 +270,12 @@ class _Judge:
             elif step.program == "git" and step.verb == "tag":
                 name = _tag_name(step)
                 if name and step.certain and outcome.status == "ok":
-                    yield self._event("tag", name, ref), False
+                    yield GitEvent("tag", name, ref), False
             elif step.verb in {"pr merge", "mr merge"} and "git_merge" not in kinds:
                 names = [w for w in step.operands if w.isdigit()]
                 if step.certain and outcome.status == "ok" and not step.has("--auto"):
                     number = int(names[0]) if names else None
-                    yield self._event("merge", "", ref, number=number), False
+                    yield GitEvent("merge", "", ref, number=number), False
 
     def _quiet_commit(
         self,
@@ -295,15 +295,15 @@ class _Judge:
         if subject and output:
             match = re.search(_LOG_LINE.format(f"({subject})"), output)
             if match is not None:
-                yield self._event("commit", match[2].rstrip(), ref, hash=match[1]), amends
+                yield GitEvent("commit", match[2].rstrip(), ref, hash=match[1]), amends
                 return
         if not step.subject:
             return  # which commit it made is not recorded
         stats = any(s.verb in {"diff", "show", "log", "pull", "merge"} for s in steps)
         if _STAT.search(output) and not stats:
-            yield self._event("commit", step.subject, ref), amends
+            yield GitEvent("commit", step.subject, ref), amends
         elif step.certain and outcome.status == "ok" and step.silent:
-            yield self._event("commit", step.subject, ref), amends
+            yield GitEvent("commit", step.subject, ref), amends
         elif outcome.status != "running" and not output.strip():
             yield from self._said("committed", place, "commit", step.subject, amends=amends)
 
@@ -316,11 +316,11 @@ class _Judge:
         if step.has("--delete", "-d"):
             return
         if step.certain and outcome.status == "ok" and step.silent:
-            yield self._event("push", branch, ref, branch=branch, remote=remote), False
+            yield GitEvent("push", branch, ref, branch=branch, remote=remote), False
         elif outcome.status != "running" and not outcome.output.strip():
             for event, _ in self._said("pushed", place, "push", branch):
                 yield (
-                    self._event(
+                    GitEvent(
                         "push", branch, event.ref, branch=branch, remote=remote, shown=False
                     ),
                     False,
@@ -332,10 +332,8 @@ class _Judge:
         """The agent says soon after a call, whose output is not recorded, that it succeeded."""
         for said in self.view.sentences("milestone"):
             if said.value == value and place[0] <= said.ref.message <= place[0] + _SOON:
-                yield self._event(kind, text, self.ran[place][0].ref, shown=False), amends
+                yield GitEvent(kind, text, self.ran[place][0].ref, shown=False), amends
                 return
-
-    # -- building ----------------------------------------------------------------------------
 
     def _result_ref(self, outcome: Returned) -> Ref:
         """The call's result, by the place of the call: results that show nothing have no
@@ -343,31 +341,6 @@ class _Judge:
         for ran in self.ran.get((outcome.call_message, outcome.call_part), ()):
             return ran.ref
         return Ref(message=outcome.message)
-
-    def _event(
-        self,
-        kind: str,
-        text: str,
-        ref: Ref,
-        *,
-        hash: str = "",
-        branch: str = "",
-        remote: str = "",
-        number: int | None = None,
-        url: str = "",
-        shown: bool = True,
-    ) -> GitEvent:
-        return GitEvent(
-            kind,
-            text,
-            self.view.ref(ref),
-            hash=hash,
-            branch=branch,
-            remote=remote,
-            number=number,
-            url=url,
-            shown=shown,
-        )
 
 
 # Messages between a command and the poll that shows its end. Chosen by hand; not measured.

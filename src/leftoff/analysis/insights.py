@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import TypeVar
 
-from msgspec.structs import replace
-
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, of_command, programs_in
 from leftoff.analysis.checks import checks
@@ -19,7 +17,7 @@ from leftoff.extraction.checks import CUT
 from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
 from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
-from leftoff.model import Ref, slice_hash
+from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep
@@ -457,11 +455,7 @@ def _put_off(view: SessionView) -> list[NextStep]:
 
 def _quoted(view: SessionView, asked: Asked, words: str, start: int, status: str) -> NextStep:
     """A step in the person's words, with the reference to just these."""
-    ref = asked.ref
-    if ref.start is not None:
-        first = ref.start + start
-        ref = replace(ref, start=first, end=first + len(words), hash=slice_hash(words))
-    return NextStep(words, status, view.ref(ref))
+    return NextStep(words, status, view.ref_within(asked.ref, start, words))
 
 
 # One of these stands in whatever `_PERSON_DEFERS` matches.

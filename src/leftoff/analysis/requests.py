@@ -15,7 +15,6 @@ from leftoff.analysis.turns import CLOSED, INTERRUPTED, OPEN, Turns, turn_state
 from leftoff.extraction.evidence import Asked, Called
 from leftoff.extraction.requests import RULES, Requests, matches
 from leftoff.extraction.rules import lowered
-from leftoff.model import slice_hash
 from leftoff.session_view import SessionView, once
 from leftoff.summary import UserRequest
 
@@ -85,23 +84,12 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
 
 def _rules(view: SessionView, item: Asked, kind: str, status: str) -> list[UserRequest]:
     """The rules inside a prompt, as constraints of their own."""
-    base = item.ref.start or 0
     found: list[UserRequest] = []
     for start, end in rules_in(item.text):
         words = item.text[start:end]
         if kind == "constraint" and 2 * len(words) > len(item.text.strip()):
             continue  # the prompt itself is the rule
-        ref = view.ref(item.ref)
-        place = type(ref)(
-            ref.source,
-            ref.line,
-            ref.item,
-            ref.message,
-            ref.part,
-            base + start,
-            base + end,
-            slice_hash(words),
-        )
+        place = view.ref_within(item.ref, start, words)
         found.append(UserRequest(words, "constraint", status, place))
     return found
 

@@ -83,15 +83,15 @@ class Segment(Struct):
 
     def places(self, kinds: frozenset[str]) -> list[int]:
         """Indices of the turns with one of these activities."""
-        return [k for k, turn in enumerate(self.turns) if turn.done & kinds]
+        return [k for k, turn in enumerate(self.turns) if not kinds.isdisjoint(turn.done)]
 
     def count(self, kinds: frozenset[str], start: int = 0, end: int | None = None) -> int:
         """Number of turns with one of these activities."""
-        return sum(1 for turn in self.turns[start:end] if turn.done & kinds)
+        return sum(not kinds.isdisjoint(turn.done) for turn in self.turns[start:end])
 
     def did(self, kinds: frozenset[str], start: int = 0, end: int | None = None) -> bool:
         """Whether any turn has one of these activities."""
-        return any(turn.done & kinds for turn in self.turns[start:end])
+        return any(not kinds.isdisjoint(turn.done) for turn in self.turns[start:end])
 
 
 def timeline(view: SessionView) -> tuple[StageChange, ...]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
@@ -33,10 +33,12 @@ KIND_GROUPS = {"architecture": "design", "implementation": "design"}
 # Lower bound of `any_log_odds`; the log odds of a message without candidates.
 MIN_LOG_ODDS = -20.0
 
+# What begins no word is passed over first: to try all of them on it takes a third of the time.
 _TOKEN = re.compile(
-    r"[a-z]++(?:'[a-z]+|(?![\w/:-]|\.[\w./-]))"  # most words: no part of a path, URL or name
+    r"(?=[\w.`/:;?!—→✅-])(?:"
+    r"[a-z]++(?:(?=[ ,])|'[a-z]+|(?![\w/:-]|\.[\w./-]))"  # most words: no part of a path, name
     r"|`[^`\n]*`|https?://\S+|[\w.-]*+/[\w./-]+|\w[^\W_]*+_\w+|[a-z]+(?:'[a-z]+)?|\d+"
-    r"|[:;?!—→✅]|\.\.\."
+    r"|[:;?!—→✅]|\.\.\.)"
 )
 
 
@@ -129,62 +131,81 @@ class Model(Struct, frozen=True):
     def top_features(self, features: Iterable[str], most: int = 4) -> list[str]:
         """The features with the highest positive weights, highest first."""
         weight = self.weights.get
-        positive = sorted({(-w, name) for name in features if (w := weight(name, 0)) > 0})
-        return [name for _, name in positive[:most]]
+        positive = {(-w, name) for name in features if (w := weight(name, 0)) > 0}
+        return [name for _, name in sorted(positive)[:most]]
 
 
-# Sentences that are scored without an index. Measured: to make it takes as long as 500
-# sentences save with it (3.8 ms; 16 and 9 µs for one).
-FEW = 300
+# Words of which a scorer holds what the model says of them: about 5 MB. Chosen by hand.
+MAX_ROWS = 1 << 15
+
+# Of one word: the name of its feature, "" if the model has none; its class; the features of the
+# pairs that it opens, by the word and by the class after it; and its subjects.
+_Row: TypeAlias = tuple[str, str, Mapping[str, str], Mapping[str, str], tuple[str, ...]]
 
 
-class Scorer:
-    """A model indexed for speed: the scores of `Model.score` without building a string for
-    every pair of words. The index is made after `FEW` sentences: most sessions have fewer."""
+class Scorer(dict[str, _Row]):
+    """What a model says of each word, looked up when the word is read for the first time: the
+    features that have a weight are found without a string for every pair of words."""
 
     def __init__(self, model: Model) -> None:
+        super().__init__()
         self.model = model
-        self._scored = 0
-        self.words: dict[str, int] = {}
-        self.pairs: dict[tuple[str, str], int] = {}
-        self.classes: dict[tuple[str, str], int] = {}
-        self.rest: dict[str, int] = {}
+        self._after_class = cache(self._after)  # a verb has many forms
 
-    def _index(self) -> None:
-        for name, weight in self.model.weights.items():
-            kind, feature = name[:2], name[2:]
-            if kind == "w:":
-                self.words[feature] = weight
-            elif kind in {"b:", "c:"}:
-                table = self.pairs if kind == "b:" else self.classes
-                first, _, second = feature.partition("_")
-                table[first, second] = weight
-            else:
-                self.rest[name] = weight
+    @cached_property
+    def _names(self) -> list[str]:
+        return sorted(self.model.weights)
+
+    def _after(self, start: str) -> Mapping[str, str]:
+        """The features whose names begin so, by the rest of the name."""
+        names = self._names
+        first = last = bisect_left(names, start)
+        while last < len(names) and names[last].startswith(start):
+            last += 1
+        return {name[len(start) :]: name for name in names[first:last]} if last > first else {}
+
+    def __missing__(self, word: str) -> _Row:
+        kind, name = VERBS.get(word, word), f"w:{word}"
+        pairs, classes = self._after(f"b:{word}_"), self._after_class(f"c:{kind}_")
+        known = name if name in self.model.weights else ""
+        if len(self) >= MAX_ROWS:
+            self.clear()
+        self[word] = row = known, kind, pairs, classes, subjects_of(word)
+        return row
+
+    def features(self, found: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
+        """Those of `word_features` that have a weight, each once, and the subjects of the
+        words."""
+        names: list[str] = []
+        subjects: tuple[str, ...] = ()
+        pairs, classes = self["^"][2:4]
+        for word in found:
+            name, kind, next_pairs, next_classes, about = self[word]
+            if name:
+                names.append(name)
+            if word in pairs:
+                names.append(pairs[word])
+            if kind in classes:
+                names.append(classes[kind])
+            if about:
+                subjects += about
+            pairs, classes = next_pairs, next_classes
+        if "$" in pairs:
+            names.append(pairs["$"])
+        return list(dict.fromkeys(names)), subjects
 
     def weight(self, features: Iterable[str]) -> int:
-        """What features that are not of words add to `score`, in units of 1 / SCALE."""
+        """What features add to `score`, in units of 1 / SCALE."""
         return sum(map(self.model.weights.get, features, repeat(0)))
 
-    def score(self, found: Sequence[str], others: Iterable[str], more: int = 0) -> float:
-        """Log odds of a sentence of these words with these other features, and with further
-        ones that have the `weight` of `more`."""
-        if self._scored <= FEW:
-            self._scored += 1
-            if self._scored <= FEW:
-                weight = self.weight(chain(word_features(found), others))
-                return (self.model.bias + weight + more) / SCALE
-            self._index()
-        kinds = ["^", *map(VERBS.get, found, found)]
-        total = (
-            self.model.bias
-            + more
-            + sum(map(self.words.get, set(found), repeat(0)))
-            + sum(map(self.pairs.get, {*pairwise(["^", *found, "$"])}, repeat(0)))
-            + sum(map(self.classes.get, {*pairwise(kinds)}, repeat(0)))
-            + sum(map(self.rest.get, others, repeat(0)))
-        )
-        return total / SCALE
+    def score(self, found: Iterable[str], others: Iterable[str], more: int = 0) -> float:
+        """Log odds of a sentence of these words, with the features of their subjects, with
+        these other features, and with further ones that have the `weight` of `more`."""
+        names, subjects = self.features(found)
+        names += others
+        if subjects:
+            names += _counted(subjects, *SENTENCE)
+        return (self.model.bias + more + self.weight(names)) / SCALE
 
 
 def calibrated(logit: float, rank: int, line: tuple[int, int, int]) -> float:
@@ -328,10 +349,12 @@ _PERSON_WEIGHTS = _FOLDER.joinpath("person.json").read_bytes()
 PERSON = msgspec.json.decode(_PERSON_WEIGHTS, type=Model)
 
 
-@cache
-def shipped_scorer() -> Scorer:
-    """The scorer of the shipped weights."""
-    return Scorer(MODEL)
+_SHIPPED = Scorer(MODEL)
+
+
+def scorer_of(model: Model) -> Scorer:
+    """The scorer of a model; that of the shipped one is made once."""
+    return _SHIPPED if model is MODEL else Scorer(model)
 
 
 # 16 hex digits that change whenever weights, verbs or patterns change.
@@ -392,13 +415,23 @@ def is_foreign(text: str) -> bool:
 
 # -- features ----------------------------------------------------------------------------------
 
-_LENGTHS = (20, 40, 70, 110, 160, 240)
-_TEXTS = (60, 120, 200, 350, 700, 1500, 4000)
+
+class Steps:
+    """Features of a number: their names are `name` and the index of the first edge that the
+    number does not exceed."""
+
+    def __init__(self, name: str, *edges: float) -> None:
+        self._names = tuple(f"{name}{n}" for n in range(len(edges) + 1))
+        self._edges = edges
+
+    def __call__(self, number: float) -> str:
+        return self._names[bisect_left(self._edges, number)]
 
 
-def bucket(number: float, edges: Sequence[float]) -> int:
-    """Index of the first edge that a number does not exceed."""
-    return bisect_left(edges, number)
+_LENGTH = Steps("l:len", 20, 40, 70, 110, 160, 240)
+_SIZE = Steps("l:size", 60, 120, 200, 350, 700, 1500, 4000)
+_CODES = Steps("l:code", 0, 1, 2, 4)
+_ENDS = dict(zip(".:?!)*", map("l:end{}".format, ".:?!)*"), strict=True))
 
 
 def word_features(found: Sequence[str]) -> list[str]:
@@ -441,14 +474,20 @@ def _counted(named: tuple[str, ...], kind: str, steps: tuple[int, ...]) -> tuple
     return (*out, f"{kind}:most-{max(counts, key=counts.__getitem__)}")
 
 
+# Prefix and steps of the features of the subjects of one sentence.
+SENTENCE = "x", (1, 2, 3)
+
+
 def sentence_subjects(found: Iterable[str]) -> list[str]:
     """Features of the subjects of one sentence."""
-    return subject_features(found, "x", (1, 2, 3))
+    return subject_features(found, *SENTENCE)
 
 
 def message_features(found: Sequence[str]) -> list[str]:
     """The words of a whole message and their subjects, as features of the decision type."""
-    return sorted({f"mw:{w}" for w in found}) + subject_features(found, "y", (1, 2, 4, 8))
+    return [f"mw:{w}" for w in dict.fromkeys(found)] + subject_features(
+        found, "y", (1, 2, 4, 8)
+    )
 
 
 def place_features(
@@ -463,31 +502,24 @@ def place_features(
         first: it opens its block.
         start: where it starts in the message's text, and `size`, how long that text is.
     """
-    last = text[-1:]
-    at = (
-        "only"
-        if size <= len(text) + 2
-        else "first"
-        if start <= 2
-        else "last"
-        if (start + len(text) + 2 >= size)
-        else "mid"
-    )
-    return [
-        f"l:{block}",
-        f"l:end{last if last in '.:?!)*' else 'x'}",
-        f"l:len{bucket(len(text), _LENGTHS)}",
-        f"l:size{bucket(size, _TEXTS)}",
-        f"l:{at}",
-        f"l:code{bucket(codes, (0, 1, 2, 4))}",
-        *(["l:opens"] if first else []),
-    ]
+    length = len(text)
+    at = "l:mid"
+    if size <= length + 2:
+        at = "l:only"
+    elif start <= 2:
+        at = "l:first"
+    elif start + length + 2 >= size:
+        at = "l:last"
+    end = _ENDS.get(text[-1:], "l:endx")
+    found = ["l:" + block, end, _LENGTH(length), _SIZE(size), at, _CODES(codes)]
+    return [*found, "l:opens"] if first else found
 
 
 # Blocks on each side in which the list and the heading of a sentence are looked for.
 _FAR = 12
 
-_COUNTS = (0, 1, 2, 4, 8, 16)
+_ABOVE, _BELOW = (Steps(name, 0, 1, 2, 4, 8, 16) for name in ("l:k", "l:r"))
+_PLACE, _ITEMS = Steps("l:ord", 0, 1, 3, 6), Steps("l:items", 0, 1, 3, 7)
 
 
 def block_features(
@@ -502,7 +534,7 @@ def block_features(
         number: the block.
     """
     below = len(blocks) - 1 - number
-    found = [f"l:k{bucket(number, _COUNTS)}", f"l:r{bucket(below, _COUNTS)}"]
+    found = [_ABOVE(number), _BELOW(below)]
     if blocks[number][2] == ITEM:
         found += _list_features(text, blocks, number)
     for above in range(number - 1, max(-1, number - 1 - _FAR), -1):
@@ -539,10 +571,7 @@ def _list_features(text: str, blocks: Sequence[Block], number: int) -> list[str]
     end = min(len(blocks), number + _FAR + 1)
     while bottom + 1 < end and blocks[bottom + 1][2] in {ITEM, FENCE}:
         bottom += 1
-    found = [
-        f"l:ord{bucket(number - top, (0, 1, 3, 6))}",
-        f"l:items{bucket(bottom - top, (0, 1, 3, 7))}",
-    ]
+    found = [_PLACE(number - top), _ITEMS(bottom - top)]
     if top and blocks[top - 1][2] == PARAGRAPH:
         begin, stop, _ = blocks[top - 1]
         lead = text[max(begin, stop - 80) : stop]

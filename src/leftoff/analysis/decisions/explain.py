@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from leftoff.analysis.activities import activities
+from leftoff.analysis.claim_checks import Proof
 from leftoff.analysis.decisions.person import ARROW
 from leftoff.analysis.decisions.select import (
     REPORT_THRESHOLD,
     Candidate,
-    CandidateGroups,
     key_decisions,
-    score_groups,
+    scored,
     stated,
 )
 from leftoff.analysis.milestones import Claims
@@ -141,8 +141,7 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
     needed = REPORT_THRESHOLD
     lowest = max(0.0, needed - near)
     listed = {_place(d.ref): d for d in key_decisions(view, lowest)} | in_summary
-    groups = CandidateGroups(view, view.sentences("decision"))
-    scores = score_groups(groups, MODEL)
+    groups, scores = scored(view)
     where = {
         _place(candidate.said.ref): (number, k)
         for number, group in enumerate(groups)
@@ -222,33 +221,19 @@ def _place(ref: Ref) -> tuple[int, int, int]:
 # -- milestones --------------------------------------------------------------------------------
 
 
+_UNSAID = Proof("verified", "a tool shows it, and the agent does not say it near there")
+
+
 def _milestones(view: SessionView) -> tuple[MilestoneExplanation, ...]:
     claims = Claims(view)
     found: list[MilestoneExplanation] = []
-    for milestone in claims.judge():
-        if milestone.speaker == "tool":
-            rule, why, text, ref = (
-                "",
-                "a tool shows it, and the agent does not say it near there",
-                "",
-                None,
-            )
-        else:
-            said = claims.sources[milestone]
-            rule = said.rule
-            proof = claims.proof_of(said, milestone.kind)
-            why, text, ref = proof.why, proof.text, proof.ref
+    for m in claims.judge():
+        said = claims.sources.get(m)
+        proof = claims.proof_of(said, m.kind) if said is not None else _UNSAID
+        rule = said.rule if said is not None else ""
         found.append(
             MilestoneExplanation(
-                milestone.text,
-                milestone.kind,
-                rule,
-                True,
-                milestone.evidence,
-                why,
-                milestone.ref,
-                text,
-                ref,
+                m.text, m.kind, rule, True, m.evidence, proof.why, m.ref, proof.text, proof.ref
             )
         )
     found += [

@@ -27,7 +27,7 @@ from leftoff.extraction.decision_model import (
     PERSON,
     SCALE,
     Model,
-    bucket,
+    Steps,
     is_foreign,
     word_features,
     words,
@@ -35,7 +35,6 @@ from leftoff.extraction.decision_model import (
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches
 from leftoff.extraction.rules import ascii_gate, lowered
-from leftoff.model import slice_hash
 from leftoff.redaction.redactor import QuoteEnds
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
@@ -106,6 +105,8 @@ _SPELLING = {
     wrong: right for right, listed in _TABLE["spelling"].items() for wrong in listed.split()
 }
 _MISSPELT = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, _SPELLING))})(?!\w)")
+# Each misspelt word holds one of these: most sentences hold none.
+_MAYBE_MISSPELT = frozenset(max(re.findall(r"\w+", wrong), key=len) for wrong in _SPELLING)
 _NAMED = {name: rf"{_ANY}{mark}{_ANY}[a-z]+" for name, mark in _MARKS.items()} | {
     "adverb": rf"(?:{'|'.join(_TABLE['words']['adverb'].split())})\b\s*"
 }
@@ -164,10 +165,14 @@ def _acts_of(marked: str) -> Sequence[Act]:
     return [ACTS[number] for number in sorted((*tried, *(gated[n] for n in gate(plain))))]
 
 
+_RUN = re.compile(r"\w+")
+
+
 def _opened(sentence: str) -> tuple[str, str]:
     """What opens a sentence, and the rest of it, in lower case."""
     low = lowered(sentence).replace("’", "'").strip()
-    low = _MISSPELT.sub(lambda found: _SPELLING[found[0]], low)
+    if not _MAYBE_MISSPELT.isdisjoint(_RUN.findall(low)):
+        low = _MISSPELT.sub(lambda found: _SPELLING[found[0]], low)
     opening = _pattern("opening").match(low)
     end = opening.end() if opening else 0
     return low[:end], low[end:]
@@ -176,7 +181,11 @@ def _opened(sentence: str) -> tuple[str, str]:
 def _marked(sentence: str) -> str:
     """A sentence in lower case without what opens it, with the mark of its list before each
     listed verb."""
-    found = _opened(sentence)[1].split(" ")
+    return _with_marks(_opened(sentence)[1])
+
+
+def _with_marks(text: str) -> str:
+    found = text.split(" ")
     plain = [word.strip('\n\t,.:;!?()"*`') for word in found]
     for place, word in enumerate(plain):
         for rest, mark in _LISTED.get(word, ()):
@@ -283,6 +292,7 @@ class Sentence(Struct, frozen=True):
 
     Attributes:
         start, end: code points in the prompt.
+        opening: what opens it, in lower case.
         marked: its `_marked` form; `act`: the first rule that finds a decision in it.
         pasted: it was, by its look; `other`: it is in another language than English.
         item: it opens an item of a list.
@@ -290,6 +300,7 @@ class Sentence(Struct, frozen=True):
 
     start: int
     end: int
+    opening: str
     marked: str
     act: Act | None
     pasted: bool
@@ -315,7 +326,8 @@ def act_of(sentence: str) -> Act | None:
 
 
 def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentence:
-    marked, low = _marked(said), lowered(said)
+    opening, rest = _opened(said)
+    marked, low = _with_marks(rest), lowered(said)
     pasted = _pattern("pasted").search(low) is not None
     used = set(low.split())
     english, foreign = len(used & ENGLISH), len(used & _ONLY_FOREIGN)
@@ -331,7 +343,14 @@ def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentenc
     if _pattern("order_of_routine").match(marked):
         acts = (act for act in acts if act.foreign or act.routine)
     act = next((act for act in acts if any(map(act.found_in, parts))), None)
-    return Sentence(start, end, marked, act, pasted, other, item)
+    return Sentence(start, end, opening, marked, act, pasted, other, item)
+
+
+_CHOSEN = Steps("s:chosen", 0, 0.1, 0.25, 0.4, 0.6)
+_PASTED = Steps("s:pasted", 0, 0.1, 0.3, 0.6)
+_LENGTH = Steps("s:length", 10, 20, 40, 70, 120, 200)
+_SIZE = Steps("s:size", 40, 100, 200, 400, 800, 1600)
+_LETTERS_SHARE = Steps("s:letters", 0.6, 0.8, 0.9, 0.97)
 
 
 def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
@@ -347,18 +366,15 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
         return []
     others = read[:number] + read[number + 1 :]
     most = max(1, len(others))
-    letters = (sum(map(str.isalpha, said)) + said.count(" ")) / len(said)
-    steps = {
-        "chosen": (sum(o.act is not None for o in others) / most, (0, 0.1, 0.25, 0.4, 0.6)),
-        "pasted": (sum(o.pasted for o in others) / most, (0, 0.1, 0.3, 0.6)),
-        "length": (len(said), (10, 20, 40, 70, 120, 200)),
-        "size": (len(text), (40, 100, 200, 400, 800, 1600)),
-        "letters": (letters, (0.6, 0.8, 0.9, 0.97)),
-    }
+    letters = (_letters(said) + said.count(" ")) / len(said)
     return [
         *word_features(found),
-        *dict.fromkeys("o:" + word for word in words(_opened(said)[0])),
-        *(f"s:{name}{bucket(value, edges)}" for name, (value, edges) in steps.items()),
+        *dict.fromkeys("o:" + word for word in words(one.opening)),
+        _CHOSEN(sum(o.act is not None for o in others) / most),
+        _PASTED(sum(o.pasted for o in others) / most),
+        _LENGTH(len(said)),
+        _SIZE(len(text)),
+        _LETTERS_SHARE(letters),
         f"s:end{said[-1] if said[-1] in '.:?!,;)' else 'x'}",
         f"s:before-{_look(read, number - 1)}",
         f"s:after-{_look(read, number + 1)}",
@@ -367,6 +383,15 @@ def features(asked: Asked, read: list[Sentence], number: int) -> list[str]:
         *(["s:rule"] if one.act else []),
         *(["s:asked"] if asked.question else []),
     ]
+
+
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
+
+
+def _letters(text: str) -> int:
+    if text.isascii():
+        return len(text.encode().translate(None, _NO_LETTERS))
+    return sum(map(str.isalpha, text))
 
 
 def _look(read: list[Sentence], number: int) -> str:
@@ -438,16 +463,12 @@ def _decision(
     confidence: float,
 ) -> KeyDecision:
     own = asked.text[start:end]
-    base = asked.ref.start or 0
-    ref = msgspec.structs.replace(
-        asked.ref, start=base + start, end=base + end, hash=slice_hash(own)
-    )
     return KeyDecision(
         text=text,
         type="approach",
         confidence=confidence,
         message_index=asked.ref.message,
-        ref=view.ref(ref),
+        ref=view.ref_within(asked.ref, start, own),
         owner="user",
         rationale=captured("rationale", own),
         alternative=captured("alternative", own),

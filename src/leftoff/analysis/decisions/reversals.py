@@ -269,6 +269,7 @@ _RESTORES = re.compile(
     r"|\b(?:git\s+)?rm\s+(?:-\w+\s+)*([^;&|\n]+)"
 )
 _ENDING = re.compile(r"\.\w{1,5}$")
+_CHANGES = frozenset({"shell", "delete", "edit", "create", "patch", "notebook"})
 
 
 def _undone(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecision]:
@@ -287,22 +288,25 @@ def _undone(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecision
     changed: dict[str, list[int]] = {}
     undone: dict[str, int] = {}
     for call in view.each(Called):
+        text, kind = call.text.lower(), call.kind
+        if kind not in _CHANGES or not any(base in text for base in named):
+            continue
         if not view.succeeded(call.message, call.part):
             continue
-        if call.kind == "shell":
+        if kind == "shell":
             for match in _RESTORES.finditer(call.text):
                 for path in (match[1] or match[2]).split():
                     base = path.strip("'\"").rsplit("/", 1)[-1].lower()
                     if base in named:
                         undone[base] = call.message
-        elif call.kind in {"edit", "create", "patch", "notebook"}:
-            for base in named:
-                if base in call.text.lower():
-                    changed.setdefault(base, []).append(call.message)
-        elif call.kind == "delete":
-            base = call.text.rsplit("/", 1)[-1].lower()
+        elif kind == "delete":
+            base = text.rsplit("/", 1)[-1]
             if base in named:
                 undone[base] = call.message
+        else:
+            for base in named:
+                if base in text:
+                    changed.setdefault(base, []).append(call.message)
     for base, place in undone.items():
         edits = changed.get(base, [])
         if not edits or edits[-1] > place:

@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
-from typing import overload
 
 import msgspec
 from msgspec import Struct
@@ -16,18 +15,18 @@ from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.decisions.person import captured, person_decisions
 from leftoff.analysis.decisions.reversals import with_status
 from leftoff.extraction.decision_model import (
+    MIN_LOG_ODDS,
     MODEL,
     PATTERNS,
     SCALE,
     Model,
-    Scorer,
+    Steps,
     any_log_odds,
-    bucket,
     is_english,
     message_features,
     place_features,
+    scorer_of,
     sentence_subjects,
-    shipped_scorer,
     subject_features,
     word_features,
     words,
@@ -82,17 +81,17 @@ class Candidate(Struct, frozen=True):
 
     @property
     def own(self) -> list[str]:
-        """Features of its place and of what it is about."""
+        """Features of its place."""
         text, ref = self.said.text, self.said.ref
         block, first, size, *around = self.said.value.split(" ")
         codes, start = text.count("`") // 2, ref.start or 0
         place = place_features(text, codes, block, first == "1", start, int(size))
-        return place + around + sentence_subjects(self.words)
+        return place + around
 
     @property
     def others(self) -> list[str]:
-        """The features that are not of its words."""
-        return self.own + self.context
+        """The features that are not of its words alone."""
+        return self.own + sentence_subjects(self.words) + self.context
 
     @property
     def features(self) -> list[str]:
@@ -110,17 +109,16 @@ def key_decisions(view: SessionView, least: float | None = None) -> tuple[KeyDec
         least: the lowest confidence that is reported; the model's own threshold if None. A
             lower one gives rejected candidates, too.
     """
-    found = _agent_decisions(view, MODEL, least) + person_decisions(view, least)
+    found = _agent_decisions(view, least) + person_decisions(view, least)
     found.sort(key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
     return tuple(with_status(view, _deduplicated(found)))
 
 
-def _agent_decisions(view: SessionView, model: Model, least: float | None) -> list[KeyDecision]:
-    groups, scores = _scored(view, model)
-    found = select_decisions(groups, model, least, scores)
+def _agent_decisions(view: SessionView, least: float | None) -> list[KeyDecision]:
+    groups, scores = scored(view)
     return [
-        _decision(view, model, candidate, confidence, message)
-        for group, chosen in found
+        _decision(view, MODEL, candidate, confidence, message)
+        for group, chosen in select_decisions(groups, MODEL, least, scores)
         for message in (words_of_message(group),)
         for candidate, confidence in chosen
     ]
@@ -129,7 +127,7 @@ def _agent_decisions(view: SessionView, model: Model, least: float | None) -> li
 def chances(view: SessionView) -> Iterator[tuple[Said, float]]:
     """Every candidate sentence of the agent, the last first, with the probability that it
     states a decision; 0 where the model cannot read it."""
-    groups, found = _scored(view, MODEL)
+    groups, found = scored(view)
     rank = found.statement_rank
     for place in reversed(range(len(groups))):
         logits = found.logits[place]
@@ -138,26 +136,20 @@ def chances(view: SessionView) -> Iterator[tuple[Said, float]]:
             yield said, 0.0 if z is None else round(MODEL.statement_probability(z, rank[z]), 3)
 
 
-def _scored(view: SessionView, model: Model) -> tuple[CandidateGroups, Scores]:
-    if model is MODEL:
-        return _scored_once(view)
-    groups = CandidateGroups(view, view.sentences("decision"))
-    return groups, score_groups(groups, model)
-
-
 @once
-def _scored_once(view: SessionView) -> tuple[CandidateGroups, Scores]:
+def scored(view: SessionView) -> tuple[CandidateGroups, Scores]:
+    """The candidates of a session by message, and their scores."""
     groups = CandidateGroups(view, view.sentences("decision"))
     return groups, score_groups(groups, MODEL)
 
 
 def forget_scores(view: SessionView) -> None:
     """Drops the scores of all sentences; who asks again computes them again."""
-    view.results.pop(_scored_once.__wrapped__, None)  # type: ignore[attr-defined]
+    view.results.pop(scored.__wrapped__, None)  # type: ignore[attr-defined]
 
 
 def select_decisions(
-    groups: Sequence[list[Candidate]],
+    groups: Sequence[list[Candidate]] | CandidateGroups,
     model: Model,
     least: float | None = None,
     scores: Scores | None = None,
@@ -176,11 +168,12 @@ def select_decisions(
     found = score_groups(groups, model) if scores is None else scores
     rank, lowest = found.statement_rank, model.message_least / SCALE
     for place, logits in enumerate(found.logits):
-        chances = [round(model.statement_probability(z, rank[z]), 3) for z in logits]
-        if max(chances, default=-1.0) < needed:
+        best = max(logits, default=MIN_LOG_ODDS)  # a higher score means a higher probability
+        if not logits or round(model.statement_probability(best, rank[best]), 3) < needed:
             continue
         if least is not None or message_chance(found, place, model) >= lowest:
             group = groups[place]
+            chances = (round(model.statement_probability(z, rank[z]), 3) for z in logits)
             chosen = [pair for pair in zip(group, chances, strict=True) if pair[1] >= needed]
             yield group, chosen
 
@@ -211,12 +204,20 @@ def message_chance(found: Scores, place: int, model: Model) -> float:
 
 def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
     """The scores of the candidates of each message of a session."""
-    scorer = shipped_scorer() if model is MODEL else Scorer(model)
+    scorer = scorer_of(model)
     logits: list[list[float]] = []
     for group in groups:
         context = scorer.weight(group[0].context) if group else 0
         logits.append(
-            [scorer.score(c.words, c.own, context) + sum(stated(c).values()) for c in group]
+            [
+                scorer.score(c.words, c.own, context)
+                + (
+                    sum(stated(c).values())
+                    if c.short or not _DECIDED.isdisjoint(c.words)
+                    else 0
+                )
+                for c in group
+            ]
         )
     odds = {place: any_log_odds(found) for place, found in enumerate(logits) if found}
     return Scores(logits, odds, ranks(odds.values()), ranks(chain.from_iterable(logits)))
@@ -258,7 +259,7 @@ def _prompt_words(typed: str) -> tuple[str, ...]:
 
 def kind_features(candidate: Candidate, message: Sequence[str]) -> list[str]:
     """Features for the type of a decision: its words, its place, and the message's words."""
-    return sorted({f"w:{w}" for w in candidate.words}) + candidate.others + list(message)
+    return ["w:" + w for w in dict.fromkeys(candidate.words)] + candidate.others + [*message]
 
 
 def _decision(
@@ -269,6 +270,7 @@ def _decision(
     message: Sequence[str],
 ) -> KeyDecision:
     said = candidate.said
+    features = scorer_of(model).features(candidate.words)[0] + candidate.others
     return KeyDecision(
         text=said.text,
         type=model.kind(kind_features(candidate, message)),
@@ -277,14 +279,14 @@ def _decision(
         ref=view.ref(msgspec.structs.replace(said.ref, hash=slice_hash(said.text))),
         rationale=captured("rationale", said.text),
         alternative=captured("alternative", said.text),
-        rule=" ".join([*stated(candidate), *model.top_features(candidate.features)]),
+        rule=" ".join([*stated(candidate), *model.top_features(features)]),
     )
 
 
 # -- what the model looks at -------------------------------------------------------------------
 
 
-class CandidateGroups(Sequence[list[Candidate]]):
+class CandidateGroups:
     """The candidates of each message, in order; empty for one that is not in English.
 
     Those of the first messages are computed once, the others on each access: of the thousands
@@ -308,13 +310,10 @@ class CandidateGroups(Sequence[list[Candidate]]):
         """The sentences of a message, in whatever language."""
         return [self._said[at] for at in self._places[place]]
 
-    @overload
-    def __getitem__(self, place: int) -> list[Candidate]: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[list[Candidate]]: ...
-    def __getitem__(self, place: int | slice) -> list[Candidate] | list[list[Candidate]]:
-        if isinstance(place, slice):
-            return [self._described(group) for group in self._places[place]]
+    def __iter__(self) -> Iterator[list[Candidate]]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, place: int) -> list[Candidate]:
         found = self._first.get(place)
         if found is None:
             found = self._described(self._places[place])
@@ -332,12 +331,22 @@ class CandidateGroups(Sequence[list[Candidate]]):
         prompt = self._context.prompt(group[0].ref.message)
         if not short:
             told = sum(len(one.text) for one in group)
-            context = [*context, f"ss:prose{bucket(told, (80, 200, 500, 1200, 3000))}"]
-            context.append(f"ss:sentences{bucket(len(group), (1, 2, 3, 5, 10, 20, 40))}")
+            context = [*context, _PROSE(told), _SENTENCES(len(group))]
         return [
             Candidate(one, of_it, context, prompt, short)
             for one, of_it in zip(group, plain, strict=True)
         ]
+
+
+_PROSE = Steps("ss:prose", 80, 200, 500, 1200, 3000)
+_SENTENCES = Steps("ss:sentences", 1, 2, 3, 5, 10, 20, 40)
+_EDITS, _CALLS = Steps("s:edits", 0, 1, 3), Steps("s:calls", 0, 1, 2, 5, 15)
+_SINCE = Steps("s:since", 0, 1, 3, 8, 20)
+_PLACE = Steps("ss:place", 0.02, 0.1, 0.3, 0.6, 0.9, 0.98)
+_MESSAGES = Steps("ss:messages", 3, 8, 20, 60, 200)
+_BEFORE = Steps("ss:before", 0, 1, 2, 5, 10, 20)
+_PROMPTS = Steps("ss:prompts", 1, 2, 4, 8, 20)
+_LENGTH = Steps("len", 15, 50, 150, 500, 2000)
 
 
 class _Context:
@@ -370,7 +379,7 @@ class _Context:
         called = sorted((c.message, c.part, c.kind) for c in view.each(Called))
         self.called = [message for message, _, _ in called]
         self.kinds = [kind for _, _, kind in called]
-        self._latest: tuple[int, list[str]] = (-1, [])
+        self._messages, self._prompts = _MESSAGES(len(spoken_in)), _PROMPTS(len(self.asked))
 
     def prompt(self, message: int) -> str:
         """What the person typed last before a message; "" if nothing."""
@@ -379,11 +388,6 @@ class _Context:
 
     def features(self, message: int) -> list[str]:
         """Features of a message's surroundings, the same for all of its sentences."""
-        if self._latest[0] != message:
-            self._latest = (message, self._features(message))
-        return self._latest[1]
-
-    def _features(self, message: int) -> list[str]:
         far = 1 << 60
         prompt = bisect_left(self.asked, message) - 1
         upcoming = bisect_right(self.asked, message)
@@ -403,11 +407,11 @@ class _Context:
         opening = bisect_left(self.spoken_in, message) == bisect_right(self.spoken_in, asked_at)
         edited = int(edits > 0)
         found = [
-            f"s:edits{bucket(edits, (0, 1, 3))}",
+            _EDITS(edits),
             f"s:call-{after[0] if after else 'none'}",
-            f"s:calls{bucket(len(after), (0, 1, 2, 5, 15))}",
+            _CALLS(len(after)),
             f"s:then-{then}",
-            f"s:since{bucket(since, (0, 1, 3, 8, 20))}",
+            _SINCE(since),
             f"s:opening{int(opening)}-then-{then}-edits{edited}",
         ]
         found += self._activity_features(message, asked_at, min(next_prompt, next_words))
@@ -415,19 +419,14 @@ class _Context:
         place = here / max(1, len(self.spoken_in) - 1)
         before = here - bisect_right(self.spoken_in, asked_at)
         if not self.short:
-            found += [
-                f"ss:place{bucket(place, (0.02, 0.1, 0.3, 0.6, 0.9, 0.98))}",
-                f"ss:messages{bucket(len(self.spoken_in), (3, 8, 20, 60, 200))}",
-                f"ss:before{bucket(before, (0, 1, 2, 5, 10, 20))}",
-                f"ss:prompts{bucket(len(self.asked), (1, 2, 4, 8, 20))}",
-            ]
+            found += [_PLACE(place), self._messages, _BEFORE(before), self._prompts]
         if prompt >= 0:
             near = "now" if opening else "soon" if since <= 3 else "far"
-            found += [f"u:{near}-{name}" for name in _prompt_features(self.typed[prompt])]
+            found += _prompt_features(f"u:{near}-", self.typed[prompt])
             if opening:
                 found += [f"u:{w}" for w in words(self.typed[prompt][:80])[:2]]
         if next_prompt != far and then == "user":
-            found += [f"a:{name}" for name in _prompt_features(self.typed[upcoming])]
+            found += _prompt_features("a:", self.typed[upcoming])
         return found
 
     def _activity_features(self, message: int, since: int, until: int) -> list[str]:
@@ -468,16 +467,16 @@ _FAULT_WORDS = re.compile(
 
 
 @lru_cache(maxsize=4096)
-def _prompt_features(typed: str) -> tuple[str, ...]:
+def _prompt_features(prefix: str, typed: str) -> tuple[str, ...]:
     """Features of a prompt: whether it asks, picks or reports a fault, and its length."""
     head = typed[:2000]
     return (
-        f"asks{int(_ASKS.match(head) is not None)}",
-        f"picks{int(_PICKS.match(head) is not None)}",
-        f"doubts{int(_FAULT_WORDS.search(head) is not None)}",
-        f"query{int('?' in head)}",
-        f"ends-query{int(typed.rstrip()[-1:] == '?')}",
-        f"len{bucket(len(typed), (15, 50, 150, 500, 2000))}",
+        f"{prefix}asks{int(_ASKS.match(head) is not None)}",
+        f"{prefix}picks{int(_PICKS.match(head) is not None)}",
+        f"{prefix}doubts{int(_FAULT_WORDS.search(head) is not None)}",
+        f"{prefix}query{int('?' in head)}",
+        f"{prefix}ends-query{int(typed.rstrip()[-1:] == '?')}",
+        prefix + _LENGTH(len(typed)),
     )
 
 
