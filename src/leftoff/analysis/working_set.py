@@ -36,6 +36,8 @@ _VARIABLE = re.compile(
     r"|\b(?:environ(?:\.get\(|\[)|getenv\(|process\.env\.)[\"']?([A-Z][A-Z0-9_]{2,})",
     re.MULTILINE,
 )
+# A command without a match of this holds no match of `_VARIABLE`.
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]{2}")
 _COMMON = frozenset(
     "HOME PATH PWD OLDPWD USER SHELL LANG TERM TMPDIR EDITOR PAGER IFS EOF BASH_SOURCE"
     " PYTHONPATH RANDOM SECONDS LINENO PIPESTATUS".split()
@@ -158,11 +160,9 @@ def _importance(kind: str) -> int:
 
 def _variables(view: SessionView) -> tuple[str, ...]:
     """Names of environment variables in commands; never a value."""
-    found: dict[str, None] = {}
+    found: set[str] = set()
     for ran in view.each(Ran):
-        if "$" in ran.command or "=" in ran.command or "env" in ran.command:
-            for match in _VARIABLE.finditer(ran.command):
-                name = match[match.lastindex or 0]
-                if name not in _COMMON:
-                    found[name] = None
-    return tuple(sorted(found))
+        command = ran.command
+        if ("$" in command or "=" in command or "env" in command) and _CAPITALS.search(command):
+            found.update(m[m.lastindex or 0] for m in _VARIABLE.finditer(command))
+    return tuple(sorted(found - _COMMON))

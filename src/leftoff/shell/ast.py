@@ -14,6 +14,8 @@ Marks: an unquoted pattern character is stored as a private-use code point (`STA
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 # Stands for text that cannot be known from the recording.
@@ -213,31 +215,39 @@ def named_commands(node: Statement) -> list[tuple[str, Command]]:
     stack: list[Statement] = [node]
     while stack:
         item = stack.pop()
-        if type(item) is Command:  # far faster than `isinstance`, and most are one
-            for word in () if item.plain else item.words:
-                if isinstance(word, Word):
-                    inside = [
-                        part.body for part in word.parts if isinstance(part, Substitution)
-                    ]
-                    stack.extend(reversed(inside))
-            first = item.words[0] if item.words else None
-            if isinstance(first, str):
-                found.append((first.rpartition("/")[2], item))
-        elif isinstance(item, Sequence | Pipeline):
-            stack.extend(reversed(item.items))
-        elif isinstance(item, Logical):
-            stack.extend((item.right, item.left))
-        elif isinstance(item, Negated | Group | Background):
-            stack.append(item.item)
-        elif isinstance(item, Loop | Function):
-            stack.append(item.body)
-        elif isinstance(item, While):
-            stack.extend((item.body, item.condition))
-        elif isinstance(item, If):
-            if item.otherwise is not None:
-                stack.append(item.otherwise)
-            for condition, body in reversed(item.branches):
-                stack.extend((body, condition))
-        elif isinstance(item, Case):
-            stack.extend(body for _, body in reversed(item.branches))
+        if type(item) is Command and item.words and isinstance(item.words[0], str):
+            found.append((item.words[0].rpartition("/")[2], item))
+        stack.extend(reversed(parts(item)))
+    return found
+
+
+def parts(node: Statement) -> list[Statement] | tuple[Statement, ...]:
+    """The statements directly inside a statement, in order of appearance: for a command, what
+    is substituted in its words."""
+    if type(node) is Command:  # far faster than `isinstance`, and most are one
+        return () if node.plain else substituted(node.words)
+    if isinstance(node, Sequence | Pipeline):
+        return node.items
+    if isinstance(node, Logical):
+        return node.left, node.right
+    if isinstance(node, Negated | Group | Background):
+        return (node.item,)
+    if isinstance(node, Loop | Function):
+        return (node.body,)
+    if isinstance(node, While):
+        return node.condition, node.body
+    if isinstance(node, If):
+        inside = [statement for branch in node.branches for statement in branch]
+        return inside if node.otherwise is None else [*inside, node.otherwise]
+    return [body for _, body in node.branches] if isinstance(node, Case) else ()
+
+
+def substituted(words: Iterable[str | Word | Array | Document]) -> list[Statement]:
+    """The statements that are substituted in some words."""
+    found: list[Statement] = []
+    for word in words:
+        if isinstance(word, Word):
+            found += [part.body for part in word.parts if isinstance(part, Substitution)]
+        elif isinstance(word, Array):
+            found += substituted(word.items)
     return found

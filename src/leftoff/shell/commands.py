@@ -137,15 +137,15 @@ def unwrapped(words: list[str], *, tasks: bool = False) -> tuple[list[str], str]
         for option in launcher.script:
             if option in words[:-1]:
                 return words, words[words.index(option) + 1]
-        inner = _behind(launcher, words)
+        inner = behind(launcher, words)
         if not inner:
             break
         words = inner
     return words, ""
 
 
-def _behind(launcher: Launcher, words: list[str]) -> list[str]:
-    """What stands behind a launcher and its own options and operands; [] for no program."""
+def behind(launcher: Launcher, words: list[str]) -> list[str]:
+    """The words behind a launcher and its own options and operands; [] for no program."""
     i, wanted = 1, launcher.after
     skip = launcher.skip
     if launcher.script or words[0].endswith("command") and words[1:2] in (["-v"], ["-V"]):
@@ -287,33 +287,47 @@ _MAX_QUIET_OPERANDS = {
     "seq": 9,
     "basename": 9,
     "dirname": 9,
+    "[": 99,
+    "[[": 99,
+    "test": 99,
+    "break": 9,
+    "continue": 9,
+    "exit": 9,
+    "false": 9,
 }
 
 
 def is_quiet(body: ast.Statement) -> bool:
     """Whether no program of a statement reads or changes a file by name, so that there is
-    nothing to follow. Only plain lists and pipes of plain commands are looked at."""
+    nothing to follow."""
     stack: list[ast.Statement] = [body]
     while stack:
         node = stack.pop()
         if type(node) is ast.Command:
-            if not node.plain or node.assignments or not _is_quiet_command(node):
+            if node.words and not _is_quiet_command(node):
                 return False
-        elif isinstance(node, ast.Sequence | ast.Pipeline):
-            stack.extend(node.items)
-        elif isinstance(node, ast.Logical):
-            stack.append(node.left)
-            stack.append(node.right)
-        else:
+            for item in node.redirects:
+                if (
+                    item.operator != ">&"
+                    and item.target != "/dev/null"
+                    and (item.operator[0] != "<" or not isinstance(item.target, ast.Document))
+                ):
+                    return False
+            if node.assignments:
+                stack += ast.substituted(value for _, value in node.assignments)
+        elif isinstance(node, ast.Loop):
+            stack += ast.substituted(node.values or ())
+        elif isinstance(node, ast.Case):
+            stack += ast.substituted([node.word])
+        elif isinstance(node, ast.Opaque | ast.Function) or (
+            isinstance(node, ast.Group) and node.redirects
+        ):
             return False
+        stack += ast.parts(node)
     return True
 
 
 def _is_quiet_command(node: ast.Command) -> bool:
-    for item in node.redirects:
-        if item.operator == ">&" or item.target == "/dev/null":
-            continue
-        return False
     words = node.words
     name = words[0]
     if not isinstance(name, str):

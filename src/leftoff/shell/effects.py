@@ -49,16 +49,11 @@ __all__ = [
 # not measured.
 _MAX_CONTENTS = 400
 
+# A cmdlet: a verb and a noun.
 _CMDLET = (
-    r"\b(?:(?:Get|Set|Remove|New|Copy|Move|Rename|Clear|Test)-(?:Item|ItemProperty|Content|Location"
-    r"|ChildItem|Path|Variable|Process|Command|Help|Date|Module|Service|Object|Acl|Alias|FileHash"
-    r"|Host|Random|History|ExecutionPolicy|NetTCPConnection|PSDrive|CimInstance|WmiObject|Package"
-    r"|AppxPackage|Unique|Member)|(?:Select|Where|ForEach|Measure|Sort|Group|Compare|Tee|New|Add)"
-    r"-(?:Object|String|Member|Content|Type|Xml)|(?:Out|Write|Read)-(?:File|Host|Output|Null|String"
-    r"|Error|Warning|Verbose)|Invoke-(?:WebRequest|RestMethod|Expression|Command|Item)"
-    r"|(?:Start|Stop|Wait)-(?:Process|Service|Sleep|Job|Transcript)|Format-(?:Table|List)"
-    r"|(?:ConvertTo|ConvertFrom|Import|Export)-(?:Json|Csv|Module|Clixml|Html|SecureString)"
-    r"|(?:Expand|Compress)-Archive|(?:Split|Join|Resolve|Convert)-Path)\b"
+    r"\b(?:Get|Set|Remove|New|Copy|Move|Rename|Clear|Test|Select|Where|ForEach|Measure|Sort|Group"
+    r"|Compare|Tee|Add|Out|Write|Read|Invoke|Start|Stop|Wait|Format|ConvertTo|ConvertFrom|Import"
+    r"|Export|Expand|Compress|Split|Join|Resolve|Convert)-[A-Z][A-Za-z]+\b"
 )
 _POWERSHELL = re.compile(rf"(?:\A\s*|[|;] ){_CMDLET}")
 _POWERSHELL_NAMES = re.compile(rf"{_CMDLET}|\A[^\0]{{0,200}}\$env:")
@@ -226,12 +221,10 @@ def _editor_command(command: str) -> str | None:
     return None
 
 
-def resolve(
-    script: Script, *, outcome: Outcome, known: FileState, wide: bool = True
-) -> list[FileEffect]:
+def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileEffect]:
     """The effects of a call on files, one for each path, sorted; `known` is updated.
 
-    Unless `wide`, files that a program reads while it walks a directory are left out.
+    Files that a program reads while it walks a directory are left out.
 
     A denied call has no effects. A call that failed or was interrupted has the effects of the
     commands before that point; where the point is not known, no effect is claimed. Effects of
@@ -254,7 +247,6 @@ def resolve(
         interrupted=outcome.interrupted,
         slow=program_rules().slow,
         reliable=program_rules().reliable,
-        wide=wide,
     )
     if isinstance(script.body, Opaque):
         walk.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
@@ -271,7 +263,6 @@ def resolve(
     expected_status = None if outcome.background else success
     try:
         interpreter.run(walk, script.body, expected_status)
-        interpreter.run_exit_trap(walk)
     except RecursionError:
         walk.effects.unknown("shell")
     if success is not False and not outcome.background:

@@ -11,7 +11,6 @@ from leftoff.shell.heredocs import HEREDOC_PATH, HERESTRING_PATH, extract_heredo
 from leftoff.shell.statements import (
     COMMON_REDIRECTS,
     MAX_WORD,
-    appended_value,
     attach_redirects,
     grammar,
     heredoc,
@@ -149,9 +148,7 @@ class _Compiler:
             kind = child.type
             if child.start_byte == end and words and span(end - 1, end) == "$":
                 # The grammar splits ``_$x.txt`` after the dollar sign.
-                words[-1] = quoting.rejoin_dollar(
-                    words[-1], span(child.start_byte, child.end_byte)
-                )
+                words[-1] = ast.Word((ast.UNKNOWN,))
                 plain = False
                 end = child.end_byte
                 continue
@@ -262,8 +259,8 @@ class _Compiler:
         return ast.Redirect(operator, descriptor, target)
 
     def assignment(self, node: Any) -> tuple[str, str | ast.Word | ast.Array] | None:
-        name, appending = "", False
-        value: str | ast.Word | ast.Array | None = None
+        name = ""
+        value: str | ast.Word | ast.Array = ""
         for child in node.children:
             kind = child.type
             if kind == "variable_name" and not name:
@@ -277,14 +274,10 @@ class _Compiler:
                         fields.extend(self.words(item, item.type))
                 value = ast.Array(tuple(fields))
             elif kind == "+=":
-                appending = True
+                return name, ast.Word((ast.UNKNOWN,))
             elif child.is_named:
                 found = self.words(child, kind)
                 value = found[0] if len(found) == 1 else ast.Word((ast.UNKNOWN,))
-        if value is None:
-            value = ""
-        if appending:
-            value = appended_value(name, value)
         return (name, value) if name else None
 
     def assignments(self, node: Any) -> ast.Statement:
