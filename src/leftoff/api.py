@@ -155,10 +155,10 @@ class HeardPass(Pass):
 
 
 class MessageCollector(HeardPass):
-    """A pass that collects messages instead of evidence."""
+    """A pass that collects messages instead of what extractors find."""
 
     def __init__(self, where: str, format: str | None) -> None:
-        super().__init__(where, format)
+        super().__init__(where, format, builtin=())
         self.messages: list[Message] = []
         self._numbers: list[int] = []
         self.on_message = self._collect
