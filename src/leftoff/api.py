@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from os import PathLike
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -81,9 +82,7 @@ def gather(
     if not given:
         raise UsageError("no path is given: name a recording")
     if len(given) == 1 and session is None and not alone:
-        found = _with_forerunners(given[0], format, extractors)
-        if found is not None:
-            return found
+        return _with_forerunners(given[0], format, extractors)
     found = SessionReading()
     for path in given:
         found.add(path, format, extractors, session)
@@ -92,12 +91,9 @@ def gather(
 
 def _with_forerunners(
     path: str, format: str | None, extractors: Sequence[str]
-) -> SessionReading | None:
-    """A recording with those that it goes on from; None if there are none."""
+) -> SessionReading:
+    """A recording with those that it goes on from."""
     named, which = split_choice(path)
-    if which is not None:
-        return None
-    main, _ = session_paths(named)
     known: dict[str, Pass] = {}
 
     def once(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
@@ -105,17 +101,17 @@ def _with_forerunners(
             known[path] = open_pass(path, format=format, extractors=extractors)
         return known[path]
 
-    def main_thread(place: str) -> SessionState:
-        reading = once(place, format=format, extractors=extractors)
-        return reading.sessions[chosen_place(reading, None)][""]
-
-    before, later = line_of_work(main, main_thread, format)
-    if not (before or later):
-        return None
     found = SessionReading(once)
+    before: list[str] = []
+    later: list[str] = []
+    if which is None:
+        main, _ = session_paths(named)
+        before, later = line_of_work(main, partial(once, format=format, extractors=extractors))
+        if before or later:
+            found.path = main
     for one in (*before, path):
         found.add(one, format, extractors, None)
-    found.path = main
+    known.clear()
     for place in later:
         what = f"{place} has the same beginning and went on later; it is not in this summary"
         found.issues.append(Issue("forked", "info", what))
@@ -159,10 +155,10 @@ class HeardPass(Pass):
 
 
 class MessageCollector(HeardPass):
-    """A pass that collects messages instead of evidence."""
+    """A pass that collects messages instead of what extractors find."""
 
     def __init__(self, where: str, format: str | None) -> None:
-        super().__init__(where, format)
+        super().__init__(where, format, builtin=())
         self.messages: list[Message] = []
         self._numbers: list[int] = []
         self.on_message = self._collect

@@ -51,14 +51,22 @@ def _safe(redacted: ContextSummary) -> SafeSummary:
 
 def to_plain(summary: ContextSummary, redactor: Redactor | None = None) -> SafeValues:
     """The summary as plain JSON values, redacted; `stats.redactions` counts the secrets."""
-    return SafeValues(numbered(codec.to_builtins(_redacted(summary, redactor))))
+    plain: dict[str, Any] = codec.to_builtins(_redacted(summary, redactor))
+    # Item by item: all of a long session's values beside their copies take much memory.
+    for name, value in plain.items():
+        if type(value) is list:
+            for place, item in enumerate(value):
+                value[place] = numbered(item)
+        else:
+            plain[name] = numbered(value)
+    return SafeValues(plain)
 
 
 def to_json(
     summary: ContextSummary, redactor: Redactor | None = None, *, indent: int = 0
 ) -> bytes:
     """The summary as one JSON object, redacted, uncut."""
-    return codec.dumps(numbered(codec.to_builtins(_redacted(summary, redactor))), indent=indent)
+    return codec.dumps(to_plain(summary, redactor), indent=indent)
 
 
 def numbered(value: Any) -> Any:

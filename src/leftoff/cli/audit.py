@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import click
 
-from leftoff import api, codec
+from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.cli.params import path_of, session_argument
 from leftoff.handover.lost import audits_as_dict, audits_table
 from leftoff.handover.rework_table import rework_as_dict, rework_table
 from leftoff.handover.wording import plural
-from leftoff.live.compactions import audit_compactions, rework_after_compactions
+from leftoff.live.compactions import (
+    audit_compactions,
+    compaction_count,
+    rework_after_compactions,
+)
 from leftoff.sources.open import session_paths
 
 
@@ -46,7 +50,7 @@ def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
     by_words = list(audit_compactions(path)) if words else []
     again = [] if words else list(rework_after_compactions(path))
     audited = len(by_words) + len(again)
-    compactions = max(audited, len(api.summarize(path, alone=True).context.compactions))
+    compactions = max(audited, compaction_count(path))
     if as_json:
         value = (
             audits_as_dict(path, by_words, compactions)

@@ -480,7 +480,7 @@ def _dropped(
     commands = {core: c.at for c in before if (core := _core(c))}
     matcher = TextMatcher(recorded)
     said = [
-        (words, m.index)
+        (words, names(words) - matcher.names, m.index)
         for m in prefix
         if not m.agent
         and m.typed
@@ -496,11 +496,7 @@ def _dropped(
             found.append(("file", path, files[path]))
         if core in commands and core not in recorded:
             found.append(("command", core, commands[core]))
-        found += [
-            ("message", words, at)
-            for words, at in said
-            if (names(words) - matcher.names) & used
-        ]
+        found += [("message", words, at) for words, unstated, at in said if unstated & used]
         for kind, text, at in found:
             if (kind, text) not in seen:
                 seen.add((kind, text))

@@ -12,14 +12,17 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from leftoff.analysis.assemble import view_of
 from leftoff.analysis.session_pass import Pass
 from leftoff.api import MessageCollector
 from leftoff.errors import FormatError
+from leftoff.extraction.evidence import Compacted
 from leftoff.formats import native
 from leftoff.handover.facts import handover_of
 from leftoff.handover.lost import Audit, compare, points
 from leftoff.handover.rediscovery import Rework, rework
 from leftoff.model import Message
+from leftoff.session_reading import chosen_place
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
@@ -115,27 +118,45 @@ def place_of(message: Message) -> int:
 def audit_compactions(path: str) -> Iterator[Audit]:
     """Audits every compaction of a recording whose summary can be read, in file order. One at
     the very beginning is left out, because the messages before it are in another file."""
-    for number, cut in enumerate(cuts(path, artificial=False), 1):
-        if before := _before(cut, path):
-            shares, lost = compare(points(before), cut.recorded)
-            yield Audit(number, cut.place, len(cut.recorded), shares, lost)
+    for number, cut, before in _summarized_cuts(path):
+        shares, lost = compare(points(before), cut.recorded)
+        yield Audit(number, cut.place, len(cut.recorded), shares, lost)
 
 
 def rework_after_compactions(path: str) -> Iterator[Rework]:
     """What was found out again after every compaction whose summary can be read, in file
     order."""
-    for number, cut in enumerate(cuts(path, artificial=False), 1):
-        if before := _before(cut, path):
-            ends = (number, cut.place, cut.prefix, cut.future)
-            yield rework(*ends, handover=handover_of(before), recorded=cut.recorded)
+    for number, cut, before in _summarized_cuts(path):
+        ends = (number, cut.place, cut.prefix, cut.future)
+        yield rework(*ends, handover=handover_of(before), recorded=cut.recorded)
 
 
-def _before(cut: Cut, path: str) -> ContextSummary | None:
-    """Leftoff's summary of the messages before a cut; None if there are none."""
+def compaction_count(path: str) -> int:
+    """How many compactions a summary of the recording counts."""
+    reading = MessageCollector(path, None)
+    with open_lines(path) as lines:
+        for line in lines:
+            reading.feed_lines((line,))
+            reading.take()
+    reading.close()
+    _, view = view_of(reading.sessions[chosen_place(reading, None)], {})
+    return len(view.all(Compacted))
+
+
+def _summarized_cuts(path: str) -> Iterator[tuple[int, Cut, ContextSummary]]:
+    """The number of each compaction from 1, its cut, and leftoff's summary of the messages
+    before it; cuts without any are left out."""
     reading = Pass(path)
-    reading.feed_lines(cut.data)
-    try:
-        reading.close()
-    except FormatError:  # no message before the cut
-        return None
-    return reading.conclude()
+    fed: tuple[bytes, ...] = ()
+    for number, cut in enumerate(cuts(path, artificial=False), 1):
+        # The lines before a cut begin with those before the one before it, and a pass may be
+        # asked for its summary at any time.
+        if cut.data[: len(fed)] != fed:
+            reading, fed = Pass(path), ()
+        reading.feed_lines(cut.data[len(fed) :])
+        fed = cut.data
+        try:
+            before = reading.summary()
+        except FormatError:  # no message before the cut
+            continue
+        yield number, cut, before

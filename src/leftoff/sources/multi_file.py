@@ -32,6 +32,9 @@ def is_multi_file(path: str) -> bool:
     """Whether the path names a session that is stored in several files or a database."""
     if _split(path) is not None:
         return True
+    # A look at the text comes first: this is asked of every file beside a recording.
+    if "ses_" not in path:
+        return False
     place = Path(path)
     return place.name.startswith("ses_") and place.parent.parent.name == "session"
 

@@ -25,6 +25,9 @@ NO_NAME = "the name is empty: name a file, or - for standard input"
 # Bytes that a compressed recording may unpack to.
 MAX_UNPACKED = 4 << 30
 
+# Bytes that are read at once.
+BLOCK = 1 << 20
+
 # Recordings of a directory that an error names.
 MAX_NAMED = 5
 
@@ -46,13 +49,16 @@ def open_lines(path: str) -> Iterator[Iterator[bytes]]:
 
 
 @contextmanager
-def open_recoded(path: str) -> Iterator[tuple[IO[bytes], Utf8Reader | None]]:
+def open_recoded(path: str, size: int = BLOCK) -> Iterator[tuple[IO[bytes], Utf8Reader | None]]:
     """The bytes of a file, unpacked where it is compressed and in UTF-8 where it is in UTF-16
     or UTF-32, and what turned them into UTF-8 (None where they are as they were).
 
+    Args:
+        size: bytes that are read at once.
+
     Raises:
         SourceError: as for `open_lines`."""
-    with _opened(path) as stream:
+    with _opened(path, size) as stream:
         try:
             peek = getattr(stream, "peek", None)  # what stands in for stdin may have none
             encoding = wide_encoding(peek(4096)[:4096]) if peek else ""
@@ -60,7 +66,7 @@ def open_recoded(path: str) -> Iterator[tuple[IO[bytes], Utf8Reader | None]]:
             raise SourceError(f"{path}: cannot be read ({_why(error)})") from error
         if encoding:
             reader = Utf8Reader(stream, encoding, path)
-            yield io.BufferedReader(reader, 1 << 20), reader
+            yield io.BufferedReader(reader, BLOCK), reader
         else:
             yield stream, None
 
@@ -80,7 +86,7 @@ def read_head(path: str, size: int) -> bytes:
             raise SourceError(f"{path}: {_why(error)}") from error
     if is_plain(head[:4096]):
         return head
-    with open_recoded(path) as (stream, _):
+    with open_recoded(path, size) as (stream, _):
         try:
             return stream.read(size)
         except (EOFError, OSError) as error:
@@ -142,19 +148,19 @@ def lines_of(stream: IO[bytes], path: str) -> Iterator[bytes]:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
+def _opened(path: str, size: int) -> Iterator[IO[bytes]]:
     if path == STDIN:
         yield sys.stdin.buffer
         return
     if os.path.isdir(path):  # noqa: PTH112
         raise SourceError(f"{path}: {_about_directory(path)}")
-    with cast("io.BufferedReader", _regular(path, 1 << 20)) as file:
+    with cast("io.BufferedReader", _regular(path, size)) as file:
         magic = file.peek(6)[:6]
         if magic.startswith(GZIP):
-            with _gunzip(file) as unpacked:
+            with _gunzip(file, size) as unpacked:
                 yield unpacked
         elif magic.startswith(ZSTD):
-            with _unzstd(file, path) as unpacked:
+            with _unzstd(file, path, size) as unpacked:
                 yield unpacked
         else:
             yield file
@@ -174,17 +180,17 @@ def _about_directory(path: str) -> str:
     return f"is a directory with {files}: {named}{more}; name one file"
 
 
-def _gunzip(file: IO[bytes]) -> IO[bytes]:
+def _gunzip(file: IO[bytes], size: int) -> IO[bytes]:
     try:
         from isal import igzip  # several times faster, where installed
     except ImportError:
         import gzip
 
-        return _bounded(gzip.GzipFile(fileobj=file, mode="rb"))
-    return _bounded(igzip.IGzipFile(fileobj=file, mode="rb"))  # type: ignore[no-untyped-call]
+        return _bounded(gzip.GzipFile(fileobj=file, mode="rb"), size)
+    return _bounded(igzip.IGzipFile(fileobj=file, mode="rb"), size)  # type: ignore[no-untyped-call]
 
 
-def _unzstd(file: IO[bytes], path: str) -> IO[bytes]:
+def _unzstd(file: IO[bytes], path: str, size: int) -> IO[bytes]:
     try:
         import zstandard
     except ImportError:
@@ -192,11 +198,11 @@ def _unzstd(file: IO[bytes], path: str) -> IO[bytes]:
             f"{path}: zstd-compressed; reading it needs `pip install 'leftoff[zst]'`"
         ) from None
     opened = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
-    return _bounded(opened)
+    return _bounded(opened, size)
 
 
-def _bounded(opened: object) -> IO[bytes]:
-    return io.BufferedReader(_Bounded(opened), buffer_size=1 << 20)
+def _bounded(opened: object, size: int) -> IO[bytes]:
+    return io.BufferedReader(_Bounded(opened), buffer_size=size)
 
 
 class _Bounded(io.RawIOBase):
