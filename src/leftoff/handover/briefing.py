@@ -26,10 +26,8 @@ from leftoff.handover.after_compaction import beside
 from leftoff.handover.facts import Fact, Handover, handover_of
 from leftoff.handover.lines import (
     FILES,
-    FILLERS,
+    KINDS,
     NAMES,
-    REMARKS,
-    SHOWN,
     earlier_parts,
     name_lines,
     parts,
@@ -51,6 +49,10 @@ _NAME = re.compile(r"[\w$](?:[\w.$-]*[\w$])?")
 # Share of the content words of a remark that another line holds if it says the same, and how
 # many of them it needs: in a shorter one each may make the difference. Chosen by hand.
 SAME, MIN_SAME = 0.75, 6
+
+# Titles of what the agent said in single sentences, and of what fills room.
+REMARKS = {kind.shown or kind.title for kind in KINDS.values() if kind.remark}
+FILLERS = {kind.shown or kind.title for kind in KINDS.values() if kind.filler}
 
 # Changed files with a line of their own where there is no room for one for each: as many as
 # leave no file without a name. Chosen by hand.
@@ -148,7 +150,7 @@ def _packed(
     for listed in (None, *LISTED):
         whole = [*before, *parts(shown, listed=listed), *after]
         block = pack(whole, budget, measure=measure, render=text, what=what, unit=unit)
-        if not missing.get(SHOWN[FILES]):
+        if not missing.get(KINDS[FILES].shown):
             break
     fresh = _fresh(whole, lines)
     if any(part.title in REMARKS for part in whole):
