@@ -19,9 +19,8 @@ from msgspec import Struct
 # Chosen by hand; `benchmarks/compatibility` measures the resulting times.
 MAX_STEPS = 800_000_000
 
-# Product of the number of lines and of those changed above which the changed lines are not
-# looked for. Chosen by hand: that takes a second, with a third of 250,000 lines changed fourteen.
-MAX_LINE_CELLS = 2_000_000_000
+# Share of these for the lines that differ, whose steps take longer. Chosen by hand.
+LINE_SHARE = 0.125
 
 # Steps spent on one block of changed lines; of a larger one the longer side counts whole.
 MAX_BLOCK_STEPS = 1_000_000
@@ -66,30 +65,32 @@ def text_similarity(a: str, b: str, thresholds: Iterable[float] = ()) -> Similar
     lines, longest = max(len(old), len(new)), max(len(a), len(b))
     if a == b:
         return Similarity(1.0, 1.0, lines=lines)
-    lines_changed = _distance(old, new, 1)
+    lines_changed = _distance(old, new, 1, LINE_SHARE)
     changed = lines if lines_changed is None else lines_changed
     distance = _distance(a, b, changed * longest // lines)
     if distance is not None:
         exact = 1 - distance / longest
         return Similarity(exact, exact, False, changed, lines)
     least = max(_affordable(longest) + 1, abs(len(a) - len(b)))
-    quick = lines_changed is not None and lines * changed <= MAX_LINE_CELLS
-    most = _by_lines(old, new, changed) if quick else longest
+    most = longest if lines_changed is None else _by_lines(old, new, changed)
     low, high = 1 - most / longest, 1 - least / longest
     return Similarity(low, high, any(low < t <= high for t in thresholds), changed, lines)
 
 
-def _affordable(length: int) -> int:
-    """The largest distance that `MAX_STEPS` find between sequences of this length: the search
-    runs in a band about the diagonal, twice as wide as the distance."""
-    return length if length * length <= 64 * MAX_STEPS else 32 * MAX_STEPS // length
+def _affordable(length: int, share: float = 1.0) -> int:
+    """The largest distance that a share of `MAX_STEPS` finds between sequences of this length:
+    the search runs in a band about the diagonal, twice as wide as the distance."""
+    cells = int(64 * share * MAX_STEPS)
+    return length if length * length <= cells else cells // 2 // length
 
 
-def _distance(a: Sequence[Hashable], b: Sequence[Hashable], hint: int) -> int | None:
+def _distance(
+    a: Sequence[Hashable], b: Sequence[Hashable], hint: int, share: float = 1.0
+) -> int | None:
     """The distance, None if finding it would take too long; `hint`: what it may be."""
     from rapidfuzz.distance import Levenshtein  # 80 ms to import: only where texts differ
 
-    most = _affordable(max(len(a), len(b)))
+    most = _affordable(max(len(a), len(b)), share)
     found = Levenshtein.distance(a, b, score_cutoff=most, score_hint=hint)
     return found if found <= most else None
 
