@@ -23,6 +23,11 @@ from leftoff.tables import table
 # A fact of fewer content words is not compared: any text states it. Chosen by hand.
 MIN_WORDS = 3
 
+# The facts that are left out if the recorder's summary states them.
+_COMPARED = (
+    "task said constraints to_dos open_items decisions findings failures lessons sentences"
+).split()
+
 _RE = re.patterns(table(__file__, "after_compaction.toml"))
 
 
@@ -45,17 +50,8 @@ def beside(
 
     kept = replace(
         handover,
-        task=lacking(handover.task),
         goal=handover.goal if handover.goal and lacking([handover.goal]) else None,
-        said=lacking(handover.said),
-        constraints=lacking(handover.constraints),
-        to_dos=lacking(handover.to_dos),
-        open_items=lacking(handover.open_items),
-        decisions=lacking(handover.decisions),
-        findings=lacking(handover.findings),
-        failures=lacking(handover.failures),
-        lessons=lacking(handover.lessons),
-        sentences=lacking(handover.sentences),
+        **{name: lacking(getattr(handover, name)) for name in _COMPARED},
         names=tuple(n for n in handover.names if n not in matcher.names),
         read=tuple(p for p in handover.read if p.rsplit("/", 1)[-1] not in recorded),
     )
