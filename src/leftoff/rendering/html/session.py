@@ -14,8 +14,7 @@ from leftoff.handover.wording import number, plural
 from leftoff.model import Message, Ref, Usage
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html import charts
-from leftoff.rendering.html.engine import render_template
-from leftoff.rendering.html.frame import html_document, template_text
+from leftoff.rendering.html.engine import html_document, render_template, template_text
 from leftoff.rendering.html.quotes import (
     Quote,
     anchor,
