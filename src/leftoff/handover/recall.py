@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from leftoff import lazy_re as re
+from leftoff.tables import table
 
 SCHEMA = 1
 
@@ -55,24 +56,7 @@ _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _BREAKING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029<]")
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _URL = re.compile(r"\b\w+://\S*?([^/\s]*)/*(?=[\s)>\]]|$)")
-# Function words, and words of prompts that name nothing: they stand in any work.
-_FUNCTION_WORDS = frozenset(
-    "a about actually add added after again ahead all already also am an and another any "
-    "are as at back be because been before being but by can change changed changes check "
-    "come could did do does doing don done each earlier even every few file files find "
-    "first fix fixed for found from further get give go going good got great had has have "
-    "he hello help her here hey hi him his how however i if in instead into is it its "
-    "just keep kind know last later left let lets like line lines ll look looks lot m "
-    "make makes making many maybe me mean more most much my nah need needs new next nice "
-    "no nope nor not now of off ok okay old on once one ones only option or other our out "
-    "over own part please put question re really rid run s same saw say see seem seems "
-    "set she should show since so some something start started still stop such sure t "
-    "take tell than thank thanks that the their them then there these they thing things "
-    "think this those though three through to too tried try trying two under until up "
-    "update updated us use used uses using ve version very want wants was way we well "
-    "were what when where which while who whole why will with without work working works "
-    "would write wrong yeah yep yes yet you your".split()
-)
+_FUNCTION_WORDS = frozenset(table(__file__, "words.toml")["prompts"].split())
 
 # Line, its cost in tokens, index of its message, weight, number of its terms.
 _Count = Annotated[int, Meta(gt=0)]

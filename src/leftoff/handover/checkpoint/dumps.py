@@ -356,50 +356,45 @@ def replace_section(document: str, key: str, section: str) -> str:
     """
     marks = {_OPENING.format(key), _CLOSING.format(key)}
     body = f"{_OPENING.format(key)}\n{section.strip(chr(10))}\n{_CLOSING.format(key)}"
-    lines = document.splitlines()
-    spans = _spans(lines)
-    own = [range(start, end + 1) for name, start, end in spans if name == key]
-    # Marks of another task's section may look like ours inside of it: they stay.
-    whole = {number for name, *ends in spans if name != key for number in ends}
     out: list[str] = []
-    for number, line in enumerate(lines):
-        if own and number == own[0].start:
-            out.append(body)
-        elif not any(number in span for span in own):
-            if number in whole or line.strip() not in marks:
-                out.append(line)
+    for name, lines in _runs(document):
+        if name == key:
+            out += [body] if body not in out else []
+        else:  # marks of another task's section may look like ours inside of it: they stay
+            out += [line for line in lines if name or line.strip() not in marks]
     text = "\n".join(out).rstrip("\n")
-    if not own:
+    if body not in out:
         text = f"{text}\n\n{body}" if text else body
     return text + "\n"
 
 
 def sections(document: str) -> dict[str, str]:
     """The marked sections of a document by their keys."""
-    lines = document.splitlines()
-    return {key: "\n".join(lines[a + 1 : b]) for key, a, b in _spans(lines)}
+    return {key: "\n".join(lines[1:-1]) for key, lines in _runs(document) if key}
 
 
 def without_sections(document: str) -> str:
     """A document without its marked sections."""
-    lines = document.splitlines()
-    for _, start, end in reversed(_spans(lines)):
-        del lines[start : end + 1]
-    return "\n".join(lines).strip("\n")
+    return "\n".join(n for key, lines in _runs(document) if not key for n in lines).strip("\n")
 
 
-def _spans(lines: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Key, first and last line of each marked section, in order."""
-    found: list[tuple[str, int, int]] = []
-    key, start = "", -1
-    for number, line in enumerate(lines):
+def _runs(document: str) -> list[tuple[str, list[str]]]:
+    """The lines of a document: those of a marked section with its key and its marks, and what
+    stands beside the sections, with ""."""
+    found: list[tuple[str, list[str]]] = []
+    key, run = "", list[str]()
+    head, tail = _OPENING.split("{}")
+    for line in document.splitlines():
         mark = line.strip()
-        if mark.startswith("<!-- leftoff:checkpoint ") and mark.endswith(" -->"):
-            key, start = mark[len("<!-- leftoff:checkpoint ") : -len(" -->")], number
-        elif start >= 0 and mark == _CLOSING.format(key):
-            found.append((key, start, number))
-            start = -1
-    return found
+        if mark.startswith(head) and mark.endswith(tail):
+            found.append(("", run))  # also what an earlier mark opened and none closed
+            key, run = mark[len(head) : -len(tail)], [line]
+        else:
+            run.append(line)
+            if key and mark == _CLOSING.format(key):
+                found.append((key, run))
+                key, run = "", []
+    return [*found, ("", run)]
 
 
 def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str, str]:
