@@ -25,7 +25,7 @@ def template_text(name: str) -> str:
     return files("leftoff.rendering.html").joinpath("templates", name).read_text("utf-8")
 
 
-_PAGES = ("card", "conversation", "labels", "macros", "report", "session")
+_PAGES = "card conversation curve labels macros report session strip".split()
 # Read at import, since rendering must not open files.
 BASE_STYLE = template_text("style.css").strip()
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
