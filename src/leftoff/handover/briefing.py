@@ -18,6 +18,7 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -33,13 +34,12 @@ from leftoff.handover.lines import (
     parts,
     state_lines,
 )
-from leftoff.handover.packing import Chosen, Measure, Part, pack
+from leftoff.handover.packing import Chosen, Part, pack
 from leftoff.handover.recall import short_name
 from leftoff.handover.text_match import content_words
 from leftoff.handover.wording import brief, inline
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
-from leftoff.tokens import max_tokens
 
 # Bytes (UTF-8) of the block.
 MAX_BYTES = 8_000
@@ -124,7 +124,7 @@ def render_prompt(
     gate = gate or Redactor()
     shown: Handover = gate.value(handover_of(summary))
     head = _head(summary, "", place, shown, gate)
-    return _packed(shown, head, budget, measure=max_tokens, what="a prompt")
+    return _packed(shown, head, budget, what="a prompt")
 
 
 def _packed(
@@ -132,13 +132,11 @@ def _packed(
     head: str,
     budget: int,
     *,
-    measure: Measure,
-    what: str,
     before: Sequence[Part] = (),
     after: Sequence[Part] = (),
-    unit: str = "tokens",
+    **packing: Any,
 ) -> str:
-    """The block; what another line of it says, and a name in one, is not listed again."""
+    """The block, packed with these options; what another line of it says, and a name in one, is not listed again."""
     lines: dict[str, list[str]] = {}
 
     def text(chosen: Sequence[Chosen]) -> str:
@@ -149,12 +147,12 @@ def _packed(
     missing: dict[str, int] = {}
     for listed in (None, *LISTED):
         whole = [*before, *parts(shown, listed=listed), *after]
-        block = pack(whole, budget, measure=measure, render=text, what=what, unit=unit)
+        block = pack(whole, budget, render=text, **packing)
         if not missing.get(KINDS[FILES].shown):
             break
     fresh = _fresh(whole, lines)
     if any(part.title in REMARKS for part in whole):
-        block = pack(fresh, budget, measure=measure, render=text, what=what, unit=unit)
+        block = pack(fresh, budget, render=text, **packing)
     named = set(
         _NAME.findall(
             "\n".join(line for t, all_ in lines.items() if t != NAMES for line in all_)
@@ -166,7 +164,7 @@ def _packed(
             replace(part, lines=name_lines(names)) if part.title == NAMES else part
             for part in fresh
         ]
-        block = pack(fresh, budget, measure=measure, render=text, what=what, unit=unit)
+        block = pack(fresh, budget, render=text, **packing)
     return block
 
 

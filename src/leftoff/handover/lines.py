@@ -16,7 +16,7 @@ from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
-from leftoff.handover.packing import Line, Part, line_of
+from leftoff.handover.packing import BULLET, Line, Part, line_of
 from leftoff.handover.wording import brief, condensed, inline, inline_code, inline_prose, plural
 from leftoff.tables import table
 
@@ -108,19 +108,12 @@ def state_lines(state: State) -> list[str]:
     return lines
 
 
-def parts(
-    handover: Handover,
-    *,
-    bullet: str = "- ",
-    grouped: bool = True,
-    stored: bool = False,
-    listed: int | None = None,
-) -> list[Part]:
+def parts(handover: Handover, *, stored: bool = False, listed: int | None = None) -> list[Part]:
     """The parts of a handover in the order in which they are shown; empty ones left out.
 
     Args:
-        grouped: files of one folder stand below it; else every line stands alone.
-        stored: the titles are those of a stored document, not those that a reader is given.
+        stored: every line stands alone, and the titles are those of a stored document; else
+            files of one folder stand below it, and the titles are those for a reader.
         listed: so many changed files have a line of their own, the others are named together;
             None for all.
     """
@@ -160,16 +153,16 @@ def parts(
         "Also said": h.sentences,
     }
     found = {
-        "The person's last message": _whole(last, bullet),
-        "The agent's last words": _whole(words, bullet),
-        STEPS: _steps(h.steps, bullet),
-        "To do": _to_dos(h, bullet),
-        FILES: file_lines(h, bullet, listed, grouped=grouped),
-        "The person said before": _said(h.said, bullet),
-        "Files read": _short(h.read, bullet),
-        NAMES: name_lines(h.names, bullet),
-        **{title: _lines(given, bullet) for title, given in facts.items()},
-        **{title: _lines(given, bullet, DECISION) for title, given in remarks.items()},
+        "The person's last message": _whole(last),
+        "The agent's last words": _whole(words),
+        STEPS: _steps(h.steps),
+        "To do": _to_dos(h),
+        FILES: file_lines(h, listed, grouped=not stored),
+        "The person said before": _said(h.said),
+        "Files read": _short(h.read),
+        NAMES: name_lines(h.names),
+        **{title: _lines(given) for title, given in facts.items()},
+        **{title: _lines(given, DECISION) for title, given in remarks.items()},
     }
     own = h.goal is None or h.goal.message < 0  # its owner gave the task, not the session
     shown = []
@@ -206,9 +199,9 @@ def recent_failures(handover: Handover) -> tuple[Fact, ...]:
     return tuple(f for f in handover.failures if f.weight >= 0.5)[:MAX_FAILURES]
 
 
-def earlier_parts(facts: Sequence[Fact], *, bullet: str = "- ") -> list[Part]:
+def earlier_parts(facts: Sequence[Fact]) -> list[Part]:
     """What earlier sessions left open, as a part for a block after those of `parts`."""
-    lines = _lines(facts, bullet, DECISION)
+    lines = _lines(facts, DECISION)
     return [Part("Left open by earlier sessions", lines, 0.02, 0.1, 5)] if lines else []
 
 
@@ -243,7 +236,7 @@ def words_of(fact: Fact, limit: int) -> str:
     return text + _note(fact)
 
 
-def _whole(facts: Iterable[Fact], bullet: str) -> tuple[Line, ...]:
+def _whole(facts: Iterable[Fact]) -> tuple[Line, ...]:
     """A line for each fact that is shown whole, up to `LONG`, wherever the budget allows."""
     return tuple(
         line_of(
@@ -252,7 +245,7 @@ def _whole(facts: Iterable[Fact], bullet: str) -> tuple[Line, ...]:
                 *(_ends_of(f, limit) for limit in (2 * MIDDLE, MIDDLE)),
                 *(words_of(f, limit) for limit in (SHORT, LEAST)),
             ],
-            bullet,
+            BULLET,
             f.weight,
         )
         for f in facts
@@ -269,7 +262,7 @@ def _ends_of(fact: Fact, limit: int) -> str:
     return f"{start} {inline_prose(end[end.find(' ') + 1 :], limit)}{_note(fact)}"
 
 
-def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[Line, ...]:
+def _lines(facts: Iterable[Fact], longest: int = MIDDLE) -> tuple[Line, ...]:
     """A line for each fact, with its shorter forms."""
     limits = [limit for limit in (LONG, MIDDLE, DECISION, SHORT) if limit <= longest]
     found = []
@@ -281,11 +274,11 @@ def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[L
             forms += [_condensed(fact, limit) for limit in CONDENSED[fact.speaker]]
         elif fact.more:
             forms.append(f"{inline_code(fact.text, SHORT)}{_note(fact)}")
-        found.append(line_of(forms, bullet, fact.weight))
+        found.append(line_of(forms, BULLET, fact.weight))
     return tuple(found)
 
 
-def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
+def _said(facts: Sequence[Fact]) -> tuple[Line, ...]:
     """A line for each message; short ones of the same words ("continue") share one."""
     same: dict[str, list[Fact]] = {}
     for place, fact in enumerate(facts):
@@ -294,10 +287,10 @@ def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
     found: list[Line] = []
     waiting = LATEST
     for first, *others in same.values():
-        (line,) = _lines([first], bullet)
+        (line,) = _lines([first])
         if others:
             places = ", ".join(f"#{fact.message + 1}" for fact in (first, *others))
-            text = f"{bullet}{inline_prose(first.text, SHORT)} {places}"
+            text = f"{BULLET}{inline_prose(first.text, SHORT)} {places}"
             line = Line((text,), line.weight, "", len(others) + 1)
         long = len(first.text) > DECISION and waiting > 0
         waiting -= long
@@ -305,22 +298,22 @@ def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _steps(steps: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
+def _steps(steps: Sequence[Fact]) -> tuple[Line, ...]:
     """What the agent did last, the latest first; words stand with what was done upon them."""
     found: list[Line] = []
     words: Fact | None = None
     for step in steps:
         if step.speaker == "agent":
-            found += [_step(words, None, bullet)] if words else []
+            found += [_step(words, None)] if words else []
             words = step
         else:
-            found.append(_step(words, step, bullet))
+            found.append(_step(words, step))
             words = None
-    found += [_step(words, None, bullet)] if words else []
+    found += [_step(words, None)] if words else []
     return tuple(reversed(found))
 
 
-def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
+def _step(words: Fact | None, done: Fact | None) -> Line:
     """A step: what the agent said, and what it did then with its outcome."""
     said = [""]
     if words:
@@ -340,28 +333,28 @@ def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
     forms += [text + joined + acts[-1] for text in said]
     weight = max(f.weight for f in (words, done) if f)
     if not words or len(words.text) <= SHORT:
-        return line_of(forms, bullet, weight)
-    return replace(line_of(forms, bullet, weight + REPORTS), enough=1)
+        return line_of(forms, BULLET, weight)
+    return replace(line_of(forms, BULLET, weight + REPORTS), enough=1)
 
 
-def _to_dos(handover: Handover, bullet: str) -> tuple[Line, ...]:
-    lines = list(_lines(handover.to_dos, bullet))
+def _to_dos(handover: Handover) -> tuple[Line, ...]:
+    lines = list(_lines(handover.to_dos))
     if handover.to_dos_done:
-        lines.append(Line((f"{bullet}{plural(handover.to_dos_done, 'item')} completed",), 0.4))
+        lines.append(Line((f"{BULLET}{plural(handover.to_dos_done, 'item')} completed",), 0.4))
     return tuple(lines)
 
 
-def name_lines(names: Sequence[str], bullet: str = "- ") -> tuple[Line, ...]:
+def name_lines(names: Sequence[str]) -> tuple[Line, ...]:
     """Names in use, several on a line: they hold no blanks."""
-    return _short(names, bullet, " ")
+    return _short(names, " ")
 
 
-def _short(names: Sequence[str], bullet: str, separator: str = ", ") -> tuple[Line, ...]:
+def _short(names: Sequence[str], separator: str = ", ") -> tuple[Line, ...]:
     """Short names, several on a line."""
     groups = [names[at : at + NAMES_PER_LINE] for at in range(0, len(names), NAMES_PER_LINE)]
     return tuple(
         Line(
-            (bullet + separator.join(brief(n, 120) for n in group),), -n / 1000, "", len(group)
+            (BULLET + separator.join(brief(n, 120) for n in group),), -n / 1000, "", len(group)
         )
         for n, group in enumerate(groups)
     )
@@ -374,9 +367,9 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     """
     found: list[tuple[str, tuple[str, ...]]] = []
     known = ""
-    for part in parts(handover, bullet="", grouped=False, stored=True):
+    for part in parts(handover, stored=True):
         lines = []
-        for form in (line.forms[0] for line in part.lines):
+        for form in (line.forms[0].removeprefix(BULLET) for line in part.lines):
             noted = _NOTED.fullmatch(form)
             if not KINDS[part.title].remark or (noted[1] if noted else form) not in known:
                 lines.append(form)
@@ -391,7 +384,7 @@ _CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE})(.*)", re.DOTALL)
 
 
 def stored_part(
-    kind: str, items: Sequence[str], *, bullet: str = "- ", title: str | None = None
+    kind: str, items: Sequence[str], *, bullet: str = BULLET, title: str | None = None
 ) -> Part:
     """A part made of stored items, with the shares of the part titled `kind`; those of an
     unknown kind come last. Items are made inert again, since others may have written them.

@@ -23,7 +23,6 @@ from leftoff.handover.value import Value
 from leftoff.handover.wording import brief, inline, inline_code, outcome_text
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import truncate
-from leftoff.tokens import max_tokens
 
 # Code points of an agent's dump; a longer one is refused.
 MAX_DUMP_LENGTH = 256 * 1024
@@ -213,7 +212,7 @@ def _generated_dump(
         return "\n".join(lines)
 
     budget = BUDGETS[level.capacity]
-    return pack(wanted, budget, measure=max_tokens, render=render, what="a context dump")
+    return pack(wanted, budget, render=render, what="a context dump")
 
 
 def _items(
@@ -222,7 +221,7 @@ def _items(
     """What may stand in the places of the forms, by their names."""
     state = checkpoint.execution_state
     last = state.last_validation_result
-    lines = {part.title: part.lines for part in parts(facts, grouped=False, stored=True)}
+    lines = {part.title: part.lines for part in parts(facts, stored=True)}
     files, git = lines.get(FILES, ()), lines.get("Git", ())
     counts = [Line(line.forms[-2:], line.weight) for line in files]  # the list says the rest
     open_, failed = remaining(facts), blockers(facts)
@@ -317,7 +316,6 @@ def _details(
     text = pack(
         [*parts(facts), Part("Validation", _lines(map(_check_line, checks)), 0.05, 0.2)],
         BUDGETS["95"],
-        measure=max_tokens,
         render=lambda chosen: "\n\n".join(
             f"### {part.title}\n{_listed(part)}" for part in chosen
         ),

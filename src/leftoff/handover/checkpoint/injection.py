@@ -35,7 +35,6 @@ from leftoff.handover.lines import (
 from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.wording import inline
 from leftoff.redaction.redactor import Redactor
-from leftoff.tokens import max_tokens
 
 # Default token budget of a block. Chosen by hand.
 DEFAULT_BUDGET = 8_000
@@ -85,7 +84,6 @@ def block(
     return pack(
         _parts(checkpoint, gate or Redactor(personal=True)),
         budget,
-        measure=max_tokens,
         render=partial(_render_block, checkpoint),
         what="a checkpoint's block",
     )

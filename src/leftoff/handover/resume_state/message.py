@@ -27,7 +27,6 @@ from leftoff.model import ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.shell.embedded.tool_script import tool_steps
 from leftoff.text.truncation import short
-from leftoff.tokens import max_tokens
 
 Strategy: TypeAlias = Literal["continue", "partial_resume", "context_migration", "fresh_start"]
 # Default token budget of a message. Chosen by hand.
@@ -105,7 +104,7 @@ def resume_message(
         return _render(heads, list(zip(sections, chosen, strict=True)), after)
 
     parts = [] if fresh else [part for _, part in listed]
-    return pack(parts, budget, measure=max_tokens, render=render, what="a resume message")
+    return pack(parts, budget, render=render, what="a resume message")
 
 
 def _render(heads: Sequence[str], chosen: Sequence[tuple[int, Chosen]], after: str) -> str:
