@@ -17,8 +17,8 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -96,16 +96,8 @@ def briefing(
     known = gate.value(summary) if recorded else None
     shown, first = beside(gate.value(handover_of(summary)), recorded, known)
     head = _head(summary, where, place, shown, gate)
-    return _packed(
-        shown,
-        head,
-        whole,
-        before=first,
-        after=earlier_parts(earlier),
-        measure=size,
-        what="the hook's block",
-        unit="bytes",
-    )
+    fit = partial(pack, budget=whole, measure=size, what="the hook's block", unit="bytes")
+    return _packed(shown, head, fit, first, earlier_parts(earlier))
 
 
 def render_prompt(
@@ -124,19 +116,18 @@ def render_prompt(
     gate = gate or Redactor()
     shown: Handover = gate.value(handover_of(summary))
     head = _head(summary, "", place, shown, gate)
-    return _packed(shown, head, budget, what="a prompt")
+    return _packed(shown, head, partial(pack, budget=budget, what="a prompt"))
 
 
 def _packed(
     shown: Handover,
     head: str,
-    budget: int,
-    *,
+    fit: Callable[..., str],
     before: Sequence[Part] = (),
     after: Sequence[Part] = (),
-    **packing: Any,
 ) -> str:
-    """The block, packed with these options; what another line of it says, and a name in one, is not listed again."""
+    """The block, as `fit` packs it; what another line of it says, and a name in one, is not
+    listed again."""
     lines: dict[str, list[str]] = {}
 
     def text(chosen: Sequence[Chosen]) -> str:
@@ -147,12 +138,12 @@ def _packed(
     missing: dict[str, int] = {}
     for listed in (None, *LISTED):
         whole = [*before, *parts(shown, listed=listed), *after]
-        block = pack(whole, budget, render=text, **packing)
+        block = fit(whole, render=text)
         if not missing.get(KINDS[FILES].shown):
             break
     fresh = _fresh(whole, lines)
     if any(part.title in REMARKS for part in whole):
-        block = pack(fresh, budget, render=text, **packing)
+        block = fit(fresh, render=text)
     named = set(
         _NAME.findall(
             "\n".join(line for t, all_ in lines.items() if t != NAMES for line in all_)
@@ -164,7 +155,7 @@ def _packed(
             replace(part, lines=name_lines(names)) if part.title == NAMES else part
             for part in fresh
         ]
-        block = pack(fresh, budget, render=text, **packing)
+        block = fit(fresh, render=text)
     return block
 
 
