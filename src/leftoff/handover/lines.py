@@ -1,7 +1,7 @@
 """Wording of a `Handover`: its facts as lines, in parts that `packing` chooses from.
 
 Every line stands alone and begins with our bullet; recorded text in it can open no markup and
-close no block. The order, floors and ceilings of the parts are those of `docs/handover.md`.
+close no block. The order of the parts and their shares of a budget are those of `parts.toml`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ later dump of the same task and capacity replaces the section; other text stays 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from leftoff.budget.tasks import CheckpointMetadata
@@ -402,20 +402,16 @@ def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str,
     section that the agent lost on the way is put back.
     """
     was, now = sections(before), sections(after)
-    file_text = after
-    for lost in was.keys() - now.keys():
-        file_text = replace_section(file_text, lost, was[lost])
+    file_text = _with(after, {k: v for k, v in was.items() if k not in now})
     if key in now and now[key] != was.get(key):
         return now[key], replace_section(file_text, key, was.get(key, ""))
     beside, new = without_sections(before), without_sections(after)
     if new == beside:
         return "", file_text
     if new.startswith(beside):
-        file_text = before
-        for other, body in now.items():  # tasks beside this one write into the file, too
-            if other != key:
-                file_text = replace_section(file_text, other, body)
-        return new[len(beside) :].strip("\n"), file_text
+        # Tasks beside this one write into the file, too.
+        others = {k: v for k, v in now.items() if k != key}
+        return new[len(beside) :].strip("\n"), _with(before, others)
     level = TEMPLATES.for_capacity(capacity)
     heads = {level.dump.partition("\n")[0].strip("# ").casefold()}
     heads |= {h.casefold() for h in level.headings}
@@ -423,8 +419,13 @@ def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str,
     for number, line in enumerate(lines):
         name = line.strip("#*: \t").casefold()
         if line.startswith("#") and any(name.startswith(head) for head in heads):
-            rest = "\n".join(lines[:number])
-            for other, body in {**was, **now}.items():
-                rest = replace_section(rest, other, body)
+            rest = _with("\n".join(lines[:number]), {**was, **now})
             return "\n".join(lines[number:]), rest
     return "", file_text
+
+
+def _with(document: str, sections: Mapping[str, str]) -> str:
+    """A document with these sections replaced or added."""
+    for key, section in sections.items():
+        document = replace_section(document, key, section)
+    return document
