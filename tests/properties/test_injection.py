@@ -25,7 +25,7 @@ from leftoff.handover.checkpoint.document import (
 from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.injection import block, inject
 from leftoff.handover.checkpoint.templates import TEMPLATES
-from leftoff.handover.lines import SHOWN, TITLES
+from leftoff.handover.lines import KINDS, TITLES
 from leftoff.handover.packing import BudgetTooSmall
 from leftoff.model import ToolResult
 from leftoff.redaction.redactor import Redactor
@@ -165,7 +165,8 @@ def test_hostile_transcripts_never_break_out_of_the_place_of_tool_text(
             headings = [n for n in document.splitlines() if n.startswith("#")]
             level = TEMPLATES.for_capacity("95")
             own = {*level.dump.splitlines(), part.section}
-            own |= {f"### {SHOWN.get(t, t)}" for t in (*TITLES, "Validation", "Git diff")}
+            own |= {f"### {KINDS[t].shown or t}" for t in TITLES}
+            own |= {f"### {t}" for t in ("Validation", "Git diff")}
             assert set(headings) <= own
         needed = _part(page.project_md.content, "### What needs to be finished:")
         needed += _part(page.project_md.content, "### Recommended Next Steps:")

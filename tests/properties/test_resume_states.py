@@ -211,24 +211,14 @@ def test_similarity_is_the_definition_and_symmetric(a: str, b: str) -> None:
 
 @given(texts, texts, st.integers(0, 3))
 def test_bounds_hold_the_truth_where_time_is_short(a: str, b: str, effort: int) -> None:
-    given_times = (
-        similarities.ALWAYS_STEPS,
-        similarities.MAX_STEPS,
-        similarities.MAX_ALL_GAPS_STEPS,
-    )
+    given = similarities.MAX_STEPS, similarities.MAX_BLOCK_STEPS
     longest = max(len(a), len(b)) or 1
     truth = 1 - Levenshtein.distance(a, b) / longest
-    similarities.ALWAYS_STEPS, similarities.MAX_STEPS, similarities.MAX_ALL_GAPS_STEPS = (
-        -1,
-        effort - 1,
-        effort - 1,
-    )
+    similarities.MAX_STEPS = similarities.MAX_BLOCK_STEPS = effort
     try:
         found = text_similarity(a, b, (0.8, 0.5, 0.6))
     finally:
-        similarities.ALWAYS_STEPS, similarities.MAX_STEPS, similarities.MAX_ALL_GAPS_STEPS = (
-            given_times
-        )
+        similarities.MAX_STEPS, similarities.MAX_BLOCK_STEPS = given
     assert found.low <= truth <= found.high
     if not found.estimated:
         for threshold in (0.8, 0.5, 0.6):

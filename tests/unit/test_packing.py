@@ -55,7 +55,7 @@ def test_a_text_never_costs_more_than_its_budget_and_every_line_is_whole(
         return render(chosen)
 
     try:
-        text = pack(parts, budget, measure=max_tokens, render=seen)
+        text = pack(parts, budget, render=seen)
     except BudgetTooSmall:
         assert max_tokens(render([Chosen(p.title, (), len(p.lines)) for p in parts])) > budget
         return

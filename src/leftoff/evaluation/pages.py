@@ -25,8 +25,7 @@ from leftoff.evaluation.metrics import NO_LABEL, calibration_points, confusion, 
 from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.redaction.redactor import Redactor
-from leftoff.rendering.html.engine import render_template
-from leftoff.rendering.html.frame import html_document, template_text
+from leftoff.rendering.html.engine import html_document, render_template, template_text
 
 _STYLE = template_text("labels.css")
 

@@ -18,59 +18,17 @@ from leftoff.handover.packing import Line, Part
 from leftoff.handover.text_match import TextMatcher, content_words
 from leftoff.handover.wording import inline, inline_code, inline_prose
 from leftoff.summary import ContextSummary
+from leftoff.tables import table
 
 # A fact of fewer content words is not compared: any text states it. Chosen by hand.
 MIN_WORDS = 3
 
-_PASSES = re.compile(
-    r"\b(?:pass(?:es|ed|ing)?|green|clean|succeed(?:s|ed)?|success(?:ful(?:ly)?)?|works?)\b",
-    re.IGNORECASE,
-)
-_FAILS = re.compile(
-    r"\b(?:fail(?:s|ed|ing|ures?)?|errors?|broken|red|not|no|before|earlier|initially)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-# A wish, a plan, a condition or an order says nothing about what is.
-_UNREAL = re.compile(
-    r"\b(?:should|shall|would|could|can|may|might|must|will|if|when|once|until|unless|whether"
-    r"|needs?|wants?|wanted|ask(?:s|ed)?|plans?|todo|to-do|pending|next|remaining|ready"
-    r"|make sure|ensure[sd]?|verify|confirm|expect(?:s|ed)?|going to|about to|has to|have to"
-    r"|in order to|requires?|required|goal|then|after|user|person|you|please|let['’]?s|so that"
-    r"|uncommitted|unpushed|un-pushed|never|without|except|rather|instead|previous(?:ly)?)\b"
-    r"|\?|['’]ll\b|\[ \]|☐",
-    re.IGNORECASE,
-)
-_CLAIMS = {
-    # "All three new tests" are some tests, of which a later run of others says nothing.
-    "test": r"(?:all (?:of )?(?:(?:the|our|unit|existing) )*tests"
-    r"|(?:full|whole|entire) (?:test )?suite)",
-    "build": r"(?:(?:the|full|whole|project|production) build|project (?:builds|compiles))",
-    "lint": r"(?:lint(?:er|ing)?|eslint|ruff|clippy)",
-    "typecheck": r"(?:type[ -]?check(?:s|ing)?|tsc|mypy|pyright)",
-}
-_KINDS = {
-    kind: re.compile(
-        rf"\b{words}\b[^,;:]{{0,30}}\b(?:pass|passes|passing|green|clean)\b", re.IGNORECASE
-    )
-    for kind, words in _CLAIMS.items()
-}
-_ALL_COMMITTED = re.compile(
-    r"\b(?:all|everything|every change)\b[^.;:]{0,60}\b(?:is|are|was|were|been)? ?"
-    r"(?:committed|pushed)\b|\bworking (?:tree|copy|directory) (?:is )?clean\b",
-    re.IGNORECASE,
-)
-_PUSHED = re.compile(
-    r"\b(?:was|were|been|and|successfully|commits?|branch|changes) pushed\b", re.IGNORECASE
-)
-_CREATED = re.compile(r"\b(?:created|added|wrote|written|new(?: file)?)\b", re.IGNORECASE)
-_REMOVED = re.compile(
-    r"\b(?:delet\w*|remov\w*|renam\w*|mov(?:e|ed|ing)|drop\w*|gone|revert\w*|clean\w*|temp\w*"
-    r"|replac\w*|no longer|merged|obsolete|discard\w*|undo\w*|undone)\b|→|->",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"[A-Za-z]\w*[_./\d]\w*|[a-z]+[A-Z]\w*|\d+(?:\.\d+)+")
-_WORD = re.compile(r"\w+")
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\w)[^.!?\n]*)*(?:[.!?](?=\s)|\n|$)")
+# The facts that are left out if the recorder's summary states them.
+_COMPARED = (
+    "task said constraints to_dos open_items decisions findings failures lessons sentences"
+).split()
+
+_RE = re.patterns(table(__file__, "after_compaction.toml"))
 
 
 def beside(
@@ -92,17 +50,8 @@ def beside(
 
     kept = replace(
         handover,
-        task=lacking(handover.task),
         goal=handover.goal if handover.goal and lacking([handover.goal]) else None,
-        said=lacking(handover.said),
-        constraints=lacking(handover.constraints),
-        to_dos=lacking(handover.to_dos),
-        open_items=lacking(handover.open_items),
-        decisions=lacking(handover.decisions),
-        findings=lacking(handover.findings),
-        failures=lacking(handover.failures),
-        lessons=lacking(handover.lessons),
-        sentences=lacking(handover.sentences),
+        **{name: lacking(getattr(handover, name)) for name in _COMPARED},
         names=tuple(n for n in handover.names if n not in matcher.names),
         read=tuple(p for p in handover.read if p.rsplit("/", 1)[-1] not in recorded),
     )
@@ -134,13 +83,13 @@ def contradictions(
         person += _flat(handover.last_message.text)
     sentences = [
         sentence
-        for match in _SENTENCE.finditer(recorded)
+        for match in _RE["sentence"].finditer(recorded)
         if (sentence := match.group().strip()) and _flat(sentence) not in person
     ]
     found: dict[str, Line] = {}
     for sentence in sentences:
         wrong = _failed_check(handover, sentence)
-        if not wrong and not _UNREAL.search(sentence):
+        if not wrong and not _RE["unreal"].search(sentence):
             wrong = _wrong_in(handover, summary, sentence)
         if wrong:
             text = f"- it says: {inline_prose(sentence, MIDDLE // 2)}; {wrong}"
@@ -149,13 +98,13 @@ def contradictions(
 
 
 def _flat(text: str) -> str:
-    return " ".join(_WORD.findall(text.casefold()))
+    return " ".join(_RE["word"].findall(text.casefold()))
 
 
 def _failed_check(handover: Handover, sentence: str) -> str:
     """A check that the sentence calls passed, by its whole command, though its last run
     failed, without an edit or a run in between."""
-    if not _PASSES.search(sentence) or _FAILS.search(sentence):
+    if not _RE["passes"].search(sentence) or _RE["fails"].search(sentence):
         return ""
     for check in handover.checks:
         if not check.note.startswith("failed") or "edited since" in check.note:
@@ -171,23 +120,23 @@ def _wrong_in(handover: Handover, summary: ContextSummary | None, sentence: str)
     """What is wrong in a plain statement, in words; "" for nothing."""
     if summary is None:
         return ""
-    if _PASSES.search(sentence) and not _FAILS.search(sentence):
+    if _RE["passes"].search(sentence) and not _RE["fails"].search(sentence):
         wrong = _failed_run(summary, sentence)
         if wrong:
             return wrong
-    if _ALL_COMMITTED.search(sentence) and not _FAILS.search(sentence):
+    if _RE["all_committed"].search(sentence) and not _RE["fails"].search(sentence):
         loose = [f for f in handover.files if f.committed is False and f.certainty == "sure"]
         places = [g.ref.message for g in summary.git if g.kind == "commit"]
         newest = max(loose, key=lambda f: f.last_message, default=None)
         if newest is not None and newest.last_message > max(places, default=sys.maxsize):
             place = f"#{newest.last_message + 1}"
             return f"{inline(newest.path)} was changed after the last commit ({place})"
-    if _PUSHED.search(sentence) and not _FAILS.search(sentence):
+    if _RE["pushed"].search(sentence) and not _RE["fails"].search(sentence):
         commits = [g for g in summary.git if g.kind == "commit"]
         others = any(g.kind in {"push", "pull_request", "merge"} for g in summary.git)
         if commits and not others:
             return "no push is seen in the recording"
-    if _CREATED.search(sentence) and not _REMOVED.search(sentence):
+    if _RE["created"].search(sentence) and not _RE["removed"].search(sentence):
         for file in handover.files:
             base = file.path.rsplit("/", 1)[-1]
             known = re.search(rf"(?<![\w.-]){re.escape(base)}(?![\w-]|\.\w)", sentence)
@@ -203,8 +152,8 @@ def _failed_run(summary: ContextSummary, sentence: str) -> str:
     for kind, check in latest.items():
         if check.verdict != "failed" or check.edited_since:
             continue
-        claimed = kind in _KINDS and _KINDS[kind].search(sentence) is not None
-        named = [n for n in check.failing if _NAME.search(n) and _has_name(sentence, n)]
+        claimed = kind in _RE and _RE[kind].search(sentence) is not None
+        named = [n for n in check.failing if _RE["name"].search(n) and _has_name(sentence, n)]
         if not claimed and not named:
             continue
         counts = f"{check.failed} failed" if check.failed else "failed"

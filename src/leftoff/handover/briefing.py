@@ -17,7 +17,8 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -26,22 +27,19 @@ from leftoff.handover.after_compaction import beside
 from leftoff.handover.facts import Fact, Handover, handover_of
 from leftoff.handover.lines import (
     FILES,
-    FILLERS,
+    KINDS,
     NAMES,
-    REMARKS,
-    SHOWN,
     earlier_parts,
     name_lines,
     parts,
     state_lines,
 )
-from leftoff.handover.packing import Chosen, Measure, Part, pack
+from leftoff.handover.packing import Chosen, Part, pack
 from leftoff.handover.recall import short_name
 from leftoff.handover.text_match import content_words
 from leftoff.handover.wording import brief, inline
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
-from leftoff.tokens import max_tokens
 
 # Bytes (UTF-8) of the block.
 MAX_BYTES = 8_000
@@ -51,6 +49,10 @@ _NAME = re.compile(r"[\w$](?:[\w.$-]*[\w$])?")
 # Share of the content words of a remark that another line holds if it says the same, and how
 # many of them it needs: in a shorter one each may make the difference. Chosen by hand.
 SAME, MIN_SAME = 0.75, 6
+
+# Titles of what the agent said in single sentences, and of what fills room.
+REMARKS = {kind.shown or kind.title for kind in KINDS.values() if kind.remark}
+FILLERS = {kind.shown or kind.title for kind in KINDS.values() if kind.filler}
 
 # Changed files with a line of their own where there is no room for one for each: as many as
 # leave no file without a name. Chosen by hand.
@@ -94,16 +96,8 @@ def briefing(
     known = gate.value(summary) if recorded else None
     shown, first = beside(gate.value(handover_of(summary)), recorded, known)
     head = _head(summary, where, place, shown, gate)
-    return _packed(
-        shown,
-        head,
-        whole,
-        before=first,
-        after=earlier_parts(earlier),
-        measure=size,
-        what="the hook's block",
-        unit="bytes",
-    )
+    fit = partial(pack, budget=whole, measure=size, what="the hook's block", unit="bytes")
+    return _packed(shown, head, fit, first, earlier_parts(earlier))
 
 
 def render_prompt(
@@ -122,21 +116,18 @@ def render_prompt(
     gate = gate or Redactor()
     shown: Handover = gate.value(handover_of(summary))
     head = _head(summary, "", place, shown, gate)
-    return _packed(shown, head, budget, measure=max_tokens, what="a prompt")
+    return _packed(shown, head, partial(pack, budget=budget, what="a prompt"))
 
 
 def _packed(
     shown: Handover,
     head: str,
-    budget: int,
-    *,
-    measure: Measure,
-    what: str,
+    fit: Callable[..., str],
     before: Sequence[Part] = (),
     after: Sequence[Part] = (),
-    unit: str = "tokens",
 ) -> str:
-    """The block; what another line of it says, and a name in one, is not listed again."""
+    """The block, as `fit` packs it; what another line of it says, and a name in one, is not
+    listed again."""
     lines: dict[str, list[str]] = {}
 
     def text(chosen: Sequence[Chosen]) -> str:
@@ -147,12 +138,12 @@ def _packed(
     missing: dict[str, int] = {}
     for listed in (None, *LISTED):
         whole = [*before, *parts(shown, listed=listed), *after]
-        block = pack(whole, budget, measure=measure, render=text, what=what, unit=unit)
-        if not missing.get(SHOWN[FILES]):
+        block = fit(whole, render=text)
+        if not missing.get(KINDS[FILES].shown):
             break
     fresh = _fresh(whole, lines)
     if any(part.title in REMARKS for part in whole):
-        block = pack(fresh, budget, measure=measure, render=text, what=what, unit=unit)
+        block = fit(fresh, render=text)
     named = set(
         _NAME.findall(
             "\n".join(line for t, all_ in lines.items() if t != NAMES for line in all_)
@@ -164,7 +155,7 @@ def _packed(
             replace(part, lines=name_lines(names)) if part.title == NAMES else part
             for part in fresh
         ]
-        block = pack(fresh, budget, measure=measure, render=text, what=what, unit=unit)
+        block = fit(fresh, render=text)
     return block
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.handover.facts import Handover
-from leftoff.handover.packing import Line, line_of
+from leftoff.handover.packing import BULLET, Line, line_of
 from leftoff.handover.wording import action_of, brief, inline, inline_code, unnamed_changes
 from leftoff.summary import DiscardedFile, FileModification
 
@@ -61,7 +61,7 @@ def _least(file: FileModification, *, short: bool = False) -> list[str]:
 
 
 def file_lines(
-    handover: Handover, bullet: str, listed: int | None, *, grouped: bool = True
+    handover: Handover, listed: int | None, *, grouped: bool = True
 ) -> tuple[Line, ...]:
     """A line for each changed file, the newest first. Those of one folder stand below it, but
     for the newest, whose last change is shown, and those whose name other files have, too."""
@@ -77,10 +77,10 @@ def file_lines(
     placed: dict[str, list[Line]] = {}
     for place, file in enumerate(files):
         folder = folders.get(file.path, "")
-        head = bullet
+        head = BULLET
         path, group = inline(file.path), ""
         if folder:
-            group, head = f"{bullet}{inline(folder)}/:", f"  {bullet}"
+            group, head = f"{BULLET}{inline(folder)}/:", f"  {BULLET}"
             path = inline(file.path[len(folder) + 1 :])
         notes = file_notes(file)
         first = min((ref.message for ref in file.refs), default=-1)
@@ -108,14 +108,14 @@ def file_lines(
         )
     found = [line for lines in placed.values() for line in lines]
     others = handover.files[len(files) :]
-    found += _named_together(others, _folders([f.path for f in others], known), bullet)
-    found += [line_of([f"{bullet}{_discarded(file)}"], "", -0.5) for file in handover.discarded]
+    found += _named_together(others, _folders([f.path for f in others], known))
+    found += [line_of([f"{BULLET}{_discarded(file)}"], "", -0.5) for file in handover.discarded]
     unnamed = unnamed_changes(handover.unnamed)
-    return (*found, *([Line((f"{bullet}{unnamed}",), 0.1)] if unnamed else []))
+    return (*found, *([Line((f"{BULLET}{unnamed}",), 0.1)] if unnamed else []))
 
 
 def _named_together(
-    files: Sequence[FileModification], folders: Mapping[str, str], bullet: str
+    files: Sequence[FileModification], folders: Mapping[str, str]
 ) -> list[Line]:
     """Lines of files that have none of their own: by folder, those to which the same was
     done."""
@@ -128,9 +128,9 @@ def _named_together(
         same.setdefault((folder, done), []).append(name)
     return [
         Line(
-            (f"{'  ' if folder else ''}{bullet}{done}: {', '.join(names)}",),
+            (f"{'  ' if folder else ''}{BULLET}{done}: {', '.join(names)}",),
             0.05,
-            f"{bullet}{inline(folder)}/:" if folder else "",
+            f"{BULLET}{inline(folder)}/:" if folder else "",
             len(names),
         )
         for (folder, done), names in sorted(same.items(), key=lambda one: one[0])

@@ -1,23 +1,24 @@
 """Wording of a `Handover`: its facts as lines, in parts that `packing` chooses from.
 
 Every line stands alone and begins with our bullet; recorded text in it can open no markup and
-close no block. The order, floors and ceilings of the parts are those of `docs/handover.md`.
+close no block. The order of the parts and their shares of a budget are those of `parts.toml`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
-from leftoff.handover.packing import Line, Part, line_of
+from leftoff.handover.packing import BULLET, Line, Part, line_of
 from leftoff.handover.wording import brief, condensed, inline, inline_code, inline_prose, plural
-from leftoff.summary import FileModification
+from leftoff.tables import table
 
 # Code points of the forms of a text: the person's last message and the agent's last words begin
 # at `LONG`, other facts at `MIDDLE`. Chosen by hand.
@@ -37,52 +38,38 @@ CONDENSED = {"person": (240, 110), "agent": (180, 130), "leftoff": (120,)}
 # wrong and why. Twenty steps; chosen by hand.
 REPORTS = 0.2
 
-STATE, STEPS = "state", "Last steps"
-FILES = "Files changed, latest first"
-CHECKS = "Checks, latest first"
-FAILURES = "Failed, no later clean run seen"
-NAMES = "Names in use"
-RUNNING = "Started in the background, no end seen"
-QUEUED = "Typed by the person, not given to the agent yet"
-REPORT = "The agent's report before that"
-PLAN = "Plan or ticket as last read or written, may be done since"
-LINKS = "Links the agent gave"
+
+class Kind(Struct, frozen=True, forbid_unknown_fields=True):
+    """One row of `parts.toml`, which says what the fields mean."""
+
+    title: str
+    share: tuple[float, ...]
+    shown: str = ""
+    key: str = ""
+    filler: bool = False
+    remark: bool = False
+    earlier: tuple[str, ...] = ()
+
+    def part(self, lines: tuple[Line, ...] = (), title: str | None = None) -> Part:
+        """A part of this kind with its share of the budget, under its own title by default."""
+        floor, ceiling, priority, *longer = self.share
+        title = self.title if title is None else title
+        return Part(title, lines, floor, ceiling, int(priority), *longer)
+
+
+_ROWS = msgspec.convert(table(__file__, "parts.toml")["part"], tuple[Kind, ...])
+# The kinds of parts by title, in the order in which they are shown; that of the state first.
+KINDS = {kind.title: kind for kind in _ROWS}
+TITLES = tuple(KINDS)[1:]
+STATE, STEPS, OPEN = "state", "Last steps", "Left open"
+FILES, CHECKS = "Files changed, latest first", "Checks, latest first"
+FAILURES, NAMES = "Failed, no later clean run seen", "Names in use"
 LIKELY_THEN = "Likely decided, may have changed since"
 PLANS = "Planned on the way, may have changed since"
 
-# Titles as a reader is given them: what was said once is quoted as said, not as the state. A
-# document stores the others.
-SHOWN = {
-    "The task": "The session began with",
-    PLANS: "Said on the way, may have changed",
-    STEPS: "What the agent did, latest first",
-    "Left open": "Left open, as said then",
-    "To do": "To do, as last listed",
-    "Decided": "Likely decided, no later mention found",
-    "Also said": "Also said then",
-    FILES: "Files changed, last edit seen at #n",
-    "The person requires": "The person required, as said then",
-    "Found out": "Found then, may have changed",
-    REPORT: "The agent's report before that, as said then",
-}
-
-# Titles of what fills room: how much of it is left out is of no use.
-FILLERS = frozenset(
-    {
-        "Also said",
-        SHOWN["Also said"],
-        NAMES,
-        "Files read",
-        "Other commands",
-        "Git",
-        "Found out",
-        SHOWN["Found out"],
-    }
-)
-
-_REMARKS = ("Decided", LIKELY_THEN, PLANS, "Found out", "Also said")
-# Titles of what the agent said in single sentences, the surest first.
-REMARKS = tuple(SHOWN.get(title, title) for title in _REMARKS)
+# Shares of two parts, as in `parts.toml`: of what is left open after a closed turn, chosen by
+# hand, and of the files where not every one has a line: then none is without a name.
+OPEN_SHARE, UNLISTED_SHARE = (0.02, 0.1, 0), (0.36, 0.36, 1, 0.12)
 
 # Of so many of the person's longer messages, the latest, no word is cut as long as there is
 # room. Chosen by hand.
@@ -121,76 +108,85 @@ def state_lines(state: State) -> list[str]:
     return lines
 
 
-def parts(
-    handover: Handover,
-    *,
-    bullet: str = "- ",
-    grouped: bool = True,
-    stored: bool = False,
-    listed: int | None = None,
-) -> list[Part]:
+def parts(handover: Handover, *, stored: bool = False, listed: int | None = None) -> list[Part]:
     """The parts of a handover in the order in which they are shown; empty ones left out.
 
-    The shares of the budget are from `leftoff eval resume` at recorded compactions: the
-    person's words first, then breadth of everything else.
-
     Args:
-        grouped: files of one folder stand below it; else every line stands alone.
-        stored: the titles are those of a stored document, not those of `SHOWN`.
+        stored: every line stands alone, and the titles are those of a stored document; else
+            files of one folder stand below it, and the titles are those for a reader.
         listed: so many changed files have a line of their own, the others are named together;
             None for all.
     """
     h = handover
     likely = [d for d in h.on_the_way if _is_likely(d)]
-    plans = [d for d in h.on_the_way if d not in likely]
     last = [h.last_message] if h.last_message else []
     words = [h.last_words] if h.last_words else []
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
     if asked and words and h.state.question in words[0].text:
         asked = []
-    # After a closed turn what is left open is what comes next: it stands on top, even where the
-    # last words say it too, since those are cut where room is short.
     closed = h.state.turn == "closed"
     in_words = [fact.text for fact in (last if closed else (*last, *words))]
     in_words += [fact.text for fact in asked]
     left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
-    room = (0.1, 0.25) if listed is None else (0.36, 0.36)  # no file without a name
-    shares = (0.02, 0.1, 0) if closed else (0.02, 0.06, 5)  # chosen by hand
-    left_open = [Part("Left open", _lines(left, bullet), *shares)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
-    found = [
-        Part("The person's last message", _whole(last, bullet), 0.57, 0.57, 0),
-        Part("Asked of the person, not answered", _lines(asked, bullet), 0.03, 0.1, 0),
-        *(left_open if closed else ()),
-        Part("The agent's last words", _whole(words, bullet), 0.12, 0.2, 0),
-        Part(STEPS, _steps(h.steps, bullet), 0.05, 0.13, 1, 0.11),
-        Part(RUNNING, _lines(h.running, bullet), 0.02, 0.05, 0),
-        Part(QUEUED, _lines(h.queued, bullet), 0.02, 0.1, 0),
-        Part(REPORT, _lines(h.report, bullet), 0.0, 0.12, 3),
-        Part("To do", _to_dos(h, bullet), 0.03, 0.1, 3),
-        *(() if closed else left_open),
-        Part(CHECKS, _lines(h.checks, bullet), 0.02, 0.03, 3),
-        Part(FILES, file_lines(h, bullet, listed, grouped=grouped), *room, 1, 0.12),
-        Part(PLAN, _lines(h.plan, bullet), 0.0, 0.08, 4),
-        Part(LINKS, _lines(h.links, bullet, DECISION), 0.0, 0.015, 5),
-        Part("The task", _lines([*goal, *h.task], bullet), 0.03, 0.2, 3),
-        Part("The person requires", _lines(h.constraints, bullet), 0.05, 0.2, 1),
-        Part("The person said before", _said(h.said, bullet), 0.1, 0.6, 1),
-        Part(FAILURES, _lines(recent_failures(h), bullet), 0.0, 0.05, 5),
-        Part("Failed, then fixed", _lines(h.lessons, bullet), 0.0, 0.02, 5),
-        Part("Decided", _lines(h.decisions, bullet, DECISION), 0.045, 0.1, 2),
-        Part(LIKELY_THEN, _lines(likely, bullet, DECISION), 0.05, 0.11, 2),
-        Part(PLANS, _lines(plans, bullet, DECISION), 0.025, 0.1, 2),
-        Part("Git", _lines(h.git, bullet), 0.0, 0.02, 7),
-        Part("Found out", _lines(h.findings, bullet), 0.0, 0.06, 6),
-        Part("Other commands", _lines(h.commands, bullet), 0.0, 0.04, 6),
-        Part("Files read", _short(h.read, bullet), 0.0, 0.0, 8),
-        Part("Also said", _lines(h.sentences, bullet, DECISION), 0.0, 0.105, 6),
-        Part(NAMES, name_lines(h.names, bullet), 0.022, 0.135, 5),
-    ]
-    own = {"The task"} if h.goal is None or h.goal.message < 0 else set()
-    shown = {} if stored else {t: words for t, words in SHOWN.items() if t not in own}
-    return [replace(p, title=shown.get(p.title, p.title)) for p in found if p.lines]
+    facts: dict[str, Iterable[Fact]] = {
+        "Asked of the person, not answered": asked,
+        "Started in the background, no end seen": h.running,
+        "Typed by the person, not given to the agent yet": h.queued,
+        "The agent's report before that": h.report,
+        OPEN: left,
+        CHECKS: h.checks,
+        "Plan or ticket as last read or written, may be done since": h.plan,
+        "The task": [*goal, *h.task],
+        "The person requires": h.constraints,
+        FAILURES: recent_failures(h),
+        "Failed, then fixed": h.lessons,
+        "Git": h.git,
+        "Found out": h.findings,
+        "Other commands": h.commands,
+    }
+    remarks: dict[str, Iterable[Fact]] = {
+        "Links the agent gave": h.links,
+        "Decided": h.decisions,
+        LIKELY_THEN: likely,
+        PLANS: [d for d in h.on_the_way if d not in likely],
+        "Also said": h.sentences,
+    }
+    found = {
+        "The person's last message": _whole(last),
+        "The agent's last words": _whole(words),
+        STEPS: _steps(h.steps),
+        "To do": _to_dos(h),
+        FILES: file_lines(h, listed, grouped=not stored),
+        "The person said before": _said(h.said),
+        "Files read": _short(h.read),
+        NAMES: name_lines(h.names),
+        **{title: _lines(given) for title, given in facts.items()},
+        **{title: _lines(given, DECISION) for title, given in remarks.items()},
+    }
+    own = h.goal is None or h.goal.message < 0  # its owner gave the task, not the session
+    shown = []
+    for title in titles(closed=closed):
+        kind, lines = KINDS[title], found[title]
+        if closed and title == OPEN:
+            kind = replace(kind, share=OPEN_SHARE)
+        elif listed is not None and title == FILES:
+            kind = replace(kind, share=UNLISTED_SHARE)
+        as_stored = stored or (own and title == "The task")
+        if lines:
+            shown.append(kind.part(lines, None if as_stored else kind.shown or None))
+    return shown
+
+
+def titles(*, closed: bool) -> list[str]:
+    """The titles of parts in the order in which they are shown. After a closed turn what is
+    left open is what comes next: it stands on top, even where the last words say it too, since
+    those are cut where room is short."""
+    found = list(TITLES)
+    if closed:
+        found.remove(OPEN)
+        found.insert(found.index("The agent's last words"), OPEN)
+    return found
 
 
 def _is_likely(fact: Fact) -> bool:
@@ -203,9 +199,9 @@ def recent_failures(handover: Handover) -> tuple[Fact, ...]:
     return tuple(f for f in handover.failures if f.weight >= 0.5)[:MAX_FAILURES]
 
 
-def earlier_parts(facts: Sequence[Fact], *, bullet: str = "- ") -> list[Part]:
+def earlier_parts(facts: Sequence[Fact]) -> list[Part]:
     """What earlier sessions left open, as a part for a block after those of `parts`."""
-    lines = _lines(facts, bullet, DECISION)
+    lines = _lines(facts, DECISION)
     return [Part("Left open by earlier sessions", lines, 0.02, 0.1, 5)] if lines else []
 
 
@@ -240,7 +236,7 @@ def words_of(fact: Fact, limit: int) -> str:
     return text + _note(fact)
 
 
-def _whole(facts: Iterable[Fact], bullet: str) -> tuple[Line, ...]:
+def _whole(facts: Iterable[Fact]) -> tuple[Line, ...]:
     """A line for each fact that is shown whole, up to `LONG`, wherever the budget allows."""
     return tuple(
         line_of(
@@ -249,7 +245,7 @@ def _whole(facts: Iterable[Fact], bullet: str) -> tuple[Line, ...]:
                 *(_ends_of(f, limit) for limit in (2 * MIDDLE, MIDDLE)),
                 *(words_of(f, limit) for limit in (SHORT, LEAST)),
             ],
-            bullet,
+            BULLET,
             f.weight,
         )
         for f in facts
@@ -266,7 +262,7 @@ def _ends_of(fact: Fact, limit: int) -> str:
     return f"{start} {inline_prose(end[end.find(' ') + 1 :], limit)}{_note(fact)}"
 
 
-def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[Line, ...]:
+def _lines(facts: Iterable[Fact], longest: int = MIDDLE) -> tuple[Line, ...]:
     """A line for each fact, with its shorter forms."""
     limits = [limit for limit in (LONG, MIDDLE, DECISION, SHORT) if limit <= longest]
     found = []
@@ -278,11 +274,11 @@ def _lines(facts: Iterable[Fact], bullet: str, longest: int = MIDDLE) -> tuple[L
             forms += [_condensed(fact, limit) for limit in CONDENSED[fact.speaker]]
         elif fact.more:
             forms.append(f"{inline_code(fact.text, SHORT)}{_note(fact)}")
-        found.append(line_of(forms, bullet, fact.weight))
+        found.append(line_of(forms, BULLET, fact.weight))
     return tuple(found)
 
 
-def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
+def _said(facts: Sequence[Fact]) -> tuple[Line, ...]:
     """A line for each message; short ones of the same words ("continue") share one."""
     same: dict[str, list[Fact]] = {}
     for place, fact in enumerate(facts):
@@ -291,10 +287,10 @@ def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
     found: list[Line] = []
     waiting = LATEST
     for first, *others in same.values():
-        (line,) = _lines([first], bullet)
+        (line,) = _lines([first])
         if others:
             places = ", ".join(f"#{fact.message + 1}" for fact in (first, *others))
-            text = f"{bullet}{inline_prose(first.text, SHORT)} {places}"
+            text = f"{BULLET}{inline_prose(first.text, SHORT)} {places}"
             line = Line((text,), line.weight, "", len(others) + 1)
         long = len(first.text) > DECISION and waiting > 0
         waiting -= long
@@ -302,22 +298,22 @@ def _said(facts: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _steps(steps: Sequence[Fact], bullet: str) -> tuple[Line, ...]:
+def _steps(steps: Sequence[Fact]) -> tuple[Line, ...]:
     """What the agent did last, the latest first; words stand with what was done upon them."""
     found: list[Line] = []
     words: Fact | None = None
     for step in steps:
         if step.speaker == "agent":
-            found += [_step(words, None, bullet)] if words else []
+            found += [_step(words, None)] if words else []
             words = step
         else:
-            found.append(_step(words, step, bullet))
+            found.append(_step(words, step))
             words = None
-    found += [_step(words, None, bullet)] if words else []
+    found += [_step(words, None)] if words else []
     return tuple(reversed(found))
 
 
-def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
+def _step(words: Fact | None, done: Fact | None) -> Line:
     """A step: what the agent said, and what it did then with its outcome."""
     said = [""]
     if words:
@@ -337,28 +333,28 @@ def _step(words: Fact | None, done: Fact | None, bullet: str) -> Line:
     forms += [text + joined + acts[-1] for text in said]
     weight = max(f.weight for f in (words, done) if f)
     if not words or len(words.text) <= SHORT:
-        return line_of(forms, bullet, weight)
-    return replace(line_of(forms, bullet, weight + REPORTS), enough=1)
+        return line_of(forms, BULLET, weight)
+    return replace(line_of(forms, BULLET, weight + REPORTS), enough=1)
 
 
-def _to_dos(handover: Handover, bullet: str) -> tuple[Line, ...]:
-    lines = list(_lines(handover.to_dos, bullet))
+def _to_dos(handover: Handover) -> tuple[Line, ...]:
+    lines = list(_lines(handover.to_dos))
     if handover.to_dos_done:
-        lines.append(Line((f"{bullet}{plural(handover.to_dos_done, 'item')} completed",), 0.4))
+        lines.append(Line((f"{BULLET}{plural(handover.to_dos_done, 'item')} completed",), 0.4))
     return tuple(lines)
 
 
-def name_lines(names: Sequence[str], bullet: str = "- ") -> tuple[Line, ...]:
+def name_lines(names: Sequence[str]) -> tuple[Line, ...]:
     """Names in use, several on a line: they hold no blanks."""
-    return _short(names, bullet, " ")
+    return _short(names, " ")
 
 
-def _short(names: Sequence[str], bullet: str, separator: str = ", ") -> tuple[Line, ...]:
+def _short(names: Sequence[str], separator: str = ", ") -> tuple[Line, ...]:
     """Short names, several on a line."""
     groups = [names[at : at + NAMES_PER_LINE] for at in range(0, len(names), NAMES_PER_LINE)]
     return tuple(
         Line(
-            (bullet + separator.join(brief(n, 120) for n in group),), -n / 1000, "", len(group)
+            (BULLET + separator.join(brief(n, 120) for n in group),), -n / 1000, "", len(group)
         )
         for n, group in enumerate(groups)
     )
@@ -371,65 +367,15 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     """
     found: list[tuple[str, tuple[str, ...]]] = []
     known = ""
-    for part in parts(handover, bullet="", grouped=False, stored=True):
+    for part in parts(handover, stored=True):
         lines = []
-        for form in (line.forms[0] for line in part.lines):
+        for form in (line.forms[0].removeprefix(BULLET) for line in part.lines):
             noted = _NOTED.fullmatch(form)
-            if part.title not in _REMARKS or (noted[1] if noted else form) not in known:
+            if not KINDS[part.title].remark or (noted[1] if noted else form) not in known:
                 lines.append(form)
                 known += form
         found += [(part.title, tuple(lines))] if lines else []
     return found
-
-
-@cache
-def _shares() -> Mapping[str, Part]:
-    """The parts by title, to look up their shares of a budget."""
-    fact, other, file = Fact("x"), Fact("y"), FileModification("x", "modified", 1, ())
-    one = Handover(
-        state=State(question="?"),
-        goal=fact,
-        task=(fact,),
-        last_message=fact,
-        said=(fact,),
-        constraints=(fact,),
-        last_words=fact,
-        steps=(fact,),
-        plan=(fact,),
-        links=(fact,),
-        report=(fact,),
-        running=(fact,),
-        queued=(fact,),
-        to_dos=(fact,),
-        open_items=(other,),
-        checks=(fact,),
-        files=(file,),
-        read=("x",),
-        lessons=(fact,),
-        failures=(fact,),
-        decisions=(fact,),
-        on_the_way=(other, Fact("z", weight=0.0)),
-        git=(fact,),
-        findings=(fact,),
-        sentences=(fact,),
-        names=("x",),
-        commands=(fact,),
-    )
-    state = Part(STATE, (), 0.1, 0.2, -1)
-    return {part.title: part for part in (state, *parts(one, stored=True))}
-
-
-# Titles of the parts in the order in which they are shown.
-TITLES = tuple(_shares())[1:]
-
-
-def titles(state: Iterable[str]) -> tuple[str, ...]:
-    """`TITLES` as `parts` orders them, by the lines of the state."""
-    if not any(TURNS["closed"] in line for line in state):
-        return TITLES
-    others = [title for title in TITLES if title != "Left open"]
-    at = others.index("The agent's last words")
-    return (*others[:at], "Left open", *others[at:])
 
 
 _PLACE = r" (?:\((?:[^()]|\([^()]*\))*#\d+\)|#\d+)"
@@ -438,7 +384,7 @@ _CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE})(.*)", re.DOTALL)
 
 
 def stored_part(
-    kind: str, items: Sequence[str], *, bullet: str = "- ", title: str | None = None
+    kind: str, items: Sequence[str], *, bullet: str = BULLET, title: str | None = None
 ) -> Part:
     """A part made of stored items, with the shares of the part titled `kind`; those of an
     unknown kind come last. Items are made inert again, since others may have written them.
@@ -446,14 +392,13 @@ def stored_part(
     Args:
         title: what it is shown under, if not its kind; "" for nothing.
     """
-    kind = STEPS if kind == "Last calls" else kind  # as earlier versions wrote
-    share = _shares().get(kind, Part(kind, (), 0.0, 0.25, 6))
+    known = KINDS.get(kind, Kind(kind, (0.0, 0.25, 6)))
     step = -1 if kind == STEPS else 1  # those are listed with the latest last
     lines = tuple(
         Line(_stored_forms(kind, item, bullet), -place * step / 1000)
         for place, item in enumerate(items)
     )
-    return replace(share, title=kind if title is None else title, lines=lines)
+    return known.part(lines, title)
 
 
 def _stored_forms(kind: str, item: str, bullet: str) -> tuple[str, ...]:

@@ -20,9 +20,13 @@ from msgspec import Struct
 
 from leftoff.errors import UsageError
 from leftoff.handover.wording import number
+from leftoff.tokens import max_tokens
 
 # How often the room that additive costs leave is spent. Chosen by hand; not measured.
 ROUNDS = 4
+
+# What a line of a handover begins with.
+BULLET = "- "
 
 # From this share of the budget on nothing more is sought. Chosen by hand.
 FULL = 0.98
@@ -98,16 +102,16 @@ def pack(
     parts: Sequence[Part],
     budget: int,
     *,
-    measure: Measure,
     render: Render,
+    measure: Measure = max_tokens,
     what: str = "the text",
     unit: str = "tokens",
 ) -> str:
     """The text that `render` makes of the lines that fit, of at most `budget`.
 
     Args:
-        measure: the cost of a text, in the unit of the budget.
         render: makes the whole text, frame included, of what was taken.
+        measure: the cost of a text, in the unit of the budget.
         what, unit: for the error.
 
     Raises:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from leftoff import lazy_re as re
+from leftoff.tables import table
 
 SCHEMA = 1
 
@@ -54,27 +56,11 @@ _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _BREAKING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029<]")
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _URL = re.compile(r"\b\w+://\S*?([^/\s]*)/*(?=[\s)>\]]|$)")
-# Function words, and words of prompts that name nothing: they stand in any work.
-_FUNCTION_WORDS = frozenset(
-    "a about actually add added after again ahead all already also am an and another any "
-    "are as at back be because been before being but by can change changed changes check "
-    "come could did do does doing don done each earlier even every few file files find "
-    "first fix fixed for found from further get give go going good got great had has have "
-    "he hello help her here hey hi him his how however i if in instead into is it its "
-    "just keep kind know last later left let lets like line lines ll look looks lot m "
-    "make makes making many maybe me mean more most much my nah need needs new next nice "
-    "no nope nor not now of off ok okay old on once one ones only option or other our out "
-    "over own part please put question re really rid run s same saw say see seem seems "
-    "set she should show since so some something start started still stop such sure t "
-    "take tell than thank thanks that the their them then there these they thing things "
-    "think this those though three through to too tried try trying two under until up "
-    "update updated us use used uses using ve version very want wants was way we well "
-    "were what when where which while who whole why will with without work working works "
-    "would write wrong yeah yep yes yet you your".split()
-)
+_FUNCTION_WORDS = frozenset(table(__file__, "words.toml")["prompts"].split())
 
 # Line, its cost in tokens, index of its message, weight, number of its terms.
-Entry = tuple[str, int, int, float, int]
+_Count = Annotated[int, Meta(gt=0)]
+Entry = tuple[Annotated[str, Meta(pattern="^- ", max_length=1_999)], _Count, int, float, _Count]
 
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -197,40 +183,25 @@ def _is_name(term: str) -> bool:
     return not term.isdigit() and re.search(r"[._\d]", term) is not None
 
 
+class _Index(Struct):
+    """What an index has to be: the file may come with a cloned repository."""
+
+    schema: Literal[1]
+    session: str
+    compacted: int
+    entries: Annotated[tuple[Entry, ...], Meta(max_length=MAX_ENTRIES)]
+    terms: dict[str, tuple[Annotated[int, Meta(ge=0)], ...]]
+
+
 def loaded_index(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """An index from a file, None if it is not well formed: the file may come with a cloned
-    repository."""
+    """An index from a file, None if it is not well formed."""
     try:
-        entries, terms = value["entries"], value["terms"]
-        sound = (
-            value["schema"] == SCHEMA
-            and isinstance(value["session"], str)
-            and isinstance(value["compacted"], int)
-            and len(entries) <= MAX_ENTRIES
-            and all(_is_sound(*entry) for entry in entries)
-            and all(
-                len(p) % 2 == 0 and all(type(n) is int and n >= 0 for n in p)
-                for p in terms.values()
-            )
-            and max((max(p[::2], default=0) for p in terms.values()), default=-1)
-            < max(1, len(entries))
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
+        index = msgspec.convert(value, _Index)
+    except msgspec.ValidationError:
         return None
-    return value if sound else None
-
-
-def _is_sound(line: Any, cost: Any, message: Any, weight: Any, length: Any) -> bool:
-    return (
-        isinstance(line, str)
-        and line.startswith("- ")
-        and len(line) < 2_000
-        and _BREAKING.search(line) is None
-        and type(cost) is type(message) is type(length) is int
-        and cost > 0
-        and length > 0
-        and isinstance(weight, float)
-    )
+    most = max(1, len(index.entries))
+    sound = all(len(p) % 2 == 0 and max(p[::2], default=0) < most for p in index.terms.values())
+    return value if sound and not any(_BREAKING.search(e[0]) for e in index.entries) else None
 
 
 def recall_block(

@@ -6,22 +6,19 @@ sending the earlier rounds again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias, TypeVar
+from collections.abc import Iterable
+from typing import ClassVar, Literal, TypeAlias
 
-import msgspec
-from msgspec import Struct, field
+from msgspec import field
+from msgspec.structs import replace
 
-from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.errors import StateError
+from leftoff.handover.value import Value
 from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import truncate
 from leftoff.tokens import max_tokens
-
-T = TypeVar("T", bound=Struct)
 
 # Stands for the client's default model.
 DEFAULT_MODEL = "default"
@@ -46,7 +43,7 @@ _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _MARKER = re.compile(r"<(?=\s*/?\s*leftoff)", re.IGNORECASE)
 
 
-class ReviewRound(Struct, frozen=True, rename="camel", omit_defaults=True):
+class ReviewRound(Value, frozen=True, rename="camel"):
     """One question and its answer.
 
     Attributes:
@@ -64,7 +61,6 @@ class ReviewRound(Struct, frozen=True, rename="camel", omit_defaults=True):
         full_bytes, full_tokens: size of the prompt without resuming.
         usage: tokens of this round as the client reports them, including the history that it
             sent again.
-        extra: unknown keys.
     """
 
     at: str = ""
@@ -84,7 +80,11 @@ class ReviewRound(Struct, frozen=True, rename="camel", omit_defaults=True):
     full_bytes: int = 0
     full_tokens: int = 0
     usage: Usage | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset(
+        "at client model folder prompt response error resume failure seconds lost_seconds "
+        "sent_bytes sent_tokens full_bytes full_tokens".split()
+    )
 
     @property
     def tried(self) -> bool:
@@ -92,14 +92,13 @@ class ReviewRound(Struct, frozen=True, rename="camel", omit_defaults=True):
         return self.resume not in {"", "off", "elsewhere"}
 
 
-class Review(Struct, frozen=True, rename="camel", omit_defaults=True):
+class Review(Value, frozen=True, rename="camel"):
     """A review and its rounds, in order.
 
     Attributes:
         review_id: YYYY-MM-DD-NNN, counted per day.
         claude_session_ids, codex_session_ids: the client's session id, by model.
         claude_session_id: the session id of reviews saved before ids were stored by model.
-        extra: unknown keys.
     """
 
     review_id: str
@@ -107,27 +106,8 @@ class Review(Struct, frozen=True, rename="camel", omit_defaults=True):
     codex_session_ids: dict[str, str] = field(default_factory=dict)
     claude_session_id: str | None = None
     rounds: tuple[ReviewRound, ...] = ()
-    extra: dict[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The review as plain values: the original design's keys, our keys unless empty, and
-        unknown keys."""
-        rounds = [_to_plain(r) for r in self.rounds]
-        return {**_to_plain(self), "rounds": rounds}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Review:
-        """The review from what `to_dict` returned, or from the original design's file.
-
-        Raises:
-            StateError: the review id is missing, or a value has the wrong type.
-        """
-        listed = data.get("rounds", [])
-        if not isinstance(listed, list) or not all(isinstance(r, Mapping) for r in listed):
-            raise StateError("a review's rounds must be a list of objects")
-        rounds = tuple(_from_plain(r, ReviewRound) for r in listed)
-        others = {key: value for key, value in data.items() if key != "rounds"}
-        return msgspec.structs.replace(_from_plain(others, cls), rounds=rounds)
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"claude_session_ids", "codex_session_ids"})
 
     def session_ids(self, client: str) -> dict[str, str]:
         """A client's session ids by model."""
@@ -164,12 +144,12 @@ class Review(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     def _changed(self, client: str, ids: dict[str, str]) -> Review:
         if client == "codex":
-            return msgspec.structs.replace(self, codex_session_ids=ids)
-        return msgspec.structs.replace(self, claude_session_ids=ids, claude_session_id=None)
+            return replace(self, codex_session_ids=ids)
+        return replace(self, claude_session_ids=ids, claude_session_id=None)
 
     def with_round(self, new: ReviewRound) -> Review:
         """A copy with one more round."""
-        return msgspec.structs.replace(self, rounds=(*self.rounds, new))
+        return replace(self, rounds=(*self.rounds, new))
 
     def last_round(self, client: str, model: str) -> ReviewRound | None:
         """The last round that a model answered."""
@@ -238,25 +218,3 @@ def _data_block(blocks: list[str], missing: int) -> str:
 def _round_text(number: int, one: ReviewRound) -> str:
     asked, answered = (_MARKER.sub("‹", clean(t)).strip() for t in (one.prompt, one.response))
     return f"Asked in round {number}:\n{asked}\n\nAnswered in round {number}:\n{answered}"
-
-
-def _to_plain(value: Struct) -> dict[str, Any]:
-    """The fields as plain values, then the unknown keys."""
-    known = codec.to_builtins(value)
-    extra = known.pop("extra", {})
-    return {**known, **{key: item for key, item in extra.items() if key not in known}}
-
-
-def _from_plain(data: Mapping[str, Any], type_: type[T]) -> T:
-    """The inverse of `_to_plain`.
-
-    Raises:
-        StateError: a value has the wrong type, or one is missing.
-    """
-    names = {f.encode_name for f in msgspec.structs.fields(type_)} - {"extra"}
-    known = {key: value for key, value in data.items() if key in names and value is not None}
-    extra = {key: value for key, value in data.items() if key not in names}
-    try:
-        return msgspec.convert({**known, "extra": extra}, type_)
-    except msgspec.ValidationError as error:
-        raise StateError(f"no review: {error}") from error

@@ -19,6 +19,7 @@ from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
 from leftoff.extraction.requests import matches
 from leftoff.handover.text_match import content_words, names
 from leftoff.summary import CallOutcome, ContextSummary, KeyDecision, UserRequest
+from leftoff.tables import table
 
 # Share of a decision's content words that later words hold if they say it again. Chosen by
 # hand; not measured.
@@ -39,53 +40,17 @@ FEW_WORDS = 3
 # Words of a statement of the agent. Chosen by hand.
 MIN_WORDS = 4
 
-_LEAD = r"(?:(?:now|ok|okay|good|great|perfect|right|first|next|then|so|finally)\b[,.:! ]*)*"
-INTENT = re.compile(_LEAD + r"i(?:['’]ll| will|['’]m going to)\b", re.IGNORECASE)
-_MOVE = re.compile(rf"{INTENT.pattern}|{_LEAD}(?:let me|let['’]?s|i need to)\b", re.IGNORECASE)
-# What goes on or is so at the moment; how a check ended is said by its last run.
-_GOES_ON = re.compile(
-    r"\b(?:still|now|currently|already) (?:running|building|compiling|installing|fetching"
-    r"|waiting|in progress|working on)\b|\b(?:is|are) (?:still )?in progress\b"
-    r"|\b(?:is|are) running(?: now| in the background|[.:!]?\s*$)"
-    r"|\b(?:hasn|haven)['’]t (?:landed|finished|completed|returned|arrived)\b|\bso far\b"
-    r"|^\W*(?:(?:all|both|the|these|those|existing|unit|new|full|my|our|\d+) )*"
-    r"(?:tests?|suite|build|lint(?:er|ing)?|checks?)\b[^.;:,]{0,20}"
-    r"\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|green|clean|succeeds?|succeeded)\b"
-    r"|\bcompiles? cleanly\b",
-    re.IGNORECASE,
-)
-_REASON = re.compile(
-    r"\b(?:because|since|so that|instead of|rather than|otherwise|to avoid)\b|→", re.IGNORECASE
-)
-_WORD = re.compile(r"\w+")
-# How a sentence begins that says what the agent does next: by now it did, or did not.
-_STEP = re.compile(
-    r"\W*(?:(?:now|then|next|first|so|ok(?:ay)?|good|and)\b[,:. ]*)*"
-    r"(?:let me|let['’]?s|i['’]?ll|i will|i['’]m going to|i need to|i should|i can|add|update"
-    r"|create|remove|replace|fix|move|use|take)\b"
-    r"|\W*(?:now|next|first|then)\b"
-    r"|\W*(?:(?:i['’]?m|i am) (?:now )?)?(?:not )?[a-z]+ing\b(?! (?:is|are|was|were)\b)",
-    re.IGNORECASE,
-)
+_RE = re.patterns(table(__file__, "standing.toml"))
+INTENT = _RE["intent"]
 
-# What is still to be done, or goes on; a count at the start is a place or a size of then.
-_PENDING = re.compile(
-    r"\bi(?:['’]?m| am) (?:now |still |also )?\w+ing\b"
-    r"|\bi (?:should|must|need to|have to|can|could|would)\b"
-    r"|\b(?:fix|solution|plan|idea|goal|next step) (?:is|was|would be) to\b"
-    r"|^\W*\d+ [a-z]",
-    re.IGNORECASE,
-)
 
 _message = attrgetter("message")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
-_NAMED = re.compile(r"`([^`\n]{3,80})`")
 
 
 def is_statement(text: str, *, moves: bool = False) -> bool:
     """Whether a sentence of the agent says something by itself: it does not announce what comes
     behind it, nor, unless with a reason or with `moves`, what the agent does next."""
-    if text.rstrip(" *").endswith(":") or len(_WORD.findall(text)) < MIN_WORDS:
+    if text.rstrip(" *").endswith(":") or len(_RE["word"].findall(text)) < MIN_WORDS:
         return False
     return moves or not is_move(text)
 
@@ -93,8 +58,8 @@ def is_statement(text: str, *, moves: bool = False) -> bool:
 def is_move(text: str) -> bool:
     """Whether words announce what the agent does next and give no reason, or say what goes on
     at the moment."""
-    moves = _MOVE.match(text.strip("* ")) is not None and not _REASON.search(text)
-    return moves or _GOES_ON.search(text) is not None
+    moves = _RE["move"].match(text.strip("* ")) is not None and not _RE["reason"].search(text)
+    return moves or _RE["goes_on"].search(text) is not None
 
 
 def is_deleted(call: CallOutcome, summary: ContextSummary) -> bool:
@@ -129,7 +94,7 @@ class Said(Struct, frozen=True):
 
 def said(text: str, message: int) -> Said:
     """What a text is about."""
-    quoted = {part for code in _NAMED.findall(text) for part in (code, *names(code))}
+    quoted = {part for code in _RE["named"].findall(text) for part in (code, *names(code))}
     return Said(message, frozenset(names(text) | quoted), content_words(text))
 
 
@@ -172,9 +137,9 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
 def _is_choice(decision: KeyDecision) -> bool:
     """Whether it says more than what the agent does or has to do next."""
     text = decision.text
-    if not INTENT.match(text):
-        return not _STEP.match(text) and not _PENDING.search(text)
-    return bool(decision.rationale) or _REASON.search(text) is not None
+    if not _RE["intent"].match(text):
+        return not _RE["step"].match(text) and not _RE["pending"].search(text)
+    return bool(decision.rationale) or _RE["reason"].search(text) is not None
 
 
 def _statements(summary: ContextSummary) -> Iterator[Said]:
@@ -227,20 +192,8 @@ def objections(requests: Iterable[UserRequest]) -> Objections:
         if request.kind == "correction":
             at = request.ref.message
             since = max((r.ref.message for r in ordered if r.ref.message < at), default=-1)
-            found += [(since, said(part, at)) for part in _SENTENCE.split(request.text)]
+            found += [(since, said(part, at)) for part in _RE["sentence"].split(request.text)]
     return Objections(tuple(found))
-
-
-_NORM = re.compile(
-    r"\b(?:must|should|shall|never|always|please|(?:need|ha[sv]e?)s? to|want|make sure|ensure"
-    r"|do(?: not|n['’]?t)|let['’]?s)\b",
-    re.IGNORECASE,
-)
-_COMPLAINT = re.compile(
-    r"\b(?:does|is|are|was|were|did|has|have)(?: not|n['’]t)\b"
-    r"|\b(?:is|are|was|were|gets?) \w+ed\b",
-    re.IGNORECASE,
-)
 
 
 def has_words(request: UserRequest) -> bool:
@@ -250,31 +203,17 @@ def has_words(request: UserRequest) -> bool:
         request.text.startswith("/")
         and len(request.text.split()) > FEW_WORDS + 1
         and not matches("client_command", request.text)
-        and _NO_SENTENCE.match(request.text) is None
+        and _RE["no_sentence"].match(request.text) is None
     )
-
-
-# Commands after which a command line, files or an address stand.
-_NO_SENTENCE = re.compile(
-    r"/(?:run|test|git|lint|add|drop|read(?:-only)?|load|save|web|mcp|plugin|commit|bash|exec"
-    r"|shell)\b"
-)
 
 
 def is_rule(request: UserRequest) -> bool:
     """Whether the first sentence of a constraint, which is what is shown, asks for something:
     what only says how the code is may be settled by now."""
-    first = _SENTENCE.split(request.text, 1)[0]
+    first = _RE["sentence"].split(request.text, 1)[0]
     return request.kind == "constraint" and (
-        _NORM.search(first) is not None or _COMPLAINT.search(first) is None
+        _RE["norm"].search(first) is not None or _RE["complaint"].search(first) is None
     )
-
-
-_REPLY = re.compile(
-    r"\W*(?:y(?:es|eah|ep|up)?|no(?:pe)?|ok(?:ay)?|sure|go|do|let['’]?s|please|options?|both"
-    r"|neither|all|none|\d+|[a-e])\b",
-    re.IGNORECASE,
-)
 
 
 def takes_up(request: UserRequest) -> bool:
@@ -285,8 +224,12 @@ def takes_up(request: UserRequest) -> bool:
     if request.text.rstrip().endswith("?"):
         return False
     shared = _content(request.text) & _content(request.question)
-    return request.kind == "approval" or bool(shared) or _REPLY.match(request.text) is not None
+    return (
+        request.kind == "approval"
+        or bool(shared)
+        or _RE["reply"].match(request.text) is not None
+    )
 
 
 def _content(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if len(word) > 4}
+    return {word for word in _RE["word"].findall(text.casefold()) if len(word) > 4}

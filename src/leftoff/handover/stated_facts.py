@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.handover.text_match import MAX_SENTENCE_WORDS, MIN_WORD_SHARE, content_words, words
+from leftoff.tables import table
 
 
 class Fact(Struct, frozen=True):
@@ -33,19 +34,8 @@ class Fact(Struct, frozen=True):
         return self.values[-1]
 
 
-_WORDS_OF = {
-    "created": "created create creates new added add wrote written",
-    "modified": "modified modify changed change edited edit updated update added fixed "
-    "extended rewrote rewritten replaced refactored removed renamed",
-    "deleted": "deleted delete removed remove dropped",
-    "passed": "pass passed passes passing ok succeeded succeeds success green clean works "
-    "worked",
-    "failed": "fail failed fails failing failure failures error errors broken broke red",
-    "pending": "pending todo open remaining next left",
-    "in_progress": "in_progress progress current currently ongoing",
-    "completed": "completed complete done finished finish",
-}
-VALUE_WORDS = {value: frozenset(synonyms.split()) for value, synonyms in _WORDS_OF.items()}
+_VALUES: dict[str, str] = table(__file__, "words.toml")["values"]
+VALUE_WORDS = {value: frozenset(synonyms.split()) for value, synonyms in _VALUES.items()}
 
 _HEADING = re.compile(r"\s*(?:#+ |\*\*[^*]+\*\*:?\s*$|(?![-*+•])(?:\d+\. )?[^.!?]{1,80}:\s*$)")
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from leftoff import lazy_re as re
+from leftoff.tables import table
 
 # A text states a sentence if one window holds at least this share of its content words. Chosen
 # by hand; not measured.
@@ -28,15 +29,7 @@ NGRAM_WORDS = 8
 
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
-_FUNCTION_WORDS = frozenset(
-    "a about after all also am an and any are as at be because been before being both but "
-    "by can could d did do does doing don down during each few for from further had has "
-    "have having he her here hers him his how i if in into is it its just ll m me more "
-    "most my no nor not now of off on once only or other our out over own re s same she "
-    "should so some such t than that the their them then there these they this those "
-    "through to too under until up ve very was we were what when where which while who why "
-    "will with would you your let".split()
-)
+_FUNCTION_WORDS = frozenset(table(__file__, "words.toml")["texts"].split())
 
 _CANDIDATE = re.compile(r"[\w~@.$-]*[\w~]/[\w./@$~*-]*\w|[\w$][\w.$-]*\w")
 _FILE = re.compile(r"[\w@.-]*[\w-]\.(?=[a-z0-9]{1,6}$)[a-z][a-z0-9]*$", re.IGNORECASE)

@@ -29,13 +29,15 @@ class Value(Struct, frozen=True, kw_only=True):
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values, in their order, then the unknown keys."""
         written: dict[str, object] = {}
-        for name in self.__struct_fields__:
+        for name, key in zip(
+            self.__struct_fields__, self.__struct_encode_fields__, strict=True
+        ):
             value = getattr(self, name)
             omitted = (value is None and not self.NULLS) or (
                 name in self.OPTIONAL and not value
             )
             if name != "extra" and not omitted:
-                written[name] = _written(value)
+                written[key] = _written(value)
         return {**written, **{k: v for k, v in self.extra.items() if k not in written}}
 
     @classmethod

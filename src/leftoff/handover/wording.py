@@ -10,6 +10,7 @@ from leftoff import lazy_re as re
 from leftoff.formats.vocabulary import EDITS, kind_of
 from leftoff.model import Ref
 from leftoff.summary import FileModification, UnknownEffect
+from leftoff.tables import table
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import path_end, short
 
@@ -19,23 +20,7 @@ MAX_ITEM_LENGTH = 400
 # Code points of a path in condensed text. Chosen by hand.
 MAX_PATH = 48
 
-# Words without which an English sentence still says the same. Whatever carries the sense stays:
-# negations, questions, modal verbs, "can we", hedges, "just" and "only", words of time, and all
-# that joins clauses ("sites that skip it", "the fix is"). An article goes, unless it says that
-# all are meant: "the only modules", "the three places". "Task A" is a name.
-_EMPTY = re.compile(
-    r"\b(?:please|pls|actually|really|basically|very|quite|kind of|sort of|go ahead and"
-    r"|(?-i:a|an)|(?-i:the)(?! (?:only|same|others?|first|last|next|most|more|\d+|one|two|three"
-    r"|four|five|six|seven|eight|nine|ten)\b))"
-    r"\b(?<![/.])(?:,? (?=[\w`'\"@(*])|[,!]? *$)",
-    re.IGNORECASE,
-)
-_OPENING = re.compile(
-    r"(?:(?:so|well|oh|ok|okay|alright|hey|hmm|yeah|thanks|thank you)\b[,.! ]+)+(?=\w)",
-    re.IGNORECASE,
-)
-_LONG_PATH = re.compile(r"(?:https?://)?[\w.@~+:%-]*(?:/(?:[\w.@~+:%-]|\\ )+){2,}")
-_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|webp)$", re.IGNORECASE)
+_RE = re.patterns(table(__file__, "wording.toml"))
 
 
 def inline(text: str) -> str:
@@ -138,13 +123,13 @@ def condensed(text: str) -> str:
     >>> condensed("I think we should actually use the parser of the docs, shouldn't we?")
     "I think we should use parser of docs, shouldn't we?"
     """
-    line = _LONG_PATH.sub(lambda m: _short_path(m.group()), " ".join(clean(text).split()))
-    start = _OPENING.match(line)
-    return _EMPTY.sub("", line[start.end() if start else 0 :]).strip(" ,") or line
+    line = _RE["long_path"].sub(lambda m: _short_path(m.group()), " ".join(clean(text).split()))
+    start = _RE["opening"].match(line)
+    return _RE["empty"].sub("", line[start.end() if start else 0 :]).strip(" ,") or line
 
 
 def _short_path(path: str) -> str:
     """The end of a path; a picture, which no longer exists, without its path."""
     if "://" in path:
         return path
-    return "[picture]" if _PICTURE.search(path) else path_end(path, MAX_PATH)
+    return "[picture]" if _RE["picture"].search(path) else path_end(path, MAX_PATH)

@@ -82,24 +82,17 @@ def _turn(turn: Turn) -> str:
 
 def _more(summary: SafeSummary) -> list[tuple[str, list[str]]]:
     """Title and items of the sections that follow the time line."""
-    results = [
-        f"{inline_prose(m.text)} ({m.kind.replace('_', ' ')}, {m.evidence}, "
-        f"{message_number(m.ref)})"
+    stated = [
+        Item(m.text, m.ref, note=f"{m.kind.replace('_', ' ')}, {m.evidence}")
         for m in summary.progress.milestones
     ]
-    findings = [
-        f"{inline_prose(f.text)} ({message_number(f.ref)})" for f in summary.key_findings
-    ]
-    mended = [
-        f"{inline(e.tool)}: {inline_code(e.text)} ({message_number(e.ref)})"
-        for e in summary.errors
-        if e.fixed
-    ]
+    findings = [Item(f.text, f.ref) for f in summary.key_findings]
+    mended = [Item(e.tool, e.ref, output=e.text) for e in summary.errors if e.fixed]
     notes = [f"{i.severity}: {inline(i.what)} ({i.count})" for i in summary.issues]
     return [
-        ("Results that were stated", results),
-        ("Found out", findings),
-        ("Failed, worked later", mended),
+        ("Results that were stated", list(map(_line, stated))),
+        ("Found out", list(map(_line, findings))),
+        ("Failed, worked later", list(map(_line, mended))),
         ("Tokens", _token_lines(summary.context)),
         ("Notes on the recording", notes),
     ]

@@ -6,7 +6,7 @@ later dump of the same task and capacity replaces the section; other text stays 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from leftoff.budget.tasks import CheckpointMetadata
@@ -23,7 +23,6 @@ from leftoff.handover.value import Value
 from leftoff.handover.wording import brief, inline, inline_code, outcome_text
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import truncate
-from leftoff.tokens import max_tokens
 
 # Code points of an agent's dump; a longer one is refused.
 MAX_DUMP_LENGTH = 256 * 1024
@@ -213,7 +212,7 @@ def _generated_dump(
         return "\n".join(lines)
 
     budget = BUDGETS[level.capacity]
-    return pack(wanted, budget, measure=max_tokens, render=render, what="a context dump")
+    return pack(wanted, budget, render=render, what="a context dump")
 
 
 def _items(
@@ -222,7 +221,7 @@ def _items(
     """What may stand in the places of the forms, by their names."""
     state = checkpoint.execution_state
     last = state.last_validation_result
-    lines = {part.title: part.lines for part in parts(facts, grouped=False, stored=True)}
+    lines = {part.title: part.lines for part in parts(facts, stored=True)}
     files, git = lines.get(FILES, ()), lines.get("Git", ())
     counts = [Line(line.forms[-2:], line.weight) for line in files]  # the list says the rest
     open_, failed = remaining(facts), blockers(facts)
@@ -317,7 +316,6 @@ def _details(
     text = pack(
         [*parts(facts), Part("Validation", _lines(map(_check_line, checks)), 0.05, 0.2)],
         BUDGETS["95"],
-        measure=max_tokens,
         render=lambda chosen: "\n\n".join(
             f"### {part.title}\n{_listed(part)}" for part in chosen
         ),
@@ -356,50 +354,45 @@ def replace_section(document: str, key: str, section: str) -> str:
     """
     marks = {_OPENING.format(key), _CLOSING.format(key)}
     body = f"{_OPENING.format(key)}\n{section.strip(chr(10))}\n{_CLOSING.format(key)}"
-    lines = document.splitlines()
-    spans = _spans(lines)
-    own = [range(start, end + 1) for name, start, end in spans if name == key]
-    # Marks of another task's section may look like ours inside of it: they stay.
-    whole = {number for name, *ends in spans if name != key for number in ends}
     out: list[str] = []
-    for number, line in enumerate(lines):
-        if own and number == own[0].start:
-            out.append(body)
-        elif not any(number in span for span in own):
-            if number in whole or line.strip() not in marks:
-                out.append(line)
+    for name, lines in _runs(document):
+        if name == key:
+            out += [body] if body not in out else []
+        else:  # marks of another task's section may look like ours inside of it: they stay
+            out += [line for line in lines if name or line.strip() not in marks]
     text = "\n".join(out).rstrip("\n")
-    if not own:
+    if body not in out:
         text = f"{text}\n\n{body}" if text else body
     return text + "\n"
 
 
 def sections(document: str) -> dict[str, str]:
     """The marked sections of a document by their keys."""
-    lines = document.splitlines()
-    return {key: "\n".join(lines[a + 1 : b]) for key, a, b in _spans(lines)}
+    return {key: "\n".join(lines[1:-1]) for key, lines in _runs(document) if key}
 
 
 def without_sections(document: str) -> str:
     """A document without its marked sections."""
-    lines = document.splitlines()
-    for _, start, end in reversed(_spans(lines)):
-        del lines[start : end + 1]
-    return "\n".join(lines).strip("\n")
+    return "\n".join(n for key, lines in _runs(document) if not key for n in lines).strip("\n")
 
 
-def _spans(lines: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Key, first and last line of each marked section, in order."""
-    found: list[tuple[str, int, int]] = []
-    key, start = "", -1
-    for number, line in enumerate(lines):
+def _runs(document: str) -> list[tuple[str, list[str]]]:
+    """The lines of a document: those of a marked section with its key and its marks, and what
+    stands beside the sections, with ""."""
+    found: list[tuple[str, list[str]]] = []
+    key, run = "", list[str]()
+    head, tail = _OPENING.split("{}")
+    for line in document.splitlines():
         mark = line.strip()
-        if mark.startswith("<!-- leftoff:checkpoint ") and mark.endswith(" -->"):
-            key, start = mark[len("<!-- leftoff:checkpoint ") : -len(" -->")], number
-        elif start >= 0 and mark == _CLOSING.format(key):
-            found.append((key, start, number))
-            start = -1
-    return found
+        if mark.startswith(head) and mark.endswith(tail):
+            found.append(("", run))  # also what an earlier mark opened and none closed
+            key, run = mark[len(head) : -len(tail)], [line]
+        else:
+            run.append(line)
+            if key and mark == _CLOSING.format(key):
+                found.append((key, run))
+                key, run = "", []
+    return [*found, ("", run)]
 
 
 def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str, str]:
@@ -409,20 +402,16 @@ def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str,
     section that the agent lost on the way is put back.
     """
     was, now = sections(before), sections(after)
-    file_text = after
-    for lost in was.keys() - now.keys():
-        file_text = replace_section(file_text, lost, was[lost])
+    file_text = _with(after, {k: v for k, v in was.items() if k not in now})
     if key in now and now[key] != was.get(key):
         return now[key], replace_section(file_text, key, was.get(key, ""))
     beside, new = without_sections(before), without_sections(after)
     if new == beside:
         return "", file_text
     if new.startswith(beside):
-        file_text = before
-        for other, body in now.items():  # tasks beside this one write into the file, too
-            if other != key:
-                file_text = replace_section(file_text, other, body)
-        return new[len(beside) :].strip("\n"), file_text
+        # Tasks beside this one write into the file, too.
+        others = {k: v for k, v in now.items() if k != key}
+        return new[len(beside) :].strip("\n"), _with(before, others)
     level = TEMPLATES.for_capacity(capacity)
     heads = {level.dump.partition("\n")[0].strip("# ").casefold()}
     heads |= {h.casefold() for h in level.headings}
@@ -430,8 +419,13 @@ def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str,
     for number, line in enumerate(lines):
         name = line.strip("#*: \t").casefold()
         if line.startswith("#") and any(name.startswith(head) for head in heads):
-            rest = "\n".join(lines[:number])
-            for other, body in {**was, **now}.items():
-                rest = replace_section(rest, other, body)
+            rest = _with("\n".join(lines[:number]), {**was, **now})
             return "\n".join(lines[number:]), rest
     return "", file_text
+
+
+def _with(document: str, sections: Mapping[str, str]) -> str:
+    """A document with these sections replaced or added."""
+    for key, section in sections.items():
+        document = replace_section(document, key, section)
+    return document

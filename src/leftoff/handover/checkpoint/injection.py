@@ -21,11 +21,20 @@ from functools import partial
 from leftoff.formats.injected import CONTINUES, block_end
 from leftoff.handover.checkpoint.document import ContextCheckpoint
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
-from leftoff.handover.lines import CHECKS, FAILURES, FILES, STATE, TITLES, stored_part, titles
+from leftoff.handover.lines import (
+    CHECKS,
+    FAILURES,
+    FILES,
+    KINDS,
+    STATE,
+    TITLES,
+    TURNS,
+    stored_part,
+    titles,
+)
 from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.wording import inline
 from leftoff.redaction.redactor import Redactor
-from leftoff.tokens import max_tokens
 
 # Default token budget of a block. Chosen by hand.
 DEFAULT_BUDGET = 8_000
@@ -34,25 +43,10 @@ _WHERE = ("State: ", "Git: ")
 
 _CREATED = "Files created"
 _OTHER = "Noted"
-# Titles in checkpoints of earlier versions, by the title that their items stand under now. The
-# stage of the work is not given to an agent.
-_EARLIER = {
-    "Asked last": "The person's last message",
-    "Last words": "The agent's last words",
-    "Left open": "Left open",
-    "Checks": CHECKS,
-    "Files modified": FILES,
-    "Files deleted": FILES,
-    "Task": "The task",
-    "Constraints": "The person requires",
-    "Asked": "The person said before",
-    "Asked and done": "The person said before",
-    "Errors": FAILURES,
-    "Decided": "Decided",
-    "Commands": "Other commands",
-    "Progress": "",
-    "Reached": _OTHER,
-}
+# The titles that a stored summary may have, by the title that their items stand under now. The
+# stage of the work, which earlier versions noted, is not given to an agent.
+_TITLES = {name: kind.title for kind in KINDS.values() for name in (kind.title, *kind.earlier)}
+_TITLES |= {"Progress": "", "Reached": _OTHER}
 
 
 def inject(
@@ -90,7 +84,6 @@ def block(
     return pack(
         _parts(checkpoint, gate or Redactor(personal=True)),
         budget,
-        measure=max_tokens,
         render=partial(_render_block, checkpoint),
         what="a checkpoint's block",
     )
@@ -107,8 +100,8 @@ def _parts(checkpoint: ContextCheckpoint, gate: Redactor) -> list[Part]:
     at = _OTHER
     for line in checkpoint.conversation.summary.splitlines():
         name = line.removesuffix(":") if line.endswith(":") else ""
-        if name in TITLES or name in _EARLIER:
-            at = _EARLIER.get(name, name)
+        if name in _TITLES:
+            at = _TITLES[name]
         elif line.startswith("- "):
             found[at].append(line[2:])
         elif line.startswith(_WHERE):
@@ -119,10 +112,11 @@ def _parts(checkpoint: ContextCheckpoint, gate: Redactor) -> list[Part]:
         found[FILES] = list(state.files_modified)
     if state.current_error and state.current_error not in (*found[FAILURES], *found[CHECKS]):
         found[FAILURES].insert(0, state.current_error)
+    closed = any(TURNS["closed"] in line for line in where)
     parts = [stored_part(STATE, where, bullet="", title="")]
     parts += [
         stored_part(title, [gate.text(item) for item in items])
-        for title in (*titles(where), _OTHER)
+        for title in (*titles(closed=closed), _OTHER)
         if (items := found[title])
     ]
     created = tuple(Line((inline(gate.text(path)),)) for path in state.files_created)

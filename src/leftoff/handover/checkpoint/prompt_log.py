@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from leftoff import codec
 from leftoff.handover.value import Value
@@ -131,15 +133,13 @@ def _texts_by_role(
     role_of_message: str = message.role
     if role_of_message == "user" and not message.typed and message.origin != "prompt":
         role_of_message = "system"
-    found: list[tuple[str, list[str]]] = []
-    for part in message.parts:
-        words = _part_text(part, secret_calls, gate)
-        role = "tool" if isinstance(part, ToolResult) else role_of_message
-        if words and found and found[-1][0] == role:
-            found[-1][1].append(words)
-        elif words:
-            found.append((role, [words]))
-    return [(role, "\n\n".join(words)) for role, words in found]
+    said = [
+        ("tool" if isinstance(part, ToolResult) else role_of_message, words)
+        for part in message.parts
+        if (words := _part_text(part, secret_calls, gate))
+    ]
+    groups = groupby(said, key=itemgetter(0))
+    return [(role, "\n\n".join(words for _, words in group)) for role, group in groups]
 
 
 def _part_text(part: object, secret_calls: set[str], gate: Redactor) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import msgspec
 from msgspec import Struct, field
@@ -18,6 +18,7 @@ from leftoff.codec import JsonObject
 from leftoff.errors import StateError
 from leftoff.handover.resume_log.from_summary import log_fields
 from leftoff.handover.resume_log.markdown import TRUNCATED, render_markdown
+from leftoff.handover.value import Value
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import truncate
@@ -35,7 +36,7 @@ class OwnSection(Struct, frozen=True):
     content: str
 
 
-class ResumeLog(Struct, frozen=True, kw_only=True):
+class ResumeLog(Value, frozen=True, kw_only=True):
     """The resume log of a session. docs/handover.md describes each field.
 
     Attributes:
@@ -46,7 +47,6 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
         metadata: `files_modified`, `agents_used`, `errors`, `session_duration_minutes`, and
             other keys of a session state.
         sections: of section providers.
-        extra: unknown top-level keys; they are written back.
     """
 
     session_id: str
@@ -59,8 +59,8 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
     critical_context: JsonObject = field(default_factory=dict)
     metadata: JsonObject = field(default_factory=dict)
     sections: tuple[OwnSection, ...] = ()
-    extra: JsonObject = field(default_factory=dict)
 
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset({"sections"})
     TOKEN_BUDGET: ClassVar[dict[str, int]] = {
         "context_metrics": 500,
         "mission_summary": 1000,
@@ -186,33 +186,23 @@ class ResumeLog(Struct, frozen=True, kw_only=True):
 
     # -- JSON ----------------------------------------------------------------------------------
 
-    def to_dict(self) -> JsonObject:
-        """The seed's JSON as plain values; `sections` only if there are any."""
-        value: JsonObject = msgspec.to_builtins(self)
-        extra = value.pop("extra")
-        if not self.sections:
-            del value["sections"]
-        lists = {k: list(v) for k, v in value.items() if isinstance(v, tuple)}
-        return {**value, **lists, **extra}
-
     @classmethod
-    def from_dict(cls, data: Mapping[str, object]) -> ResumeLog:
+    def from_dict(cls, data: object, where: str = "") -> Self:
         """The log from what `to_dict` returned, or from any document of the seed's form.
 
         Raises:
             StateError: it is not such a document; the message names the field.
         """
-        known = {k: v for k, v in data.items() if k in _FIELDS}
-        extra = {k: v for k, v in data.items() if k not in _FIELDS}
-        metrics = known.get("context_metrics", {})
-        if not isinstance(metrics, Mapping):
+        metrics = data.get("context_metrics", {}) if isinstance(data, Mapping) else None
+        if not isinstance(data, Mapping) or not isinstance(metrics, Mapping):
             raise StateError("not a resume log: context_metrics is no object")
         counts = {"total_budget": DEFAULT_BUDGET, "used_tokens": 0}
-        known["context_metrics"] = ContextMetrics.from_dict({**counts, **metrics}).to_dict()
-        try:
-            return msgspec.convert({**known, "extra": extra}, cls)
-        except msgspec.ValidationError as error:
-            raise StateError(f"not a resume log: {error}") from error
+        known = ContextMetrics.from_dict({**counts, **metrics}).to_dict()
+        # `super()` fails here: msgspec creates a new class from this class body.
+        made: Self = Value.from_dict.__func__(  # type: ignore[attr-defined]
+            cls, {**data, "context_metrics": known}, where or "resume log"
+        )
+        return made
 
     # -- markdown ------------------------------------------------------------------------------
 

@@ -92,13 +92,7 @@ def render_markdown(log: SafeValues, budget: int) -> str:
                 if key in context
             ]
     head = _head(log)
-    return pack(
-        parts,
-        budget,
-        measure=max_tokens,
-        render=lambda chosen: _render(head, chosen),
-        what="a resume log",
-    )
+    return pack(parts, budget, render=lambda chosen: _render(head, chosen), what="a resume log")
 
 
 def _render(head: str, chosen: Sequence[Chosen]) -> str:

@@ -29,34 +29,7 @@ from leftoff.text.truncation import whole
 
 # Variables of a recorded session, by the titles of its handover. What was found out stands
 # among the insights.
-KEYS = {
-    "The person's last message": "latest_request",
-    "Asked of the person, not answered": "open_question",
-    "The agent's last words": "last_words",
-    lines.STEPS: "last_steps",
-    lines.RUNNING: "running",
-    lines.QUEUED: "queued",
-    lines.REPORT: "report",
-    lines.PLAN: "plan_text",
-    lines.LINKS: "links",
-    "To do": "next_steps",
-    "Left open": "left_open",
-    lines.CHECKS: "checks",
-    lines.FILES: "files_changed",
-    "The task": "main_goal",
-    "The person requires": "constraints",
-    "The person said before": "said_before",
-    lines.FAILURES: "open_errors",
-    "Failed, then fixed": "lessons",
-    "Decided": "key_decisions",
-    lines.LIKELY_THEN: "likely_decisions",
-    lines.PLANS: "plans",
-    "Git": "git",
-    "Other commands": "commands",
-    "Files read": "files_read",
-    "Also said": "also_said",
-    "Names in use": "names_in_use",
-}
+KEYS = {kind.title: kind.key for kind in lines.KINDS.values() if kind.key}
 # Variables that are a text and no list; a long goal is a list of its blocks.
 _SINGLE = {"main_goal", "latest_request", "open_question", "last_words"}
 

@@ -49,28 +49,25 @@ def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> Re
     evolution = state.context_evolution
     tools = _tools(state.completed_tools, bounds.tools)
     chat = _messages(state.chat_history, bounds.messages)
-    context = _variables(evolution.current_context, bounds.variables)
-    insights = _last(evolution.key_insights, bounds.insights)
-    changes = _last(evolution.changes, bounds.changes)
-    dropped_now = {
-        "completed_tools": len(state.completed_tools) - len(tools),
-        "chat_history": len(state.chat_history) - len(chat),
-        "current_context": len(evolution.current_context) - len(context),
-        "key_insights": len(evolution.key_insights) - len(insights),
-        "changes": len(evolution.changes) - len(changes),
-    }
+    kept = replace(
+        evolution,
+        current_context=_variables(evolution.current_context, bounds.variables),
+        key_insights=_last(evolution.key_insights, bounds.insights),
+        changes=_last(evolution.changes, bounds.changes),
+    )
     dropped = dict(state.dropped)
-    for what, count in dropped_now.items():
-        if count:
-            dropped[what] = dropped.get(what, 0) + count
-    return replace(
-        state,
-        completed_tools=tools,
-        chat_history=chat,
-        context_evolution=replace(
-            evolution, current_context=context, key_insights=insights, changes=changes
+    for what, before, after in (
+        ("completed_tools", state.completed_tools, tools),
+        ("chat_history", state.chat_history, chat),
+        *(
+            (name, getattr(evolution, name), getattr(kept, name))
+            for name in ("current_context", "key_insights", "changes")
         ),
-        dropped=dropped,
+    ):
+        if len(before) > len(after):
+            dropped[what] = dropped.get(what, 0) + len(before) - len(after)
+    return replace(
+        state, completed_tools=tools, chat_history=chat, context_evolution=kept, dropped=dropped
     )
 
 
@@ -100,28 +97,10 @@ def _messages(chat: tuple[ChatMessage, ...], most: int) -> tuple[ChatMessage, ..
     """
     if len(chat) <= most:
         return chat
-    open_at = _first_uncut(chat)
     for start in range(len(chat) - most, len(chat)):
-        if open_at[start] <= start:
+        called = {c.call_id for m in chat[:start] for c in m.function_calls or ()}
+        called -= {c.call_id for m in chat[start:] for c in m.function_calls or ()}
+        if not any(m.role == "tool" and m.tool_call_id in called for m in chat[start:]):
             return chat[start:]
     texts = [replace(m, function_calls=None) for m in chat if m.role != "tool" and m.content]
     return tuple(texts[max(0, len(texts) - most) :])
-
-
-def _first_uncut(chat: tuple[ChatMessage, ...]) -> list[int]:
-    """For each place the index up to which results of calls before it are still to come."""
-    called: dict[str, int] = {}
-    reach = list(range(len(chat)))
-    for index, message in enumerate(chat):
-        if message.role == "tool" and message.tool_call_id in called:
-            at = called[message.tool_call_id]
-            reach[at] = max(reach[at], index)
-        for call in message.function_calls or ():
-            called[call.call_id] = index
-    farthest = -1
-    found: list[int] = []
-    for index in range(len(chat)):
-        # A cut before `index` parts what reaches to `index` or beyond it.
-        found.append(farthest + 1)
-        farthest = max(farthest, reach[index] if reach[index] > index else -1)
-    return found

@@ -14,17 +14,19 @@ from typing import Literal, TypeAlias
 from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import of_command
+from leftoff.codec import JsonObject
+from leftoff.extraction.patches import patched_files
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of, text_argument
 from leftoff.handover.lines import stored_part
 from leftoff.handover.packing import Chosen, Line, Part, pack
-from leftoff.handover.resume_state.calls import changes_by_patch, commands_of, describe_call
 from leftoff.handover.resume_state.document import CompletedTool, ResumeState
 from leftoff.handover.resume_state.from_summary import KEYS
 from leftoff.handover.resume_state.templates import ADDED_TEXTS, MESSAGE_TEXTS, format_elapsed
 from leftoff.handover.wording import brief, inline_code, number
 from leftoff.model import ToolCall
 from leftoff.redaction.redactor import Redactor
-from leftoff.tokens import max_tokens
+from leftoff.shell.embedded.tool_script import tool_steps
+from leftoff.text.truncation import short
 
 Strategy: TypeAlias = Literal["continue", "partial_resume", "context_migration", "fresh_start"]
 # Default token budget of a message. Chosen by hand.
@@ -44,6 +46,13 @@ _INFORMATIVE_LINE = re.compile(
     r"|\{\"chunk_id\"|Script completed|Wall time \d|Original token count))"
     r".*[^\W\d_]{2}"
 )
+# Parameters that tell what a call is about, the most telling first.
+_SUBJECT_PARAMETERS = (
+    "command cmd file_path path filename notebook_path pattern query url description prompt"
+).split()
+
+_PATCHES = ("*** Begin Patch", "--- a/", "diff --git ")
+
 # Sections that have items, by their place among the headings.
 _WORK, _STATE, _SINCE = 1, 2, 3
 
@@ -95,7 +104,7 @@ def resume_message(
         return _render(heads, list(zip(sections, chosen, strict=True)), after)
 
     parts = [] if fresh else [part for _, part in listed]
-    return pack(parts, budget, measure=max_tokens, render=render, what="a resume message")
+    return pack(parts, budget, render=render, what="a resume message")
 
 
 def _render(heads: Sequence[str], chosen: Sequence[tuple[int, Chosen]], after: str) -> str:
@@ -248,3 +257,57 @@ def _instruction(
         names = ", ".join(brief(name, 80) for name in state.needs_value)
         parts.append(ADDED_TEXTS["ask"].format(names=names))
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+# -- calls in words --------------------------------------------------------------------------
+
+
+def describe_call(name: str, parameters: JsonObject, limit: int = 160) -> str:
+    """A call on one line: the tool, and its command, file or whatever tells most.
+
+    >>> describe_call("Bash", {"command": "npm test", "timeout": 60})
+    'Bash npm test'
+    """
+    steps = _steps(name, parameters)
+    if steps:
+        return short("; ".join(dict.fromkeys(map(_step_text, steps))), limit, "…")
+    subject = next((parameters[k] for k in _SUBJECT_PARAMETERS if parameters.get(k)), None)
+    if subject is None:
+        subject = next((v for v in parameters.values() if isinstance(v, str) and v), "")
+    if isinstance(subject, (list, tuple)):
+        subject = " ".join(str(word) for word in subject)
+    subject = str(subject)
+    if subject.lstrip().startswith(_PATCHES):
+        subject = _patched_files(subject)
+    return short(f"{name} {subject}".strip(), limit, "…")
+
+
+def commands_of(name: str, arguments: object) -> tuple[str, ...]:
+    """The command lines that a call runs, also those of a script that calls other tools."""
+    if kind_of(name) == "script":
+        return tuple(text for kind, text, _ in _steps(name, arguments) if kind == "command")
+    if kind_of(name) != "shell":
+        return ()
+    text = text_argument(ToolCall("", name, "shell", arguments), "command")
+    return (text,) if text else ()
+
+
+def changes_by_patch(name: str, arguments: object) -> bool:
+    """Whether a call is a script that changes files by patches."""
+    return any(kind == "patch" for kind, _, _ in _steps(name, arguments))
+
+
+def _steps(name: str, arguments: object) -> list[tuple[str, str, str]]:
+    if kind_of(name) != "script":
+        return []
+    return tool_steps(text_argument(ToolCall("", name, "script", arguments), "command"))
+
+
+def _step_text(step: tuple[str, str, str]) -> str:
+    kind, text, _ = step
+    return f"apply_patch {_patched_files(text)}" if kind == "patch" else text
+
+
+def _patched_files(patch: str) -> str:
+    """The files that a patch changes."""
+    return ", ".join(dict.fromkeys(target or path for _, path, target in patched_files(patch)))

@@ -6,11 +6,10 @@ The page repeats each chart in words, so a chart is a single image to a screen r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 from leftoff.budget.thresholds import Preset
 from leftoff.budget.usage import Filling
-from leftoff.handover.wording import number
+from leftoff.rendering.html.engine import render_template
 from leftoff.rendering.messages import abbreviated
 from leftoff.summary import StageChange
 
@@ -39,21 +38,8 @@ def stage_runs(timeline: Sequence[StageChange], count: int) -> list[StageRun]:
 
 def stage_strip(stages: Sequence[StageRun], count: int) -> str:
     """A horizontal bar of the stages, each as wide as its share of the messages."""
-    head = f"Stages from message 1 to {count}; in words below"
-    elements = [f'<svg class="strip" width="100%" height="30" role="img" aria-label="{head}">']
-    for stage, start, end in stages:
-        left, width = _percent(start, count), _percent(end - start, count)
-        elements.append(
-            f'<rect class="stage {escape(stage)}" x="{left:.2f}%" width="{width:.2f}%" '
-            f'height="30"><title>{escape(stage)}, #{start + 1} to #{end}</title></rect>'
-        )
-        if width >= 5:
-            middle = left + width / 2
-            elements.append(
-                f'<text class="letter" x="{middle:.2f}%" y="20">{escape(stage[:1].upper())}'
-                "</text>"
-            )
-    return "".join([*elements, "</svg>"])
+    bars = [(s, a, b, _percent(a, count), _percent(b - a, count)) for s, a, b in stages]
+    return render_template("strip.html", bars=bars, count=count)
 
 
 def occupancy_curve(
@@ -63,37 +49,29 @@ def occupancy_curve(
     a preset, if the usable window is known."""
     peak = max(point.tokens for point in points)
     top = max(peak, usable or 0) * 1.04 or 1.0
-    lines: list[str] = []
-    horizontal_lines = [(usable, "usable window")] if usable else [(peak, "most")]
+    levels = [(usable, "usable window")] if usable else [(peak, "most")]
     if usable:
-        horizontal_lines += [(round(t.at * usable), f"{t.at:.0%}") for t in preset.thresholds]
+        levels += [(round(t.at * usable), f"{t.at:.0%}") for t in preset.thresholds]
+    lines: list[tuple[float, str]] = []
     last_label_y = -100.0
-    for tokens, name in sorted(horizontal_lines, reverse=True):
+    for tokens, name in sorted(levels, reverse=True):
         y = HEIGHT * (1 - tokens / top)
-        lines.append(f'<line class="level" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>')
+        label = ""
         if y - last_label_y >= 13:  # a label that would overlap is only in the words below
             last_label_y = y
-            label = f"{escape(name)} · {abbreviated(tokens)}"
-            lines.append(f'<text class="name" x="3" y="{y + 12:.1f}">{label}</text>')
-    compaction_lines = []
-    for point in points:
-        if point.emptied:
-            x = _percent(point.message, count)
-            compaction_lines.append(
-                f'<line class="emptied" x1="{x:.2f}%" x2="{x:.2f}%" y1="0" y2="{HEIGHT}">'
-                f"<title>compaction before #{point.message + 1}</title></line>"
-            )
+            label = f"{name} · {abbreviated(tokens)}"
+        lines.append((y, label))
+    emptied = [(_percent(p.message, count), p.message) for p in points if p.emptied]
     fills, strokes = _svg_paths(_downsampled(points, count), count, top)
-    return (
-        f'<svg class="curve" width="100%" height="{HEIGHT + 18}" role="img" '
-        f'aria-label="Tokens in the context window from message 1 to {count}, '
-        f'at most {number(peak)}; in words below">'
-        f'<svg width="100%" height="{HEIGHT}" viewBox="0 0 1000 100" '
-        f'preserveAspectRatio="none"><path class="fill" d="{fills}"/>'
-        f'<path class="stroke" d="{strokes}"/></svg>{"".join(lines)}{"".join(compaction_lines)}'
-        f'<line class="ground" x1="0" x2="100%" y1="{HEIGHT}" y2="{HEIGHT}"/>'
-        f'<text class="name" x="0" y="{HEIGHT + 14}">#1</text>'
-        f'<text class="name last" x="100%" y="{HEIGHT + 14}">#{number(count)}</text></svg>'
+    return render_template(
+        "curve.html",
+        height=HEIGHT,
+        count=count,
+        peak=peak,
+        lines=lines,
+        emptied=emptied,
+        fills=fills,
+        strokes=strokes,
     )
 
 

@@ -9,8 +9,7 @@ from markupsafe import Markup, escape
 from leftoff import lazy_re as re
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.conversation import Block, Conversation, Entry
-from leftoff.rendering.html.engine import render_template
-from leftoff.rendering.html.frame import html_document, template_text
+from leftoff.rendering.html.engine import html_document, render_template, template_text
 from leftoff.rendering.messages import call_text
 from leftoff.text.markdown import FENCE, TABLE, blocks_of
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -50,15 +50,12 @@ def cited_refs(summary: ContextSummary, others: tuple[int, ...] = ()) -> list[Re
 
 
 def _refs_by_importance(s: ContextSummary, main_source_index: int) -> Iterator[Ref]:
-    yield from (d.ref for d in sorted(s.key_decisions, key=lambda d: -d.confidence))
-    yield from (r.ref for r in s.user_requests)
-    yield from (n.ref for n in s.next_steps)
-    yield from (m.ref for m in s.progress.milestones)
-    yield from (c.ref for c in s.context.compactions)
-    yield from (e.ref for e in s.errors)
-    yield from (f.ref for f in s.key_findings)
-    yield from (c.ref for c in s.checks[-200:])
-    yield from (g.ref for g in s.git)
+    decisions = sorted(s.key_decisions, key=lambda d: -d.confidence)
+    lists: tuple[Iterable[Any], ...] = (
+        *(decisions, s.user_requests, s.next_steps, s.progress.milestones),
+        *(s.context.compactions, s.errors, s.key_findings, s.checks[-200:], s.git),
+    )
+    yield from (item.ref for items in lists for item in items)
     if s.turn.ref is not None:
         yield Ref(s.turn.ref.source, message=s.turn.ref.message)
     yield from (t.ref for t in s.working_set.to_dos)

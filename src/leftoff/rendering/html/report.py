@@ -16,8 +16,7 @@ from leftoff.handover.ledger import HOLDS, REPEATED, Standing, standing
 from leftoff.handover.wording import plural
 from leftoff.model import Usage, parse_time
 from leftoff.redaction.redactor import Redactor
-from leftoff.rendering.html.engine import render_template
-from leftoff.rendering.html.frame import html_document, template_text
+from leftoff.rendering.html.engine import html_document, render_template, template_text
 from leftoff.rendering.overview import Item, overview
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import one_line

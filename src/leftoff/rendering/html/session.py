@@ -14,8 +14,7 @@ from leftoff.handover.wording import number, plural
 from leftoff.model import Message, Ref, Usage
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html import charts
-from leftoff.rendering.html.engine import render_template
-from leftoff.rendering.html.frame import html_document, template_text
+from leftoff.rendering.html.engine import html_document, render_template, template_text
 from leftoff.rendering.html.quotes import (
     Quote,
     anchor,
@@ -42,7 +41,6 @@ MAX_LIST_ITEMS = 150
 MAX_PAGE_BYTES = 950_000
 # Fractions of the list and quote limits, tried in order.
 SIZE_FACTORS = (1.0, 0.5, 0.25, 0.1, 0.03)
-EVIDENCE_MARKS = {"verified": ("✓", "good"), "claimed": ("·", ""), "contradicted": ("✗", "bad")}
 _STYLE = template_text("session.css")
 
 
@@ -77,9 +75,8 @@ def page(
     for size_factor in SIZE_FACTORS:
         quotes = build_quotes(found, size_factor)
         drawn = _timeline(safe, account, thresholds or preset("advisory"))
-        how = _quotes_note(quotes, whole=bool(messages))
         most = max(5, round(MAX_LIST_ITEMS * size_factor))
-        values = {**_lists(safe, quotes, most), **drawn, "quoted_how": how}
+        values = {**_lists(safe, quotes, most), **drawn, "whole": bool(messages)}
         html = _page(safe, {**values, "everything": everything})
         if len(html.encode()) <= MAX_PAGE_BYTES:
             break
@@ -88,10 +85,10 @@ def page(
 
 def _page(safe: SafeSummary, values: JsonObject) -> str:
     title = _title(safe, values["overview"])
-    values = {**values, "title": title, "facts": _facts(safe)}
-    values["figures"] = _key_figures(safe, values)
-    values["contents"] = _table_of_contents(values)
-    body = render_template("session.html", **values)
+    figures = _key_figures(safe, values["overview"])
+    body = render_template(
+        "session.html", **values, title=title, facts=_facts(safe), figures=figures
+    )
     return html_document(one_line(title, 120), body, style=_STYLE, kind="wide")
 
 
@@ -100,9 +97,9 @@ def card(summary: ContextSummary, gate: Redactor | None = None) -> str:
     applies to nothing outside it.
     """
     safe = safe_summary(summary, gate)
-    values = _lists(safe, [], MAX_LIST_ITEMS)
-    title = _title(safe, values["overview"])
-    return render_template("card.html", **values, title=title, facts=_facts(safe))
+    shown = overview(safe)
+    title = _title(safe, shown)
+    return render_template("card.html", overview=shown, title=title, facts=_facts(safe))
 
 
 def _title(safe: SafeSummary, shown: Overview) -> str:
@@ -129,23 +126,9 @@ def _lists(safe: SafeSummary, quotes: Sequence[Quote], most: int) -> JsonObject:
         "most": most,
         "overview": shown,
         "turns": turns(safe),
-        "marks": EVIDENCE_MARKS,
-        "milestones": safe.progress.milestones,
-        "read": [f for f in safe.file_modifications if f.action == "read"],
-        "effects": safe.unknown_effects,
-        "mended": [e for e in safe.errors if e.fixed],
-        "findings": safe.key_findings,
-        "working": safe.working_set,
         "usage": _usage_rows(safe.context.spend),
-        "children": safe.session.children,
-        "issues": safe.issues,
-        "compactions": safe.context.compactions,
         "quotes": quotes,
-        "sources": [s.path for s in safe.session.sources],
-        "path": safe.session.path,
-        "leftoff": safe.leftoff,
-        "rules": safe.rules,
-        "redactions": _redactions(safe),
+        "s": safe,
     }
 
 
@@ -222,8 +205,8 @@ def _times(started: str, ended: str) -> str:
     return " to ".join(t for t in (first, last) if t)
 
 
-def _key_figures(safe: SafeSummary, values: JsonObject) -> list[tuple[str, str, str]]:
-    parts = {part.key: part for part in values["overview"].parts}
+def _key_figures(safe: SafeSummary, shown: Overview) -> list[tuple[str, str, str]]:
+    parts = {part.key: part for part in shown.parts}
     counts = {key: len(part.items) for key, part in parts.items()}
     decided = sum(len(parts[key].first) for key in ("decided", "likely") if key in parts)
     found = "decided" if "decided" in parts else "likely"
@@ -242,48 +225,3 @@ def _key_figures(safe: SafeSummary, values: JsonObject) -> list[tuple[str, str, 
 def _counted(count: int, word: str, rest: str = "") -> tuple[str, str]:
     figure, _, words = plural(count, word).partition(" ")
     return figure, words + rest
-
-
-def _table_of_contents(values: JsonObject) -> list[tuple[str, str, int]]:
-    rows = []
-    for part in values["overview"].parts:
-        few = part.key in {"decided", "likely"}
-        count = len(part.first if few else part.items)
-        rows.append((part.key, part.title.partition(":")[0], count))
-    # Anchor, title, and the list that it counts: a section without items is left out, unless it
-    # always has something to say.
-    for key, title, counted, always in (
-        ("turns", "Timeline", "turns", False),
-        ("course", "Stages and tokens", "", True),
-        ("milestones", "Results", "milestones", False),
-        ("mended", "Worked later", "mended", False),
-        ("found", "Findings", "findings", False),
-        ("working", "For continuing the work", "", True),
-        ("tokens", "Tokens", "", bool(values["usage"])),
-        ("subagents", "Subagents", "children", False),
-        ("notes", "Notes", "issues", False),
-        ("quotes", "Quoted messages", "quotes", True),
-    ):
-        count = len(values[counted]) if counted else 0
-        if count or always:
-            rows.append((key, title, count))
-    return rows
-
-
-def _quotes_note(quotes: Sequence[Quote], *, whole: bool) -> str:
-    if not quotes:
-        return "None."
-    if not whole:
-        return (
-            "The recording was not at hand: these are the words that the summary holds, by "
-            "message."
-        )
-    return (
-        "The messages that this page cites, in their order; what a claim was taken from is "
-        "marked. Long ones are cut at “…”; leftoff show SESSION#n prints one in full."
-    )
-
-
-def _redactions(safe: SafeSummary) -> str:
-    total = sum(safe.stats.redactions.values())
-    return f"{plural(total, 'secret')} redacted." if total else ""
