@@ -50,29 +50,8 @@ def checkpoint() -> None:
     """
 
 
-@checkpoint.command()
-@click.argument("session", default="latest", shell_complete=params.complete)
-@click.option(
-    "--task", metavar="ID", default="", help="The task's id.  [default: the session's]"
-)
-@click.option("--goal", metavar="TEXT", default="", help="The task in its owner's words.")
-@click.option("--role", metavar="NAME", default="", help="List only the files of this role.")
-@click.option("--provider", metavar="NAME", default="", help="The model of the recording.")
-@click.option("--limit", type=click.IntRange(min=1), help="Tokens the task may use with it.")
-@click.option(
-    "--capacity",
-    type=click.Choice(CAPACITIES),
-    help="Level of detail: 90 brief, 95 full, 98 minimal.  [default: by what is used]",
-)
-@click.option(
-    "--markdown", metavar="DIR", help="Also write the sections into DIR/contexts/sandbox."
-)
-@click.option("--project", metavar="NAME", default="", help="Name of the folder in there.")
-@click.option("--git", "repository", metavar="DIR", help="Save the diff of this repository.")
+@checkpoint.command(params=params.options("checkpoint create"))
 @params.recording_options
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the checkpoint instead of saving it."
-)
 def create(
     session: str,
     *,
@@ -169,9 +148,7 @@ def _write(
         tell(f"wrote {directory / page.path}")
 
 
-@checkpoint.command()
-@click.argument("id")
-@click.option("--json", "as_json", is_flag=True, help="The whole checkpoint as JSON.")
+@checkpoint.command(params=params.options("checkpoint show"))
 def show(id: str, *, as_json: bool) -> None:
     """Print the checkpoint ID: an id, its beginning, `latest`, or a file.
 
@@ -185,8 +162,7 @@ def show(id: str, *, as_json: bool) -> None:
     deliver(gate.shown(saved.text))
 
 
-@checkpoint.command(name="list")
-@params.json_lines_option
+@checkpoint.command("list", params=params.options("checkpoint list"))
 def list_command(*, as_json: bool) -> None:
     """List the saved checkpoints, newest first.
 
@@ -204,17 +180,7 @@ def list_command(*, as_json: bool) -> None:
             deliver(f"{entry.id}  {saved}  {number(entry.size)} bytes{notes}\n")
 
 
-@checkpoint.command()
-@click.argument("id")
-@click.option(
-    "--prompt",
-    "source",
-    metavar="FILE|-",
-    default="-",
-    show_default=True,
-    help="The next agent's prompt; it is passed on byte for byte.",
-)
-@click.option("--budget", type=click.IntRange(min=1), help="Maximum number of tokens.")
+@checkpoint.command(params=params.options("checkpoint inject"))
 def inject(id: str, *, source: str, budget: int | None) -> None:
     """Print the next agent's prompt with the checkpoint ID in front of it.
 
@@ -233,12 +199,7 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
     sys.stdout.buffer.flush()
 
 
-@checkpoint.command()
-@click.option(
-    "--days", type=click.FloatRange(min=0), help="Keep checkpoints younger than this."
-)
-@click.option("--keep", type=click.IntRange(min=0), help="Keep this many of the newest.")
-@click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
+@checkpoint.command(params=params.options("checkpoint clean"))
 def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
     """Remove checkpoints that are older than the settings allow; pinned ones stay.
 
@@ -257,9 +218,8 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
     print(f"{len(removed)} {verb}, {remaining} left", file=sys.stderr)
 
 
-@checkpoint.command()
-@click.argument("file", type=click.Path(path_type=Path))
-def accept(file: Path) -> int:
+@checkpoint.command(params=params.options("checkpoint accept"))
+def accept(file: str) -> int:
     """Accept a checkpoint that was edited by hand: check it, show the differences, and update
     its checksum.
 
@@ -267,9 +227,9 @@ def accept(file: Path) -> int:
 
     Exit 1: it contradicts itself.
     """
-    where = str(file)
-    opened = unseal("checkpoint", decompress(read_whole(where), where), where, accept=True)
-    name = file.name.removesuffix(".gz").removesuffix(".json")
+    path = Path(file)
+    opened = unseal("checkpoint", decompress(read_whole(file), file), file, accept=True)
+    name = path.name.removesuffix(".gz").removesuffix(".json")
     try:
         made = validated(opened.document)
     except StateError as error:
@@ -278,8 +238,8 @@ def accept(file: Path) -> int:
     if made.checkpoint_id != name:
         complain(f"{file}: not accepted: it is the checkpoint {made.checkpoint_id!r}")
         return 1
-    compress = {"checkpoint": 0} if file.suffix == ".gz" else {}
-    store = FileStore(file.parent, places={"checkpoint": file.parent}, compress=compress)
+    compress = {"checkpoint": 0} if path.suffix == ".gz" else {}
+    store = FileStore(path.parent, places={"checkpoint": path.parent}, compress=compress)
     done = store.accept("checkpoint", name)
     if done.changed is None:
         print("no earlier version to compare with", file=sys.stderr)

@@ -7,13 +7,12 @@ import click
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
+from leftoff.cli.params import options
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here, normalized_key, unknown_setting
 
 
-@click.command("config")
-@click.argument("key", metavar="[KEY]", required=False)
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.command("config", params=options("config"))
 def config(key: str | None, *, as_json: bool) -> None:
     """Show every setting, its value and where it comes from, or only KEY and the settings
     below it.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
+
+from leftoff.cli.params import options
 
 
 @click.group(invoke_without_command=True)
@@ -34,27 +36,7 @@ def hook(ctx: click.Context) -> int:
     return main()
 
 
-def _settings_options(command: Callable[..., object]) -> Callable[..., object]:
-    command = click.option(
-        "--client", type=click.Choice(["claude", "codex"]), default="claude", show_default=True
-    )(command)
-    return click.option(
-        "--scope",
-        type=click.Choice(["user", "project", "local"]),
-        default="user",
-        show_default=True,
-        help="Settings for all your projects; this project's, shared; this project's, local.",
-    )(command)
-
-
-_yes = click.option("--yes", is_flag=True, help="Do it without asking.")
-_dry = click.option("--dry-run", is_flag=True, help="Only show the change.")
-
-
-@hook.command()
-@_settings_options
-@_yes
-@_dry
+@hook.command(params=options("hook install"))
 def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     """Add the hooks to the client's settings, after showing the change and asking.
 
@@ -78,10 +60,7 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     return code
 
 
-@hook.command()
-@_settings_options
-@_yes
-@_dry
+@hook.command(params=options("hook uninstall"))
 def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     """Remove leftoff's hooks from the client's settings.
 
@@ -120,8 +99,7 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
     return 0
 
 
-@hook.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@hook.command(params=options("hook status"))
 def status(*, as_json: bool) -> int:
     """Show where the hooks are installed and when each last ran.
 
@@ -171,8 +149,7 @@ def status(*, as_json: bool) -> int:
     return 0 if installed else 1
 
 
-@hook.command("test")
-@click.argument("session", metavar="[SESSION]", required=False)
+@hook.command("test", params=options("hook test"))
 def try_out(session: str | None) -> int:
     """Print the block that a session of the client would get if it began here now.
 

@@ -27,45 +27,8 @@ if TYPE_CHECKING:
 FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 
 
-@click.command()
-@params.session_argument("sessions", several=True)
-@params.form_option(FORMS)
-@click.option("--json", "as_json", is_flag=True, help="Same as -f json.")
-@click.option(
-    "--shape",
-    type=click.Choice(["leftoff", "seed001"]),
-    default="leftoff",
-    help="Shape of the JSON; seed001 is a compact one with fixed fields.",
-)
-@click.option("--agent", metavar="ID", default="", help="Summarize this subagent instead.")
-@click.option(
-    "--alone", is_flag=True, help="Only this file, without the recordings that it continues."
-)
+@click.command(params=params.options("summarize"))
 @params.recording_options
-@params.extractor_option
-@params.redactor_option
-@click.option(
-    "--budget", type=click.IntRange(min=1), help="Maximum number of tokens of a prompt or log."
-)
-@click.option(
-    "--since",
-    metavar="N|last",
-    help="Only what is new since line N, since message '#N', or since the last call.",
-)
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Show all items, not only the first of each section.",
-)
-@click.option(
-    "--explain",
-    is_flag=True,
-    help="Show why each item was reported and what was just below the threshold.",
-)
-@params.no_redact_option
-@click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious errors.")
-@params.output_option
 def summarize(
     sessions: tuple[str, ...],
     form: str,
