@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from leftoff.batch.pool import Engine
     from leftoff.batch.run import Report
 
-WHAT = ("summarize", "files", "budget", "memory")
-ENGINES = ("local", "ray")
-
 
 @click.command(params=params.options("batch"))
 @params.reader_options

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from leftoff.incremental.accounts import SessionAccount
     from leftoff.summary import ReaderCost
 
-PRESETS = ("advisory", "handoff", "own")
-
 
 @click.command(params=options("budget"))
 def budget(
@@ -57,13 +55,10 @@ def budget(
         return
     following = AccountFollower(path, chosen, format=recorder, windows=windows, prices=prices)
     lines_up = 0
-    try:
-        for _ in polls(interval, seconds):
-            latest = following.changed()
-            if latest is not None:
-                lines_up = _show_again(_shown(latest, as_json, lines=True), lines_up, as_json)
-    except KeyboardInterrupt:
-        raise click.Abort from None
+    for _ in polls(interval, seconds):
+        latest = following.changed()
+        if latest is not None:
+            lines_up = _show_again(_shown(latest, as_json, lines=True), lines_up, as_json)
 
 
 def _shown(

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from leftoff.handover.checkpoint.document import ContextCheckpoint
     from leftoff.stores.protocol import Entry
 
-CAPACITIES = ("90", "95", "98")
-
 
 @click.group()
 def checkpoint() -> None:

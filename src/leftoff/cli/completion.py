@@ -9,8 +9,6 @@ from leftoff.cli.group import leftoff
 from leftoff.cli.output import deliver
 from leftoff.cli.params import options
 
-SHELLS = ("bash", "zsh", "fish")
-
 
 @click.command(params=options("completion"))
 def completion(shell: str) -> None:

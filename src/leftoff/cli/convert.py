@@ -12,8 +12,6 @@ from leftoff.formats import atif, native
 from leftoff.model import SessionFacts
 from leftoff.redaction.redactor import Redactor
 
-TARGETS = ("atif", "leftoff")
-
 
 @click.command(params=options("convert"))
 def convert(session: str, *, target: str, recorder: str | None, output: str | None) -> None:

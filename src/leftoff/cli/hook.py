@@ -11,7 +11,16 @@ from typing import Any
 
 import click
 
-from leftoff.cli.params import options
+from leftoff import codec
+from leftoff.cli.group import tell
+from leftoff.cli.output import deliver
+from leftoff.cli.params import options, path_of
+from leftoff.errors import LeftoffError, UnknownName
+from leftoff.hooks import clients, queue
+from leftoff.hooks import install as registration
+from leftoff.hooks.status import event_rows
+from leftoff.redaction.redactor import Redactor
+from leftoff.text.sanitize import clean
 
 
 @click.group(invoke_without_command=True)
@@ -44,18 +53,15 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 
     Other hooks stay. Exit 1: nothing was changed.
     """
-    from leftoff.cli.group import tell
-    from leftoff.hooks import clients, install
-
     path = clients.settings_of(client, scope, Path.cwd(), os.environ)
     command = clients.command_for(scope)
     timeout = clients.TIMEOUTS[client]
-    change = install.install(path, command, clients.EVENTS, timeout=timeout)
+    change = registration.install(path, command, clients.EVENTS, timeout=timeout)
     code = _made(change, yes=yes, dry_run=dry_run)
     if not code:
         if clients.HINTS[client]:
             print(clients.HINTS[client], file=sys.stderr)
-        if program := clients.missing_program(install.commands(path)):
+        if program := clients.missing_program(registration.commands(path)):
             tell(_NOT_FOUND.format(program))
     return code
 
@@ -69,17 +75,11 @@ def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     If nothing else changed the file, it is restored byte for byte. What the hooks saved in
     .leftoff stays. Exit 1: nothing was changed.
     """
-    from leftoff.hooks import clients, install
-
     path = clients.settings_of(client, scope, Path.cwd(), os.environ)
-    return _made(install.uninstall(path), yes=yes, dry_run=dry_run)
+    return _made(registration.uninstall(path), yes=yes, dry_run=dry_run)
 
 
 def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
-    from leftoff.cli.group import tell
-    from leftoff.cli.output import deliver
-    from leftoff.redaction.redactor import Redactor
-
     if change.empty:
         if not dry_run:
             change.make()
@@ -108,20 +108,13 @@ def status(*, as_json: bool) -> int:
     Also shown: how long it took, what it gave to whom, whether that is in the transcript, and
     whether the program of the hooks is found. Exit 1: installed nowhere.
     """
-    from leftoff import codec
-    from leftoff.cli.output import deliver
-    from leftoff.errors import LeftoffError
-    from leftoff.hooks import clients, install, queue
-    from leftoff.hooks.status import event_rows
-    from leftoff.text.sanitize import clean
-
     found: list[dict[str, Any]] = []
     for client, scope, path in _settings():
         row: dict[str, Any] = {"client": client, "scope": scope, "path": str(path)}
         try:
-            row["events"] = install.installed(path)
+            row["events"] = registration.installed(path)
             row["missing"] = [e for e in clients.EVENTS if e not in row["events"]]
-            row["program_missing"] = clients.missing_program(install.commands(path))
+            row["program_missing"] = clients.missing_program(registration.commands(path))
         except LeftoffError as error:
             row["events"], row["error"] = {}, str(error)
         found.append(row)
@@ -160,11 +153,8 @@ def try_out(session: str | None) -> int:
     Exit 1: no block, or the hooks would not run.
     """
     from leftoff import api
-    from leftoff.cli.group import tell
-    from leftoff.cli.output import deliver
-    from leftoff.cli.params import path_of
     from leftoff.handover.briefing import briefing
-    from leftoff.hooks import clients, forerunners, install, queue
+    from leftoff.hooks import forerunners
     from leftoff.hooks.session_notes import has_work
     from leftoff.sources.place import place_of
 
@@ -182,7 +172,7 @@ def try_out(session: str | None) -> int:
         else:
             tell(f"{path}: no work was done in it, so its block is not given")
     deliver(block)
-    ours = [one for _, _, path in _settings() for one in install.commands(path)]
+    ours = [one for _, _, path in _settings() for one in registration.commands(path)]
     missing = clients.missing_program(ours)
     if missing:
         tell(_NOT_FOUND.format(missing))
@@ -195,9 +185,6 @@ _NOT_FOUND = "{} is not on this shell's PATH: the client may not find it either"
 
 
 def _settings() -> Iterator[tuple[str, str, Path]]:
-    from leftoff.errors import UnknownName
-    from leftoff.hooks import clients
-
     for client in clients.CLIENTS:
         for scope in clients.SCOPES:
             with suppress(UnknownName):

@@ -12,7 +12,7 @@ import click
 from leftoff import codec
 from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
-from leftoff.cli.output import coloured, columns, deliver
+from leftoff.cli.output import columns, deliver, rendered
 from leftoff.cli.params import options, path_of
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
@@ -148,8 +148,6 @@ def newest() -> int:
         complain(f"{error}. `leftoff list` shows all sessions, `leftoff --help` the commands")
         return 1
     from leftoff.api import summarize
-    from leftoff.rendering.render_summary import render
 
-    summary = summarize(listed.path)
-    deliver(render(summary, "text", colour=coloured(), width=columns()))
+    deliver(rendered(summarize(listed.path)))
     return 0

@@ -15,8 +15,6 @@ from leftoff.handover.second_reader import readers
 from leftoff.redaction.redactor import redactors
 from leftoff.stores.protocol import stores
 
-KINDS = ("format", "extractor", "redactor", "reader", "store")
-
 
 def registries() -> codec.JsonObject:
     """Every registry by the kind of thing that it holds."""

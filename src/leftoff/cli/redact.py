@@ -22,7 +22,6 @@ from leftoff.text.sanitize import clean
 
 # Characters of text that are looked at together.
 CHUNK = 1 << 20
-FORMS = ("auto", "text", "json", "jsonl")
 _JSON = re.compile(r"\ufeff?\s*[\[{]\s*(?:$|[\"\[{\]}])")
 
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from leftoff.live.resume_states.states import Found
     from leftoff.model import Issue
 
-NEWEST = "latest"
-
 
 @click.command(params=options("resume"))
 @reader_options

@@ -13,18 +13,15 @@ from leftoff.analysis.summary_json import to_json
 from leftoff.cli import params
 from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of
-from leftoff.cli.output import coloured, columns, deliver
+from leftoff.cli.output import columns, deliver, nothing_fits, rendered
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.redaction.redactor import redactors
-from leftoff.rendering.render_summary import render
 
 if TYPE_CHECKING:
     from leftoff.api import SessionReading
     from leftoff.redaction.redactor import Redactor
     from leftoff.summary import ContextSummary
-
-FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 
 
 @click.command(params=params.options("summarize"))
@@ -94,22 +91,15 @@ def summarize(
         del gathered  # of a long session, what was read takes more memory than this
         text = to_json(summary, gate, indent=2)
     else:
-        plain = output is not None
         from leftoff.sources.place import place_of
 
         path = f"{paths[0]}@{recording.which}" if recording.which else paths[0]
-        text = render(
-            summary,
-            form,
-            budget=budget,
-            colour=not plain and coloured(),
-            width=96 if plain else columns(),
-            everything=everything,
-            place=place_of(path, os.environ) if form == "prompt" else "",
-            gate=gate,
+        place = place_of(path, os.environ) if form == "prompt" else ""
+        text = rendered(
+            summary, form, output, budget=budget, everything=everything, place=place, gate=gate
         )
     if budget is not None and not text.strip():
-        complain(f"nothing of this session fits into {budget} tokens; give a larger --budget")
+        complain(nothing_fits(budget))
         return 1
     deliver(text, output)
     faults = [i for i in summary.issues if i.severity == "error"] if strict else []
