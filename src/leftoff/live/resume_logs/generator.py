@@ -13,7 +13,6 @@ from typing import Protocol, cast, get_args
 import msgspec
 from msgspec.structs import replace
 
-from leftoff.api import summarize
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.codec import JsonObject
 from leftoff.errors import LeftoffError, UnknownName, UsageError
@@ -177,18 +176,6 @@ class ResumeLogGenerator:
         log = ResumeLog.from_todo_list(session_id, listed, context_metrics)
         return self._finish(log, {"todos": listed}, "")
 
-    def generate_from_transcript(
-        self,
-        path: str | Path,
-        *,
-        session_id: str = "",
-        trigger: str = "manual",
-        format: str | None = None,
-    ) -> ResumeLog:
-        """A log of a recorded session (see `summarize`)."""
-        summary = summarize(path, format=format)
-        return self.generate_from_summary(summary, session_id=session_id, trigger=trigger)
-
     def generate_from_summary(
         self, summary: ContextSummary, *, session_id: str = "", trigger: str = "manual"
     ) -> ResumeLog:
@@ -323,10 +310,6 @@ class ResumeLogGenerator:
             if log is not None:
                 return log
         return None
-
-    def delete_resume_log(self, session_id: str) -> bool:
-        """Removes a log; False if there is none."""
-        return self._stores[0].delete(KIND, session_id)
 
     def cleanup_old_logs(
         self, keep_count: int = 10, *, days: float | None = None, dry_run: bool = False
