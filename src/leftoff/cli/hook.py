@@ -16,8 +16,9 @@ from leftoff.cli.group import tell
 from leftoff.cli.output import deliver
 from leftoff.cli.params import options, path_of
 from leftoff.errors import LeftoffError, UnknownName
-from leftoff.hooks import clients, queue
 from leftoff.hooks import install as registration
+from leftoff.hooks import queue
+from leftoff.hooks.answer import EVENTS, main
 from leftoff.hooks.status import event_rows
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.sanitize import clean
@@ -40,8 +41,6 @@ def hook(ctx: click.Context) -> int:
     if sys.stdin.isatty():
         click.echo(ctx.get_help(), err=True)
         return 2
-    from leftoff.hooks.answer import main
-
     return main()
 
 
@@ -53,15 +52,15 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 
     Other hooks stay. Exit 1: nothing was changed.
     """
-    path = clients.settings_of(client, scope, Path.cwd(), os.environ)
-    command = clients.command_for(scope)
-    timeout = clients.TIMEOUTS[client]
-    change = registration.install(path, command, clients.EVENTS, timeout=timeout)
+    path = registration.settings_of(client, scope, Path.cwd(), os.environ)
+    command = registration.command_for(scope)
+    timeout = registration.TIMEOUTS[client]
+    change = registration.install(path, command, EVENTS, timeout=timeout)
     code = _made(change, yes=yes, dry_run=dry_run)
     if not code:
-        if clients.HINTS[client]:
-            print(clients.HINTS[client], file=sys.stderr)
-        if program := clients.missing_program(registration.commands(path)):
+        if registration.HINTS[client]:
+            print(registration.HINTS[client], file=sys.stderr)
+        if program := registration.missing_program(registration.commands(path)):
             tell(_NOT_FOUND.format(program))
     return code
 
@@ -75,7 +74,7 @@ def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     If nothing else changed the file, it is restored byte for byte. What the hooks saved in
     .leftoff stays. Exit 1: nothing was changed.
     """
-    path = clients.settings_of(client, scope, Path.cwd(), os.environ)
+    path = registration.settings_of(client, scope, Path.cwd(), os.environ)
     return _made(registration.uninstall(path), yes=yes, dry_run=dry_run)
 
 
@@ -113,8 +112,8 @@ def status(*, as_json: bool) -> int:
         row: dict[str, Any] = {"client": client, "scope": scope, "path": str(path)}
         try:
             row["events"] = registration.installed(path)
-            row["missing"] = [e for e in clients.EVENTS if e not in row["events"]]
-            row["program_missing"] = clients.missing_program(registration.commands(path))
+            row["missing"] = [e for e in EVENTS if e not in row["events"]]
+            row["program_missing"] = registration.missing_program(registration.commands(path))
         except LeftoffError as error:
             row["events"], row["error"] = {}, str(error)
         found.append(row)
@@ -173,7 +172,7 @@ def try_out(session: str | None) -> int:
             tell(f"{path}: no work was done in it, so its block is not given")
     deliver(block)
     ours = [one for _, _, path in _settings() for one in registration.commands(path)]
-    missing = clients.missing_program(ours)
+    missing = registration.missing_program(ours)
     if missing:
         tell(_NOT_FOUND.format(missing))
     if not ours:
@@ -185,10 +184,10 @@ _NOT_FOUND = "{} is not on this shell's PATH: the client may not find it either"
 
 
 def _settings() -> Iterator[tuple[str, str, Path]]:
-    for client in clients.CLIENTS:
-        for scope in clients.SCOPES:
+    for client in registration.CLIENTS:
+        for scope in registration.SCOPES:
             with suppress(UnknownName):
-                path = clients.settings_of(client, scope, Path.cwd(), os.environ)
+                path = registration.settings_of(client, scope, Path.cwd(), os.environ)
                 yield client, scope, path
 
 
