@@ -16,7 +16,7 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.errors import UnknownName, UsageError
-from leftoff.sources.discover import LATEST, find_session, session_files
+from leftoff.sources.discover import LATEST, find_session
 from leftoff.sources.session_choice import Choice, as_choice
 from leftoff.tables import table
 
@@ -55,11 +55,12 @@ def _param(name: str, row: codec.JsonObject) -> click.Parameter:
     if kind == "argument":
         inner = next((inner for inner in ("choice", "path", "unprocessed") if inner in row), "")
         type_ = _TYPES[inner](row.pop(inner)) if inner else None
-        row["shell_complete"] = complete if row.pop("complete", False) else None
+        if not inner:
+            row["shell_complete"] = _completion(sessions=row.pop("sessions", False))
         row.setdefault("required", True)
         return click.Argument([name], metavar=value or None, type=type_, **row)
     if kind == "text":
-        row["metavar"] = value
+        row |= {"metavar": value, "shell_complete": _completion(sessions=False)}
     row.setdefault("show_default", row.get("default", "") != "" or None)
     return click.Option(typed, type=_TYPES[kind](value), **row)
 
@@ -116,24 +117,15 @@ def path_of(session: str) -> str:
     return find_session(session, os.environ, cwd)
 
 
-def complete(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Ids of sessions for the shell, by file names alone, and files; where a shell cannot offer
-    both, files if no id begins so."""
-    from click.shell_completion import CompletionItem
+def _completion(*, sessions: bool) -> Callable[..., list[CompletionItem]]:
+    def complete(
+        ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from leftoff.cli import completions
 
-    from leftoff.cli.completions import is_harmless
+        return completions.complete(ctx, param, incomplete, sessions=sessions)
 
-    found = [
-        CompletionItem(recorded.id, help=recorded.place.client)
-        for recorded in session_files(os.environ)
-        if recorded.id.startswith(incomplete) and is_harmless(recorded.id)
-    ]
-    if "latest".startswith(incomplete):
-        found.append(CompletionItem("latest", help="newest of this directory"))
-    # The file first: bash forgets what came before it.
-    return [CompletionItem(incomplete, type="file"), *found]
+    return complete
 
 
 class ReaderOptions(Struct, frozen=True):
