@@ -19,7 +19,7 @@ from leftoff.errors import LeftoffError, UnknownName
 from leftoff.hooks import install as registration
 from leftoff.hooks import queue
 from leftoff.hooks.answer import EVENTS, main
-from leftoff.hooks.status import event_rows
+from leftoff.hooks.arrival import event_rows
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.sanitize import clean
 
