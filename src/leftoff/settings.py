@@ -24,6 +24,7 @@ from leftoff.budget.thresholds import Preset, Threshold, preset
 from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow
 from leftoff.codec import JsonObject
 from leftoff.errors import SourceError, UsageError, nearest
+from leftoff.handover.value import squashed
 
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -241,11 +242,6 @@ TOML = "leftoff.toml"
 YAML = ".claude-mpm/configuration.yaml"
 
 
-def normalized_key(key: str) -> str:
-    """A key without case and separators: what makes snake, camel and upper case one key."""
-    return "".join(c for c in key.casefold() if c.isalnum())
-
-
 def setting_types(
     type_: type[Struct] = Settings, before: str = ""
 ) -> Iterator[tuple[str, object]]:
@@ -289,10 +285,10 @@ class _Collected:
         for a key that does not exist, or a value that is not valid."""
         if not isinstance(tree, Mapping):
             raise UsageError(f"{origin}: {before.rstrip('.') or 'the file'} must be a table")
-        known = {normalized_key(f.name): f for f in msgspec.structs.fields(type_)}
+        known = {squashed(f.name): f for f in msgspec.structs.fields(type_)}
         for key, value in tree.items():
-            name = normalized_key(str(key))
-            found = known.get(normalized_key(_ALIASES.get(name, name)))
+            name = squashed(str(key))
+            found = known.get(squashed(_ALIASES.get(name, name)))
             if found is None:
                 raise unknown_setting(f"{before}{key}", origin)
             path = f"{before}{found.name}"
@@ -339,8 +335,8 @@ def unknown_setting(path: str, origin: str) -> UsageError:
 
 
 def _named_like(name: str, paths: Sequence[str]) -> str | None:
-    by_name = {normalized_key(p.rpartition(".")[2]): p for p in reversed(paths)}
-    found = nearest(normalized_key(name), by_name)
+    by_name = {squashed(p.rpartition(".")[2]): p for p in reversed(paths)}
+    found = nearest(squashed(name), by_name)
     return None if found is None else by_name[found]
 
 
@@ -363,8 +359,8 @@ def nearest_valid(type_: object, value: object, default: Any) -> str:
 
 
 def _nearest_word(value: object, known: Sequence[str]) -> str | None:
-    folded = {normalized_key(k): k for k in known}
-    near = nearest(normalized_key(str(value)), folded)
+    folded = {squashed(k): k for k in known}
+    near = nearest(squashed(str(value)), folded)
     return folded[near] if near is not None else None
 
 
@@ -466,9 +462,9 @@ def load(
             if found or os.path.exists(folder / ".git"):  # noqa: PTH110 - no error on any disk
                 break
     _environment(collected, environ or {})
-    known = {normalized_key(path): path for path in collected.types}
+    known = {squashed(path): path for path in collected.types}
     for name, value in (flags or {}).items():
-        path = known.get(normalized_key(name))
+        path = known.get(squashed(name))
         option = f"option --{name.rpartition('.')[2].replace('_', '-')}"
         if path is None:
             raise unknown_setting(name, option)
@@ -477,14 +473,14 @@ def load(
 
 
 def _environment(collected: _Collected, environ: Mapping[str, str]) -> None:
-    known = {normalized_key(path): path for path in collected.types}
+    known = {squashed(path): path for path in collected.types}
     # Other variables that begin like ours belong to options of commands; within a section of
     # settings a name that does not exist is a mistake.
     sections = ("contextmanagement", "tokenbudget")
     for name in sorted(environ):
         if not name.startswith(ENVIRONMENT):
             continue
-        key = normalized_key(name.removeprefix(ENVIRONMENT))
+        key = squashed(name.removeprefix(ENVIRONMENT))
         path = known.get(key) or known.get(key.replace("tokenbudgetconfig", "tokenbudget", 1))
         origin = f"environment {name}"
         if path is not None:

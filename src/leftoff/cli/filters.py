@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from leftoff.sources.discover import SessionInfo
 
 
-def folder_of(project: str | None) -> str:
-    """The absolute path that `--project` names; "" for any."""
-    return os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
-
-
 class SessionFilter(Struct, frozen=True):
     """The sessions that the options choose."""
 
@@ -40,6 +35,7 @@ class SessionFilter(Struct, frozen=True):
     def sessions(self) -> Callable[..., Iterator[SessionInfo]]:
         """`discover.list_sessions` with these options: the last changed session first."""
         from leftoff.sources.discover import list_sessions, parse_time
+        from leftoff.sources.place import folder_of
 
         now = time.time()
         return partial(

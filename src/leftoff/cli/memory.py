@@ -17,7 +17,6 @@ from leftoff import codec
 from leftoff.batch.pool import Engine, InProcess, Pool
 from leftoff.batch.run import Report
 from leftoff.cli.batch import BatchProgress, summary_line
-from leftoff.cli.filters import folder_of
 from leftoff.cli.group import tell
 from leftoff.cli.output import columns, deliver
 from leftoff.cli.params import grouped, options
@@ -27,6 +26,7 @@ from leftoff.memory.index import LOCK_TIMEOUT, forget, statistics, update
 from leftoff.memory.lookup import memory_path
 from leftoff.memory.search import Filters
 from leftoff.sources.discover import parse_time
+from leftoff.sources.place import folder_of
 
 T = TypeVar("T")
 

@@ -28,7 +28,8 @@ import shlex
 import shutil
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -189,9 +190,8 @@ def install(
     entry = {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
     hooks = {**hooks, **{e: [*hooks.get(e, []), entry] for e in events}}
     new = _serialize({**settings, "hooks": hooks}, old)
-    first = not any(_count_ours(settings).values())
     backup = codec.dumps({"existed": old is not None, "text": (old or b"").decode("utf-8")})
-    return Change(path, old, new, backup=backup if first else None)
+    return Change(path, old, new, backup=None if _ours(settings) else backup)
 
 
 def uninstall(path: Path) -> Change:
@@ -200,7 +200,7 @@ def uninstall(path: Path) -> Change:
     path = _resolved(path)
     old = _read(path)
     settings = _parse(old, path)
-    if not any(_count_ours(settings).values()):
+    if not _ours(settings):
         return Change(path, old, old, delete_backup=True)  # left by a killed run
     remaining = {**settings, "hooks": _without_ours(settings["hooks"], path)}
     backup = _read_backup(path)
@@ -219,15 +219,12 @@ def uninstall(path: Path) -> Change:
 def installed(path: Path) -> dict[str, int]:
     """The number of entries of our hook by event, see `install`; {} if there are no
     settings."""
-    path = _resolved(path)
-    found = _count_ours(_parse(_read(path), path))
-    return {event: count for event, count in found.items() if count}
+    return dict(Counter(event for event, _ in _ours(_parse(_read(_resolved(path)), path))))
 
 
 def commands(path: Path) -> list[str]:
     """The commands of our hook in these settings, see `install`."""
-    hooks = _parse(_read(_resolved(path)), path).get("hooks")
-    return [str(hook["command"]) for _, hook in _listed(hooks) if _is_ours(hook)]
+    return [command for _, command in _ours(_parse(_read(_resolved(path)), path))]
 
 
 # -- reading ---------------------------------------------------------------------------------
@@ -285,32 +282,32 @@ def _without_ours(hooks: Any, path: Path) -> dict[str, Any]:
             raise StateError(f"{path}: hooks.{event} is no list; nothing was changed")
         remaining: list[object] = []
         for group in groups:
-            listed = group.get("hooks") if isinstance(group, dict) else None
-            if not isinstance(listed, list) or not any(map(_is_ours, listed)):
-                remaining.append(group)
-                continue
+            listed = _hooks_in(group)
             others = [hook for hook in listed if not _is_ours(hook)]
-            if others:
+            if len(others) == len(listed):
+                remaining.append(group)
+            elif others:
                 remaining.append({**group, "hooks": others})
         if remaining or not groups:
             found[event] = remaining
     return found
 
 
-def _count_ours(settings: dict[str, object]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for event, hook in _listed(settings.get("hooks")):
-        found[event] = found.get(event, 0) + _is_ours(hook)
-    return found
+def _ours(settings: dict[str, Any]) -> list[tuple[str, str]]:
+    """The commands of our hooks, each with its event."""
+    hooks = settings.get("hooks")
+    return [
+        (event, str(hook["command"]))
+        for event, groups in (hooks.items() if isinstance(hooks, dict) else ())
+        for group in (groups if isinstance(groups, list) else ())
+        for hook in _hooks_in(group)
+        if _is_ours(hook)
+    ]
 
 
-def _listed(hooks: Any) -> Iterator[tuple[str, Any]]:
-    """The hooks of all events, each with its event."""
-    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
-        for group in groups if isinstance(groups, list) else ():
-            listed = group.get("hooks") if isinstance(group, dict) else None
-            for hook in listed if isinstance(listed, list) else ():
-                yield event, hook
+def _hooks_in(group: object) -> list[Any]:
+    listed = group.get("hooks") if isinstance(group, dict) else None
+    return listed if isinstance(listed, list) else []
 
 
 def _serialize(settings: dict[str, object], like: bytes | None) -> bytes:
