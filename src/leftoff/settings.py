@@ -329,15 +329,11 @@ def unknown_setting(path: str, origin: str) -> UsageError:
     section, _, name = path.rpartition(".")
     # A name without a section is compared with the names of all sections.
     beside = [p for p in known if not section or p.rpartition(".")[0] == section]
-    near = _named_like(name, beside) or nearest(path, known)
+    near = _nearest_word(name, {p.rpartition(".")[2]: p for p in reversed(beside)}) or nearest(
+        path, known
+    )
     hint = f"; the nearest valid one is {near!r}" if near else ""
     return UsageError(f"{origin}: there is no setting {path!r}{hint}")
-
-
-def _named_like(name: str, paths: Sequence[str]) -> str | None:
-    by_name = {squashed(p.rpartition(".")[2]): p for p in reversed(paths)}
-    found = nearest(squashed(name), by_name)
-    return None if found is None else by_name[found]
 
 
 def nearest_valid(type_: object, value: object, default: Any) -> str:
@@ -358,10 +354,12 @@ def nearest_valid(type_: object, value: object, default: Any) -> str:
     return repr(default)
 
 
-def _nearest_word(value: object, known: Sequence[str]) -> str | None:
-    folded = {squashed(k): k for k in known}
+def _nearest_word(value: object, known: Mapping[str, str] | Sequence[str]) -> str | None:
+    """Of known words the one most like a value, or what it stands for."""
+    meant = known if isinstance(known, Mapping) else dict(zip(known, known, strict=True))
+    folded = {squashed(word): one for word, one in meant.items()}
     near = nearest(squashed(str(value)), folded)
-    return folded[near] if near is not None else None
+    return None if near is None else folded[near]
 
 
 def _read(path: Path) -> Any:

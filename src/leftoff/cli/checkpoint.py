@@ -20,7 +20,7 @@ from leftoff.errors import Damaged, SourceError, StateError, UnknownName
 from leftoff.handover.checkpoint import dumps, file_names, injection, roles
 from leftoff.handover.checkpoint.document import from_summary, path_component, validated
 from leftoff.handover.wording import number
-from leftoff.live.checkpoints.dumps import outputs, write_sections
+from leftoff.live.checkpoints.dumps import build_payload, outputs, write_sections
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import nearest
 from leftoff.live.checkpoints.recorded import budget_of, checkpoint_source, recorded
@@ -74,9 +74,7 @@ def create(
     chosen = roles.role(role) if role else None
     globs = chosen.files_to_track if chosen else ()
     diff = _diff(repository, globs) if repository is not None else None
-    found = recorded(
-        path, format=recording.recorder, session=recording.session, reader=recording.reading
-    )
+    found = recorded(path, **recording.how)
     summary, messages = found.summary, found.messages
     recording.warn(summary)
     task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
@@ -99,15 +97,7 @@ def create(
     contents = checkpoint_source(found, goal, chosen)
     own = file_names.task_file_name(goal or contents.task, task_id)
     folder = project or file_names.project_name(summary.session.cwd)
-    names = file_names.dump_paths(folder, own)
-    payload = dumps.build_payload(
-        made,
-        contents.facts,
-        project_path=names[0],
-        specific_path=names[1],
-        checks=contents.checks,
-        note=note,
-    )
+    payload = build_payload(made, contents, folder, own, note=note)
     if markdown is not None:
         made = made.with_outputs(outputs(payload, made.created_at))
     if note:

@@ -43,12 +43,7 @@ def create(
     If there are more than ten, the oldest are removed; stderr names them.
     """
     made = _generator(budget)
-    summary = summarize(
-        path_of(session),
-        format=recording.recorder,
-        session=recording.session,
-        reader=recording.reading,
-    )
+    summary = summarize(path_of(session), **recording.how)
     recording.warn(summary)
     written = made.generate_from_summary(summary, session_id=name)
     if stdout:

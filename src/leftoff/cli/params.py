@@ -160,6 +160,11 @@ class RecordingOptions(ReaderOptions, frozen=True):
         """The session of a file; if nothing is said, the newest in which the agent worked."""
         return None if self.which is None else as_choice(self.which)
 
+    @property
+    def how(self) -> dict[str, Any]:
+        """How the recording is read, as `api.summarize` and others take it."""
+        return {"format": self.recorder, "session": self.session, "reader": self.reading}
+
     def warn(self, summary: ContextSummary) -> None:
         """Says on stderr that a file holds several sessions, where none was chosen, and why a
         second reader gave nothing."""

@@ -137,13 +137,7 @@ def _of_recording(
 
 
 def _made(name: str, file: str | None, options: RecordingOptions) -> ResumeState:
-    return from_transcript(
-        path_of(name),
-        session=options.session,
-        workflow=file,
-        reader=options.reading,
-        summarized=options.warn,
-    )
+    return from_transcript(path_of(name), workflow=file, summarized=options.warn, **options.how)
 
 
 def _absolute(path: str) -> str:
