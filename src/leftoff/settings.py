@@ -23,8 +23,7 @@ from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset, Threshold, preset
 from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow
 from leftoff.codec import JsonObject
-from leftoff.errors import SourceError, UsageError, nearest
-from leftoff.handover.value import squashed
+from leftoff.errors import SourceError, UsageError, nearest, squashed
 
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from leftoff.handover.value import squashed
+from leftoff.errors import squashed
 from leftoff.settings import load, setting_types
 
 # The keys of the designs as they write them, with the defaults that they give.

@@ -8,7 +8,7 @@ from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.cli.params import options
-from leftoff.handover.value import squashed
+from leftoff.errors import squashed
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here, unknown_setting
 
