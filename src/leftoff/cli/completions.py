@@ -18,6 +18,12 @@ from leftoff.errors import LeftoffError
 _HARMLESS = re.compile(r"[\w@%+=:,./-]+")
 
 
+def is_harmless(word: str) -> bool:
+    """Whether a word means itself in every shell. bash puts it on the line as it is, and a
+    folder may come with a file that is called `$(…)`."""
+    return _HARMLESS.fullmatch(word) is not None
+
+
 def complete(
     ctx: click.Context, param: click.Parameter, incomplete: str, *, sessions: bool
 ) -> list[CompletionItem]:
@@ -32,9 +38,7 @@ def complete(
         found = [one for one in known(ctx) if one.startswith(incomplete)] if known else []
     except (LeftoffError, OSError):
         found = []
-    # bash puts a word on the line as it is, and a folder may come with a file that is called
-    # `$(…)`: only what means itself in every shell is offered.
-    items = [CompletionItem(one) for one in found if _HARMLESS.fullmatch(one)]
+    items = [CompletionItem(one) for one in found if is_harmless(one)]
     paths = word in _PATHS or (ids and ctx.command_path == "leftoff resume")
     if items or not paths:
         return items
@@ -49,7 +53,7 @@ def _sessions(incomplete: str) -> list[CompletionItem]:
     found = [
         CompletionItem(recorded.id, help=recorded.place.client)
         for recorded in session_files(os.environ)
-        if recorded.id.startswith(incomplete) and _HARMLESS.fullmatch(recorded.id)
+        if recorded.id.startswith(incomplete) and is_harmless(recorded.id)
     ]
     if "latest".startswith(incomplete):
         found.append(CompletionItem("latest", help="newest of this directory"))
