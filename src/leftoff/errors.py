@@ -82,6 +82,11 @@ class ClientError(LeftoffError):
     """An agent's client that we ran did not do what it was asked; says so in its words."""
 
 
+def squashed(key: str) -> str:
+    """A key without case and separators, so that `functionName` equals `function_name`."""
+    return "".join(c for c in key.casefold() if c.isalnum())
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like `name`, or None if none is close."""
     close = near_matches(name, known, 1)

@@ -159,6 +159,11 @@ class Usage(Struct, frozen=True, gc=False):
             self.reasoning + other.reasoning,
         )
 
+    def __sub__(self, other: Usage) -> Usage:
+        """What is more than in the other, never less than 0."""
+        counts = zip(astuple(self), astuple(other), strict=True)
+        return Usage(*(max(0, one - two) for one, two in counts))
+
 
 class Message(Struct, frozen=True, gc=False):
     """One recorded line or item that carries words, calls or results.

@@ -23,7 +23,7 @@ from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset, Threshold, preset
 from leftoff.budget.windows import PROVIDER_LIMITS, ModelRow
 from leftoff.codec import JsonObject
-from leftoff.errors import SourceError, UsageError, nearest
+from leftoff.errors import SourceError, UsageError, nearest, squashed
 
 Share: TypeAlias = Annotated[float, Meta(gt=0, le=1)]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -241,11 +241,6 @@ TOML = "leftoff.toml"
 YAML = ".claude-mpm/configuration.yaml"
 
 
-def normalized_key(key: str) -> str:
-    """A key without case and separators: what makes snake, camel and upper case one key."""
-    return "".join(c for c in key.casefold() if c.isalnum())
-
-
 def setting_types(
     type_: type[Struct] = Settings, before: str = ""
 ) -> Iterator[tuple[str, object]]:
@@ -289,10 +284,10 @@ class _Collected:
         for a key that does not exist, or a value that is not valid."""
         if not isinstance(tree, Mapping):
             raise UsageError(f"{origin}: {before.rstrip('.') or 'the file'} must be a table")
-        known = {normalized_key(f.name): f for f in msgspec.structs.fields(type_)}
+        known = {squashed(f.name): f for f in msgspec.structs.fields(type_)}
         for key, value in tree.items():
-            name = normalized_key(str(key))
-            found = known.get(normalized_key(_ALIASES.get(name, name)))
+            name = squashed(str(key))
+            found = known.get(squashed(_ALIASES.get(name, name)))
             if found is None:
                 raise unknown_setting(f"{before}{key}", origin)
             path = f"{before}{found.name}"
@@ -333,15 +328,11 @@ def unknown_setting(path: str, origin: str) -> UsageError:
     section, _, name = path.rpartition(".")
     # A name without a section is compared with the names of all sections.
     beside = [p for p in known if not section or p.rpartition(".")[0] == section]
-    near = _named_like(name, beside) or nearest(path, known)
+    near = _nearest_word(name, {p.rpartition(".")[2]: p for p in reversed(beside)}) or nearest(
+        path, known
+    )
     hint = f"; the nearest valid one is {near!r}" if near else ""
     return UsageError(f"{origin}: there is no setting {path!r}{hint}")
-
-
-def _named_like(name: str, paths: Sequence[str]) -> str | None:
-    by_name = {normalized_key(p.rpartition(".")[2]): p for p in reversed(paths)}
-    found = nearest(normalized_key(name), by_name)
-    return None if found is None else by_name[found]
 
 
 def nearest_valid(type_: object, value: object, default: Any) -> str:
@@ -362,10 +353,12 @@ def nearest_valid(type_: object, value: object, default: Any) -> str:
     return repr(default)
 
 
-def _nearest_word(value: object, known: Sequence[str]) -> str | None:
-    folded = {normalized_key(k): k for k in known}
-    near = nearest(normalized_key(str(value)), folded)
-    return folded[near] if near is not None else None
+def _nearest_word(value: object, known: Mapping[str, str] | Sequence[str]) -> str | None:
+    """Of known words the one most like a value, or what it stands for."""
+    meant = known if isinstance(known, Mapping) else dict(zip(known, known, strict=True))
+    folded = {squashed(word): one for word, one in meant.items()}
+    near = nearest(squashed(str(value)), folded)
+    return None if near is None else folded[near]
 
 
 def _read(path: Path) -> Any:
@@ -466,9 +459,9 @@ def load(
             if found or os.path.exists(folder / ".git"):  # noqa: PTH110 - no error on any disk
                 break
     _environment(collected, environ or {})
-    known = {normalized_key(path): path for path in collected.types}
+    known = {squashed(path): path for path in collected.types}
     for name, value in (flags or {}).items():
-        path = known.get(normalized_key(name))
+        path = known.get(squashed(name))
         option = f"option --{name.rpartition('.')[2].replace('_', '-')}"
         if path is None:
             raise unknown_setting(name, option)
@@ -477,14 +470,14 @@ def load(
 
 
 def _environment(collected: _Collected, environ: Mapping[str, str]) -> None:
-    known = {normalized_key(path): path for path in collected.types}
+    known = {squashed(path): path for path in collected.types}
     # Other variables that begin like ours belong to options of commands; within a section of
     # settings a name that does not exist is a mistake.
     sections = ("contextmanagement", "tokenbudget")
     for name in sorted(environ):
         if not name.startswith(ENVIRONMENT):
             continue
-        key = normalized_key(name.removeprefix(ENVIRONMENT))
+        key = squashed(name.removeprefix(ENVIRONMENT))
         path = known.get(key) or known.get(key.replace("tokenbudgetconfig", "tokenbudget", 1))
         origin = f"environment {name}"
         if path is not None:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import subprocess
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from leftoff import lazy_re as re
+from leftoff import subprocesses
 from leftoff.errors import SourceError
 from leftoff.handover.compatibility import FileStatus, Workspace, modified_after
 from leftoff.handover.resume_state.document import RecordedFile, ResumeState, World
@@ -32,11 +31,12 @@ MAX_FILES = 500
 
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 _FILTER = re.compile(r"^(filter\..+)\.(?:clean|process|smudge|required)$", re.DOTALL)
-# Nothing that a repository configures may run, and an answer has one form everywhere.
+# Nothing that a repository configures may run, and an answer has one form everywhere. Warnings
+# about line ends, one for each file, would fill the room for an answer.
 _OVERRIDES = (
     "core.fsmonitor=false core.hooksPath=/dev/null core.attributesFile=/dev/null"
     " core.quotePath=false diff.external= log.showSignature=false protocol.allow=never"
-    " submodule.recurse=false"
+    " submodule.recurse=false core.safecrlf=false"
 ).split()
 _SAFE_OPTIONS = (
     *("--no-pager", "--no-optional-locks", "--literal-pathspecs"),
@@ -297,33 +297,10 @@ def _git(
         environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
         environment["GIT_CONFIG_COUNT"] = str(number + 1)
     try:
-        process = subprocess.Popen(  # noqa: S603 - no shell, and the program is fixed
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
+        done = subprocesses.run(
+            command, b"", limit=seconds, environ=environment, most=limit + 1
         )
     except (OSError, ValueError):
         return None
-    late = threading.Event()
-
-    def stop() -> None:
-        late.set()
-        process.kill()
-
-    timer = threading.Timer(seconds, stop)
-    timer.start()
-    try:
-        assert process.stdout is not None
-        data = process.stdout.read(limit + 1)
-        if len(data) > limit:
-            process.kill()
-        process.wait()
-    finally:
-        timer.cancel()
-        if process.stdout is not None:
-            process.stdout.close()
-    if late.is_set() or (process.returncode and len(data) <= limit):
-        return None
-    return data
+    failed = done.code != 0 and len(done.stdout) <= limit
+    return None if failed or done.stopped == "time_out" else done.stdout

@@ -14,12 +14,11 @@ from benchmarks.recording.scripted_model import ScriptedModel, Turn
 from benchmarks.reviews.homes import environment, expire
 from tests.clients.conftest import installed
 
-from leftoff import codec
+from leftoff import codec, subprocesses
 from leftoff.errors import ClientError
 from leftoff.handover.review import Review
 from leftoff.integrations.claude_cli import ClaudeClient, ClaudeReviewer
 from leftoff.integrations.codex_cli import CodexClient, CodexReviewer
-from leftoff.live.reviews import subprocesses
 from leftoff.live.reviews.clients import Answer, Failure
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest, ReviewResult
 from leftoff.settings import Settings

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from leftoff import Pass, api, codec, lazy_re, tokens
 from leftoff.__main__ import main
-from leftoff.cli import completions, params
+from leftoff.cli import completions
 from leftoff.errors import FormatError
 from leftoff.formats.thread import key64, keys64
 from leftoff.handover.resume_log.document import ResumeLog
@@ -392,8 +392,7 @@ def test_ids_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("HOME", str(tmp_path))
     command = click.Command("show")
     context = click.Context(command, info_name="leftoff log show")
-    offer = completions.Offer(completions._documents)
-    found = offer.shell_complete(context, click.Argument(["id"]), "")
+    found = completions.complete(context, click.Argument(["id"]), "", sessions=False)
     assert [item.value for item in found] == sorted(FINE)
-    told = params.complete(context, click.Argument(["session"]), "")
+    told = completions.complete(context, click.Argument(["session"]), "", sessions=True)
     assert {item.value for item in told} - {"", "latest"} == set(FINE)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leftoff.errors import SourceError
-from leftoff.hooks.clients import command_for
+from leftoff.hooks.install import command_for
 
 
 def test_settings_get_no_other_program_where_the_disk_does_not_say_whether_ours_is_there(

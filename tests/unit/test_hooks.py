@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from leftoff import codec
 from leftoff.handover import briefing
 from leftoff.hooks import answer, install, queue, worker
-from leftoff.hooks.clients import EVENTS, command_for, settings_of
+from leftoff.hooks.answer import EVENTS
+from leftoff.hooks.install import command_for, settings_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "corpora" / "sessions"

@@ -16,8 +16,7 @@ import pytest
 
 from leftoff import codec
 from leftoff.hooks import answer, queue, worker
-from leftoff.hooks.arrival import is_in_transcript
-from leftoff.hooks.status import event_rows
+from leftoff.hooks.arrival import event_rows, is_in_transcript
 from leftoff.incremental.cursor import Cursor
 from leftoff.stores.atomic import create_and_open
 from leftoff.tokens import max_tokens

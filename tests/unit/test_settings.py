@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from leftoff.settings import load, normalized_key, setting_types
+from leftoff.errors import squashed
+from leftoff.settings import load, setting_types
 
 # The keys of the designs as they write them, with the defaults that they give.
 RESUME_LOG = {
@@ -79,8 +80,8 @@ PLACES = {
 
 
 def ours(key: str) -> str:
-    known = {normalized_key(path): path for path, _ in setting_types()}
-    return known[normalized_key(key.replace("TOKEN_BUDGET_CONFIG", "token_budget"))]
+    known = {squashed(path): path for path, _ in setting_types()}
+    return known[squashed(key.replace("TOKEN_BUDGET_CONFIG", "token_budget"))]
 
 
 def other(value: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leftoff.live.reviews import subprocesses
+from leftoff import subprocesses
 
 
 def _alive(pid: int) -> bool:

@@ -10,7 +10,8 @@ import click
 from leftoff import codec, settings
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.poll import Seconds, ended_in_order
+from leftoff.cli.params import options
+from leftoff.cli.poll import ended_in_order
 from leftoff.errors import UsageError
 from leftoff.handover.wording import duration, inline, number, plural
 from leftoff.integrations.claude_cli import ClaudeClient
@@ -39,28 +40,7 @@ WHY = {
 FAILED = "asked with the full prompt, resuming failed"
 
 
-@click.command()
-@click.option(
-    "--continue", "review", metavar="REVIEW", help="An earlier review's id, or latest."
-)
-@click.option("--client", type=click.Choice(CLIENTS), help="Client to ask.  [default: claude]")
-@click.option("--model", metavar="M", help="Model, by the client's name for it.")
-@click.option(
-    "--allowed-tools", metavar="T", default="", help="Tools that need no permission, e.g. Read."
-)
-@click.option(
-    "--no-resume", is_flag=True, help="Do not resume; send everything said before again."
-)
-@click.option(
-    "--time-limit",
-    type=Seconds(1),
-    default=600.0,
-    show_default=True,
-    help="Time limit in seconds.",
-)
-@click.option("--stats", is_flag=True, help="Show what resuming has saved; sends nothing.")
-@click.option("--json", "as_json", is_flag=True, help="The answer or figures as JSON.")
-@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- CLIENT_OPTIONS]")
+@click.command(params=options("ask"))
 def ask(
     review: str | None,
     client: str | None,

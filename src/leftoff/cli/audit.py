@@ -7,7 +7,7 @@ import click
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import path_of, session_argument
+from leftoff.cli.params import options, path_of
 from leftoff.handover.lost import audits_as_dict, audits_table
 from leftoff.handover.rework_table import rework_as_dict, rework_table
 from leftoff.handover.wording import plural
@@ -19,24 +19,7 @@ from leftoff.live.compactions import (
 from leftoff.sources.open import session_paths
 
 
-@click.command()
-@session_argument()
-@click.option(
-    "--json", "as_json", is_flag=True, help="Everything, not shortened, as one JSON object."
-)
-@click.option(
-    "--words",
-    is_flag=True,
-    help="Instead: decisions, constraints, files, commands and errors that are not in the "
-    "summary, compared by words.",
-)
-@click.option(
-    "--lost",
-    type=click.IntRange(min=0),
-    default=5,
-    show_default=True,
-    help="List at most this many of each kind; 0 for only the table.",
-)
+@click.command(params=options("audit"))
 def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
     """Show what each compaction of SESSION cost: what its summary left out, and what the next
     30 calls had to read, run, search or ask again.

@@ -18,7 +18,6 @@ from leftoff.batch.run import Run, index_beside, report_to_builtins
 from leftoff.cli import params
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.poll import Seconds
 from leftoff.errors import StateError, UsageError
 from leftoff.handover.wording import plural
 from leftoff.text.sanitize import clean
@@ -28,51 +27,9 @@ if TYPE_CHECKING:
     from leftoff.batch.pool import Engine
     from leftoff.batch.run import Report
 
-WHAT = ("summarize", "files", "budget", "memory")
-ENGINES = ("local", "ray")
 
-
-@click.command()
-@click.argument("paths", metavar="[PATHS]...", nargs=-1, type=click.Path())
-@click.option(
-    "-o",
-    "--output",
-    "places",
-    metavar="OUT",
-    multiple=True,
-    required=True,
-    help="A .jsonl, .jsonl.gz, .jsonl.zst, .parquet, .sqlite or .db; may be repeated.",
-)
-@click.option(
-    "--what",
-    type=click.Choice(WHAT),
-    default="summarize",
-    show_default=True,
-    help="Content of the column `document`; memory: of the table of entries instead.",
-)
-@click.option("--only", metavar="NAME", multiple=True, help="Run only this built-in extractor.")
-@params.extractor_option
-@params.redactor_option
-@click.option("--personal", is_flag=True, help="Also hide personal data.")
-@params.recorder_option
-@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
-@params.workers_option
-@click.option("--address", metavar="URL", default="", help="Address of a Ray cluster.")
-@click.option(
-    "--time-limit",
-    "limit",
-    metavar="SECONDS",
-    type=Seconds(0.1),
-    default=300.0,
-    show_default=True,
-    help="Time limit for one session.",
-)
-@click.option("--index", metavar="FILE", help="Index of what was read.  [default: OUT.index]")
+@click.command(params=params.options("batch"))
 @params.reader_options
-@click.option("--fresh", is_flag=True, help="Ignore the index and read everything again.")
-@click.option("--json", "as_json", is_flag=True, help="The report as one JSON object.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no report.")
-@click.option("--strict", is_flag=True, help="Exit 1 if a file could not be read.")
 def batch(
     paths: tuple[str, ...],
     *,

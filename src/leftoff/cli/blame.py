@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from leftoff import lazy_re as re
-from leftoff.cli.memory import Question, answering
+from leftoff.cli.memory import Question, asking
+from leftoff.cli.params import options
 from leftoff.errors import UsageError
 from leftoff.memory.blame import blame as origins_of
 from leftoff.memory.text import blame_text, origin_values
@@ -16,9 +17,8 @@ from leftoff.memory.text import blame_text, origin_values
 _PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
 
 
-@click.command()
-@click.argument("file")
-@answering
+@click.command(params=options("blame"))
+@asking
 def blame(file: str, *, asked: Question) -> int:
     """Show which session last wrote each line of FILE: the edit, what the person had asked,
     the decisions of that turn and the commit.

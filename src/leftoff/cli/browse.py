@@ -9,13 +9,14 @@ import click
 from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
 from leftoff.cli.list import NONE
+from leftoff.cli.params import options
 from leftoff.errors import UsageError
 
 if TYPE_CHECKING:
     from leftoff.cli.browser import Browser
 
 
-@click.command()
+@click.command(params=options("browse"))
 @filtered
 def browse(*, chosen: SessionFilter) -> int:
     """Browse the sessions of this machine: a list, the summary of each, and its messages.

@@ -12,8 +12,8 @@ import click
 from leftoff import codec, settings
 from leftoff.budget import thresholds
 from leftoff.cli.output import coloured, columns, deliver
-from leftoff.cli.params import path_of, recorder_option, session_argument
-from leftoff.cli.poll import Seconds, polls
+from leftoff.cli.params import options, path_of
+from leftoff.cli.poll import polls
 from leftoff.incremental.accounts import AccountFollower, account_of
 from leftoff.rendering import budget as rendering
 
@@ -21,30 +21,8 @@ if TYPE_CHECKING:
     from leftoff.incremental.accounts import SessionAccount
     from leftoff.summary import ReaderCost
 
-PRESETS = ("advisory", "handoff", "own")
 
-
-@click.command()
-@session_argument()
-@click.option("--json", "as_json", is_flag=True, help="Every figure, as one JSON object.")
-@click.option("--watch", is_flag=True, help="Follow a growing file until interrupted.")
-@click.option(
-    "--instructions", is_flag=True, help="Print a text for an orchestrating agent instead."
-)
-@click.option(
-    "--preset",
-    type=click.Choice(PRESETS),
-    help="Thresholds: 70, 85, 95 % or 80, 90, 95, 98 %.  [default: advisory]",
-)
-@recorder_option
-@click.option(
-    "--interval",
-    type=Seconds(0.05),
-    default=1.0,
-    show_default=True,
-    help="Seconds between two updates of --watch.",
-)
-@click.option("--for", "seconds", type=Seconds(), help="End --watch after this many seconds.")
+@click.command(params=options("budget"))
 def budget(
     session: str,
     *,
@@ -77,13 +55,10 @@ def budget(
         return
     following = AccountFollower(path, chosen, format=recorder, windows=windows, prices=prices)
     lines_up = 0
-    try:
-        for _ in polls(interval, seconds):
-            latest = following.changed()
-            if latest is not None:
-                lines_up = _show_again(_shown(latest, as_json, lines=True), lines_up, as_json)
-    except KeyboardInterrupt:
-        raise click.Abort from None
+    for _ in polls(interval, seconds):
+        latest = following.changed()
+        if latest is not None:
+            lines_up = _show_again(_shown(latest, as_json, lines=True), lines_up, as_json)
 
 
 def _shown(

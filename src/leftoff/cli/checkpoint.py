@@ -20,7 +20,7 @@ from leftoff.errors import Damaged, SourceError, StateError, UnknownName
 from leftoff.handover.checkpoint import dumps, file_names, injection, roles
 from leftoff.handover.checkpoint.document import from_summary, path_component, validated
 from leftoff.handover.wording import number
-from leftoff.live.checkpoints.dumps import outputs, write_sections
+from leftoff.live.checkpoints.dumps import build_payload, outputs, write_sections
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import nearest
 from leftoff.live.checkpoints.recorded import budget_of, checkpoint_source, recorded
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from leftoff.handover.checkpoint.document import ContextCheckpoint
     from leftoff.stores.protocol import Entry
 
-CAPACITIES = ("90", "95", "98")
-
 
 @click.group()
 def checkpoint() -> None:
@@ -50,29 +48,8 @@ def checkpoint() -> None:
     """
 
 
-@checkpoint.command()
-@click.argument("session", default="latest", shell_complete=params.complete)
-@click.option(
-    "--task", metavar="ID", default="", help="The task's id.  [default: the session's]"
-)
-@click.option("--goal", metavar="TEXT", default="", help="The task in its owner's words.")
-@click.option("--role", metavar="NAME", default="", help="List only the files of this role.")
-@click.option("--provider", metavar="NAME", default="", help="The model of the recording.")
-@click.option("--limit", type=click.IntRange(min=1), help="Tokens the task may use with it.")
-@click.option(
-    "--capacity",
-    type=click.Choice(CAPACITIES),
-    help="Level of detail: 90 brief, 95 full, 98 minimal.  [default: by what is used]",
-)
-@click.option(
-    "--markdown", metavar="DIR", help="Also write the sections into DIR/contexts/sandbox."
-)
-@click.option("--project", metavar="NAME", default="", help="Name of the folder in there.")
-@click.option("--git", "repository", metavar="DIR", help="Save the diff of this repository.")
+@checkpoint.command(params=params.options("checkpoint create"))
 @params.recording_options
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the checkpoint instead of saving it."
-)
 def create(
     session: str,
     *,
@@ -97,9 +74,7 @@ def create(
     chosen = roles.role(role) if role else None
     globs = chosen.files_to_track if chosen else ()
     diff = _diff(repository, globs) if repository is not None else None
-    found = recorded(
-        path, format=recording.recorder, session=recording.session, reader=recording.reading
-    )
+    found = recorded(path, **recording.how)
     summary, messages = found.summary, found.messages
     recording.warn(summary)
     task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
@@ -122,15 +97,7 @@ def create(
     contents = checkpoint_source(found, goal, chosen)
     own = file_names.task_file_name(goal or contents.task, task_id)
     folder = project or file_names.project_name(summary.session.cwd)
-    names = file_names.dump_paths(folder, own)
-    payload = dumps.build_payload(
-        made,
-        contents.facts,
-        project_path=names[0],
-        specific_path=names[1],
-        checks=contents.checks,
-        note=note,
-    )
+    payload = build_payload(made, contents, folder, own, note=note)
     if markdown is not None:
         made = made.with_outputs(outputs(payload, made.created_at))
     if note:
@@ -169,9 +136,7 @@ def _write(
         tell(f"wrote {directory / page.path}")
 
 
-@checkpoint.command()
-@click.argument("id")
-@click.option("--json", "as_json", is_flag=True, help="The whole checkpoint as JSON.")
+@checkpoint.command(params=params.options("checkpoint show"))
 def show(id: str, *, as_json: bool) -> None:
     """Print the checkpoint ID: an id, its beginning, `latest`, or a file.
 
@@ -185,8 +150,7 @@ def show(id: str, *, as_json: bool) -> None:
     deliver(gate.shown(saved.text))
 
 
-@checkpoint.command(name="list")
-@params.json_lines_option
+@checkpoint.command("list", params=params.options("checkpoint list"))
 def list_command(*, as_json: bool) -> None:
     """List the saved checkpoints, newest first.
 
@@ -204,17 +168,7 @@ def list_command(*, as_json: bool) -> None:
             deliver(f"{entry.id}  {saved}  {number(entry.size)} bytes{notes}\n")
 
 
-@checkpoint.command()
-@click.argument("id")
-@click.option(
-    "--prompt",
-    "source",
-    metavar="FILE|-",
-    default="-",
-    show_default=True,
-    help="The next agent's prompt; it is passed on byte for byte.",
-)
-@click.option("--budget", type=click.IntRange(min=1), help="Maximum number of tokens.")
+@checkpoint.command(params=params.options("checkpoint inject"))
 def inject(id: str, *, source: str, budget: int | None) -> None:
     """Print the next agent's prompt with the checkpoint ID in front of it.
 
@@ -233,12 +187,7 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
     sys.stdout.buffer.flush()
 
 
-@checkpoint.command()
-@click.option(
-    "--days", type=click.FloatRange(min=0), help="Keep checkpoints younger than this."
-)
-@click.option("--keep", type=click.IntRange(min=0), help="Keep this many of the newest.")
-@click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
+@checkpoint.command(params=params.options("checkpoint clean"))
 def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
     """Remove checkpoints that are older than the settings allow; pinned ones stay.
 
@@ -257,9 +206,8 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
     print(f"{len(removed)} {verb}, {remaining} left", file=sys.stderr)
 
 
-@checkpoint.command()
-@click.argument("file", type=click.Path(path_type=Path))
-def accept(file: Path) -> int:
+@checkpoint.command(params=params.options("checkpoint accept"))
+def accept(file: str) -> int:
     """Accept a checkpoint that was edited by hand: check it, show the differences, and update
     its checksum.
 
@@ -267,9 +215,9 @@ def accept(file: Path) -> int:
 
     Exit 1: it contradicts itself.
     """
-    where = str(file)
-    opened = unseal("checkpoint", decompress(read_whole(where), where), where, accept=True)
-    name = file.name.removesuffix(".gz").removesuffix(".json")
+    path = Path(file)
+    opened = unseal("checkpoint", decompress(read_whole(file), file), file, accept=True)
+    name = path.name.removesuffix(".gz").removesuffix(".json")
     try:
         made = validated(opened.document)
     except StateError as error:
@@ -278,8 +226,8 @@ def accept(file: Path) -> int:
     if made.checkpoint_id != name:
         complain(f"{file}: not accepted: it is the checkpoint {made.checkpoint_id!r}")
         return 1
-    compress = {"checkpoint": 0} if file.suffix == ".gz" else {}
-    store = FileStore(file.parent, places={"checkpoint": file.parent}, compress=compress)
+    compress = {"checkpoint": 0} if path.suffix == ".gz" else {}
+    store = FileStore(path.parent, places={"checkpoint": path.parent}, compress=compress)
     done = store.accept("checkpoint", name)
     if done.changed is None:
         print("no earlier version to compare with", file=sys.stderr)

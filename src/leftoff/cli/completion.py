@@ -7,12 +7,10 @@ from click.shell_completion import get_completion_class
 
 from leftoff.cli.group import leftoff
 from leftoff.cli.output import deliver
+from leftoff.cli.params import options
 
-SHELLS = ("bash", "zsh", "fish")
 
-
-@click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.command(params=options("completion"))
 def completion(shell: str) -> None:
     """The completion script for SHELL; sessions complete by their ids.
 

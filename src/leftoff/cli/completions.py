@@ -6,37 +6,14 @@ folders and our settings; errors there print nothing, since a person is typing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping
 
 import click
 from click.shell_completion import CompletionItem
 
 from leftoff import lazy_re as re
-from leftoff.codec import JsonObject
-
-
-class Offer(click.types.StringParamType):
-    """A word out of several; the name of a file where none begins so, if that is taken too."""
-
-    def __init__(
-        self, known: Callable[[click.Context], Iterable[str]], *, files: bool = False
-    ) -> None:
-        self._known, self._files = known, files
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        from leftoff.errors import LeftoffError
-
-        try:
-            known = filter(is_harmless, self._known(ctx))
-            found = [word for word in known if word.startswith(incomplete)]
-        except (LeftoffError, OSError):
-            found = []
-        if not found and self._files:
-            return [CompletionItem(incomplete, type="file")]
-        return [CompletionItem(word) for word in found]
-
+from leftoff.errors import LeftoffError
 
 _HARMLESS = re.compile(r"[\w@%+=:,./-]+")
 
@@ -45,6 +22,43 @@ def is_harmless(word: str) -> bool:
     """Whether a word means itself in every shell. bash puts it on the line as it is, and a
     folder may come with a file that is called `$(…)`."""
     return _HARMLESS.fullmatch(word) is not None
+
+
+def complete(
+    ctx: click.Context, param: click.Parameter, incomplete: str, *, sessions: bool
+) -> list[CompletionItem]:
+    """What may stand for an argument or the value of an option: `sessions`, or what the word
+    for it in the help says."""
+    if sessions:
+        return _sessions(incomplete)
+    word = (param.metavar or param.name or "").strip("[].").upper()
+    ids = isinstance(param, click.Argument) and ctx.command_path in _KINDS
+    known = _documents if ids else _KNOWN.get(param.opts[-1]) or _KNOWN.get(word)
+    try:
+        found = [one for one in known(ctx) if one.startswith(incomplete)] if known else []
+    except (LeftoffError, OSError):
+        found = []
+    items = [CompletionItem(one) for one in found if is_harmless(one)]
+    paths = word in _PATHS or (ids and ctx.command_path == "leftoff resume")
+    if items or not paths:
+        return items
+    return [CompletionItem(incomplete, type=_PATHS.get(word, "file"))]
+
+
+def _sessions(incomplete: str) -> list[CompletionItem]:
+    """Ids of sessions, by file names alone, and files; where a shell cannot offer both, files
+    if no id begins so."""
+    from leftoff.sources.discover import session_files
+
+    found = [
+        CompletionItem(recorded.id, help=recorded.place.client)
+        for recorded in session_files(os.environ)
+        if recorded.id.startswith(incomplete) and is_harmless(recorded.id)
+    ]
+    if "latest".startswith(incomplete):
+        found.append(CompletionItem("latest", help="newest of this directory"))
+    # The file first: bash forgets what came before it.
+    return [CompletionItem(incomplete, type="file"), *found]
 
 
 def _formats(ctx: click.Context) -> Iterable[str]:
@@ -90,35 +104,14 @@ def _documents(ctx: click.Context) -> Iterable[str]:
     return sorted({one[0] for one in found if one is not None})
 
 
-_FILES = click.Path()
-# What is taken, by the name of an option or by the word for its value.
-_TAKES: dict[str, click.ParamType[object]] = {
-    **dict.fromkeys(("FILE", "FILE|-", "F", "OUT", "PATH", "SUMMARY", "LABELS", "RUN"), _FILES),
-    "DIR": click.Path(file_okay=False),
-    "REVIEW": Offer(_documents),
-    "--format": Offer(_formats),
-    "--extractor": Offer(_plugins("extractor")),
-    "--redactor": Offer(_plugins("redactor")),
-    "--role": Offer(_roles),
+# What is known, by the name of an option or by the word for its value.
+_KNOWN: Mapping[str, Callable[[click.Context], Iterable[str]]] = {
+    "REVIEW": _documents,
+    "--format": _formats,
+    "--extractor": _plugins("extractor"),
+    "--redactor": _plugins("redactor"),
+    "--role": _roles,
 }
-
-
-def offering(command: click.Command, path: str) -> None:
-    """Sets the completion types of a command and of those below it.
-
-    Args:
-        path: the command as it is typed, "leftoff log show".
-    """
-    for param in command.params:
-        if isinstance(param.type, click.types.StringParamType):
-            param.type = _taken(param, path) or param.type
-    below: JsonObject = getattr(command, "commands", {})
-    for name, inner in below.items():
-        offering(inner, f"{path} {name}")
-
-
-def _taken(param: click.Parameter, path: str) -> click.ParamType[object] | None:
-    word = (param.metavar or param.name or "").strip("[].").upper()
-    if isinstance(param, click.Argument) and path in _KINDS:
-        return Offer(_documents, files=path == "leftoff resume")
-    return _TAKES.get(param.opts[-1]) or _TAKES.get(word)
+# Words for files, and for folders.
+_PATHS = dict.fromkeys("FILE FILE|- F OUT PATH SUMMARY LABELS RUN".split(), "file")
+_PATHS["DIR"] = "dir"

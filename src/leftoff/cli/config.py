@@ -7,13 +7,13 @@ import click
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
+from leftoff.cli.params import options
+from leftoff.errors import squashed
 from leftoff.redaction.redactor import Redactor
-from leftoff.settings import load_here, normalized_key, unknown_setting
+from leftoff.settings import load_here, unknown_setting
 
 
-@click.command("config")
-@click.argument("key", metavar="[KEY]", required=False)
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.command("config", params=options("config"))
 def config(key: str | None, *, as_json: bool) -> None:
     """Show every setting, its value and where it comes from, or only KEY and the settings
     below it.
@@ -25,12 +25,12 @@ def config(key: str | None, *, as_json: bool) -> None:
         complain(notice)
     values = loaded.values()
     if key is not None:
-        wanted = normalized_key(key)
+        wanted = squashed(key)
         under = [
             path
             for path in values
-            if normalized_key(path) == wanted
-            or any(normalized_key(path[:i]) == wanted for i, c in enumerate(path) if c == ".")
+            if squashed(path) == wanted
+            or any(squashed(path[:i]) == wanted for i, c in enumerate(path) if c == ".")
         ]
         if not under:
             raise unknown_setting(key, "leftoff config")

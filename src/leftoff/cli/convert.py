@@ -7,19 +7,13 @@ import click
 from leftoff import codec
 from leftoff.cli.export import whole
 from leftoff.cli.output import deliver
-from leftoff.cli.params import output_option, path_of, recorder_option, session_argument
+from leftoff.cli.params import options, path_of
 from leftoff.formats import atif, native
 from leftoff.model import SessionFacts
 from leftoff.redaction.redactor import Redactor
 
-TARGETS = ("atif", "leftoff")
 
-
-@click.command()
-@session_argument()
-@click.option("--to", "target", type=click.Choice(TARGETS), required=True)
-@recorder_option
-@output_option
+@click.command(params=options("convert"))
 def convert(session: str, *, target: str, recorder: str | None, output: str | None) -> None:
     """Convert SESSION to another format, without secrets: `atif` (one document, read by Harbor
     and others) or `leftoff` (one JSON object per line).

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import ReaderOptions, grouped, reader_options
+from leftoff.cli.params import ReaderOptions, grouped, options, reader_options
 from leftoff.errors import UsageError
 from leftoff.evaluation import label_runs
 from leftoff.evaluation.report import Block, Run, as_text, from_json, to_json
@@ -44,29 +44,7 @@ class RunOptions(Struct, frozen=True):
             deliver(data, self.output)
 
 
-_PRINTED = (
-    click.option("--json", "as_json", is_flag=True, help="Print the run: numbers, no text."),
-    click.option("-o", "--output", metavar="FILE", help="Write the run here too."),
-)
-_NOTED = (
-    click.option("--date", metavar="DAY", default="", help="To note in the run."),
-    click.option("--machine", metavar="TEXT", default="", help="To note in the run."),
-)
-plain_run_options = grouped("options", RunOptions, *_PRINTED, *_NOTED)
-run_options = grouped(
-    "options",
-    RunOptions,
-    *_PRINTED,
-    click.option(
-        "--resamples",
-        type=click.IntRange(min=2),
-        default=2000,
-        show_default=True,
-        help="Of the bootstrap.",
-    ),
-    *_NOTED,
-)
-_paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+run_options = grouped("options", RunOptions)
 
 
 def progress() -> Callable[[str], None] | None:
@@ -85,8 +63,7 @@ def evaluate() -> None:
     """
 
 
-@evaluate.command("budget")
-@_paths
+@evaluate.command("budget", params=options("eval budget"))
 @run_options
 def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """Score the ledger against what recorders wrote down.
@@ -103,8 +80,7 @@ def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     options.deliver(run, run.blocks())
 
 
-@evaluate.command("files")
-@_paths
+@evaluate.command("files", params=options("eval files"))
 @run_options
 def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     """Score file tracking against what really happened.
@@ -120,28 +96,7 @@ def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     options.deliver(run, run.blocks())
 
 
-@evaluate.command("resume")
-@_paths
-@click.option("--labels", metavar="DIR", multiple=True, help="Labels of some of the sessions.")
-@click.option(
-    "--cuts",
-    type=click.Choice(["natural", "artificial", "both"]),
-    default="natural",
-    show_default=True,
-    help="At recorded compactions, or at 25, 50 and 75 % of sessions without one.",
-)
-@click.option(
-    "--tuned",
-    metavar="REPOSITORY",
-    multiple=True,
-    help="These owner__name were looked at while leftoff was built: report them apart.",
-)
-@click.option(
-    "--misses",
-    metavar="FILE",
-    help=f"Write what the hook's block lacks, with its words, as lines of JSON; nothing of "
-    f"{HELD_OUT}.",
-)
+@evaluate.command("resume", params=options("eval resume"))
 @run_options
 def resume_command(
     paths: tuple[str, ...],
@@ -181,15 +136,8 @@ def resume_command(
         deliver(misses_to_lines(report.misses, without=HELD_OUT), misses)
 
 
-@evaluate.command("truth")
-@click.argument("paths", metavar="PATH...", nargs=-1)
-@click.option("--outputs", metavar="DIR", help="Real outputs of real tools (a table.csv).")
-@click.option("--seed", default=1, show_default=True, help="Of the places that are cut.")
-@click.option("--formats", is_flag=True, help="Show the figures of each format, too.")
-@click.option(
-    "--places", metavar="MEASURE", multiple=True, help="List the places of a measure."
-)
-@plain_run_options
+@evaluate.command("truth", params=options("eval truth"))
+@run_options
 def truth_command(
     paths: tuple[str, ...],
     *,
@@ -213,21 +161,8 @@ def truth_command(
     options.deliver(run, run.blocks(formats=formats, listed=places))
 
 
-@evaluate.command("labels")
-@click.argument("path", metavar="PATH")
-@click.option(
-    "--transcripts",
-    metavar="DIR",
-    help="Where the recordings are, found by file name.  [default: PATH]",
-)
-@click.option("--against", metavar="RUN", help="Compare with a committed run; 1 if worse.")
-@click.option(
-    "--html", metavar="FILE", help="Write a page with misses and false alarms in context."
-)
-@click.option("--baselines", is_flag=True, help="Measure the baselines on the same sessions.")
-@click.option("--only", metavar="REPOSITORY", multiple=True, help="These owner__name only.")
+@evaluate.command("labels", params=options("eval labels"))
 @reader_options
-@click.option("--held-out", is_flag=True, help=f"Only {HELD_OUT}, which is else left out.")
 @run_options
 def labels_command(
     path: str,

@@ -24,18 +24,7 @@ if TYPE_CHECKING:
     from leftoff.model import Message
 
 
-@click.command()
-@params.session_argument()
-@params.form_option(["markdown", "html"])
-@click.option(
-    "--tools",
-    type=click.Choice(["folded", "shown", "hidden"]),
-    default="folded",
-    show_default=True,
-    help="Tool calls and thoughts: one line that opens, in full, or left out.",
-)
-@params.recorder_option
-@params.output_option
+@click.command(params=params.options("export"))
 def export(
     session: str, *, form: str, tools: str, recorder: str | None, output: str | None
 ) -> None:

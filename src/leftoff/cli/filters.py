@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-import click
 from msgspec import Struct
 from msgspec.structs import astuple
 
@@ -16,15 +15,6 @@ from leftoff.cli.params import grouped
 
 if TYPE_CHECKING:
     from leftoff.sources.discover import SessionInfo
-
-project_option = click.option(
-    "--project", metavar="DIR", help="Only sessions of this directory or below it."
-)
-
-
-def folder_of(project: str | None) -> str:
-    """The absolute path that `--project` names; "" for any."""
-    return os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
 
 
 class SessionFilter(Struct, frozen=True):
@@ -45,6 +35,7 @@ class SessionFilter(Struct, frozen=True):
     def sessions(self) -> Callable[..., Iterator[SessionInfo]]:
         """`discover.list_sessions` with these options: the last changed session first."""
         from leftoff.sources.discover import list_sessions, parse_time
+        from leftoff.sources.place import folder_of
 
         now = time.time()
         return partial(
@@ -57,13 +48,4 @@ class SessionFilter(Struct, frozen=True):
         )
 
 
-filtered = grouped(
-    "chosen",
-    SessionFilter,
-    project_option,
-    click.option(
-        "--from", "--format", "recorder", metavar="NAME", help="Only sessions of this format."
-    ),
-    click.option("--since", metavar="WHEN", help="Changed since: 2d, 12h, 2w or 2026-11-01."),
-    click.option("--until", metavar="WHEN", help="Changed before; same notation as --since."),
-)
+filtered = grouped("chosen", SessionFilter)

@@ -11,45 +11,17 @@ import click
 
 from leftoff.analysis.summary_json import to_json
 from leftoff.cli.group import complain
-from leftoff.cli.output import coloured, columns, deliver
-from leftoff.cli.params import path_of, session_argument
-from leftoff.cli.poll import Seconds, ended_in_order, polls
+from leftoff.cli.output import deliver, nothing_fits, rendered
+from leftoff.cli.params import options, path_of
+from leftoff.cli.poll import ended_in_order, polls
 from leftoff.errors import FormatError, InputError, StateError, UsageError
 from leftoff.incremental.follow import Follower
-from leftoff.rendering.render_summary import render
 
 if TYPE_CHECKING:
     from leftoff.summary import ContextSummary
 
-FORMS = ("text", "markdown", "json", "prompt", "log")
 
-
-@click.command()
-@session_argument()
-@click.option("-f", "--form", type=click.Choice(FORMS), default="text", show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Same as -f json; one line each time.")
-@click.option(
-    "--budget", type=click.IntRange(min=1), help="Maximum number of tokens of a prompt or log."
-)
-@click.option(
-    "--keep",
-    metavar="FOLDER",
-    help="Save the read position here and continue from it next time.",
-)
-@click.option(
-    "--interval",
-    type=Seconds(0.05),
-    default=1.0,
-    show_default=True,
-    help="Seconds between two updates.",
-)
-@click.option("--for", "seconds", type=Seconds(), help="End after this many seconds.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    help="Write here instead of to stdout, replacing the last one.",
-)
+@click.command(params=options("follow"))
 def follow(
     session: str,
     *,
@@ -71,28 +43,15 @@ def follow(
     with ended_in_order(), ExitStack() as stack:
         folder = keep or stack.enter_context(TemporaryDirectory(prefix="leftoff-"))
         watch = _Watch(Follower(path_of(session), Path(folder)))
-        try:
-            for _ in polls(interval, seconds):
-                found = watch.news()
-                if found is not None and (as_json or form == "json"):
-                    deliver(to_json(found), output)
-                elif found is not None:
-                    plain = output is not None
-                    text = render(
-                        found,
-                        form,
-                        budget=budget,
-                        colour=not plain and coloured(),
-                        width=96 if plain else columns(),
-                    )
-                    if budget is not None and not text.strip():
-                        raise UsageError(
-                            f"nothing of this session fits into {budget} tokens; "
-                            "give a larger --budget"
-                        )
-                    deliver(text.rstrip("\n") + "\n\n", output)
-        except KeyboardInterrupt:
-            raise click.Abort from None
+        for _ in polls(interval, seconds):
+            found = watch.news()
+            if found is not None and (as_json or form == "json"):
+                deliver(to_json(found), output)
+            elif found is not None:
+                text = rendered(found, form, output, budget=budget)
+                if budget is not None and not text.strip():
+                    raise UsageError(nothing_fits(budget))
+                deliver(text.rstrip("\n") + "\n\n", output)
 
 
 class _Watch:

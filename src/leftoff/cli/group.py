@@ -48,10 +48,6 @@ class Commands(click.Group):
         if not gc.isenabled():  # `__main__.run`: what is imported now stays to the end
             gc.freeze()
             gc.enable()
-        if ctx.resilient_parsing:  # a shell asks what may come next
-            from leftoff.cli.completions import offering
-
-            offering(command, f"leftoff {cmd_name}")
         return command
 
     def resolve_command(

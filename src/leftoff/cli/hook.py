@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
+
+from leftoff import codec
+from leftoff.cli.group import tell
+from leftoff.cli.output import deliver
+from leftoff.cli.params import options, path_of
+from leftoff.errors import LeftoffError, UnknownName
+from leftoff.hooks import install as registration
+from leftoff.hooks import queue
+from leftoff.hooks.answer import EVENTS, main
+from leftoff.hooks.arrival import event_rows
+from leftoff.redaction.redactor import Redactor
+from leftoff.text.sanitize import clean
 
 
 @click.group(invoke_without_command=True)
@@ -29,32 +41,10 @@ def hook(ctx: click.Context) -> int:
     if sys.stdin.isatty():
         click.echo(ctx.get_help(), err=True)
         return 2
-    from leftoff.hooks.answer import main
-
     return main()
 
 
-def _settings_options(command: Callable[..., object]) -> Callable[..., object]:
-    command = click.option(
-        "--client", type=click.Choice(["claude", "codex"]), default="claude", show_default=True
-    )(command)
-    return click.option(
-        "--scope",
-        type=click.Choice(["user", "project", "local"]),
-        default="user",
-        show_default=True,
-        help="Settings for all your projects; this project's, shared; this project's, local.",
-    )(command)
-
-
-_yes = click.option("--yes", is_flag=True, help="Do it without asking.")
-_dry = click.option("--dry-run", is_flag=True, help="Only show the change.")
-
-
-@hook.command()
-@_settings_options
-@_yes
-@_dry
+@hook.command(params=options("hook install"))
 def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     """Add the hooks to the client's settings, after showing the change and asking.
 
@@ -62,26 +52,20 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 
     Other hooks stay. Exit 1: nothing was changed.
     """
-    from leftoff.cli.group import tell
-    from leftoff.hooks import clients, install
-
-    path = clients.settings_of(client, scope, Path.cwd(), os.environ)
-    command = clients.command_for(scope)
-    timeout = clients.TIMEOUTS[client]
-    change = install.install(path, command, clients.EVENTS, timeout=timeout)
+    path = registration.settings_of(client, scope, Path.cwd(), os.environ)
+    command = registration.command_for(scope)
+    timeout = registration.TIMEOUTS[client]
+    change = registration.install(path, command, EVENTS, timeout=timeout)
     code = _made(change, yes=yes, dry_run=dry_run)
     if not code:
-        if clients.HINTS[client]:
-            print(clients.HINTS[client], file=sys.stderr)
-        if program := clients.missing_program(install.commands(path)):
+        if registration.HINTS[client]:
+            print(registration.HINTS[client], file=sys.stderr)
+        if program := registration.missing_program(registration.commands(path)):
             tell(_NOT_FOUND.format(program))
     return code
 
 
-@hook.command()
-@_settings_options
-@_yes
-@_dry
+@hook.command(params=options("hook uninstall"))
 def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     """Remove leftoff's hooks from the client's settings.
 
@@ -90,17 +74,11 @@ def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     If nothing else changed the file, it is restored byte for byte. What the hooks saved in
     .leftoff stays. Exit 1: nothing was changed.
     """
-    from leftoff.hooks import clients, install
-
-    path = clients.settings_of(client, scope, Path.cwd(), os.environ)
-    return _made(install.uninstall(path), yes=yes, dry_run=dry_run)
+    path = registration.settings_of(client, scope, Path.cwd(), os.environ)
+    return _made(registration.uninstall(path), yes=yes, dry_run=dry_run)
 
 
 def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
-    from leftoff.cli.group import tell
-    from leftoff.cli.output import deliver
-    from leftoff.redaction.redactor import Redactor
-
     if change.empty:
         if not dry_run:
             change.make()
@@ -120,8 +98,7 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
     return 0
 
 
-@hook.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@hook.command(params=options("hook status"))
 def status(*, as_json: bool) -> int:
     """Show where the hooks are installed and when each last ran.
 
@@ -130,20 +107,13 @@ def status(*, as_json: bool) -> int:
     Also shown: how long it took, what it gave to whom, whether that is in the transcript, and
     whether the program of the hooks is found. Exit 1: installed nowhere.
     """
-    from leftoff import codec
-    from leftoff.cli.output import deliver
-    from leftoff.errors import LeftoffError
-    from leftoff.hooks import clients, install, queue
-    from leftoff.hooks.status import event_rows
-    from leftoff.text.sanitize import clean
-
     found: list[dict[str, Any]] = []
     for client, scope, path in _settings():
         row: dict[str, Any] = {"client": client, "scope": scope, "path": str(path)}
         try:
-            row["events"] = install.installed(path)
-            row["missing"] = [e for e in clients.EVENTS if e not in row["events"]]
-            row["program_missing"] = clients.missing_program(install.commands(path))
+            row["events"] = registration.installed(path)
+            row["missing"] = [e for e in EVENTS if e not in row["events"]]
+            row["program_missing"] = registration.missing_program(registration.commands(path))
         except LeftoffError as error:
             row["events"], row["error"] = {}, str(error)
         found.append(row)
@@ -171,8 +141,7 @@ def status(*, as_json: bool) -> int:
     return 0 if installed else 1
 
 
-@hook.command("test")
-@click.argument("session", metavar="[SESSION]", required=False)
+@hook.command("test", params=options("hook test"))
 def try_out(session: str | None) -> int:
     """Print the block that a session of the client would get if it began here now.
 
@@ -183,11 +152,8 @@ def try_out(session: str | None) -> int:
     Exit 1: no block, or the hooks would not run.
     """
     from leftoff import api
-    from leftoff.cli.group import tell
-    from leftoff.cli.output import deliver
-    from leftoff.cli.params import path_of
     from leftoff.handover.briefing import briefing
-    from leftoff.hooks import clients, forerunners, install, queue
+    from leftoff.hooks import forerunners
     from leftoff.hooks.session_notes import has_work
     from leftoff.sources.place import place_of
 
@@ -205,8 +171,8 @@ def try_out(session: str | None) -> int:
         else:
             tell(f"{path}: no work was done in it, so its block is not given")
     deliver(block)
-    ours = [one for _, _, path in _settings() for one in install.commands(path)]
-    missing = clients.missing_program(ours)
+    ours = [one for _, _, path in _settings() for one in registration.commands(path)]
+    missing = registration.missing_program(ours)
     if missing:
         tell(_NOT_FOUND.format(missing))
     if not ours:
@@ -218,13 +184,10 @@ _NOT_FOUND = "{} is not on this shell's PATH: the client may not find it either"
 
 
 def _settings() -> Iterator[tuple[str, str, Path]]:
-    from leftoff.errors import UnknownName
-    from leftoff.hooks import clients
-
-    for client in clients.CLIENTS:
-        for scope in clients.SCOPES:
+    for client in registration.CLIENTS:
+        for scope in registration.SCOPES:
             with suppress(UnknownName):
-                path = clients.settings_of(client, scope, Path.cwd(), os.environ)
+                path = registration.settings_of(client, scope, Path.cwd(), os.environ)
                 yield client, scope, path
 
 

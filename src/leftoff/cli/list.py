@@ -12,8 +12,8 @@ import click
 from leftoff import codec
 from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
-from leftoff.cli.output import coloured, columns, deliver
-from leftoff.cli.params import complete, path_of
+from leftoff.cli.output import columns, deliver, rendered
+from leftoff.cli.params import options, path_of
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
 from leftoff.memory.headers import StoredHeaders
@@ -28,17 +28,8 @@ from leftoff.text.truncation import one_line
 SHOWN = 30
 
 
-@click.command("list")
-@click.argument("file", required=False, shell_complete=complete)
+@click.command("list", params=options("list"))
 @filtered
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(min=0),
-    help=f"At most so many; 0 for all.  [default: {SHOWN}, all with --json]",
-)
-@click.option("--subagents", is_flag=True, help="Also sessions that another session started.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on each line.")
 def list_command(
     file: str | None,
     *,
@@ -157,8 +148,6 @@ def newest() -> int:
         complain(f"{error}. `leftoff list` shows all sessions, `leftoff --help` the commands")
         return 1
     from leftoff.api import summarize
-    from leftoff.rendering.render_summary import render
 
-    summary = summarize(listed.path)
-    deliver(render(summary, "text", colour=coloured(), width=columns()))
+    deliver(rendered(summarize(listed.path)))
     return 0

@@ -10,17 +10,13 @@ from leftoff import codec
 from leftoff.api import summarize
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import RecordingOptions, chosen_id, complete, path_of, recording_options
+from leftoff.cli.params import RecordingOptions, chosen_id, options, path_of, recording_options
 from leftoff.errors import StateError
 from leftoff.handover.wording import inline, number, plural
 from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.text import sanitize
-
-_budget_option = click.option(
-    "--budget", type=click.IntRange(min=100), help="Maximum number of tokens.  [default: 10000]"
-)
 
 
 @click.group()
@@ -35,11 +31,7 @@ def log() -> None:
     """
 
 
-@log.command()
-@click.argument("session", default="latest", shell_complete=complete)
-@_budget_option
-@click.option("--id", "name", metavar="ID", default="", help="Save it under this id.")
-@click.option("--stdout", is_flag=True, help="Print it instead of saving it.")
+@log.command(params=options("log create"))
 @recording_options
 def create(
     session: str, *, budget: int | None, name: str, stdout: bool, recording: RecordingOptions
@@ -51,12 +43,7 @@ def create(
     If there are more than ten, the oldest are removed; stderr names them.
     """
     made = _generator(budget)
-    summary = summarize(
-        path_of(session),
-        format=recording.recorder,
-        session=recording.session,
-        reader=recording.reading,
-    )
+    summary = summarize(path_of(session), **recording.how)
     recording.warn(summary)
     written = made.generate_from_summary(summary, session_id=name)
     if stdout:
@@ -67,10 +54,7 @@ def create(
         complain(f"removed the old log {path}")
 
 
-@log.command()
-@click.argument("name", metavar="[ID]", default="")
-@click.option("--json", "as_json", is_flag=True, help="The JSON instead of the markdown.")
-@_budget_option
+@log.command(params=options("log show"))
 def show(name: str, *, as_json: bool, budget: int | None) -> int:
     """Print the log of session ID (its beginning is enough), or the newest one.
 
@@ -88,8 +72,7 @@ def show(name: str, *, as_json: bool, budget: int | None) -> int:
     return 0
 
 
-@log.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON list.")
+@log.command("list", params=options("log list"))
 def list_logs(*, as_json: bool) -> None:
     """List the saved logs, newest first.
 
@@ -109,9 +92,7 @@ def list_logs(*, as_json: bool) -> None:
     deliver("".join(for_people))
 
 
-@log.command()
-@click.argument("name", metavar="ID")
-@click.option("--off", is_flag=True, help="Remove the protection.")
+@log.command(params=options("log pin"))
 def pin(name: str, *, off: bool) -> None:
     """Protect the log of session ID from being removed.
 
@@ -121,8 +102,7 @@ def pin(name: str, *, off: bool) -> None:
     made.pin_resume_log(_meant(made, name), pinned=not off)
 
 
-@log.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@log.command(params=options("log stats"))
 def stats(*, as_json: bool) -> None:
     """Show number, size and age of the saved logs, and why they were made.
 
@@ -141,16 +121,7 @@ def stats(*, as_json: bool) -> None:
     deliver("\n".join(lines) + "\n")
 
 
-@log.command()
-@click.option(
-    "--keep",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    help="Number of logs to keep.",
-)
-@click.option("--days", type=click.FloatRange(min=0), help="Keep logs up to this age.")
-@click.option("--dry-run", is_flag=True, help="Only print what would be removed.")
+@log.command(params=options("log clean"))
 def clean(*, keep: int, days: float | None, dry_run: bool) -> None:
     """Remove old logs and print what was removed; pinned ones stay.
 

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import click
 
-from leftoff.cli.poll import Seconds
+from leftoff.cli.params import options
 from leftoff.integrations.mcp import serve
 
 
-@click.command()
-@click.option(
-    "--patience",
-    type=Seconds(0.1),
-    default=15.0,
-    show_default=True,
-    help="Seconds that a call may wait until a long session is read.",
-)
+@click.command(params=options("mcp"))
 def mcp(patience: float) -> None:
     """Run an MCP server (Model Context Protocol) that lets an agent read the sessions of this
     machine.

@@ -17,16 +17,16 @@ from leftoff import codec
 from leftoff.batch.pool import Engine, InProcess, Pool
 from leftoff.batch.run import Report
 from leftoff.cli.batch import BatchProgress, summary_line
-from leftoff.cli.filters import folder_of, project_option
 from leftoff.cli.group import tell
 from leftoff.cli.output import columns, deliver
-from leftoff.cli.params import grouped, json_lines_option
+from leftoff.cli.params import grouped, options
 from leftoff.errors import StateError
 from leftoff.handover.wording import plural
 from leftoff.memory.index import LOCK_TIMEOUT, forget, statistics, update
 from leftoff.memory.lookup import memory_path
 from leftoff.memory.search import Filters
 from leftoff.sources.discover import parse_time
+from leftoff.sources.place import folder_of
 
 T = TypeVar("T")
 
@@ -96,22 +96,7 @@ class Question(Struct, frozen=True):
         return 0
 
 
-_ANSWER_OPTIONS = (
-    click.option(
-        "--no-update", is_flag=True, help="Do not add new recordings to the index first."
-    ),
-    json_lines_option,
-)
-# For `blame`, whose question is a file.
-answering = grouped("asked", Question, *_ANSWER_OPTIONS)
-asking = grouped(
-    "asked",
-    Question,
-    project_option,
-    click.option("--since", metavar="WHEN", help="Only sessions since then: 2d, 2026-11-01."),
-    click.option("-n", "--limit", type=click.IntRange(min=1), default=10, show_default=True),
-    *_ANSWER_OPTIONS,
-)
+asking = grouped("asked", Question)
 
 
 def _update(
@@ -139,9 +124,7 @@ def memory() -> None:
     """
 
 
-@memory.command("update")
-@click.argument("paths", nargs=-1)
-@click.option("-w", "--workers", type=click.IntRange(min=1), help="Number of worker processes.")
+@memory.command("update", params=options("memory update"))
 def update_command(paths: tuple[str, ...], workers: int | None) -> int:
     """Add new recordings from PATHS, or from the default places of all clients.
 
@@ -166,8 +149,7 @@ def status() -> int:
     return 0
 
 
-@memory.command("forget")
-@click.option("--all", "everything", is_flag=True, help="Delete the whole index.")
+@memory.command("forget", params=options("memory forget"))
 def forget_command(*, everything: bool) -> int:
     """Remove the sessions whose recordings were deleted.
 

@@ -7,10 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
 from leftoff.cli.group import tell
 from leftoff.errors import SourceError
+
+if TYPE_CHECKING:
+    from leftoff.summary import ContextSummary
 
 
 def coloured() -> bool:
@@ -29,6 +32,23 @@ def columns() -> int:
     import shutil
 
     return min(200, shutil.get_terminal_size((96, 24)).columns)
+
+
+def rendered(
+    summary: ContextSummary, form: str = "text", output: str | None = None, **more: Any
+) -> str:
+    """A summary in one of the forms of `render`, which takes `more`: in the colours and the
+    columns of the terminal, plain for a file."""
+    from leftoff.rendering.render_summary import render
+
+    plain = output is not None
+    width = 96 if plain else columns()
+    return render(summary, form, colour=not plain and coloured(), width=width, **more)
+
+
+def nothing_fits(budget: int) -> str:
+    """What to say where a budget has no room for a single item."""
+    return f"nothing of this session fits into {budget} tokens; give a larger --budget"
 
 
 def deliver(text: str | bytes, output: str | None = None) -> None:

@@ -1,20 +1,24 @@
-"""SESSION, the same everywhere: a path, -, an id or its beginning, or `latest`."""
+"""The options of all commands, and SESSION, the same everywhere: a path, -, an id or its
+beginning, or `latest`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from msgspec import Struct
 
+from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.errors import UnknownName, UsageError
-from leftoff.sources.discover import LATEST, find_session, session_files
+from leftoff.sources.discover import LATEST, find_session
 from leftoff.sources.session_choice import Choice, as_choice
+from leftoff.tables import table
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -23,12 +27,74 @@ if TYPE_CHECKING:
     from leftoff.summary import ContextSummary
 
 
-# What click calls, and what adds an option to it: click itself does not say more of either.
+# The options and arguments of all commands: the file says how they are written.
+_TABLE = table(__file__, "options.toml")
+
+
+def options(command: str) -> list[click.Parameter]:
+    """The options and arguments of a command, as `options.toml` lists them; `command` is what
+    is typed after `leftoff`, such as "log show"."""
+    return list(_params(_TABLE[command]))
+
+
+def _params(rows: codec.JsonObject) -> Iterator[click.Parameter]:
+    for name, row in rows.items():
+        if not row and f"+{name}" in _TABLE:
+            yield from _params(_TABLE[f"+{name}"])
+            continue
+        shared = _TABLE["shared"].get(name, {}) if _TYPES.keys().isdisjoint(row) else {}
+        yield _param(name, {**shared, **row})
+
+
+def _param(name: str, row: codec.JsonObject) -> click.Parameter:
+    typed = f"{row.pop('option', '--' + name.replace('_', '-'))} {name}".split()
+    kind = next((kind for kind in _TYPES if kind in row), "is_flag")
+    value = row.pop(kind, True)
+    if kind == "is_flag":
+        return click.Option(typed, is_flag=True, **row)
+    if kind == "argument":
+        inner = next((inner for inner in ("choice", "path", "unprocessed") if inner in row), "")
+        type_ = _TYPES[inner](row.pop(inner)) if inner else None
+        if not inner:
+            row["shell_complete"] = _completion(sessions=row.pop("sessions", False))
+        row.setdefault("required", True)
+        return click.Argument([name], metavar=value or None, type=type_, **row)
+    if kind == "text":
+        row |= {"metavar": value, "shell_complete": _completion(sessions=False)}
+    row.setdefault("show_default", row.get("default", "") != "" or None)
+    return click.Option(typed, type=_TYPES[kind](value), **row)
+
+
+def _choice(known: Any) -> click.Choice[str]:
+    if isinstance(known, str):
+        module, _, constant = known.partition(":")
+        known = getattr(import_module(module), constant)
+    return click.Choice(known)
+
+
+def _seconds(least: float) -> click.FloatRange:
+    from leftoff.cli.poll import Seconds
+
+    return Seconds(least)
+
+
+# What a row may say that it is, the first that it says, and the type for the value there.
+_TYPES: Mapping[str, Callable[[Any], Any]] = {
+    "argument": lambda _: None,
+    "text": lambda _: None,
+    "int": lambda least: click.INT if least == "any" else click.IntRange(min=least),
+    "float": lambda least: click.FloatRange(min=least),
+    "seconds": _seconds,
+    "choice": _choice,
+    "path": lambda _: click.Path(),
+    "unprocessed": lambda _: click.UNPROCESSED,
+}
+
+# What click calls: it does not say more of it.
 Command: TypeAlias = Callable[..., object]
-Decorator: TypeAlias = Callable[[Command], Command]
 
 
-def grouped(name: str, kind: type[Struct], *options: Decorator) -> Decorator:
+def grouped(name: str, kind: type[Struct]) -> Callable[[Command], Command]:
     """Gives a command the values of several options as one: the parameter `name`, a `kind` with
     a field for each of them."""
 
@@ -38,10 +104,7 @@ def grouped(name: str, kind: type[Struct], *options: Decorator) -> Decorator:
             own = {field: given.pop(field) for field in given.keys() & kind.__struct_fields__}
             return command(*args, **{name: kind(**own)}, **given)
 
-        found: Command = run
-        for option in reversed(options):
-            found = option(found)
-        return found
+        return run
 
     return decorate
 
@@ -54,38 +117,19 @@ def path_of(session: str) -> str:
     return find_session(session, os.environ, cwd)
 
 
-def complete(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Ids of sessions for the shell, by file names alone, and files; where a shell cannot offer
-    both, files if no id begins so."""
-    from click.shell_completion import CompletionItem
+def _completion(*, sessions: bool) -> Callable[..., list[CompletionItem]]:
+    def complete(
+        ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from leftoff.cli import completions
 
-    from leftoff.cli.completions import is_harmless
+        return completions.complete(ctx, param, incomplete, sessions=sessions)
 
-    found = [
-        CompletionItem(recorded.id, help=recorded.place.client)
-        for recorded in session_files(os.environ)
-        if recorded.id.startswith(incomplete) and is_harmless(recorded.id)
-    ]
-    if "latest".startswith(incomplete):
-        found.append(CompletionItem("latest", help="newest of this directory"))
-    # The file first: bash forgets what came before it.
-    return [CompletionItem(incomplete, type="file"), *found]
-
-
-# Which recorder wrote the recording. `--format` is the older name.
-recorder_option = click.option(
-    "--from",
-    "--format",
-    "recorder",
-    metavar="NAME",
-    help="Read as this format.  [default: detected from the content]",
-)
+    return complete
 
 
 class ReaderOptions(Struct, frozen=True):
-    """Whether a second reader is asked: the options of `reader_options`."""
+    """Whether a second reader is asked: the group `asked` of options."""
 
     reader: str | None = None
     reader_refresh: bool = False
@@ -102,22 +146,11 @@ class ReaderOptions(Struct, frozen=True):
         return project_reading(self.reader, home, refresh=self.reader_refresh)
 
 
-_READER_OPTIONS = (
-    click.option(
-        "--reader",
-        metavar="NAME|COMMAND",
-        help="A model that chooses among what was found: claude, codex, or a command that "
-        "takes a question on stdin and writes the answer to stdout.",
-    ),
-    click.option(
-        "--reader-refresh", is_flag=True, help="Ask the reader again, stored answers or not."
-    ),
-)
-reader_options = grouped("asked", ReaderOptions, *_READER_OPTIONS)
+reader_options = grouped("asked", ReaderOptions)
 
 
 class RecordingOptions(ReaderOptions, frozen=True):
-    """Which session a command reads, and how: the options of `recording_options`."""
+    """Which session a command reads, and how: the group `recording` of options."""
 
     which: str | None = None
     recorder: str | None = None
@@ -126,6 +159,11 @@ class RecordingOptions(ReaderOptions, frozen=True):
     def session(self) -> Choice:
         """The session of a file; if nothing is said, the newest in which the agent worked."""
         return None if self.which is None else as_choice(self.which)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """How the recording is read, as `api.summarize` and others take it."""
+        return {"format": self.recorder, "session": self.session, "reader": self.reading}
 
     def warn(self, summary: ContextSummary) -> None:
         """Says on stderr that a file holds several sessions, where none was chosen, and why a
@@ -141,36 +179,7 @@ class RecordingOptions(ReaderOptions, frozen=True):
 # Follows the warning that a file holds several sessions.
 CHOOSE = "choose with --session N, or FILE@N"
 
-which_option = click.option(
-    "--session",
-    "which",
-    metavar="N|ID|DATE",
-    help="Which session of a file that holds several: its number from 1, its id or date.",
-)
-recording_options = grouped(
-    "recording", RecordingOptions, which_option, recorder_option, *_READER_OPTIONS
-)
-json_lines_option = click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object on each line."
-)
-output_option = click.option(
-    "-o", "--output", metavar="FILE", help="Write here instead of to stdout."
-)
-extractor_option = click.option(
-    "--extractor", "extra", metavar="NAME", multiple=True, help="Also run this plug-in."
-)
-redactor_option = click.option(
-    "--redactor", "hide", metavar="NAME", multiple=True, help="Also run this plug-in."
-)
-no_redact_option = click.option(
-    "--no-redact", "bare", is_flag=True, help="Show secrets as recorded; only on a terminal."
-)
-workers_option = click.option(
-    "-w",
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Number of worker processes.  [default: as many as there are processors]",
-)
+recording_options = grouped("recording", RecordingOptions)
 
 
 def chosen_id(kind: str, given: str, known: Sequence[str]) -> str:
@@ -182,28 +191,3 @@ def chosen_id(kind: str, given: str, known: Sequence[str]) -> str:
     if not meant:
         raise UnknownName(kind, given, known[:20])
     return meant[0]
-
-
-def form_option(forms: Sequence[str]) -> Decorator:
-    """The option that chooses the output form, the first by default. `--form` is the older
-    name of `--to`."""
-    return click.option(
-        "-f",
-        "--to",
-        "--form",
-        "form",
-        type=click.Choice(forms),
-        default=forms[0],
-        show_default=True,
-    )
-
-
-def session_argument(name: str = "session", *, several: bool = False) -> Decorator:
-    """The argument that names a session, or several, with completion."""
-    return click.argument(
-        name,
-        metavar="SESSION..." if several else "SESSION",
-        nargs=-1 if several else 1,
-        required=True,
-        shell_complete=complete,
-    )

@@ -7,15 +7,13 @@ import click
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import json_lines_option
+from leftoff.cli.params import options
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.formats.reader import formats
 from leftoff.handover.second_reader import readers
 from leftoff.redaction.redactor import redactors
 from leftoff.stores.protocol import stores
-
-KINDS = ("format", "extractor", "redactor", "reader", "store")
 
 
 def registries() -> codec.JsonObject:
@@ -29,9 +27,7 @@ def registries() -> codec.JsonObject:
     }
 
 
-@click.command()
-@click.argument("kind", type=click.Choice(KINDS), required=False)
-@json_lines_option
+@click.command(params=options("plugins"))
 def plugins(kind: str | None, *, as_json: bool) -> int:
     """List the installed formats, extractors, redactors, readers and stores, and the package of
     each.

@@ -13,7 +13,7 @@ import click
 from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.cli.output import written
-from leftoff.cli.params import output_option, redactor_option
+from leftoff.cli.params import options
 from leftoff.errors import SourceError, UsageError
 from leftoff.redaction.redactor import Redactor, is_secret_path, redactors
 from leftoff.sources.encodings import Utf8Reader, holds_wide_text
@@ -22,16 +22,10 @@ from leftoff.text.sanitize import clean
 
 # Characters of text that are looked at together.
 CHUNK = 1 << 20
-FORMS = ("auto", "text", "json", "jsonl")
 _JSON = re.compile(r"\ufeff?\s*[\[{]\s*(?:$|[\"\[{\]}])")
 
 
-@click.command()
-@click.argument("file")
-@click.option("--as", "form", type=click.Choice(FORMS), default="auto", show_default=True)
-@click.option("--personal", is_flag=True, help="Also e-mail addresses, phone and card numbers.")
-@redactor_option
-@output_option
+@click.command(params=options("redact"))
 def redact(
     file: str, *, form: str, personal: bool, hide: tuple[str, ...], output: str | None
 ) -> None:

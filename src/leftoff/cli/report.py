@@ -14,7 +14,7 @@ from leftoff.batch.summarize_many import summarize_all
 from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import output_option, workers_option
+from leftoff.cli.params import options
 from leftoff.errors import UsageError
 from leftoff.incremental.accounts import account_of_reading
 from leftoff.rendering.html.report import ReportRow, report_row
@@ -55,11 +55,8 @@ def page_of(
     )
 
 
-@click.command()
-@click.argument("paths", metavar="[PATHS]...", nargs=-1, type=click.Path())
-@output_option
+@click.command(params=options("report"))
 @filtered
-@workers_option
 def report(
     paths: tuple[str, ...], *, output: str | None, chosen: SessionFilter, workers: int | None
 ) -> int:

@@ -17,7 +17,7 @@ import click
 from leftoff import codec
 from leftoff.cli.group import shown, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import ReaderOptions, RecordingOptions, path_of, reader_options
+from leftoff.cli.params import ReaderOptions, RecordingOptions, options, path_of, reader_options
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
@@ -38,41 +38,8 @@ if TYPE_CHECKING:
     from leftoff.live.resume_states.states import Found
     from leftoff.model import Issue
 
-NEWEST = "latest"
 
-
-@click.command()
-@click.argument("workflow", required=False)
-@click.option("--list", "listing", is_flag=True, help="List what can be resumed.")
-@click.option("--force", is_flag=True, help="Resume although the workflow has changed.")
-@click.option("--clean", is_flag=True, help="Remove states that are finished or too old.")
-@click.option("--dry-run", is_flag=True, help="With --clean: only print what would be removed.")
-@click.option(
-    "--save",
-    "recording",
-    metavar="[SESSION]",
-    is_flag=False,
-    flag_value=NEWEST,
-    help="Save a resume state of a recorded session.  [default: the newest]",
-)
-@click.option(
-    "--session",
-    "which",
-    metavar="N|ID|DATE",
-    help="Which session of a recording that holds several: its number from 1, its id.",
-)
-@click.option(
-    "--workflow",
-    "file",
-    metavar="FILE",
-    help="The workflow's file: with --save what the session worked through, else where it is "
-    "now.",
-)
-@click.option("--exec", "command", metavar="CMD", help="Give the message to CMD on stdin.")
-@click.option("--prompt-only", is_flag=True, help="Print the message without notices.")
-@click.option(
-    "--checkpoint-file", "checkpoint", metavar="F", help="Resume from this file instead."
-)
+@click.command(params=options("resume"))
 @reader_options
 def resume(
     workflow: str | None,
@@ -170,13 +137,7 @@ def _of_recording(
 
 
 def _made(name: str, file: str | None, options: RecordingOptions) -> ResumeState:
-    return from_transcript(
-        path_of(name),
-        session=options.session,
-        workflow=file,
-        reader=options.reading,
-        summarized=options.warn,
-    )
+    return from_transcript(path_of(name), workflow=file, summarized=options.warn, **options.how)
 
 
 def _absolute(path: str) -> str:

@@ -7,13 +7,13 @@ import click
 from leftoff import codec
 from leftoff.analysis.summary_json import SCHEMA, numbered_schema
 from leftoff.cli.output import deliver
+from leftoff.cli.params import options
 from leftoff.formats import native
 from leftoff.handover.resume_state import document as resume_state
 from leftoff.summary import ContextSummary
 
 
-@click.command()
-@click.argument("document", type=click.Choice(["summary", "session", "resume-state"]))
+@click.command(params=options("schema"))
 def schema(document: str) -> None:
     """Print the JSON Schema of a document: `summary` (what `summarize --json` prints),
     `session` (one line of leftoff's own format, which `convert --to leftoff` writes) or

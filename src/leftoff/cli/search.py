@@ -5,24 +5,12 @@ from __future__ import annotations
 import click
 
 from leftoff.cli.memory import Question, asking
-from leftoff.handover.entries import KINDS
-from leftoff.memory.search import SPEAKERS
+from leftoff.cli.params import options
 from leftoff.memory.search import search as search_in
 from leftoff.memory.text import hit_values, hits_text
 
 
-@click.command()
-@click.argument("words", nargs=-1, required=True)
-@click.option(
-    "--by",
-    "speakers",
-    type=click.Choice(SPEAKERS),
-    multiple=True,
-    help="Only words of this speaker.",
-)
-@click.option(
-    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only items of this kind."
-)
+@click.command(params=options("search"))
 @asking
 def search(
     words: tuple[str, ...],

@@ -12,7 +12,7 @@ from leftoff.api import default_session, gather, read
 from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of
 from leftoff.cli.output import coloured, deliver
-from leftoff.cli.params import CHOOSE, complete, no_redact_option, path_of, which_option
+from leftoff.cli.params import CHOOSE, options, path_of
 from leftoff.errors import UsageError
 from leftoff.model import Message
 from leftoff.rendering.messages import between, message_text
@@ -22,12 +22,7 @@ from leftoff.sources.session_choice import split_choice
 _RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$", re.DOTALL)
 
 
-@click.command()
-@click.argument("place", metavar="SESSION[@N][#FIRST[-LAST]]", shell_complete=complete)
-@click.option("--alone", is_flag=True, help="Number the messages of this file only.")
-@click.option("--full", is_flag=True, help="Do not shorten long tool results.")
-@which_option
-@no_redact_option
+@click.command(params=options("show"))
 def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) -> None:
     """Print messages of a session by their numbers in summaries.
 

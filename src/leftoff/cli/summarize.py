@@ -13,59 +13,19 @@ from leftoff.analysis.summary_json import to_json
 from leftoff.cli import params
 from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of
-from leftoff.cli.output import coloured, columns, deliver
+from leftoff.cli.output import columns, deliver, nothing_fits, rendered
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.redaction.redactor import redactors
-from leftoff.rendering.render_summary import render
 
 if TYPE_CHECKING:
     from leftoff.api import SessionReading
     from leftoff.redaction.redactor import Redactor
     from leftoff.summary import ContextSummary
 
-FORMS = ("text", "markdown", "json", "prompt", "log", "html")
 
-
-@click.command()
-@params.session_argument("sessions", several=True)
-@params.form_option(FORMS)
-@click.option("--json", "as_json", is_flag=True, help="Same as -f json.")
-@click.option(
-    "--shape",
-    type=click.Choice(["leftoff", "seed001"]),
-    default="leftoff",
-    help="Shape of the JSON; seed001 is a compact one with fixed fields.",
-)
-@click.option("--agent", metavar="ID", default="", help="Summarize this subagent instead.")
-@click.option(
-    "--alone", is_flag=True, help="Only this file, without the recordings that it continues."
-)
+@click.command(params=params.options("summarize"))
 @params.recording_options
-@params.extractor_option
-@params.redactor_option
-@click.option(
-    "--budget", type=click.IntRange(min=1), help="Maximum number of tokens of a prompt or log."
-)
-@click.option(
-    "--since",
-    metavar="N|last",
-    help="Only what is new since line N, since message '#N', or since the last call.",
-)
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Show all items, not only the first of each section.",
-)
-@click.option(
-    "--explain",
-    is_flag=True,
-    help="Show why each item was reported and what was just below the threshold.",
-)
-@params.no_redact_option
-@click.option("--strict", is_flag=True, help="Exit 2 if the recording has serious errors.")
-@params.output_option
 def summarize(
     sessions: tuple[str, ...],
     form: str,
@@ -131,22 +91,15 @@ def summarize(
         del gathered  # of a long session, what was read takes more memory than this
         text = to_json(summary, gate, indent=2)
     else:
-        plain = output is not None
         from leftoff.sources.place import place_of
 
         path = f"{paths[0]}@{recording.which}" if recording.which else paths[0]
-        text = render(
-            summary,
-            form,
-            budget=budget,
-            colour=not plain and coloured(),
-            width=96 if plain else columns(),
-            everything=everything,
-            place=place_of(path, os.environ) if form == "prompt" else "",
-            gate=gate,
+        place = place_of(path, os.environ) if form == "prompt" else ""
+        text = rendered(
+            summary, form, output, budget=budget, everything=everything, place=place, gate=gate
         )
     if budget is not None and not text.strip():
-        complain(f"nothing of this session fits into {budget} tokens; give a larger --budget")
+        complain(nothing_fits(budget))
         return 1
     deliver(text, output)
     faults = [i for i in summary.issues if i.severity == "error"] if strict else []

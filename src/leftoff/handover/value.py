@@ -9,7 +9,7 @@ import msgspec
 from msgspec import NODEFAULT, Struct, field
 from msgspec.structs import fields
 
-from leftoff.errors import StateError
+from leftoff.errors import StateError, squashed
 
 
 class Value(Struct, frozen=True, kw_only=True):
@@ -71,11 +71,6 @@ class Value(Struct, frozen=True, kw_only=True):
                 place = f"{where}.{needed.name}" if where else needed.name
                 raise StateError(f"{place}: is missing")
         return cls(**taken, extra=extra)
-
-
-def squashed(key: str) -> str:
-    """A key without case and separators, so that `functionName` equals `function_name`."""
-    return "".join(c for c in key.casefold() if c.isalnum())
 
 
 def type_name(value: object) -> str:

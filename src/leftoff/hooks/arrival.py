@@ -1,4 +1,5 @@
-"""Whether a block that a hook gave stands in the transcript: only then did the agent get it.
+"""What our hooks did last, from their log, and whether a block that one gave stands in the
+transcript: only then did the agent get it.
 
 Clients have dropped the output of hooks silently. Claude Code records what the agent gets as an
 attachment `hook_additional_context` (`hook_success` only says what the hook printed), Codex as
@@ -7,10 +8,16 @@ a message of the role `developer`.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 
 from leftoff import codec
+from leftoff import lazy_re as re
+from leftoff.codec import JsonObject
 from leftoff.errors import SourceError
+from leftoff.hooks import queue
+from leftoff.hooks.answer import EVENTS
 from leftoff.incremental.cursor import Cursor, Tail
 from leftoff.sources.open import open_regular
 
@@ -72,3 +79,55 @@ def _begins(content: object, first: str) -> bool:
     if isinstance(content, dict):
         return content.get("type") != "tool_result" and _begins(content.get("text"), first)
     return isinstance(content, list) and any(_begins(part, first) for part in content)
+
+
+# -- the last runs --------------------------------------------------------------------------
+
+_LINE = re.compile(
+    r"(?P<when>\S+) (?P<event>[A-Z]\w+) (?P<session>\S+) (?P<took>\d+) ms(?P<notes>.*)"
+)
+_FAILED = re.compile(r"(?P<when>\S+) (?P<event>[A-Z]\w+) failed: (?P<why>.*)")
+_TO = {"said to the agent": "agent", "said to the person": "person"}
+
+
+def event_rows(home: Path) -> list[JsonObject]:
+    """One row for each event: event, last (ISO 8601, "" for never), session, milliseconds,
+    output ("agent", "person" or "" for none, of the last run), given (when the agent was last
+    given a block, "" for never), seen (whether that block stands in the transcript; None if
+    unknown) and failed (why the last run failed, "" if it did not)."""
+    rows: dict[str, JsonObject] = {event: _row(event) for event in EVENTS}
+    for line in queue.read_text(home / queue.STATE / queue.LOG).splitlines():
+        if (found := _LINE.fullmatch(line)) is not None:
+            row = rows.get(found["event"])
+            if row is None:
+                continue
+            to = [_TO[note] for note in found["notes"].split(", ") if note in _TO]
+            row |= {
+                "last": found["when"],
+                "session": found["session"],
+                "milliseconds": int(found["took"]),
+                "output": to[0] if to else "",
+                "failed": "",
+            }
+            if "agent" in to:
+                row |= {"given": found["when"], "given_session": found["session"]}
+        elif (found := _FAILED.fullmatch(line)) is not None and found["event"] in rows:
+            rows[found["event"]] |= {"last": found["when"], "failed": found["why"]}
+    for row in rows.values():
+        row["seen"] = _seen(home, row.pop("given_session"), row["event"])
+    return list(rows.values())
+
+
+def _row(event: str) -> JsonObject:
+    row: JsonObject = {"event": event, "last": "", "session": "", "milliseconds": None}
+    return row | {"output": "", "given": "", "given_session": "", "seen": None, "failed": ""}
+
+
+def _seen(home: Path, session: str, event: str) -> bool | None:
+    folder = queue.folder_of(home, session)
+    if folder is None:
+        return None
+    record = queue.load(folder / queue.GIVEN).get(event)
+    if not isinstance(record, dict):
+        return None
+    return is_in_transcript(record, str(record.get("transcript") or ""))

@@ -8,14 +8,28 @@ else, the other in a `hooks.json` of its own:
 Other hooks and all other settings stay as they are. A backup from before the first change
 is written beside it, so that removing our hooks restores the same bytes; if another program has
 changed the file since, only our entries are removed.
+
+Codex reads `hooks.json` in its folder. It sends the same events and accepts the same replies as
+Claude Code, so `leftoff hook` serves both. Differences, observed with codex 0.169:
+
+* It runs a hook only after the user has trusted it in `/hooks`, and skips it silently until
+  then. We never write that trust.
+* Its `PostCompact` event does not hold the summary, and the transcript may hold it encrypted:
+  then what a compaction lost is unknown.
+* It gives a hook of `SessionEnd` 3 seconds at most and warns about a longer limit.
+* `hooks.json` may hold only the keys `hooks` and `description`.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
+import shlex
+import shutil
 import stat
-from collections.abc import Iterator, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,18 +38,85 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.errors import SourceError, StateError
+from leftoff.errors import SourceError, StateError, UnknownName
+from leftoff.sources.discover import home_folder
 from leftoff.stores.atomic import NotSynced, write_atomic
 
-# Seconds after which a client stops our hook, unless `clients.TIMEOUTS` says otherwise; the
-# hook itself exits after 2 seconds (`answer.TIME_LIMIT`).
-TIMEOUT = 10
 # Suffix of the backup of the settings from before the first change.
 BEFORE = ".before-leftoff"
 
 _OURS = re.compile(
     r"""(?:^|[/\\\s"'])leftoff(?:\.exe)?["']?\s+hook\s*$|-m\s+leftoff\s+hook\s*$"""
 )
+
+
+CLIENTS = ("claude", "codex")
+SCOPES = ("user", "project", "local")
+# Seconds after which a client stops our hook; it ends by itself after 2.
+TIMEOUTS = {"claude": 10, "codex": 3}
+
+HINTS = {"claude": "", "codex": "Codex asks you to trust a new hook: type /hooks in it once."}
+
+
+def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, str]) -> Path:
+    """The settings file in which a client looks for hooks: the user's, that of the project
+    (committed with the repository), or the local one (this project on this machine, Claude Code
+    only). `UnknownName` where the client is unknown or has no such scope."""
+    home = home_folder(environ)
+    claude, codex = project / ".claude", project / ".codex"
+    own = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    paths = {
+        "claude": {
+            "user": own / "settings.json",
+            "project": claude / "settings.json",
+            "local": claude / "settings.local.json",
+        },
+        "codex": {
+            "user": Path(environ.get("CODEX_HOME") or home / ".codex") / "hooks.json",
+            "project": codex / "hooks.json",
+        },
+    }
+    if client not in paths:
+        raise UnknownName("client", client, CLIENTS)
+    if scope not in paths[client]:
+        raise UnknownName(f"scope of {client}", scope, paths[client])
+    return paths[client][scope]
+
+
+def command_for(scope: str) -> str:
+    """The shell command that runs our hook.
+
+    Shared settings must not contain a path of this machine. Others give the full path of the
+    program, since the client's PATH may differ from the shell's.
+
+    Raises:
+        SourceError: whether the program is there cannot be determined.
+    """
+    if scope == "project":
+        return "leftoff hook"
+    program = Path(sys.executable).with_name("leftoff.exe" if os.name == "nt" else "leftoff")
+    try:  # not shutil.which: after an error of the disk it says that there is no program
+        if program.stat().st_mode & stat.S_IXUSR:
+            return f"{shlex.quote(str(program))} hook"
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        why = f"cannot be looked for ({error.strerror}); nothing was changed"
+        raise SourceError(f"{program}: {why}") from error
+    # -P: a folder named leftoff in the client's directory must not be imported.
+    return f"{shlex.quote(sys.executable)} -P -m leftoff hook"
+
+
+def missing_program(commands: Iterable[str]) -> str:
+    """The program of one of these commands that this shell does not find; else "". A command
+    that is not as `command_for` writes it is not looked at."""
+    for command in commands:
+        with suppress(ValueError):  # an open quote: edited by hand
+            program, *words = shlex.split(command)
+            ours = words in (["hook"], ["-P", "-m", "leftoff", "hook"])
+            if ours and shutil.which(program) is None:
+                return program
+    return ""
 
 
 class Change(Struct, frozen=True):
@@ -90,7 +171,7 @@ class Change(Struct, frozen=True):
 
 
 def install(
-    path: Path, command: str, events: Sequence[str], *, timeout: int = TIMEOUT
+    path: Path, command: str, events: Sequence[str], *, timeout: int = TIMEOUTS["claude"]
 ) -> Change:
     """The change that registers our hook for these events and removes its earlier entries.
 
@@ -109,9 +190,8 @@ def install(
     entry = {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
     hooks = {**hooks, **{e: [*hooks.get(e, []), entry] for e in events}}
     new = _serialize({**settings, "hooks": hooks}, old)
-    first = not any(_count_ours(settings).values())
     backup = codec.dumps({"existed": old is not None, "text": (old or b"").decode("utf-8")})
-    return Change(path, old, new, backup=backup if first else None)
+    return Change(path, old, new, backup=None if _ours(settings) else backup)
 
 
 def uninstall(path: Path) -> Change:
@@ -120,7 +200,7 @@ def uninstall(path: Path) -> Change:
     path = _resolved(path)
     old = _read(path)
     settings = _parse(old, path)
-    if not any(_count_ours(settings).values()):
+    if not _ours(settings):
         return Change(path, old, old, delete_backup=True)  # left by a killed run
     remaining = {**settings, "hooks": _without_ours(settings["hooks"], path)}
     backup = _read_backup(path)
@@ -139,15 +219,12 @@ def uninstall(path: Path) -> Change:
 def installed(path: Path) -> dict[str, int]:
     """The number of entries of our hook by event, see `install`; {} if there are no
     settings."""
-    path = _resolved(path)
-    found = _count_ours(_parse(_read(path), path))
-    return {event: count for event, count in found.items() if count}
+    return dict(Counter(event for event, _ in _ours(_parse(_read(_resolved(path)), path))))
 
 
 def commands(path: Path) -> list[str]:
     """The commands of our hook in these settings, see `install`."""
-    hooks = _parse(_read(_resolved(path)), path).get("hooks")
-    return [str(hook["command"]) for _, hook in _listed(hooks) if _is_ours(hook)]
+    return [command for _, command in _ours(_parse(_read(_resolved(path)), path))]
 
 
 # -- reading ---------------------------------------------------------------------------------
@@ -205,32 +282,32 @@ def _without_ours(hooks: Any, path: Path) -> dict[str, Any]:
             raise StateError(f"{path}: hooks.{event} is no list; nothing was changed")
         remaining: list[object] = []
         for group in groups:
-            listed = group.get("hooks") if isinstance(group, dict) else None
-            if not isinstance(listed, list) or not any(map(_is_ours, listed)):
-                remaining.append(group)
-                continue
+            listed = _hooks_in(group)
             others = [hook for hook in listed if not _is_ours(hook)]
-            if others:
+            if len(others) == len(listed):
+                remaining.append(group)
+            elif others:
                 remaining.append({**group, "hooks": others})
         if remaining or not groups:
             found[event] = remaining
     return found
 
 
-def _count_ours(settings: dict[str, object]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for event, hook in _listed(settings.get("hooks")):
-        found[event] = found.get(event, 0) + _is_ours(hook)
-    return found
+def _ours(settings: dict[str, Any]) -> list[tuple[str, str]]:
+    """The commands of our hooks, each with its event."""
+    hooks = settings.get("hooks")
+    return [
+        (event, str(hook["command"]))
+        for event, groups in (hooks.items() if isinstance(hooks, dict) else ())
+        for group in (groups if isinstance(groups, list) else ())
+        for hook in _hooks_in(group)
+        if _is_ours(hook)
+    ]
 
 
-def _listed(hooks: Any) -> Iterator[tuple[str, Any]]:
-    """The hooks of all events, each with its event."""
-    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
-        for group in groups if isinstance(groups, list) else ():
-            listed = group.get("hooks") if isinstance(group, dict) else None
-            for hook in listed if isinstance(listed, list) else ():
-                yield event, hook
+def _hooks_in(group: object) -> list[Any]:
+    listed = group.get("hooks") if isinstance(group, dict) else None
+    return listed if isinstance(listed, list) else []
 
 
 def _serialize(settings: dict[str, object], like: bytes | None) -> bytes:

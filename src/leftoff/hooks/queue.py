@@ -108,18 +108,17 @@ def write(path: Path, data: bytes) -> None:
         _write(folder, path.name, data)
 
 
-def _write(folder: Directory, name: str, data: bytes) -> None:
-    with folder.stage(name, data, durable=False) as staged:
-        staged.commit()
-
-
 def write_durably(path: Path, data: bytes) -> None:
     """Replaces a small file atomically and syncs file and folder to the disk. At an `OSError`
     the old content stays, except `NotSynced`: a power cut may lose the new one."""
     with opened(path.parent) as folder:
-        with folder.stage(path.name, data) as staged:
-            staged.commit()
+        _write(folder, path.name, data, durable=True)
         folder.fsync()
+
+
+def _write(folder: Directory, name: str, data: bytes, *, durable: bool = False) -> None:
+    with folder.stage(name, data, durable=durable) as staged:
+        staged.commit()
 
 
 def sweep(home: Path, folder: Path) -> None:

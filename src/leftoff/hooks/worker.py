@@ -93,16 +93,19 @@ def process_jobs(home: Path, session: str) -> None:
         _logged(home, folder, "memory", lambda: last.remember(project_too="start" in done))
 
 
-def _logged(home: Path, folder: Path, name: str, do: Callable[[], str]) -> None:
+def _logged(home: Path, folder: Path, name: str, do: Callable[[], str]) -> Exception | None:
+    """Logs the outcome of what is done, "" for none; returns the error that ended it."""
     began = time.monotonic()
+    failure = None
     try:
         outcome = do()
-    except Exception as error:  # noqa: BLE001 - what the hooks need is done
-        outcome = f"failed: {type(error).__name__}: {error}"
+    except Exception as error:  # noqa: BLE001 - what comes next must still run
+        failure, outcome = error, f"failed: {type(error).__name__}: {error}"
     if outcome:
         took = time.monotonic() - began
         line = f"worker: {name} {folder.name} {took:.2f} s {outcome}"
         queue.write_log(home, Redactor().text(line))
+    return failure
 
 
 @contextlib.contextmanager
@@ -127,17 +130,8 @@ def _in_order(names: list[str]) -> list[str]:
 def _run_job(home: Path, folder: Path, name: str, job: codec.JsonObject, end: float) -> bool:
     """Runs a job and logs its outcome; returns whether to acknowledge it. A job that failed
     with an `OSError` (a full disk, for example) stays for the next worker."""
-    began = time.monotonic()
-    finished = True
-    try:
-        outcome = _Job(home, folder, job, end).run(name)
-    except Exception as error:  # noqa: BLE001 - the next job must still run
-        outcome = f"failed: {type(error).__name__}: {error}"
-        finished = not isinstance(error, OSError) and not isinstance(error.__cause__, OSError)
-    took = time.monotonic() - began
-    line = f"worker: {name} {folder.name} {took:.2f} s {outcome}"
-    queue.write_log(home, Redactor().text(line))
-    return finished
+    error = _logged(home, folder, name, lambda: _Job(home, folder, job, end).run(name))
+    return not isinstance(error, OSError) and not isinstance(error and error.__cause__, OSError)
 
 
 _HOLDS = "What the person required or decided in this project (leftoff show SESSION#n):"

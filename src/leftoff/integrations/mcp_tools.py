@@ -32,6 +32,7 @@ from leftoff.rendering.messages import between, message_text
 from leftoff.sources import discover
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN, session_paths
+from leftoff.sources.place import folder_of
 from leftoff.summary import ContextSummary
 
 # Seconds that a call waits for a recording to be read. Chosen by hand; not measured.
@@ -205,7 +206,7 @@ class Answers:
     # -- the memory of projects ------------------------------------------------------------
 
     def search(self, query: str, project: str = "", by: str = "", limit: int = 10) -> str:
-        filters = Filters(project=_folder(project), speakers=(by,) if by else ())
+        filters = Filters(project=folder_of(project), speakers=(by,) if by else ())
         hits = self._memory().search(query, filters, limit=_checked_limit(limit))
         return _answer({"hits": [_bounded(hit_values(hit)) for hit in hits]})
 
@@ -215,12 +216,12 @@ class Answers:
         return _answer({"lines": [_bounded(origin_values(o)) for o in found[:MAX_ITEMS]]})
 
     def fix(self, error: str, project: str = "", limit: int = 5) -> str:
-        filters = Filters(project=_folder(project))
+        filters = Filters(project=folder_of(project))
         found = self._memory().fix(error, filters, limit=_checked_limit(limit))
         return _answer({"fixes": [_bounded(fix_values(one)) for one in found]})
 
     def ledger(self, project: str = "", limit: int = 50) -> str:
-        filters = Filters(project=_folder(project) or self._cwd)
+        filters = Filters(project=folder_of(project) or self._cwd)
         found = self._memory().ledger(filters)[: _checked_limit(limit)]
         rows = [_bounded(standing_values(one)) for one in found]
         return _answer(
@@ -228,7 +229,7 @@ class Answers:
         )
 
     def left_open(self, project: str = "", limit: int = 50) -> str:
-        filters = Filters(project=_folder(project) or self._cwd)
+        filters = Filters(project=folder_of(project) or self._cwd)
         found = self._memory().left_open(filters)[: _checked_limit(limit)]
         return _answer({"left_open": [_bounded(hit_values(hit)) for hit in found]})
 
@@ -297,7 +298,7 @@ class Answers:
             for file in discover.session_files(self._environ)
             if discover.leads_to_session(file.path, roots)
         ]
-        folder = _folder(project)
+        folder = folder_of(project)
         return discover.list_sessions(self._environ, project=folder, known=known)
 
     def _summary(
@@ -420,11 +421,6 @@ def _rendered(path: str, first: int, last: int) -> str:
         room -= len(text)
         parts.append(text)
     return "".join(parts)
-
-
-def _folder(project: str) -> str:
-    """The absolute path of a project directory; "" for any."""
-    return os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
 
 
 def _checked_limit(limit: int) -> int:

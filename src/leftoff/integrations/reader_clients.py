@@ -13,7 +13,7 @@ from leftoff.errors import ClientError
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.integrations.codex_cli import CodexClient
 from leftoff.live.reviews.clients import Answer, Client, ReviewCalls
-from leftoff.live.reviews.subprocesses import run
+from leftoff.subprocesses import run
 from leftoff.text.truncation import one_line
 
 # Seconds that a reader may take for one question. Chosen by hand; not measured.

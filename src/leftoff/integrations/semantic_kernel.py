@@ -96,7 +96,7 @@ class _Call:
         if hasattr(taker, "track_completed_tool"):
             reasoning = str(given.get("reasoning") or "") or None
             self._tracking = tracking(
-                taker, self._workflow, self._name, self._parameters, reasoning
+                taker, self._workflow, self._name, self._parameters, reasoning=reasoning
             )
             self._tracked = self._tracking.__enter__()
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from leftoff.codec import JsonObject
 from leftoff.live.session import SessionManager, get_session_manager, token_count
@@ -154,13 +154,9 @@ def _merged(first: ResponseInfo, then: ResponseInfo) -> ResponseInfo:
     if first.usage is not None and then.usage is not None:
         both = zip(astuple(first.usage), astuple(then.usage), strict=True)
         usage = Usage(*(max(one, other) for one, other in both))
-    return ResponseInfo(
-        then.id or first.id,
-        then.model or first.model,
-        then.stop_reason or first.stop_reason,
-        usage,
-        then.final,
-    )
+    names = ("id", "model", "stop_reason")
+    said = {name: getattr(then, name) or getattr(first, name) for name in names}
+    return replace(then, usage=usage, nameless=False, **said)
 
 
 # -- reading ---------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec import Struct
-from msgspec.structs import asdict, astuple
+from msgspec.structs import asdict
 
 from leftoff.api import create_context_summary
 from leftoff.budget.forecast import Forecast, forecast
@@ -186,7 +186,7 @@ class SessionManager(TaskBudgets):
                 usage, more = before, 0
             else:
                 more = usage.total - (before.total if before else 0)
-                state.spent = _added(state.spent, usage, before)
+                state.spent = state.spent + usage - (before or Usage())
             if message_id:
                 state.calls.pop(message_id, None)
                 state.calls[message_id] = usage
@@ -345,12 +345,6 @@ def token_count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return 0
     return int(value) if 0 <= value < float("inf") else 0
-
-
-def _added(spent: Usage, usage: Usage, before: Usage | None) -> Usage:
-    """The spent tokens after a call of which `before` is already counted."""
-    counts = (astuple(u) for u in (spent, usage, before or Usage()))
-    return Usage(*(s + u - b for s, u, b in zip(*counts, strict=True)))
 
 
 def progress_words(progress: ProgressInfo) -> str:

@@ -20,9 +20,9 @@ __all__ = ["Filters", "Hit", "Memory", "open"]
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from leftoff.memory import memory as module
+    from leftoff.memory import memory, search
 
-    value: object = getattr(module, name)
+    value: object = getattr(search if name in ("Filters", "Hit") else memory, name)
     globals()[name] = value
     return value
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
@@ -55,7 +56,9 @@ class _Edit(Struct, frozen=True):
     replaced: tuple[Replaced, ...]
 
 
-def blame(index: Path, file: Path, lines: tuple[int, int] | None = None) -> list[Origin]:
+def blame(
+    index: Path, file: str | PathLike[str], lines: tuple[int, int] | None = None
+) -> list[Origin]:
     """The origins of the lines of a file as it is now, in order.
 
     Args:
@@ -69,7 +72,7 @@ def blame(index: Path, file: Path, lines: tuple[int, int] | None = None) -> list
     """
     with open_regular(file, any_encoding=True) as opened_file:
         text = opened_file.read().decode("utf-8", "replace")
-    return origins(index, str(file.absolute()), text.splitlines(), lines)
+    return origins(index, str(Path(file).absolute()), text.splitlines(), lines)
 
 
 def origins(

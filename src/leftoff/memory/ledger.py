@@ -9,7 +9,7 @@ from leftoff.handover.ledger import HOLDS, MIN_TERMS, REPEATED, standing
 from leftoff.handover.ledger import Standing as StandingOf
 from leftoff.handover.recall import terms_of
 from leftoff.memory.index import opened
-from leftoff.memory.search import Filters, Hit, entries
+from leftoff.memory.search import ALL, Filters, Hit, entries
 
 # Share of an open item's terms that a later request, commit or decision has to hold. Chosen by
 # hand.
@@ -18,7 +18,7 @@ TAKEN_UP = 0.5
 Standing: TypeAlias = StandingOf[Hit]
 
 
-def ledger(index: Path, filters: Filters) -> list[Standing]:
+def ledger(index: Path, filters: Filters = ALL) -> list[Standing]:
     """The standing constraints and decisions of the person, the latest first; those that ended
     last.
 
@@ -33,7 +33,7 @@ def ledger(index: Path, filters: Filters) -> list[Standing]:
     return standing(_entries(index, filters, which))
 
 
-def never_taken_up(index: Path, filters: Filters) -> list[Hit]:
+def never_taken_up(index: Path, filters: Filters = ALL) -> list[Hit]:
     """What sessions left open and no later session of the project took up, the latest first."""
     kinds = "'open', 'request', 'constraint', 'correction', 'decision', 'git'"
     later: list[set[str]] = []

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from os import PathLike
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 from leftoff.batch.pool import Engine
 from leftoff.batch.run import Report
-from leftoff.memory.blame import Origin, blame
-from leftoff.memory.fixes import Fix, fixes
-from leftoff.memory.index import statistics, update
-from leftoff.memory.ledger import Standing, ledger, never_taken_up
+from leftoff.memory import blame, fixes, index, ledger, search
 from leftoff.memory.lookup import memory_path
-from leftoff.memory.search import ALL, Filters, Hit, search
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _asks(question: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[Memory, P], T]:
+    """A function of an index's path as a method of the memory."""
+
+    @wraps(question)
+    def method(self: Memory, /, *args: P.args, **given: P.kwargs) -> T:
+        return question(self.path, *args, **given)
+
+    return method
 
 
 class Memory:
@@ -39,47 +50,14 @@ class Memory:
         Raises:
             UsageError: there is no recording.
         """
-        return update(self.path, paths, environ=os.environ, engine=engine)
+        return index.update(self.path, paths, environ=os.environ, engine=engine)
 
-    def search(self, query: str, filters: Filters = ALL, *, limit: int = 10) -> list[Hit]:
-        """The entries that fit the words of a query best, best first.
-
-        Raises:
-            UsageError: no word to look for; unknown kind or speaker.
-        """
-        return search(self.path, query, filters, limit=limit)
-
-    def blame(
-        self, file: str | PathLike[str], lines: tuple[int, int] | None = None
-    ) -> list[Origin]:
-        """Which session last wrote the lines of a file as it is now (from 1; all if None).
-
-        Raises:
-            SourceError: the file cannot be read.
-            UsageError: it has no such line.
-        """
-        return blame(self.path, Path(file), lines)
-
-    def fix(self, error: str, filters: Filters = ALL, *, limit: int = 5) -> list[Fix]:
-        """Earlier failures like `error`, those that were mended first.
-
-        Raises:
-            UsageError: the error is empty.
-        """
-        return fixes(self.path, error, filters, limit=limit)
-
-    def ledger(self, filters: Filters = ALL) -> list[Standing]:
-        """The person's constraints and decisions that hold, the latest first, then those that
-        ended."""
-        return ledger(self.path, filters)
-
-    def left_open(self, filters: Filters = ALL) -> list[Hit]:
-        """What sessions left open and no later session of the project took up."""
-        return never_taken_up(self.path, filters)
-
-    def statistics(self) -> dict[str, int | str]:
-        """What the index holds."""
-        return statistics(self.path)
+    search = _asks(search.search)
+    blame = _asks(blame.blame)
+    fix = _asks(fixes.fixes)
+    left_open = _asks(ledger.never_taken_up)
+    ledger = _asks(ledger.ledger)
+    statistics = _asks(index.statistics)
 
 
 def open(path: str | PathLike[str] | None = None) -> Memory:  # noqa: A001 - as programs say it

@@ -17,3 +17,8 @@ def place_of(path: str, environ: Mapping[str, str]) -> str:
     if path.partition("@")[0] == STDIN or leads_to_session(path, client_roots(environ)):
         return ""
     return shlex.quote(os.path.abspath(path))  # noqa: PTH100 - links stay as given
+
+
+def folder_of(project: str | None) -> str:
+    """The absolute path of a project's directory, as a person types it; "" for any."""
+    return os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111

@@ -17,8 +17,8 @@ from msgspec import field
 from msgspec.structs import replace
 
 from leftoff import codec
-from leftoff.errors import StateError
-from leftoff.handover.value import Value, squashed, type_name
+from leftoff.errors import StateError, squashed
+from leftoff.handover.value import Value, type_name
 
 SCHEMA = "leftoff.resume-state/1"
 # The phase of a workflow if nothing else is known.

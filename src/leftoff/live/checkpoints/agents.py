@@ -92,20 +92,13 @@ def _answer_on(
 
 def run_with_timeout(seconds: float, call: Callable[[], T]) -> T | None:
     """The result of `call`, or what it raises; None if it takes longer than `seconds`."""
-    done: list[tuple[T | None, BaseException | None]] = []
+    future: Future[T] = Future()
 
     def run() -> None:
         try:
-            done.append((call(), None))
-        except BaseException as error:  # noqa: BLE001 - raised again below
-            done.append((None, error))
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised by `future.result`
+            future.set_exception(error)
 
-    thread = threading.Thread(target=run, name="leftoff-call", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not done:
-        return None
-    value, error = done[0]
-    if error is not None:
-        raise error
-    return value
+    threading.Thread(target=run, name="leftoff-call", daemon=True).start()
+    return future.result() if wait([future], seconds).done else None

@@ -55,16 +55,7 @@ class DumpWriter:
     ) -> dumps.ContextDumpPayload:
         """The sections of a checkpoint, from an agent's dump or generated."""
         plan = self._plans[checkpoint.task_id]
-        project, specific = file_names.dump_paths(plan.project, plan.specific)
-        return dumps.build_payload(
-            checkpoint,
-            source.facts,
-            project_path=project,
-            specific_path=specific,
-            checks=source.checks,
-            written=answer.project,
-            details=answer.specific,
-        )
+        return build_payload(checkpoint, source, plan.project, plan.specific, answer=answer)
 
     def write(self, checkpoint: ContextCheckpoint, payload: dumps.ContextDumpPayload) -> str:
         """Writes the sections into their files; returns the error, "" if there is none."""
@@ -172,6 +163,30 @@ def _extracting(
         return rest
 
     return change
+
+
+def build_payload(
+    checkpoint: ContextCheckpoint,
+    source: CheckpointSource,
+    project: str,
+    specific: str,
+    *,
+    answer: Answer = NO_ANSWER,
+    note: str = "",
+) -> dumps.ContextDumpPayload:
+    """The sections of a checkpoint, from an agent's dump or generated; `project` and
+    `specific` name their files, see `Plan`."""
+    paths = file_names.dump_paths(project, specific)
+    return dumps.build_payload(
+        checkpoint,
+        source.facts,
+        project_path=paths[0],
+        specific_path=paths[1],
+        checks=source.checks,
+        written=answer.project,
+        details=answer.specific,
+        note=note,
+    )
 
 
 def write_sections(

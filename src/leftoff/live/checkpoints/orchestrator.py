@@ -251,14 +251,29 @@ class CheckpointOrchestrator:
         known = error if error in PROVIDER_ERRORS else "unavailable"
         self._plans.add_failure(task_id, budget.provider, known)
 
-    def handle(self, task_id: str, *, prompt: str = "", growth: int = 0) -> list[Outcome]:
+    def handle(
+        self,
+        task_id: str,
+        *,
+        prompt: str = "",
+        growth: int = 0,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> list[Outcome]:
         """Handles all pending crossings and failures of a task in order; [] if there are none.
 
         Args:
             prompt: the next prompt, which has to fit into the window.
             growth: tokens that an iteration takes; those of the last call if 0.
+            loop: where an agent that is a coroutine function runs, from another thread.
         """
-        return self._handle(task_id, prompt, growth)
+        outcomes: list[Outcome] = []
+        with self._plans.busy(task_id):
+            self._plans.add_crossings(task_id)
+            if self._plans[task_id].pending:
+                self.collect(task_id)
+            while pending := self._plans[task_id].pending:
+                outcomes.append(self._handle_pending(task_id, pending[0], prompt, growth, loop))
+        return outcomes
 
     async def handle_async(
         self, task_id: str, *, prompt: str = "", growth: int = 0
@@ -266,26 +281,11 @@ class CheckpointOrchestrator:
         """`handle` in a thread; an agent that is a coroutine function runs on this event
         loop."""
         loop = asyncio.get_running_loop()
-        return await asyncio.to_thread(self._handle, task_id, prompt, growth, loop)
+        return await asyncio.to_thread(
+            self.handle, task_id, prompt=prompt, growth=growth, loop=loop
+        )
 
     # -- the steps -------------------------------------------------------------------------
-
-    def _handle(
-        self,
-        task_id: str,
-        prompt: str,
-        growth: int,
-        loop: asyncio.AbstractEventLoop | None = None,
-    ) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        with self._plans.busy(task_id):
-            self._plans.add_crossings(task_id)
-            if self._plans[task_id].pending:
-                self.collect(task_id)
-            while pending := self._plans[task_id].pending:
-                done = self._handle_pending(task_id, pending[0], prompt, growth, loop)
-                outcomes.append(done)
-        return outcomes
 
     def _handle_pending(
         self,

@@ -13,17 +13,16 @@ from typing import Protocol, cast, get_args
 import msgspec
 from msgspec.structs import replace
 
-from leftoff.api import summarize
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.codec import JsonObject
 from leftoff.errors import LeftoffError, UnknownName, UsageError
 from leftoff.handover.resume_log.document import KIND, OwnSection, ResumeLog
-from leftoff.live.resume_logs.backends import BackendStore, StorageBackend
 from leftoff.live.tasks import Clock, now
 from leftoff.live.telemetry import error_words, logger
+from leftoff.redaction.redactor import Redactor
 from leftoff.settings import ResumeLogs, Settings, Trigger, from_mapping, load_here
 from leftoff.stores.files import FileStore, store_for
-from leftoff.stores.protocol import Entry, Store, list_together, load_first
+from leftoff.stores.protocol import Entry, Store, StoredDocument, list_together, load_first
 from leftoff.stores.retention import Retention, pin, prune
 from leftoff.summary import ContextSummary
 
@@ -56,6 +55,43 @@ class TriggerCondition(Protocol):
     ) -> bool:
         """Whether a log should be written now."""
         ...
+
+
+class StorageBackend(Protocol):
+    """A storage backend of the caller's own: `save` returns an identifier, `load` takes one,
+    `list` gives all, `delete` says whether there was such a log."""
+
+    def save(self, resume_log: ResumeLog) -> str: ...
+    def load(self, identifier: str) -> ResumeLog | None: ...
+    def list(self) -> list[str]: ...
+    def delete(self, identifier: str) -> bool: ...
+
+
+class BackendStore:
+    """The resume logs of a backend, in the reverse order of its list and without times, so
+    that retention removes none for its age. What is saved is redacted."""
+
+    def __init__(self, backend: StorageBackend) -> None:
+        self.backend = backend
+
+    def save(
+        self, kind: str, id: str, document: Mapping[str, object], *, text: str = ""
+    ) -> str:
+        log = ResumeLog.from_dict(Redactor().value(dict(document)))
+        return str(self.backend.save(log))
+
+    def load(self, kind: str, id: str) -> StoredDocument | None:
+        log = self.backend.load(id)
+        if log is None:  # perhaps it has identifiers of its own
+            logs = (self.backend.load(name) for name in self.backend.list())
+            log = next((found for found in logs if found and found.session_id == id), None)
+        return None if log is None else StoredDocument(log.to_dict(), (), id)
+
+    def list(self, kind: str) -> list[Entry]:
+        return [Entry(name, name, math.inf, 0) for name in reversed(self.backend.list())]
+
+    def delete(self, kind: str, id: str) -> bool:
+        return bool(self.backend.delete(id))
 
 
 class ResumeLogGenerator:
@@ -176,18 +212,6 @@ class ResumeLogGenerator:
             context_metrics = replace(context_metrics, timestamp=when)
         log = ResumeLog.from_todo_list(session_id, listed, context_metrics)
         return self._finish(log, {"todos": listed}, "")
-
-    def generate_from_transcript(
-        self,
-        path: str | Path,
-        *,
-        session_id: str = "",
-        trigger: str = "manual",
-        format: str | None = None,
-    ) -> ResumeLog:
-        """A log of a recorded session (see `summarize`)."""
-        summary = summarize(path, format=format)
-        return self.generate_from_summary(summary, session_id=session_id, trigger=trigger)
 
     def generate_from_summary(
         self, summary: ContextSummary, *, session_id: str = "", trigger: str = "manual"
@@ -323,10 +347,6 @@ class ResumeLogGenerator:
             if log is not None:
                 return log
         return None
-
-    def delete_resume_log(self, session_id: str) -> bool:
-        """Removes a log; False if there is none."""
-        return self._stores[0].delete(KIND, session_id)
 
     def cleanup_old_logs(
         self, keep_count: int = 10, *, days: float | None = None, dry_run: bool = False

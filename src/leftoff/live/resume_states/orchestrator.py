@@ -3,9 +3,10 @@ front, to the caller's function that runs it."""
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Awaitable, Callable
-from typing import Any, get_args
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, ParamSpec, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from leftoff.handover.resume_state.message import DEFAULT_BUDGET, Strategy, resu
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.workspace import inspect_workspace
 
+P = ParamSpec("P")
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 # The names under which `migration_strategies` offers two of them.
@@ -53,6 +55,19 @@ class Resumed(Struct, frozen=True):
     result: Any = None
     error_message: str = ""
     resumption: Resumption | None = None
+
+
+def _awaited(method: Callable[P, Resumed]) -> Callable[P, Coroutine[object, object, Resumed]]:
+    """The same method; it awaits a result that is awaitable."""
+
+    @functools.wraps(method)
+    async def run(*args: P.args, **given: P.kwargs) -> Resumed:
+        done = method(*args, **given)
+        if inspect.isawaitable(done.result):
+            return replace(done, result=await done.result)
+        return done
+
+    return run
 
 
 class ResumeOrchestrator:
@@ -99,19 +114,7 @@ class ResumeOrchestrator:
         result = self.run(prepared.workflow_file, prepared.context, chat, is_resume=True)
         return Resumed(success=True, result=result, resumption=prepared)
 
-    async def resume_async(
-        self,
-        workflow: str,
-        *,
-        workspace: Workspace | None = None,
-        strategy: str = "",
-        force: bool = False,
-    ) -> Resumed:
-        """`resume`; awaits the result if it is awaitable."""
-        done = self.resume(workflow, workspace=workspace, strategy=strategy, force=force)
-        if inspect.isawaitable(done.result):
-            return replace(done, result=await done.result)
-        return done
+    resume_async = _awaited(resume)
 
     def prepare(
         self,

@@ -15,7 +15,6 @@ import asyncio
 import functools
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -50,7 +49,7 @@ from leftoff.handover.resume_state.running_workflow import (
     with_conversation,
     with_tool,
 )
-from leftoff.live.resume_states.tracking import F, TrackedCall, tracked, tracking
+from leftoff.live.resume_states.tracking import tracked, tracking
 from leftoff.live.tasks import Clock, now
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
@@ -425,24 +424,8 @@ class FileResumeStateManager:
 
     # -- capturing calls -------------------------------------------------------------------
 
-    def tracking(
-        self,
-        workflow: str | None,
-        name: str,
-        parameters: Mapping[str, object] | None = None,
-        *,
-        reasoning: str | None = None,
-    ) -> AbstractContextManager[TrackedCall]:
-        """A context manager around one call: its result, or its error, is tracked."""
-        return tracking(self, workflow, name, parameters, reasoning)
-
-    def tracked(
-        self, workflow: str | None = None, *, name: str = "", reasoning: str | None = None
-    ) -> Callable[[F], F]:
-        """A decorator: every call of the function, sync or async, is tracked. Without a
-        workflow and a reason, they are the arguments `workflow_id` and `reasoning` of the
-        call."""
-        return tracked(self, workflow, name, reasoning)
+    tracking = tracking
+    tracked = tracked
 
     # -- the same, awaited -----------------------------------------------------------------
 

@@ -41,10 +41,12 @@ def tracking(
     workflow: str | None,
     name: str,
     parameters: Mapping[str, object] | None = None,
+    *,
     reasoning: str | None = None,
 ) -> Iterator[TrackedCall]:
-    """Reports a call to the tracker. An exception is recorded as the call's error and
-    propagates; if the tracker fails, that is logged and the call is not affected."""
+    """A context manager around one call, which is reported to the tracker: its result, or its
+    error, which propagates; if the tracker fails, that is logged and the call is not
+    affected."""
     call, error = TrackedCall(), None
     began = now().isoformat(timespec="milliseconds")
     try:
@@ -78,9 +80,14 @@ def result_text(result: object) -> str | None:
 
 
 def tracked(
-    tracker: Tracker, workflow: str | None, name: str, reasoning: str | None
+    tracker: Tracker,
+    workflow: str | None = None,
+    *,
+    name: str = "",
+    reasoning: str | None = None,
 ) -> Callable[[F], F]:
-    """The decorator: see `FileResumeStateManager.tracked`."""
+    """A decorator: every call of the function, sync or async, is tracked. Without a workflow
+    and a reason, they are the arguments `workflow_id` and `reasoning` of the call."""
 
     def decorate(function: F) -> F:
         def begun(args: tuple[object, ...], kwargs: codec.JsonObject) -> _Context:
@@ -91,7 +98,7 @@ def tracked(
                 workflow or (str(own) if own else None),
                 name or function.__name__,
                 given,
-                reasoning or (str(why) if why else None),
+                reasoning=reasoning or (str(why) if why else None),
             )
 
         @functools.wraps(function)

@@ -11,9 +11,9 @@ from typing import Protocol
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff import subprocesses
 from leftoff.errors import ClientError
 from leftoff.handover.review import FailureKind
-from leftoff.live.reviews import subprocesses
 from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import one_line

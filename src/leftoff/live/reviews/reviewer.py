@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from leftoff.errors import ClientError, StateError, UnknownName, UsageError
 from leftoff.handover.review import (
@@ -122,26 +122,17 @@ class Reviewer:
 
     # -- asking ----------------------------------------------------------------------------
 
-    def review(self, request: ReviewRequest) -> ReviewResult:
-        """Asks, and saves prompt, answer and the conversation's id.
+    def review(
+        self, request: ReviewRequest, *, stop: threading.Event | None = None
+    ) -> ReviewResult:
+        """Asks, and saves prompt, answer and the conversation's id; the client is stopped when
+        `stop` is set.
 
         Raises:
             UsageError: the prompt is empty, or the client does not accept an argument.
             UnknownName: there is no such review to continue.
             ClientError: the client cannot be started, or gave no answer to the full prompt.
         """
-        return self._review(request, None)
-
-    async def review_async(self, request: ReviewRequest) -> ReviewResult:
-        """`review` in a thread of its own; cancelling it stops the client."""
-        stop = threading.Event()
-        try:
-            return await asyncio.to_thread(self._review, request, stop)
-        except asyncio.CancelledError:
-            stop.set()
-            raise
-
-    def _review(self, request: ReviewRequest, stop: threading.Event | None) -> ReviewResult:
         prompt = _sendable(request.prompt)
         if not prompt.strip():
             raise UsageError("there is nothing to ask: the prompt is empty")
@@ -199,7 +190,7 @@ class Reviewer:
             raise ClientError(f"{self.client.name} gave no answer: {outcome.words}")
         usage = outcome.usage
         if usage is not None and self.client.counts_all and resume == "resumed":
-            usage = _difference(usage, _conversation_usage(previous, self.client.name, model))
+            usage -= _conversation_usage(previous, self.client.name, model)
         made = replace(made, response=outcome.text, usage=usage)
         review_id, unsaved = request.previous_review_id, ""
         try:
@@ -209,6 +200,15 @@ class Reviewer:
         except StateError as error:  # the answer must not be lost for that
             unsaved = str(error)
         return ReviewResult(review_id, outcome.text, made, unsaved)
+
+    async def review_async(self, request: ReviewRequest) -> ReviewResult:
+        """`review` in a thread of its own; cancelling it stops the client."""
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(self.review, request, stop=stop)
+        except asyncio.CancelledError:
+            stop.set()
+            raise
 
     def _resumable(
         self,
@@ -313,8 +313,3 @@ def _conversation_usage(previous: Review | None, client: str, model: str) -> Usa
         if one.resume != "resumed":  # this is where the conversation began
             break
     return total
-
-
-def _difference(usage: Usage, before: Usage) -> Usage:
-    counts = zip(astuple(usage), astuple(before), strict=True)
-    return Usage(*(max(0, now - then) for now, then in counts))
