@@ -25,10 +25,11 @@ import msgspec
 from msgspec import Struct
 
 from leftoff import codec
-from leftoff.batch.files import filesystem, is_url
+from leftoff.batch.files import is_url
 from leftoff.batch.rows import TABLES, TIME_COLUMNS
 from leftoff.errors import SourceError, UnknownName, UsageError
 from leftoff.stores.atomic import Directory, NotSynced, file_stamp
+from leftoff.stores.objects import filesystem
 
 # Bytes of JSON after which a row group of a Parquet file is written.
 ROW_GROUP = 16 << 20

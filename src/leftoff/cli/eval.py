@@ -136,12 +136,6 @@ def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     multiple=True,
     help="These owner__name were looked at while leftoff was built: report them apart.",
 )
-@click.option(
-    "--misses",
-    metavar="FILE",
-    help=f"Write what the hook's block lacks, with its words, as lines of JSON; nothing of "
-    f"{HELD_OUT}.",
-)
 @run_options
 def resume_command(
     paths: tuple[str, ...],
@@ -149,7 +143,6 @@ def resume_command(
     labels: tuple[str, ...],
     cuts: str,
     tuned: tuple[str, ...],
-    misses: str | None,
     options: RunOptions,
 ) -> None:
     """Score what a successor is given against what it would need.
@@ -163,8 +156,8 @@ def resume_command(
     cut could be measured.
     """
     from leftoff.evaluation.labels import load
-    from leftoff.evaluation.resume_forms import HOOK, forms
-    from leftoff.evaluation.resume_runs import evaluate_resume, misses_to_lines, run_of
+    from leftoff.evaluation.resume_forms import forms
+    from leftoff.evaluation.resume_runs import evaluate_resume, run_of
 
     report = evaluate_resume(
         paths,
@@ -172,13 +165,10 @@ def resume_command(
         forms(),
         natural=cuts != "artificial",
         artificial=cuts != "natural",
-        misses_of=(HOOK,) if misses else (),
         progress=progress(),
     )
     run = run_of(report, tuned=tuned, resamples=options.resamples)
     options.deliver(run, run.blocks())
-    if misses:
-        deliver(misses_to_lines(report.misses, without=HELD_OUT), misses)
 
 
 @evaluate.command("truth")

@@ -21,6 +21,44 @@ from leftoff.stores.naming import JSON, MARKDOWN, file_stem, location_of, parse_
 from leftoff.stores.sealed import Change, Row, SealedStore
 
 
+def filesystem(url: str, **options: object) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it.
+
+    Args:
+        options: of fsspec's file system.
+
+    Raises:
+        UsageError: fsspec, or what it needs for this URL, is not installed.
+        UnknownName: it does not know this URL."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise UsageError(f"{url}: URLs need: pip install 'leftoff[s3]'") from error
+    scheme = url.partition("://")[0]
+    if scheme not in fsspec.available_protocols():
+        from leftoff.stores.protocol import stores
+
+        raise UnknownName("store", scheme, [*stores.names(), "s3", "memory"])
+    try:
+        # A cached listing would not show what other processes save.
+        system, path = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{url}: {error}") from error
+    return system, path
+
+
+def changed_at(info: Mapping[str, object]) -> float:
+    """When an object was last changed, in seconds since 1970, as its file system says; 0 if it
+    does not."""
+    for key in ("LastModified", "mtime", "updated", "last_modified", "created"):
+        value = info.get(key)
+        if isinstance(value, (int, float)):
+            return float(value)
+        if isinstance(value, datetime):
+            return value.timestamp()
+    return 0.0
+
+
 class ObjectStore(SealedStore):
     """Documents as objects under a URL.
 
@@ -30,30 +68,15 @@ class ObjectStore(SealedStore):
         options: of fsspec's file system, such as `endpoint_url`.
 
     Raises:
-        UsageError: fsspec, or what it needs for this URL, is not installed.
-        UnknownName: it does not know this URL."""
+        UsageError, UnknownName: as `filesystem`."""
 
     def __init__(
         self, url: str, *, gate: RedactorFactory = redactor_for, **options: object
     ) -> None:
         super().__init__(gate)
-        try:
-            import fsspec
-        except ImportError as error:
-            raise UsageError(f"{url}: needs: pip install 'leftoff[s3]'") from error
-        scheme = url.partition("://")[0]
-        if scheme not in fsspec.available_protocols():
-            from leftoff.stores.protocol import stores
-
-            raise UnknownName("store", scheme, [*stores.names(), "s3", "memory"])
-        try:
-            self._system: Any
-            # A cached listing would not show what other processes save.
-            self._system, root = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
-        except ImportError as error:
-            raise UsageError(f"{url}: {error}") from error
+        self._system, root = filesystem(url, **options)
         self._root = root.rstrip("/")
-        self._scheme = scheme
+        self._scheme = url.partition("://")[0]
 
     seals_time = True
 
@@ -83,7 +106,7 @@ class ObjectStore(SealedStore):
             stem = file_stem(kind, name)
             sizes = (known.get(stem + ending, {}).get("size") for ending in (JSON, MARKDOWN))
             row = _row(kind, data if isinstance(data, bytes) else b"")
-            saved = row.saved if row.saved >= 0 else _changed(known[stem + JSON])
+            saved = row.saved if row.saved >= 0 else changed_at(known[stem + JSON])
             yield name, replace(row, saved=saved, size=sum(size or 0 for size in sizes))
 
     def _change(self, kind: str, id: str, change: Change) -> None:
@@ -151,17 +174,6 @@ def _row(kind: str, data: bytes | None) -> Row | None:
     if header is None:
         return Row(data, None, -1.0, pinned=False)
     return Row(data, None, -1.0 if header.saved is None else header.saved, header.pinned)
-
-
-def _changed(info: Mapping[str, object]) -> float:
-    """When an object was last changed, as its file system says; 0 if it does not."""
-    for key in ("LastModified", "mtime", "created", "last_modified"):
-        value = info.get(key)
-        if isinstance(value, (int, float)):
-            return float(value)
-        if isinstance(value, datetime):
-            return value.timestamp()
-    return 0.0
 
 
 def open_objects(where: str, **options: Any) -> ObjectStore:
