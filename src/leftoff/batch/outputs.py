@@ -342,6 +342,7 @@ LIBRARIES = ("pandas", "polars")
 def data_frame(rows: Iterable[Struct], table: str, library: str = "") -> Any:
     """The rows as a data frame; nulls are the library's own, times are UTC without a zone.
     `UsageError` where no such library is installed."""
+    given = list(rows)
     if library and library not in LIBRARIES:
         raise UnknownName("library of data frames", library, LIBRARIES)
     wanted = (library,) if library else LIBRARIES
@@ -349,7 +350,6 @@ def data_frame(rows: Iterable[Struct], table: str, library: str = "") -> Any:
     if not chosen:
         raise UsageError(f"a data frame needs {library or 'pandas or polars'}: pip install it")
     kinds = {name: kind for name, kind in columns_of(table).items() if name != "document"}
-    given = list(rows)
     columns: dict[str, list[Any]] = {}
     for name, kind in kinds.items():
         values = [getattr(row, name) for row in given]

@@ -18,6 +18,7 @@ from leftoff.errors import LeftoffError, StateError, UnknownName, UsageError
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.envelope import RedactorFactory, read_header, redactor_for
 from leftoff.stores.naming import JSON, MARKDOWN, file_stem, location_of, parse_file_name
+from leftoff.stores.protocol import stores
 from leftoff.stores.sealed import Change, Row, SealedStore
 
 
@@ -28,17 +29,12 @@ def filesystem(url: str, **options: object) -> tuple[Any, str]:
         options: of fsspec's file system.
 
     Raises:
-        UsageError: fsspec, or what it needs for this URL, is not installed.
-        UnknownName: it does not know this URL."""
+        UsageError: fsspec, or what it needs for this URL, is not installed, or it does not know
+            this URL (`__cause__` is a ValueError)."""
     try:
         import fsspec
     except ImportError as error:
         raise UsageError(f"{url}: URLs need: pip install 'leftoff[s3]'") from error
-    scheme = url.partition("://")[0]
-    if scheme not in fsspec.available_protocols():
-        from leftoff.stores.protocol import stores
-
-        raise UnknownName("store", scheme, [*stores.names(), "s3", "memory"])
     try:
         # A cached listing would not show what other processes save.
         system, path = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
@@ -68,15 +64,23 @@ class ObjectStore(SealedStore):
         options: of fsspec's file system, such as `endpoint_url`.
 
     Raises:
-        UsageError, UnknownName: as `filesystem`."""
+        UsageError: fsspec, or what it needs for this URL, is not installed.
+        UnknownName: it does not know this URL."""
 
     def __init__(
         self, url: str, *, gate: RedactorFactory = redactor_for, **options: object
     ) -> None:
         super().__init__(gate)
-        self._system, root = filesystem(url, **options)
-        self._root = root.rstrip("/")
         self._scheme = url.partition("://")[0]
+        try:
+            self._system, root = filesystem(url, **options)
+        except UsageError as error:
+            if isinstance(error.__cause__, ImportError):
+                raise
+            raise UnknownName(
+                "store", self._scheme, [*stores.names(), "s3", "memory"]
+            ) from error
+        self._root = root.rstrip("/")
 
     seals_time = True
 
