@@ -23,7 +23,7 @@ from leftoff.extraction.rule_sets import rules_digest
 from leftoff.handover.entries import SessionEntries
 from leftoff.incremental.cursor import Cursor
 from leftoff.incremental.saved_positions import SavedPosition
-from leftoff.redaction.redactor import rules_digest as redaction_digest
+from leftoff.redaction.rules import rules_digest as redaction_digest
 
 What: TypeAlias = Literal["summarize", "files", "budget", "memory"]
 # Incremented whenever the rows that a worker makes change their meaning.

@@ -58,42 +58,12 @@ from leftoff import lazy_re as re
 from leftoff.codec import JsonObject
 from leftoff.errors import UsageError
 from leftoff.redaction.disguise import disguised
-from leftoff.redaction.gates import compiled, encode, gate_of
 from leftoff.redaction.plausible import CHECKS
-from leftoff.redaction.rules import RULES, Rule, expand_macros, is_secret_path, rules_digest
-from leftoff.redaction.scanner import (
-    BLOCK,
-    PLACEHOLDER,
-    Hit,
-    QuoteEnds,
-    disjoint,
-    find,
-    gate_for,
-    is_quiet,
-    safe_quote_end,
-)
+from leftoff.redaction.rules import RULES, compiled, encode, gate_of, is_secret_path
+from leftoff.redaction.scanner import BLOCK, PLACEHOLDER, Hit, disjoint, find, gate_for
 from leftoff.registry import Registry
 from leftoff.text.sanitize import clean, cleaned_view, has_unsafe
 
-__all__ = [
-    "BLOCK",
-    "MAX_NESTING",
-    "RULES",
-    "Finder",
-    "QuoteEnds",
-    "Redactor",
-    "Rule",
-    "SafeText",
-    "SafeValues",
-    "Span",
-    "expand_macros",
-    "is_quiet",
-    "is_secret_path",
-    "redact",
-    "redactors",
-    "rules_digest",
-    "safe_quote_end",
-]
 # Containers nested deeper than this are replaced whole.
 MAX_NESTING: Final = 200
 

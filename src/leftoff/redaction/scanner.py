@@ -17,9 +17,12 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
 from leftoff.redaction.encodings import MAX_KEY, base64_text, hex_text, private_key_spans
-from leftoff.redaction.gates import (
+from leftoff.redaction.plausible import CHECKS
+from leftoff.redaction.rules import (
     HEAD_REACH,
     REACH,
+    RULES,
+    Rule,
     compiled,
     encode,
     fused,
@@ -27,8 +30,6 @@ from leftoff.redaction.gates import (
     head_of,
     places,
 )
-from leftoff.redaction.plausible import CHECKS
-from leftoff.redaction.rules import RULES, Rule
 from leftoff.text.sanitize import UNSAFE, View, bare_view, cleaned_view, has_unsafe, without
 
 # Characters shown to the automata at once. A longer line is cut into blocks that overlap.

@@ -36,7 +36,7 @@ from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches
 from leftoff.extraction.rules import ascii_gate, lowered
 from leftoff.model import slice_hash
-from leftoff.redaction.redactor import QuoteEnds
+from leftoff.redaction.scanner import QuoteEnds
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 from leftoff.tables import table
