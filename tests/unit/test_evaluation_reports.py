@@ -15,10 +15,9 @@ from leftoff.evaluation.label_runs import LabelRun, measure, regressions
 from leftoff.evaluation.matching import Counts
 from leftoff.evaluation.metrics import SessionScore, score
 from leftoff.evaluation.pages import page
-from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.report import Run, as_text, from_json, to_json
 from leftoff.evaluation.resume_runs import ResumeRun
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
 from leftoff.evaluation.truth_runs import TruthRun
 from leftoff.model import Message, Text
 

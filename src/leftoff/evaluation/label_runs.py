@@ -26,9 +26,8 @@ from leftoff.evaluation.metrics import (
     reliability,
     score,
 )
-from leftoff.evaluation.predictions import Predictions
 from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Predictions
 from leftoff.sources.open import open_lines
 
 

@@ -22,8 +22,7 @@ from leftoff.evaluation.label_runs import (
 )
 from leftoff.evaluation.matching import match_spans
 from leftoff.evaluation.metrics import NO_LABEL, calibration_points, confusion, reliability
-from leftoff.evaluation.predictions import Prediction, Predictions
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html.engine import render_template
 from leftoff.rendering.html.frame import html_document, template_text

@@ -10,8 +10,7 @@ from leftoff import api, codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.labels import Labels, find_recordings
-from leftoff.evaluation.predictions import Predictions, from_summary
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Predictions, from_summary
 from leftoff.live.compactions import place_of
 from leftoff.second_reading import SecondReading
 from leftoff.sources.open import open_lines
