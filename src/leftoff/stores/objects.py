@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, overload
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -86,7 +86,8 @@ class ObjectStore(SealedStore):
 
     def _read(self, kind: str, id: str) -> Row | None:
         with self._translate_errors(self._where(kind, id)):
-            return _row(kind, self._get(self._path(kind, id) + JSON))
+            data = self._get(self._path(kind, id) + JSON)
+        return None if data is None else _row(kind, data)
 
     def _read_text(self, kind: str, id: str) -> str:
         with self._translate_errors(self._where(kind, id)):
@@ -113,10 +114,10 @@ class ObjectStore(SealedStore):
             saved = row.saved if row.saved >= 0 else changed_at(known[stem + JSON])
             yield name, replace(row, saved=saved, size=sum(size or 0 for size in sizes))
 
-    def _change(self, kind: str, id: str, change: Change) -> None:
+    def _change(self, kind: str, id: str, change: Change) -> Row | None:
         path = self._path(kind, id)
         with self._translate_errors(self._where(kind, id)):
-            row = change(_row(kind, self._get(path + JSON)))
+            row = change(before := self._read(kind, id))
             if row is None:
                 self._remove(path + MARKDOWN)
                 self._remove(path + JSON)
@@ -126,6 +127,7 @@ class ObjectStore(SealedStore):
                     self._system.pipe_file(path + MARKDOWN, row.text.encode())
                 elif row.text is not None:
                     self._remove(path + MARKDOWN)
+        return before
 
     def _path(self, kind: str, id: str) -> str:
         return f"{self._root}/{location_of(kind).folder}/{file_stem(kind, id)}"
@@ -140,14 +142,10 @@ class ObjectStore(SealedStore):
             return None
         return data
 
-    def _remove(self, path: str) -> bool:
-        if not self._system.exists(path):
-            return False
-        try:
-            self._system.rm_file(path)
-        except FileNotFoundError:
-            return False
-        return True
+    def _remove(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            if self._system.exists(path):
+                self._system.rm_file(path)
 
     @contextmanager
     def _translate_errors(self, where: str) -> Iterator[None]:
@@ -160,18 +158,8 @@ class ObjectStore(SealedStore):
             raise StateError(f"{where}: the object store failed: {words}") from error
 
 
-@overload
-def _row(kind: str, data: bytes) -> Row: ...
-
-
-@overload
-def _row(kind: str, data: bytes | None) -> Row | None: ...
-
-
-def _row(kind: str, data: bytes | None) -> Row | None:
+def _row(kind: str, data: bytes) -> Row:
     """The row of an object: pin and time (-1 where none is known) are in its document."""
-    if data is None:
-        return None
     header = None
     with suppress(StateError):
         header = read_header(kind, data, "")
