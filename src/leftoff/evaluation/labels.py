@@ -316,7 +316,7 @@ def _plain(label: Labels) -> JsonObject:
     for name in ("swallowed_user_turns", "near_misses", "until"):
         if not plain[name]:
             del plain[name]
-    for item in (item for group in plain.values() if isinstance(group, list) for item in group):
+    for item in (item for group in plain.values() if isinstance(group, tuple) for item in group):
         if item.get("source_line", 0) is None:
             del item["source_line"]
     return plain
