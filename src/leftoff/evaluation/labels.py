@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -316,7 +317,7 @@ def _plain(label: Labels) -> JsonObject:
     for name in ("swallowed_user_turns", "near_misses", "until"):
         if not plain[name]:
             del plain[name]
-    for item in (item for group in plain.values() if isinstance(group, tuple) for item in group):
+    for item in chain.from_iterable(v for v in plain.values() if isinstance(v, tuple)):
         if item.get("source_line", 0) is None:
             del item["source_line"]
     return plain

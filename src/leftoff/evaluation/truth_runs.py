@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -132,20 +132,18 @@ class _Counts:
 
     def figures(self) -> dict[str, Figure]:
         """Every measure by name, sorted."""
-        by_name: dict[str, dict[str, Figure]] = {}
+        rows: dict[str, dict[str, Figure]] = {}
         for measure, name in sorted({key[:2] for key in self.counts}):
-            numbers = [self.counts[measure, name, word] for word in (RIGHT, WRONG, UNKNOWN)]
-            by_name.setdefault(measure, {})[name] = figure(*numbers)
-        return {measure: _together(rows) for measure, rows in by_name.items()}
-
-
-def _together(rows: Mapping[str, Figure]) -> Figure:
-    every = figure(
-        sum(row.right for row in rows.values()),
-        sum(row.wrong for row in rows.values()),
-        sum(row.unknown for row in rows.values()),
-    )
-    return replace(every, by_format=dict(rows)) if len(rows) > 1 else every
+            numbers = (self.counts[measure, name, word] for word in (RIGHT, WRONG, UNKNOWN))
+            rows.setdefault(measure, {})[name] = figure(*numbers)
+        found: dict[str, Figure] = {}
+        for measure, parts in rows.items():
+            sums = (
+                sum(getattr(part, word) for part in parts.values())
+                for word in (RIGHT, WRONG, UNKNOWN)
+            )
+            found[measure] = replace(figure(*sums), by_format=parts if len(parts) > 1 else {})
+        return found
 
 
 def evaluate_truth(
