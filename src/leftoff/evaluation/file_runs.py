@@ -10,6 +10,7 @@ from typing import TypeAlias
 from zlib import crc32
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
@@ -250,23 +251,17 @@ def _against_patches(
         true, left_out = patch_files(patch, name)
         summary = reading.conclude((), number)
         cwd = summary.session.cwd
-        predicted = {
-            absolute_path(f.path, cwd): f.action
+        said = [
+            (f.path, f.action)
             for f in summary.file_modifications
             if f.certainty != "unknown" and not f.path.endswith("/")
-        }
+        ]
         seed = seed001_files(sessions[number]) if number < len(sessions) else {}
-        seed = {absolute_path(file, cwd): action for file, action in seed.items()}
-        for rows, named in ((ours, predicted), (seeds, seed)):
+        for rows, pairs in ((ours, said), (seeds, seed.items())):
+            named = {absolute_path(file, cwd): action for file, action in pairs}
+            found = relative_paths(named, root_directory(named, true, cwd), name)
             rows.append(
-                compare(
-                    name,
-                    number,
-                    relative_paths(named, root_directory(named, true, cwd), name),
-                    true,
-                    half=half_of(name),
-                    left_out=left_out,
-                )
+                compare(name, number, found, true, half=half_of(name), left_out=left_out)
             )
     return ours, seeds
 
@@ -357,24 +352,24 @@ def _commit_figures(rows: Sequence[CommittedFiles], resamples: int) -> Row:
         own = sum(row.own for row in drawn)
         return sum(row.own_found for row in drawn) / own if own else None
 
-    span = sum(row.span for row in rows)
-    changed = sum(row.changed for row in rows)
-    uncommitted = sum(row.changed_uncommitted for row in rows)
-    shown = sum(row.uncommitted_shown for row in rows)
+    every = CommittedFiles(
+        "", "", *(sum(column) for column in zip(*map(_counts, rows), strict=True))
+    )
+    uncommitted, shown = every.changed_uncommitted, every.uncommitted_shown
     return {
         "sessions": sum(row.own > 0 for row in rows),
-        "commits": sum(row.commits for row in rows),
-        "files": sum(row.own for row in rows),
+        "commits": every.commits,
+        "files": every.own,
         "found": rounded(recall(rows)),
         "interval_95": bounds(bootstrap(rows, recall, resamples=resamples)),
-        "files_of_any_commit_meanwhile": span,
-        "found_of_any_commit_meanwhile": rounded(
-            sum(row.span_found for row in rows) / span if span else None
-        ),
-        "said_changed": changed,
+        "files_of_any_commit_meanwhile": every.span,
+        "found_of_any_commit_meanwhile": _share(every.span_found, every.span),
+        "said_changed": every.changed,
         "of_these_in_no_commit": uncommitted,
         "of_these_shown_by_the_recording": shown,
-        "precision_at_least": rounded(
-            (changed - uncommitted + shown) / changed if changed else None
-        ),
+        "precision_at_least": _share(every.changed - uncommitted + shown, every.changed),
     }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return rounded(part / whole if whole else None)
