@@ -352,9 +352,8 @@ def _commit_figures(rows: Sequence[CommittedFiles], resamples: int) -> Row:
         own = sum(row.own for row in drawn)
         return sum(row.own_found for row in drawn) / own if own else None
 
-    every = CommittedFiles(
-        "", "", *(sum(column) for column in zip(*map(_counts, rows), strict=True))
-    )
+    columns = zip(*(astuple(row)[2:] for row in rows), strict=True)
+    every = CommittedFiles("", "", *map(sum, columns))
     uncommitted, shown = every.changed_uncommitted, every.uncommitted_shown
     return {
         "sessions": sum(row.own > 0 for row in rows),
