@@ -153,7 +153,6 @@ def test_a_scorer_imports_nothing_that_finds() -> None:
         "resume_runs.py",
         "resume_truth.py",
         "handover_scores.py",
-        "truth_cuts.py",
         "truth_runs.py",
         "truth_outputs.py",
     }
