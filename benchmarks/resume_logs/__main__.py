@@ -25,7 +25,7 @@ from typing import Any
 
 from leftoff.api import read, summarize
 from leftoff.errors import LeftoffError
-from leftoff.evaluation.resume_grounds import GroundingSource
+from leftoff.evaluation.handover_scores import GroundingSource
 from leftoff.formats import native
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.sources.open import open_lines, session_paths

@@ -15,14 +15,16 @@ hand:
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from leftoff import lazy_re as re
 from leftoff.codec import parse
 
+N = TypeVar("N", bound=float)
 # Read at import, since nothing here may open a file later; decoded at the first count.
 _DATA = Path(__file__).with_name("tokens.json").read_bytes()
 # The tokenizer families that `estimate_tokens` knows by name.
@@ -64,6 +66,24 @@ _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # days and one piece may be a long run of Chinese.
 _CACHE_BYTES = 4 << 20
 _ENTRY_BYTES = 128
+
+
+class _Costs(dict[str, N]):
+    """The cost of each piece that was asked for, as a function gives it."""
+
+    def __init__(self, cost: Callable[[str], N]) -> None:
+        super().__init__()
+        self._cost: Callable[[str], N] = cost
+        self._cached_bytes = 0
+
+    def __missing__(self, piece: str) -> N:
+        cost = self._cost(piece)
+        self._cached_bytes += len(piece) + _ENTRY_BYTES
+        if self._cached_bytes > _CACHE_BYTES:
+            self.clear()
+            self._cached_bytes = len(piece) + _ENTRY_BYTES
+        self[piece] = cost
+        return cost
 
 
 class _Data:
@@ -246,19 +266,7 @@ def _max_of_piece(piece: str) -> int:
     return _max_of_run(piece)
 
 
-class _MaxCosts(dict[str, int]):
-    cached_bytes = 0
-
-    def __missing__(self, piece: str) -> int:
-        self.cached_bytes += len(piece) + _ENTRY_BYTES
-        if self.cached_bytes > _CACHE_BYTES:
-            self.clear()
-            self.cached_bytes = len(piece) + _ENTRY_BYTES
-        cost = self[piece] = _max_of_piece(piece)
-        return cost
-
-
-_max_cost = _MaxCosts()
+_max_cost = _Costs(_max_of_piece)
 
 
 def max_tokens(text: str) -> int:
@@ -344,37 +352,14 @@ def _features_of_word(piece: str) -> list[tuple[str, int]]:
     return found
 
 
-class _Weights(dict[str, float]):
-    __slots__ = ("_weights", "cached_bytes")
-
-    def __init__(self, weights: dict[str, float]) -> None:
-        super().__init__()
-        self._weights = weights
-        self.cached_bytes = 0
-
-    def __missing__(self, piece: str) -> float:
-        weights = self._weights
-        cost = sum(weights[name] * amount for name, amount in features(piece))
-        self.cached_bytes += len(piece) + _ENTRY_BYTES
-        if self.cached_bytes > _CACHE_BYTES:
-            self.clear()
-            self.cached_bytes = len(piece) + _ENTRY_BYTES
-        self[piece] = cost
-        return cost
-
-
 @lru_cache(maxsize=len(FAMILIES) + 1)
-def _weights_of(family: str) -> _Weights:
+def _costs_of(family: str) -> _Costs[float]:
     families = _data().families
-    if family == DEFAULT_FAMILY:
-        names = families[FAMILIES[0]]
-        return _Weights(
-            {
-                name: sum(families[one][name] for one in FAMILIES) / len(FAMILIES)
-                for name in names
-            }
-        )
-    return _Weights(families[family])
+    weights = families.get(family) or {  # else the mean
+        name: sum(families[one][name] for one in FAMILIES) / len(FAMILIES)
+        for name in families[FAMILIES[0]]
+    }
+    return _Costs(lambda piece: sum(weights[name] * n for name, n in features(piece)))
 
 
 # Of a text longer than this, as many equal slices as fit are read and the rest is like them.
@@ -400,7 +385,7 @@ def estimate_tokens(text: str, family: str | None = None) -> int:
         )
     if not text:
         return 0
-    weigh = _weights_of(family or DEFAULT_FAMILY).__getitem__
+    weigh = _costs_of(family or DEFAULT_FAMILY).__getitem__
     size = len(text)
     if size <= _MAX_READ:
         total = sum(map(weigh, _PIECE.findall(text)))

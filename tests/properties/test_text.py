@@ -18,7 +18,8 @@ from leftoff.extraction import checks
 from leftoff.extraction.requests import RULES, matches
 from leftoff.extraction.rules import lowered
 from leftoff.extraction.session_state import ContextOccupancy
-from leftoff.redaction.redactor import QuoteEnds, is_quiet, redact, safe_quote_end
+from leftoff.redaction.redactor import redact
+from leftoff.redaction.scanner import QuoteEnds, is_quiet, safe_quote_end
 from leftoff.text import clean, in_code, prose, sentence_at, sentences
 from leftoff.text.markdown import COMMENT, blocks_of
 from leftoff.text.truncation import graphemes, one_line, short, truncate

@@ -286,7 +286,7 @@ def test_no_end_of_a_text_holds_part_of_a_secret(words: int, secret: str, limit:
 # that none is costed twice, were kept for 200,000 pieces of any length, and a paragraph in a script
 # without spaces is one piece.
 
-MEMORIES = (tokens._max_cost, tokens._weights_of(tokens.DEFAULT_FAMILY))
+MEMORIES = (tokens._max_cost, tokens._costs_of(tokens.DEFAULT_FAMILY))
 
 
 def read(text: str) -> tuple[int, int]:

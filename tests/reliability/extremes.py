@@ -527,8 +527,7 @@ def every_pattern() -> dict[tuple[str, int], tuple[Any, str]]:
             except ImportError:
                 continue  # an optional part
         from leftoff.extraction import rules as gate
-        from leftoff.redaction.gates import compiled
-        from leftoff.redaction.redactor import RULES
+        from leftoff.redaction.rules import RULES, compiled
 
         for rule in RULES:
             if rule.pattern:

@@ -384,7 +384,7 @@ def sow(name: str, place: Path, folders: list[Path]) -> None:
             put((b"\x01" if name == "store" else b"") + data)
         return
     if name == "redactor":
-        from leftoff.redaction.redactor import RULES
+        from leftoff.redaction.rules import RULES
 
         for rule in RULES:
             for text in getattr(rule, "hides", ()) or getattr(rule, "match", ()) or ():

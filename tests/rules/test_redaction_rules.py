@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import re2
 
-from leftoff.redaction.redactor import RULES, Redactor, expand_macros, is_secret_path
+from leftoff.redaction.redactor import Redactor
+from leftoff.redaction.rules import RULES, expand_macros, is_secret_path
 
 # Every redaction rule matches its examples, leaves its counterexamples, and its gate is wider.
 #

@@ -13,9 +13,9 @@ from leftoff.batch.jobs import (
     FileHeader,
     InputFile,
     Job,
+    plan_jobs,
     split_into_chunks,
 )
-from leftoff.batch.plan import plan_jobs
 from leftoff.batch.work import read_header
 
 

@@ -7,15 +7,13 @@ import re
 import signal
 import threading
 import time
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leftoff.batch.jobs import BatchOptions
-from leftoff.batch.pool import InProcess, Pool
-from leftoff.batch.processes import Function, ProcessEnded, Runner
+from leftoff.batch.pool import Function, InProcess, Pool, ProcessEnded, Worker
 from leftoff.batch.run import Run
 
 CONTEXT = multiprocessing.get_context("spawn")
@@ -23,32 +21,31 @@ ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
 
 
-def call(function: Function, given: bytes, **options: Any) -> Future[bytes]:
-    return Runner(function, CONTEXT, **options)(given)
+def call(function: Function, given: bytes, **options: Any) -> bytes:
+    return Worker(CONTEXT, function, given, **options).result()
 
 
 def test_an_answer_and_an_empty_one() -> None:
-    assert call(bytes.upper, b"ab").result() == b"AB"
-    assert call(bytes.strip, b"  ").result() == b""
+    assert call(bytes.upper, b"ab") == b"AB"
+    assert call(bytes.strip, b"  ") == b""
     large = os.urandom(3_000_000)
-    assert call(bytes, large).result() == large
+    assert call(bytes, large) == large
 
 
 def test_an_exception_is_handed_on_as_text() -> None:
-    error = call(bytes.fromhex, b"no text").exception()  # type: ignore[arg-type]
-    assert isinstance(error, RuntimeError)
-    assert "TypeError" in str(error)
+    with pytest.raises(RuntimeError, match="TypeError"):
+        call(bytes.fromhex, b"no text")  # type: ignore[arg-type]
 
 
 def test_a_process_that_ends_without_an_answer() -> None:
-    error = call(os._exit, 3).exception()  # type: ignore[arg-type]
-    assert isinstance(error, ProcessEnded)
-    assert error.exitcode == 3
+    with pytest.raises(ProcessEnded) as error:
+        call(os._exit, 3)  # type: ignore[arg-type]
+    assert error.value.exitcode == 3
 
 
 def test_a_process_that_takes_too_long_is_killed() -> None:
-    error = call(time.sleep, 100_000, name="too long", timeout=0.3).exception()  # type: ignore[arg-type]
-    assert isinstance(error, TimeoutError)
+    with pytest.raises(TimeoutError):
+        call(time.sleep, 100_000, name="too long", timeout=0.3)  # type: ignore[arg-type]
     assert not [p for p in multiprocessing.active_children() if p.name == "too long"]
 
 

@@ -7,8 +7,7 @@ import pytest
 from leftoff.evaluation import labels
 from leftoff.evaluation.matching import Counts
 from leftoff.evaluation.metrics import FIGURES, SessionScore, figure_named, score
-from leftoff.evaluation.predictions import Prediction, Predictions
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
 from leftoff.model import Message, Role, Text, ToolResult
 
 

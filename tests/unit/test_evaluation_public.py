@@ -7,8 +7,7 @@ import pytest
 
 from leftoff.evaluation import baselines, labels, systems
 from leftoff.evaluation.metrics import SessionScore, figure_named, score
-from leftoff.evaluation.predictions import Predictions
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Predictions
 
 
 @pytest.fixture(scope="module")

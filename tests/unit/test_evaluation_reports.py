@@ -15,10 +15,9 @@ from leftoff.evaluation.label_runs import LabelRun, measure, regressions
 from leftoff.evaluation.matching import Counts
 from leftoff.evaluation.metrics import SessionScore, score
 from leftoff.evaluation.pages import page
-from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.report import Run, as_text, from_json, to_json
 from leftoff.evaluation.resume_runs import ResumeRun
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
 from leftoff.evaluation.truth_runs import TruthRun
 from leftoff.model import Message, Text
 
@@ -154,7 +153,6 @@ def test_a_scorer_imports_nothing_that_finds() -> None:
         "resume_runs.py",
         "resume_truth.py",
         "handover_scores.py",
-        "truth_cuts.py",
         "truth_runs.py",
         "truth_outputs.py",
     }

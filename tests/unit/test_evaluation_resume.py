@@ -11,18 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leftoff.errors import UsageError
-from leftoff.evaluation import handover_scores, resume_grounds, resume_truth
+from leftoff.evaluation import handover_scores, resume_truth
 from leftoff.evaluation.labels import Decision, Directive, Labels
 from leftoff.evaluation.report import as_text, to_json
 from leftoff.evaluation.resume_forms import RECORDED, TAIL, Form, tail, with_recorded
-from leftoff.evaluation.resume_runs import (
-    ResumeReport,
-    evaluate_resume,
-    groups,
-    lost,
-    misses_to_lines,
-    run_of,
-)
+from leftoff.evaluation.resume_runs import ResumeReport, evaluate_resume, groups, run_of
 from leftoff.evaluation.resume_truth import truth
 from leftoff.handover import stated_facts, text_match
 from leftoff.handover.stated_facts import stated_and_outdated, text_items
@@ -234,7 +227,7 @@ def measured(tmp_path: Path) -> Callable[..., ResumeReport]:
     def run(form: Form, **options: Any) -> ResumeReport:
         labels = options.pop("labels", (LABELS,))
         forms = {"ours": form, **with_recorded(lambda *_: "")}
-        return evaluate_resume([str(tmp_path)], labels, forms, misses_of=("ours",), **options)
+        return evaluate_resume([str(tmp_path)], labels, forms, **options)
 
     return run
 
@@ -264,17 +257,10 @@ def test_a_text_that_says_everything_keeps_everything(
     assert shares["outdated"].value == 0.0
 
 
-def test_an_empty_text_keeps_nothing_and_says_what_it_lost(
-    measured: Callable[..., ResumeReport],
-) -> None:
-    report = measured(saying(""))
-    shares = report.cuts[0].texts["ours"].shares
+def test_an_empty_text_keeps_nothing(measured: Callable[..., ResumeReport]) -> None:
+    shares = measured(saying("")).cuts[0].texts["ours"].shares
     assert shares["decisions"].value == shares["changed files"].value == 0.0
     assert shares["grounded"].value is None
-    told = {(m.what, m.text): m.where for m in report.misses}
-    assert told["decision", CHOICE]  # the summary has it: lost by the text, not by detection
-    assert "file_modifications" in told["file", "src/upload.py"]
-    assert lost(report.misses)["ours"]["file"] == {"not shown": 1}
 
 
 def test_a_form_sees_the_prefix_alone_and_the_tail_has_the_recorders_length(
@@ -327,24 +313,18 @@ def test_a_run_holds_numbers_and_the_same_each_time(
     assert b"retry_limit" not in to_json(runs[0])
     shown = as_text(runs[0].blocks())
     assert "compactions: 1 cuts in 1 sessions" in shown
-    assert "lost by ours" in shown
 
 
-def test_repositories_that_were_tuned_on_are_reported_apart_and_held_out_words_not_written(
-    tmp_path: Path,
-) -> None:
+def test_repositories_that_were_tuned_on_are_reported_apart(tmp_path: Path) -> None:
     for name, first in ((NAME, "Hello."), ("zeta__site__1.jsonl", "Good morning.")):
         write(tmp_path, [{"role": "user", "text": first}, *recorded()], name)
-    report = evaluate_resume([str(tmp_path)], (), {"ours": saying("")}, misses_of=("ours",))
+    report = evaluate_resume([str(tmp_path)], (), {"ours": saying("")})
     found = groups(report, tuned=("zeta__site",), resamples=5)
     assert [(g.name, g.cuts) for g in found] == [
         ("compactions", 2),
         ("not tuned on", 1),
         ("tuned on", 1),
     ]
-    written = misses_to_lines(report.misses, without="zeta__site")
-    assert "acme__tools" in written
-    assert "zeta__site" not in written
 
 
 def test_a_cut_that_two_files_hold_counts_once(tmp_path: Path) -> None:
@@ -357,7 +337,7 @@ def test_a_cut_that_two_files_hold_counts_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [text_match, stated_facts, handover_scores, resume_truth, resume_grounds],
+    [text_match, stated_facts, handover_scores, resume_truth],
     ids=lambda m: m.__name__,
 )
 def test_the_scorer_knows_nothing_of_what_it_scores(module: Any) -> None:

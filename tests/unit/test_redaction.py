@@ -12,7 +12,9 @@ import pytest
 from msgspec import Struct
 
 from leftoff.errors import UsageError
-from leftoff.redaction.redactor import BLOCK, Redactor, Span, rules_digest
+from leftoff.redaction.redactor import Redactor, Span
+from leftoff.redaction.rules import rules_digest
+from leftoff.redaction.scanner import BLOCK
 
 Linear: TypeAlias = Callable[[Callable[[int], Callable[[], object]], int], None]
 

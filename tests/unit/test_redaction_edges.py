@@ -7,7 +7,8 @@ import pytest
 from msgspec import Struct
 
 from leftoff.errors import UsageError
-from leftoff.redaction.redactor import BLOCK, MAX_NESTING, Redactor, Span, safe_quote_end
+from leftoff.redaction.redactor import MAX_NESTING, Redactor, Span
+from leftoff.redaction.scanner import BLOCK, safe_quote_end
 
 TOKEN = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 JWT = ".".join(

@@ -5,8 +5,8 @@ import sys
 import pytest
 from benchmarks.accuracy.redaction.repeated import literals, repeated
 
-from leftoff.redaction.gates import encode, places
 from leftoff.redaction.redactor import Redactor
+from leftoff.redaction.rules import encode, places
 from leftoff.redaction.scanner import BLOCK, gate_for
 
 LITERALS = [*repeated()]

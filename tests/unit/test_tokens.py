@@ -106,7 +106,7 @@ def test_forgetting_pieces_changes_no_count(monkeypatch: pytest.MonkeyPatch) -> 
     before = (estimate_tokens(text), max_tokens(text))
     monkeypatch.setattr(tokens, "_CACHE_BYTES", 3)
     tokens._max_cost.clear()
-    tokens._weights_of.cache_clear()
+    tokens._costs_of.cache_clear()
     assert (estimate_tokens(text), max_tokens(text)) == before
 
 

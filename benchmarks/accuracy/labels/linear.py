@@ -8,8 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from leftoff.evaluation.predictions import Prediction, Predictions
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
 
 FOLDS = 3
 """Of the cross-validation that chooses the threshold. Chosen by hand; not measured."""

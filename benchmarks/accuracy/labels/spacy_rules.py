@@ -3,8 +3,7 @@ looking at any recording."""
 
 from __future__ import annotations
 
-from leftoff.evaluation.predictions import Prediction, Predictions
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
 from leftoff.extraction.decision_spacy import matched_type
 from leftoff.text.markdown import sentences
 

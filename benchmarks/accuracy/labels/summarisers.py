@@ -9,8 +9,7 @@ from sumy.models.dom import ObjectDocumentModel, Paragraph, Sentence
 from sumy.summarizers.lex_rank import LexRankSummarizer
 from sumy.summarizers.text_rank import TextRankSummarizer
 
-from leftoff.evaluation.predictions import Prediction, Predictions
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
 from leftoff.text.markdown import sentences
 
 TAKEN = 10

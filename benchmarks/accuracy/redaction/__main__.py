@@ -23,7 +23,8 @@ from benchmarks.accuracy.redaction.planted import Planted, plants
 from benchmarks.accuracy.redaction.repeated import figures
 from benchmarks.accuracy.redaction.shapes import in_text, made
 
-from leftoff.redaction.redactor import Redactor, rules_digest
+from leftoff.redaction.redactor import Redactor
+from leftoff.redaction.rules import rules_digest
 
 
 def leaks(planted: Planted, out: Any) -> bool:

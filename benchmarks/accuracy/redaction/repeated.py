@@ -13,7 +13,8 @@ from re import _constants as kinds  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from leftoff.redaction.redactor import RULES, Redactor, expand_macros
+from leftoff.redaction.redactor import Redactor
+from leftoff.redaction.rules import RULES, expand_macros
 
 BRANCHES = 60
 """Alternatives of one expression that are written out."""

@@ -39,9 +39,8 @@ from leftoff.evaluation import metrics, systems
 from leftoff.evaluation.intervals import bootstrap
 from leftoff.evaluation.labels import load as load_labels
 from leftoff.evaluation.matching import same_statement, word_bag
-from leftoff.evaluation.predictions import Prediction, Predictions
 from leftoff.evaluation.report import bounds
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
 from leftoff.extraction.decision_model import Model
 from leftoff.handover.second_reader import CANDIDATE, Line, Question, parse_answer, questions
 from leftoff.live.compactions import place_of

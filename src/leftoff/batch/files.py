@@ -14,14 +14,13 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from leftoff.batch.jobs import InputFile
 from leftoff.errors import SourceError, UsageError
 from leftoff.sources.discover import SessionFile, session_files, session_files_in
 from leftoff.sources.multi_file import conversations, is_multi_file
+from leftoff.stores.objects import changed_at, filesystem
 
 # Suffixes of recordings, before one of `COMPRESSED`.
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".md", ".traj", ".eval")
@@ -191,20 +190,6 @@ def _file(path: str, state: os.stat_result, *, named: bool = False) -> InputFile
 # -- fsspec ----------------------------------------------------------------------------------
 
 
-def filesystem(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it; `UsageError` where fsspec, or what it needs
-    for this URL, is not installed."""
-    try:
-        import fsspec
-    except ImportError as error:
-        raise UsageError(f"{url}: URLs need: pip install 'leftoff[s3]'") from error
-    try:
-        system, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
-    except (ImportError, ValueError) as error:
-        raise UsageError(f"{url}: {error}") from error
-    return system, path
-
-
 def _remote(url: str, found: FoundFiles) -> None:
     system, path = filesystem(url)
     try:
@@ -228,17 +213,7 @@ def _remote(url: str, found: FoundFiles) -> None:
         place = str(info.get("ETag") or info.get("etag") or "remote")
         size = int(info.get("size") or 0)
         path = system.unstrip_protocol(name)
-        found.add(InputFile(path, size, _changed(info), place, named))
-
-
-def _changed(info: Mapping[str, object]) -> int:
-    for key in ("LastModified", "mtime", "updated", "last_modified", "created"):
-        value = info.get(key)
-        if isinstance(value, (int, float)):
-            return int(value * 1e9)
-        if isinstance(value, datetime):
-            return int(value.timestamp() * 1e9)
-    return 0
+        found.add(InputFile(path, size, int(changed_at(info) * 1e9), place, named))
 
 
 @contextmanager

@@ -31,9 +31,17 @@ _TABLES = Path(__file__).with_name("tables.sql").read_text("utf-8")
 _MTIME_RESOLUTION = 2_000_000_000
 
 
+def _encoded(path: str) -> bytes:
+    return path.encode("utf-8", "surrogatepass")
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
 def path_digest(path: str) -> bytes:
     """The key of a path."""
-    return hashlib.blake2b(path.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return _digest(_encoded(path))
 
 
 def job_signature(job: Job) -> bytes:
@@ -42,10 +50,8 @@ def job_signature(job: Job) -> bytes:
     files = (*job.files, *job.beside)
     if not all(file.modified for file in files):
         return b""
-    files_and_times = [
-        (f.path.encode("utf-8", "surrogatepass"), f.size, f.modified, f.place) for f in files
-    ]
-    return hashlib.blake2b(codec.pack_state(files_and_times), digest_size=16).digest()
+    known = [(_encoded(f.path), f.size, f.modified, f.place) for f in files]
+    return _digest(codec.pack_state(known))
 
 
 def index_error(
@@ -165,14 +171,10 @@ class Index:
 
     def counts(self, job: Job) -> Counts | None:
         """The stored counts of a job with unchanged files; None if it has to be done."""
-        name = job_signature(job)
-        row = (
-            name
-            and self._db.execute(
-                "SELECT counts FROM jobs WHERE files = ? AND rules = ? AND final",
-                (name, self._rules),
-            ).fetchone()
-        )
+        row = self._db.execute(
+            "SELECT counts FROM jobs WHERE files = ? AND rules = ? AND final",
+            (job_signature(job), self._rules),
+        ).fetchone()
         return codec.unpack_state(row[0], Counts) if row else None
 
     def tables(self, job: Job) -> tuple[bytes, ...] | None:
@@ -239,10 +241,7 @@ class Index:
 
     def rows(self, jobs: Iterable[Job]) -> Iterator[tuple[bytes, ...]]:
         """The rows of the jobs that are done, in the order given."""
-        for job in jobs:
-            found = self.tables(job)
-            if found is not None:
-                yield found
+        yield from (found for job in jobs if (found := self.tables(job)) is not None)
 
 
 def _has_grown(file: InputFile, head: FileHeader) -> bool:
@@ -257,8 +256,5 @@ def _has_grown(file: InputFile, head: FileHeader) -> bool:
 
 def job_key(job: Job) -> bytes:
     """The job's signature; a digest of its paths if it has none."""
-    known = job_signature(job)
-    if known:
-        return known
-    files_and_times: list[object] = [f.path.encode("utf-8", "surrogatepass") for f in job.files]
-    return hashlib.blake2b(codec.pack_state(files_and_times), digest_size=16).digest()
+    paths = [_encoded(f.path) for f in job.files]
+    return job_signature(job) or _digest(codec.pack_state(paths))

@@ -5,7 +5,8 @@ MessagePack.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -22,7 +23,7 @@ from leftoff.extraction.rule_sets import rules_digest
 from leftoff.handover.entries import SessionEntries
 from leftoff.incremental.cursor import Cursor
 from leftoff.incremental.saved_positions import SavedPosition
-from leftoff.redaction.redactor import rules_digest as redaction_digest
+from leftoff.redaction.rules import rules_digest as redaction_digest
 
 What: TypeAlias = Literal["summarize", "files", "budget", "memory"]
 # Incremented whenever the rows that a worker makes change their meaning.
@@ -179,6 +180,62 @@ class ChunkResult(Struct, frozen=True):
 
     results: tuple[JobResult, ...] = ()
     heads: tuple[FileHeader, ...] = ()
+
+
+# -- files into jobs, jobs into chunks --------------------------------------------------------
+
+_SIDE = re.compile(r"(?P<stem>.*)[/\\]subagents[/\\]agent-[^/\\]*\.jsonl[^/\\]*", re.DOTALL)
+
+
+def subagent_files(paths: Iterable[str]) -> dict[str, str]:
+    """Files of subagents that stand in the folder of their session's file: path to the path
+    of that file. Reading the one reads the others, so they are no files of their own."""
+    known = set(paths)
+    found: dict[str, str] = {}
+    for path in known:
+        match = _SIDE.fullmatch(path)
+        if match is None or "://" in path:
+            continue
+        for ending in (".jsonl", ".jsonl.gz", ".jsonl.zst"):
+            if match["stem"] + ending in known:
+                found[path] = match["stem"] + ending
+                break
+    return found
+
+
+def plan_jobs(files: Sequence[InputFile], heads: Mapping[str, FileHeader]) -> list[Job]:
+    """The jobs in order of the path of their first file, by the headers that are known."""
+    known = {file.path: file for file in files}
+    owner = subagent_files(known)
+    sides: dict[str, list[InputFile]] = {}
+    for path in sorted(owner):
+        sides.setdefault(owner[path], []).append(known[path])
+    mains = sorted(path for path in known if path not in owner)
+    found: list[Job] = []
+    for number, group in enumerate(_grouped(mains, heads)):
+        more = tuple(side for path in group for side in sides.get(path, ()))
+        found.append(Job(number, tuple(known[path] for path in group), more))
+    return found
+
+
+def _grouped(paths: Sequence[str], heads: Mapping[str, FileHeader]) -> list[list[str]]:
+    leader: dict[str, str] = {}
+
+    def lead(path: str) -> str:
+        while leader.get(path, path) != path:
+            path = leader[path]
+        return path
+
+    first: dict[int, str] = {}
+    for path in paths:
+        head = heads.get(path)
+        for key in head.keys if head else ():
+            one, other = lead(first.setdefault(key, path)), lead(path)
+            leader[max(one, other)] = min(one, other)
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        groups.setdefault(lead(path), []).append(path)
+    return list(groups.values())
 
 
 # Maximal bytes and files of a chunk, unless one session is larger. Chosen by hand; not

@@ -1,4 +1,5 @@
-"""Writers of the tables: JSON lines (plain, .gz, .zst), Parquet, SQLite; files or fsspec URLs.
+"""Writers of the tables: JSON lines (plain, .gz, .zst), Parquet, SQLite; files or fsspec URLs;
+and data frames of pandas or polars.
 
 An output is replaced atomically: it is written to a temporary file and renamed.
 JSON lines and Parquet hold one table in each file: `out.parquet` the sessions,
@@ -13,24 +14,28 @@ import io
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from datetime import datetime
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from leftoff import codec
-from leftoff.batch.files import filesystem, is_url
+from leftoff.batch.files import is_url
 from leftoff.batch.rows import TABLES, TIME_COLUMNS
-from leftoff.errors import SourceError, UsageError
+from leftoff.errors import SourceError, UnknownName, UsageError
 from leftoff.stores.atomic import Directory, NotSynced, file_stamp
+from leftoff.stores.objects import filesystem
 
 # Bytes of JSON after which a row group of a Parquet file is written.
 ROW_GROUP = 16 << 20
 
 
-def _kind_of(where: str) -> tuple[str, str, WriterFactory]:
+def _kind_of(where: str) -> tuple[str, str, Writer]:
     for ending, (kind, maker) in _KINDS.items():
         if where.endswith(ending):
             return ending, kind, maker
@@ -82,9 +87,11 @@ def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
     try:
         with ExitStack() as stack:
             places = [stack.enter_context(_place(path)) for path in output_files(where)]
-            with _kind_of(where)[2](places) as add:
-                for tables in rows:
-                    add(tables)
+            adders = [*_kind_of(where)[2](stack, places)]
+            for tables in rows:
+                for add, data in zip(adders, tables, strict=True):
+                    if data:
+                        add(data)
     except NotSynced as error:
         why = f"written, but not certain to stay ({error.strerror})"
         raise SourceError(f"{where}: {why}") from error
@@ -114,40 +121,90 @@ def _place(path: str) -> Iterator[str]:
         folder.fsync()
 
 
-AddRows = Callable[[Sequence[bytes]], None]
-WriterFactory = Callable[[Sequence[str]], Any]
+# Makes what adds the rows of a table, as JSON lines, for every table; all ends with the stack.
+Writer: TypeAlias = Callable[[ExitStack, Sequence[str]], Iterable[Callable[[bytes], object]]]
+
+
+class _Types(NamedTuple):
+    """What a type of columns is called elsewhere."""
+
+    sql: str
+    arrow: str
+    pandas: str = ""
+    polars: str = ""
+
+
+# Times are UTC without a zone, in microseconds.
+_TYPES = {
+    "text": _Types("TEXT", "string", "string", "String"),
+    "integer": _Types("INTEGER", "int64", "Int64", "Int64"),
+    "real": _Types("REAL", "float64", "Float64", "Float64"),
+    "boolean": _Types("INTEGER", "bool_", "boolean", "Boolean"),
+    "time": _Types("TEXT", "timestamp", "datetime64[us]", "Datetime"),
+    "json": _Types("TEXT", "string"),
+}
+
+
+def columns_of(table: str) -> dict[str, str]:
+    """The columns of a table with their types: text, integer, real, boolean, time, json."""
+    kinds = {str: "text", int: "integer", float: "real", bool: "boolean"}
+    found: dict[str, str] = {}
+    for field in msgspec.structs.fields(TABLES[table]):
+        options = getattr(field.type, "__args__", (field.type,))
+        plain = next((kinds[o] for o in options if o in kinds), "json")
+        found[field.name] = "time" if field.name in TIME_COLUMNS else plain
+    return found
+
+
+def _type(library: Any, name: str, kind: str) -> Any:
+    """A type of pyarrow or polars."""
+    return getattr(library, name)(*(("us",) if kind == "time" else ()))
+
+
+def _decoder(table: str) -> Callable[[bytes], list[Any]]:
+    fields: list[Any] = []
+    for field in msgspec.structs.fields(TABLES[table]):
+        raw = field.type is Any
+        type_, default = (msgspec.Raw, msgspec.Raw(b"null")) if raw else (field.type, None)
+        fields.append((field.name, type_, default))
+    struct = msgspec.defstruct(table.title(), fields)
+    return msgspec.json.Decoder(struct).decode_lines
+
+
+def _cell(value: Any, kind: str) -> Any:
+    if kind != "json":
+        return value
+    text = bytes(value).decode()
+    return None if text == "null" else text
 
 
 # -- JSON lines ------------------------------------------------------------------------------
 
 
-def _lines(packed: Callable[[ExitStack, IO[bytes]], IO[bytes]]) -> WriterFactory:
-    @contextmanager
-    def writer(places: Sequence[str]) -> Iterator[AddRows]:
-        with ExitStack() as stack:
-            raw = [stack.enter_context(open(path, "wb")) for path in places]  # noqa: PTH123
-            files = [packed(stack, file) for file in raw]
-
-            def add(tables: Sequence[bytes]) -> None:
-                for file, data in zip(files, tables, strict=True):
-                    if data:
-                        file.write(data)
-
-            yield add
+def _lines(packed: Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]) -> Writer:
+    def writer(stack: ExitStack, places: Sequence[str]) -> Iterator[Callable[[bytes], object]]:
+        for path in places:
+            raw = stack.enter_context(open(path, "wb"))  # noqa: PTH123, SIM115
+            yield stack.enter_context(packed(raw)).write
 
     return writer
 
 
-def _gzip(stack: ExitStack, raw: IO[bytes]) -> IO[bytes]:
+@contextmanager
+def _gzip(raw: IO[bytes]) -> Iterator[IO[bytes]]:
     # No name and no time in the header: the same rows are the same bytes.
-    file = gzip.GzipFile("", "wb", 6, raw, mtime=0)
-    stack.callback(file.close)
-    return stack.enter_context(io.BufferedWriter(file, 1 << 20))
+    with (
+        gzip.GzipFile("", "wb", 6, raw, mtime=0) as file,
+        io.BufferedWriter(file, 1 << 20) as buffered,
+    ):
+        yield buffered
 
 
-def _zstandard(stack: ExitStack, raw: IO[bytes]) -> IO[bytes]:
-    packer = _zstd().ZstdCompressor(level=3)
-    return stack.enter_context(packer.stream_writer(raw))
+def _zstandard(raw: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+    writer: AbstractContextManager[IO[bytes]] = (
+        _zstd().ZstdCompressor(level=3).stream_writer(raw)
+    )
+    return writer
 
 
 def _zstd() -> Any:
@@ -170,150 +227,91 @@ def _arrow() -> Any:
     return import_module("pyarrow")
 
 
-def columns_of(table: str) -> dict[str, str]:
-    """The columns of a table with their types: text, integer, real, boolean, time, json."""
-    kinds = {str: "text", int: "integer", float: "real", bool: "boolean"}
-    found: dict[str, str] = {}
-    for field in msgspec.structs.fields(TABLES[table]):
-        options = getattr(field.type, "__args__", (field.type,))
-        plain = next((kinds[o] for o in options if o in kinds), "json")
-        found[field.name] = "time" if field.name in TIME_COLUMNS else plain
-    return found
-
-
 def arrow_schema(table: str) -> Any:
     """The schema of a table's Parquet file; times are UTC, in microseconds."""
     pa = _arrow()
-    types = {
-        "text": pa.string(),
-        "json": pa.string(),
-        "integer": pa.int64(),
-        "real": pa.float64(),
-        "boolean": pa.bool_(),
-        "time": pa.timestamp("us"),
-    }
-    return pa.schema([(name, types[kind]) for name, kind in columns_of(table).items()])
+    kinds = columns_of(table).items()
+    return pa.schema([(name, _type(pa, _TYPES[kind].arrow, kind)) for name, kind in kinds])
+
+
+def _parquet(stack: ExitStack, places: Sequence[str]) -> Iterator[Callable[[bytes], object]]:
+    for path, table in zip(places, TABLES, strict=True):
+        yield stack.enter_context(_row_groups(path, table))
 
 
 @contextmanager
-def _parquet(places: Sequence[str]) -> Iterator[AddRows]:
-    with ExitStack() as stack:
-        groups = []
-        for path, table in zip(places, TABLES, strict=True):
-            group = _Groups(path, table)
-            stack.callback(group.writer.close)
-            groups.append(group)
+def _row_groups(path: str, table: str) -> Iterator[Callable[[bytes], object]]:
+    pa, kinds, decode = _arrow(), columns_of(table), _decoder(table)
+    schema = arrow_schema(table)
+    held = bytearray()
 
-        def add(tables: Sequence[bytes]) -> None:
-            for group, data in zip(groups, tables, strict=True):
-                group.add(data)
+    def add(data: bytes) -> None:
+        held.extend(data)
+        if len(held) >= ROW_GROUP:
+            flush()
 
-        yield add
-        for group in groups:
-            group.flush()
-
-
-class _Groups:
-    def __init__(self, path: str, table: str) -> None:
-        pa = _arrow()
-        self.schema = arrow_schema(table)
-        self.kinds = columns_of(table)
-        # Values of `document` differ too much for a dictionary of them.
-        dictionary = [name for name, kind in self.kinds.items() if kind == "text"]
-        self.writer = pa.parquet.ParquetWriter(
-            path, self.schema, compression="zstd", use_dictionary=dictionary
-        )
-        self._decode = _decoder(table)
-        self._pieces: list[bytes] = []
-        self._held = 0
-
-    def add(self, data: bytes) -> None:
-        if data:
-            self._pieces.append(data)
-            self._held += len(data)
-            if self._held >= ROW_GROUP:
-                self.flush()
-
-    def flush(self) -> None:
-        """Writes what is held as one row group."""
-        pa = _arrow()
-        rows = self._decode(b"".join(self._pieces))
-        self._pieces, self._held = [], 0
-        if not rows:
-            return
+    def flush() -> None:
+        rows = decode(bytes(held))
+        held.clear()
         columns = []
-        for field in self.schema:
-            values = [_cell(getattr(row, field.name), self.kinds[field.name]) for row in rows]
-            if self.kinds[field.name] == "time":
+        for field in schema if rows else ():
+            values = [_cell(getattr(row, field.name), kinds[field.name]) for row in rows]
+            if kinds[field.name] == "time":
                 # Without their Z: a time of no zone, which is UTC.
                 texts = pa.array([v and v[:-1] for v in values], pa.string())
                 columns.append(texts.cast(field.type))
             else:
                 columns.append(pa.array(values, field.type))
-        self.writer.write_table(pa.Table.from_arrays(columns, schema=self.schema))
+        if rows:
+            writer.write_table(pa.Table.from_arrays(columns, schema=schema))
 
-
-def _decoder(table: str) -> Callable[[bytes], list[Any]]:
-    fields: list[Any] = []
-    for field in msgspec.structs.fields(TABLES[table]):
-        raw = field.type is Any
-        type_, default = (msgspec.Raw, msgspec.Raw(b"null")) if raw else (field.type, None)
-        fields.append((field.name, type_, default))
-    struct = msgspec.defstruct(table.title(), fields)
-    return msgspec.json.Decoder(struct).decode_lines
-
-
-def _cell(value: Any, kind: str) -> Any:
-    if kind != "json":
-        return value
-    text = bytes(value).decode()
-    return None if text == "null" else text
+    # Values of `document` differ too much for a dictionary of them.
+    dictionary = [name for name, kind in kinds.items() if kind == "text"]
+    with pa.parquet.ParquetWriter(
+        path, schema, compression="zstd", use_dictionary=dictionary
+    ) as writer:
+        yield add
+        flush()
 
 
 # -- SQLite ----------------------------------------------------------------------------------
 
-_SQL = {
-    **dict.fromkeys(("text", "json", "time"), "TEXT"),
-    **dict.fromkeys(("integer", "boolean"), "INTEGER"),
-    "real": "REAL",
-}
+
+def _sqlite(stack: ExitStack, places: Sequence[str]) -> Iterator[Callable[[bytes], object]]:
+    db = stack.enter_context(_database(places[0]))
+    for table in TABLES:
+        yield _inserter(db, table)
 
 
 @contextmanager
-def _sqlite(places: Sequence[str]) -> Iterator[AddRows]:
-    db = sqlite3.connect(places[0])
-    try:
+def _database(path: str) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA journal_mode = OFF")  # a temporary file needs no rollback
         db.execute("PRAGMA synchronous = OFF")
-        inserts: list[tuple[str, dict[str, str], Callable[[bytes], list[Any]]]] = []
-        for table in TABLES:
-            columns = columns_of(table)
-            definitions = ", ".join(f"{name} {_SQL[kind]}" for name, kind in columns.items())
-            db.execute(f"CREATE TABLE {table} ({definitions})")
-            marks = ", ".join("?" * len(columns))
-            insert = f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 - our own names
-            inserts.append((insert, columns, _decoder(table)))
-
-        def add(tables: Sequence[bytes]) -> None:
-            for (insert, columns, decode), data in zip(inserts, tables, strict=True):
-                if data:
-                    rows = decode(data)
-                    cells = [
-                        [_cell(getattr(r, n), k) for n, k in columns.items()] for r in rows
-                    ]
-                    db.executemany(insert, cells)
-
-        yield add
+        yield db
         for table in TABLES:
             db.execute(f"CREATE INDEX {table}_key ON {table} (key)")
         db.commit()
-    finally:
-        with suppress(sqlite3.Error):
-            db.close()
 
 
-_KINDS: dict[str, tuple[str, WriterFactory]] = {
-    ".jsonl": ("jsonl", _lines(lambda _, raw: raw)),
+def _inserter(db: sqlite3.Connection, table: str) -> Callable[[bytes], object]:
+    columns, decode = columns_of(table), _decoder(table)
+    definitions = ", ".join(f"{name} {_TYPES[kind].sql}" for name, kind in columns.items())
+    db.execute(f"CREATE TABLE {table} ({definitions})")
+    marks = ", ".join("?" * len(columns))
+    insert = f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 - our own names
+
+    def add(data: bytes) -> None:
+        rows = decode(data)
+        db.executemany(
+            insert, [[_cell(getattr(r, n), k) for n, k in columns.items()] for r in rows]
+        )
+
+    return add
+
+
+_KINDS: dict[str, tuple[str, Writer]] = {
+    ".jsonl": ("jsonl", _lines(nullcontext)),
     ".jsonl.gz": ("jsonl", _lines(_gzip)),
     ".jsonl.zst": ("jsonl", _lines(_zstandard)),
     ".parquet": ("parquet", _parquet),
@@ -334,3 +332,34 @@ def fingerprint(where: str, about: bytes) -> str:
             return ""
         values.append(stamp)
     return hashlib.blake2b(codec.pack_state(values), digest_size=16).hexdigest()
+
+
+# -- data frames -----------------------------------------------------------------------------
+
+LIBRARIES = ("pandas", "polars")
+
+
+def data_frame(rows: Iterable[Struct], table: str, library: str = "") -> Any:
+    """The rows as a data frame; nulls are the library's own, times are UTC without a zone.
+    `UsageError` where no such library is installed."""
+    given = list(rows)
+    if library and library not in LIBRARIES:
+        raise UnknownName("library of data frames", library, LIBRARIES)
+    wanted = (library,) if library else LIBRARIES
+    chosen = next((name for name in wanted if find_spec(name) is not None), "")
+    if not chosen:
+        raise UsageError(f"a data frame needs {library or 'pandas or polars'}: pip install it")
+    kinds = {name: kind for name, kind in columns_of(table).items() if name != "document"}
+    columns: dict[str, list[Any]] = {}
+    for name, kind in kinds.items():
+        values = [getattr(row, name) for row in given]
+        if kind == "time":
+            values = [t and datetime.fromisoformat(t[:-1]) for t in values]
+        columns[name] = values
+    made: Any = import_module(chosen)
+    if chosen == "pandas":
+        return made.DataFrame(
+            {n: made.Series(v, dtype=_TYPES[kinds[n]].pandas) for n, v in columns.items()}
+        )
+    types = {n: _type(made, _TYPES[kind].polars, kind) for n, kind in kinds.items()}
+    return made.DataFrame(columns, schema=types)

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.batch.jobs import BatchOptions, Chunk, ChunkResult, FileHeader
-from leftoff.batch.processes import ProcessEnded, Runner
 from leftoff.batch.work import failed_result, run_chunk
 from leftoff.errors import UsageError
 
@@ -30,7 +32,7 @@ TIME_LIMIT = 300.0
 MAX_ATTEMPTS = 3
 # Exit code of a process that was killed with SIGKILL.
 _KILLED = -9
-# Seconds to wait for killed processes to end. Chosen by hand; not measured.
+# Seconds to wait for a killed process to end. Chosen by hand; not measured.
 _SHUTDOWN_TIMEOUT = 5.0
 
 
@@ -48,16 +50,10 @@ class Engine(Protocol):
         ...
 
 
-def split_chunk(chunk: Chunk) -> list[Chunk]:
+def _split(chunk: Chunk) -> list[Chunk]:
     """A chunk as chunks of one job or header each."""
     jobs = [replace(chunk, jobs=(job,), heads=()) for job in chunk.jobs]
     return jobs + [replace(chunk, jobs=(), heads=(file,)) for file in chunk.heads]
-
-
-def failed_chunk(chunk: Chunk, failure: str, reason: str) -> ChunkResult:
-    """The result of a chunk that could not be done."""
-    results = tuple(failed_result(job, failure, reason) for job in chunk.jobs)
-    return ChunkResult(results, tuple(FileHeader() for _ in chunk.heads))
 
 
 class InProcess:
@@ -67,14 +63,164 @@ class InProcess:
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         for chunk in chunks:
-            for part in split_chunk(chunk):
+            for part in _split(chunk):
                 yield part, codec.unpack_state(run_chunk(codec.pack_state(part)), ChunkResult)
 
     def close(self) -> None:
         """There is nothing to stop."""
 
 
-class Pool:
+# -- several at once, and again what was lost --------------------------------------------------
+
+K = TypeVar("K")
+
+
+class ChunkLost(Exception):
+    """No answer came back for a chunk: why, as its failed rows say it, and how often a session
+    that is alone in its chunk is tried."""
+
+    def __init__(self, failure: str, reason: str, attempts: int = 1) -> None:
+        super().__init__(reason)
+        self.failure, self.reason, self.attempts = failure, reason, attempts
+
+
+class Repeating(Generic[K]):
+    """Does up to `at_once` chunks at the same time. Each part of a lost chunk is done again
+    alone; a session that is lost alone gets a failed row."""
+
+    def __init__(self, at_once: int) -> None:
+        self._at_once = at_once
+        self._running: dict[K, tuple[Chunk, int]] = {}  # with the number of the attempt
+
+    def _start(self, chunk: Chunk) -> K:
+        raise NotImplementedError
+
+    def _ended(self) -> Iterable[K]:
+        """Waits for one or more of those that run."""
+        raise NotImplementedError
+
+    def _answer(self, ended: K) -> bytes:
+        """A packed `ChunkResult`, or raises `ChunkLost`."""
+        raise NotImplementedError
+
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
+        waiting: deque[tuple[Chunk, int]] = deque()
+        coming = iter(chunks)
+        while True:
+            while len(self._running) < self._at_once:
+                if not waiting:
+                    waiting.extend((chunk, 1) for chunk in islice(coming, 1))
+                if not waiting:
+                    break
+                chunk, attempt = waiting.popleft()
+                self._running[self._start(chunk)] = chunk, attempt
+            if not self._running:
+                return
+            for ended in self._ended():
+                chunk, attempt = self._running.pop(ended)
+                try:
+                    done = codec.unpack_state(self._answer(ended), ChunkResult)
+                except ChunkLost as lost:
+                    if len(chunk.jobs) + len(chunk.heads) > 1:
+                        # The first of them ran, the others may not have begun.
+                        waiting.extend((part, 1) for part in _split(chunk))
+                        continue
+                    if attempt < lost.attempts:
+                        waiting.append((chunk, attempt + 1))
+                        continue
+                    failed = (failed_result(j, lost.failure, lost.reason) for j in chunk.jobs)
+                    done = ChunkResult(tuple(failed), tuple(FileHeader() for _ in chunk.heads))
+                yield chunk, done
+
+
+# -- processes on this machine -----------------------------------------------------------------
+
+Function: TypeAlias = Callable[[bytes], bytes]
+_GIVEN, _FAILED = b"\0", b"\1"
+
+
+class ProcessEnded(Exception):
+    """A process ended without an answer; `exitcode` as `multiprocessing.Process` has it."""
+
+    def __init__(self, exitcode: int | None) -> None:
+        super().__init__(f"the process ended with {exitcode}")
+        self.exitcode = exitcode
+
+
+class Worker:
+    """A process that calls a function of bytes to bytes once. It has a pipe of its own, so that
+    one that is killed takes only its own answer with it.
+
+    Args:
+        context: of `multiprocessing`.
+        timeout: seconds after which `result` gives up and kills the process.
+
+    Raises:
+        OSError, EOFError: the process cannot be started.
+    """
+
+    def __init__(
+        self,
+        context: Any,
+        function: Function,
+        given: bytes,
+        name: str | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        self.answers, sender = context.Pipe(duplex=False)
+        self.process = context.Process(
+            target=_work, args=(sender, function, given), name=name, daemon=True
+        )
+        try:
+            self.process.start()
+        except BaseException:
+            self.answers.close()
+            raise
+        finally:
+            sender.close()  # the end of the pipe is seen when the process ends
+        self.timeout = timeout
+        self.until = None if timeout is None else time.monotonic() + timeout
+
+    def result(self) -> bytes:
+        """Waits for the answer.
+
+        Raises:
+            TimeoutError: there was none in time.
+            ProcessEnded: the process ended without one.
+            RuntimeError: the function raised, with the text of what.
+        """
+        left = None if self.until is None else max(0.0, self.until - time.monotonic())
+        answer = b""
+        late = not wait([self.answers], left)
+        if not late:
+            with suppress(EOFError, OSError):
+                answer = self.answers.recv_bytes()
+        if not answer:
+            self.process.kill()
+        self.process.join()
+        self.answers.close()
+        code = self.process.exitcode
+        self.process.close()
+        if late:
+            raise TimeoutError(f"took more than {self.timeout} seconds")
+        if not answer:
+            raise ProcessEnded(code)
+        if answer[:1] == _FAILED:
+            raise RuntimeError(answer[1:].decode("utf-8", "replace"))
+        return answer[1:]
+
+
+def _work(sender: Connection, function: Function, given: bytes) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller ends it
+    try:
+        answer = _GIVEN + function(given)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets its text
+        answer = _FAILED + repr(error).encode("utf-8", "replace")
+    with suppress(BrokenPipeError):  # the caller was interrupted and reads no answer
+        sender.send_bytes(answer)
+
+
+class Pool(Repeating[Worker]):
     """Processes on this machine.
 
     Args:
@@ -87,102 +233,77 @@ class Pool:
 
     def __init__(self, workers: int = 0, limit: float = TIME_LIMIT) -> None:
         self.workers = workers or available_processors()
+        super().__init__(self.workers)
         self._limit = limit
-        self._running: dict[Future[bytes], tuple[Chunk, int]] = {}
-        self._runner: Runner | None = None
+        self._context: Any = None
         self._name = f"leftoff-batch-{os.getpid()}-{id(self):x}"
 
-    def _start(self, chunk: Chunk, tries: int) -> None:
-        if self._runner is None:
-            self._runner = self._start_server()
-        future = _submit(self._runner, chunk)
-        self._running[future] = (chunk, tries)
+    def _start(self, chunk: Chunk) -> Worker:
+        if self._context is None:
+            self._context = self._started_server()
+        return self._submit(self._context, chunk, self._limit)
 
-    def _start_server(self) -> Runner:
-        """Starts the fork server; the answer runs `run_chunk` in a new process for each
-        call."""
+    def _started_server(self) -> Any:
+        """The context whose fork server has everything imported and runs."""
         kinds = multiprocessing.get_all_start_methods()
         kind = "forkserver" if "forkserver" in kinds else "spawn"
-        context = multiprocessing.get_context(kind)
+        context: Any = multiprocessing.get_context(kind)
         if kind == "forkserver":
             context.set_forkserver_preload(["leftoff.batch.preload"])
         # The first process waits for the server; that is not the first session's time. It has
         # the name too: `close` kills it at Ctrl-C here.
-        first = Runner(run_chunk, context, self._name)
         for attempt in range(10 * MAX_ATTEMPTS):
-            error = _submit(first, Chunk(BatchOptions())).exception()
-            if not isinstance(error, ProcessEnded):
-                break
-            if error.exitcode != _KILLED and attempt >= MAX_ATTEMPTS:
-                break  # it was not killed: it ends by itself, and will again
-        if error is not None:
-            raise UsageError(
-                "no process can be started here; a program that asks for workers needs the "
-                'guard `if __name__ == "__main__":`'
-            ) from error
-        return Runner(run_chunk, context, self._name, self._limit)
+            try:
+                self._submit(context, Chunk(BatchOptions()), None).result()
+            except (ProcessEnded, RuntimeError) as error:
+                killed = isinstance(error, ProcessEnded) and error.exitcode == _KILLED
+                if killed or (isinstance(error, ProcessEnded) and attempt < MAX_ATTEMPTS):
+                    continue  # else it ends by itself, and will again
+                raise UsageError(_NO_PROCESS) from error
+            return context
+        raise UsageError(_NO_PROCESS)
 
-    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
-        waiting: deque[tuple[Chunk, int]] = deque()
-        coming = iter(chunks)
-        while True:
-            while len(self._running) < self.workers:
-                if waiting:
-                    self._start(*waiting.popleft())
-                    continue
-                chunk = next(coming, None)
-                if chunk is None:
-                    break
-                self._start(chunk, 1)
-            if not self._running:
-                return
-            for future in wait(self._running, return_when=FIRST_COMPLETED).done:
-                chunk, tries = self._running.pop(future)
-                done = self._outcome(future, chunk, tries, waiting)
-                if done is not None:
-                    yield chunk, done
+    def _submit(self, context: Any, chunk: Chunk, limit: float | None) -> Worker:
+        for attempt in range(10 * MAX_ATTEMPTS):
+            try:
+                return Worker(context, run_chunk, codec.pack_state(chunk), self._name, limit)
+            except (EOFError, OSError) as error:  # killed before it could say that it started
+                last_error = error
+                time.sleep(0.01 * attempt)
+        raise UsageError(f"no process can be started here ({last_error!r})") from last_error
 
-    def _outcome(
-        self, future: Future[bytes], chunk: Chunk, tries: int, waiting: deque[tuple[Chunk, int]]
-    ) -> ChunkResult | None:
-        """The result of a chunk; None if it, or each part of it, is tried again."""
-        error = future.exception()
-        if error is None:
-            done: ChunkResult = codec.unpack_state(future.result(), ChunkResult)
-            return done
-        alone = len(chunk.jobs) + len(chunk.heads) == 1
-        if not alone:
-            # The first of them ran, the others may not have begun: all are tried anew.
-            waiting.extend((part, 1) for part in split_chunk(chunk))
-            return None
-        if isinstance(error, TimeoutError):
-            return failed_chunk(chunk, "timeout", f"took more than {self._limit:g} seconds")
-        if tries < MAX_ATTEMPTS:
-            waiting.append((chunk, tries + 1))
-            return None
-        if not isinstance(error, ProcessEnded):
-            return failed_chunk(chunk, "defect", f"{error!r:.300}")
-        reason = f"the process that read it ended {MAX_ATTEMPTS} times without an answer"
-        return failed_chunk(chunk, "crashed", reason)
+    def _ended(self) -> list[Worker]:
+        until = min(worker.until or 0.0 for worker in self._running)
+        pipes = [worker.answers for worker in self._running]
+        ready = wait(pipes, max(0.0, until - time.monotonic()))
+        now = time.monotonic()
+        return [w for w in self._running if w.answers in ready or (w.until or 0.0) <= now]
+
+    def _answer(self, ended: Worker) -> bytes:
+        try:
+            return ended.result()
+        except TimeoutError:
+            reason = f"took more than {self._limit:g} seconds"
+            raise ChunkLost("timeout", reason) from None
+        except ProcessEnded:
+            reason = f"the process that read it ended {MAX_ATTEMPTS} times without an answer"
+            raise ChunkLost("crashed", reason, MAX_ATTEMPTS) from None
+        except RuntimeError as error:
+            raise ChunkLost("defect", f"{error!r:.300}", MAX_ATTEMPTS) from None
 
     def close(self) -> None:
-        # Not by cancelling the futures: a result that arrives meanwhile would raise an error.
         for process in multiprocessing.active_children():
             if process.name == self._name:
                 process.kill()
-        wait(self._running, timeout=_SHUTDOWN_TIMEOUT)
+        for worker in self._running:
+            worker.process.join(_SHUTDOWN_TIMEOUT)
         self._running.clear()
 
 
-def _submit(runner: Runner, chunk: Chunk) -> Future[bytes]:
-    """Starts a chunk in a process, or raises `UsageError` where none can be started."""
-    for attempt in range(10 * MAX_ATTEMPTS):
-        try:
-            return runner(codec.pack_state(chunk))
-        except (EOFError, OSError) as error:  # killed before it could say that it had started
-            last_error = error
-            time.sleep(0.01 * attempt)
-    raise UsageError(f"no process can be started here ({last_error!r})") from last_error
+_NO_PROCESS = (
+    "no process can be started here; a program that asks for workers needs the "
+    'guard `if __name__ == "__main__":`'
+)
 
 
 def available_processors() -> int:

@@ -8,7 +8,7 @@ import signal
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_plain
-from leftoff.batch import processes, work
+from leftoff.batch import pool
 from leftoff.formats.reader import formats
 from leftoff.rendering import budget
 
@@ -33,4 +33,4 @@ to_plain(
 gc.collect()
 gc.freeze()
 
-__all__ = ["budget", "processes", "work"]
+__all__ = ["budget", "pool"]

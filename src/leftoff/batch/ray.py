@@ -12,16 +12,14 @@ import gc
 import os
 import signal
 import threading
-from collections import deque
-from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 from leftoff import codec
 from leftoff._version import __version__
-from leftoff.batch.jobs import Chunk, ChunkResult
-from leftoff.batch.pool import TIME_LIMIT, failed_chunk, split_chunk
+from leftoff.batch.jobs import Chunk
+from leftoff.batch.pool import TIME_LIMIT, ChunkLost, Repeating
 from leftoff.batch.work import run_chunk
 from leftoff.errors import UsageError
 
@@ -74,7 +72,7 @@ def _freeze_gc() -> None:
     gc.freeze()
 
 
-class Cluster:
+class Cluster(Repeating[object]):
     """Tasks on a Ray cluster, or on a Ray of this machine.
 
     Args:
@@ -108,55 +106,34 @@ class Cluster:
             except (ConnectionError, ValueError, RuntimeError) as error:
                 raise UsageError(f"ray: no cluster at {address!r} ({error})") from error
         self.workers = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        super().__init__(2 * self.workers)  # so that a free worker always has a task
         self._limit = limit
         # No interruption where one process of Ray does many tasks. `run_chunk` does not import
         # Ray, so nothing of ours is imported on the way there.
         self._task = ray.remote(num_cpus=1, max_retries=MAX_RETRIES)(run_chunk_with_limit)
-        self._running: dict[object, Chunk] = {}
 
-    def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
-        waiting: deque[Chunk] = deque()
-        coming = iter(chunks)
-        while True:
-            # Twice as many as run at once, so that a free worker always has a task.
-            while len(self._running) < 2 * self.workers:
-                chunk = waiting.popleft() if waiting else next(coming, None)
-                if chunk is None:
-                    break
-                self._running[self._submit(chunk)] = chunk
-            if not self._running:
-                return
-            ready, _ = self._ray.wait(list(self._running), num_returns=1)
-            for reference in ready:
-                chunk = self._running.pop(reference)
-                done = self._outcome(reference, chunk, waiting)
-                if done is not None:
-                    yield chunk, done
-
-    def _submit(self, chunk: Chunk) -> object:
+    def _start(self, chunk: Chunk) -> object:
         alone = len(chunk.jobs) + len(chunk.heads) == 1
         # A session that kills its worker would kill two more.
         task = self._task.options(max_retries=MAX_RETRIES if not alone else 1)
         return task.remote(codec.pack_state(chunk), self._limit, __version__)
 
-    def _outcome(
-        self, reference: object, chunk: Chunk, waiting: deque[Chunk]
-    ) -> ChunkResult | None:
-        """The result of a chunk; None if each part of it is done alone."""
+    def _ended(self) -> list[object]:
+        ready: list[object] = self._ray.wait(list(self._running), num_returns=1)[0]
+        return ready
+
+    def _answer(self, ended: object) -> bytes:
         try:
-            done: ChunkResult = codec.unpack_state(self._ray.get(reference), ChunkResult)
-            return done
+            answer: bytes = self._ray.get(ended)
+            return answer
         except self._ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, UsageError):
                 raise UsageError(str(error.cause)) from None
             late = isinstance(error.cause, TimeLimitExceeded)
-            failure, reason = ("timeout" if late else "defect"), f"{error.cause}"[:300]
+            raise ChunkLost("timeout" if late else "defect", f"{error.cause}"[:300]) from None
         except self._ray.exceptions.RayError as error:
-            failure, reason = "crashed", f"its worker was lost ({type(error).__name__})"
-        if len(chunk.jobs) + len(chunk.heads) > 1:
-            waiting.extend(split_chunk(chunk))
-            return None
-        return failed_chunk(chunk, failure, reason)
+            reason = f"its worker was lost ({type(error).__name__})"
+            raise ChunkLost("crashed", reason) from None
 
     def close(self) -> None:
         for reference in self._running:

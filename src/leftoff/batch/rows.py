@@ -12,7 +12,7 @@ from datetime import UTC
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from leftoff import codec
 from leftoff.analysis.summary_json import SafeSummary
@@ -235,20 +235,7 @@ class Rows:
 
     def entries(self, found: SessionEntries) -> None:
         """Adds what a session leaves to the memory of its project."""
-        for number, one in enumerate(found.entries):
-            known = one.message >= 0
-            row = EntryRow(
-                key=found.key,
-                number=number,
-                kind=one.kind,
-                speaker=one.speaker,
-                text=one.text,
-                note=one.note or None,
-                path=one.path or None,
-                message=one.message if known else None,
-                message_number=one.message + 1 if known else None,
-            )
-            self.add("entries", [row])
+        self.add("entries", _rows_of(EntryRow, found.key, map(asdict, found.entries)))
 
 
 def _session(
@@ -257,43 +244,32 @@ def _session(
     shown = overview(safe)
     session, stats, context = summary["session"], summary["stats"], summary["context"]
     spend, progress, lines = context["spend"], summary["progress"], stats["lines"]
-    subagents = spend["subagents"].values()
     kinds = ("input", "output", "cache_read", "cache_write", "reasoning")
-    # Without a recorded call the sums are unknown, not zero.
-    tokens: codec.JsonObject = {
-        f"{k}_tokens": spend[k] if spend["by_model"] else None for k in kinds
-    }
-    read: codec.JsonObject = {
-        f"lines_{k}": lines[k] for k in ("parsed", "unknown", "repaired", "skipped")
+    counted = ("message", "turn", "tool_call", "user_message", "error")
+    same: codec.JsonObject = {
+        **{
+            name: session[name] or None
+            for name in ("id", "parent_id", "format", "branch", "agent_version")
+        },
+        **{f"{name}s": stats[f"{name}_count"] for name in counted},
+        **{name: stats[name] for name in ("duration_seconds", "estimated_tokens")},
+        **{name: context[name] for name in ("window", "occupancy", "fraction")},
+        # Without a recorded call the sums are unknown, not zero.
+        **{f"{k}_tokens": spend[k] if spend["by_model"] else None for k in kinds},
+        **{f"lines_{k}": lines[k] for k in ("parsed", "unknown", "repaired", "skipped")},
     }
     return SessionRow(
         key=key,
         path=session["path"],
         files=len(session["sources"]),
         number=number,
-        id=session["id"] or None,
-        parent_id=session["parent_id"] or None,
-        format=session["format"] or None,
         project=session["cwd"] or None,
-        branch=session["branch"] or None,
         title=codec.to_valid_json(one_line(shown.title(safe), MAX_TITLE)) or None,
         models=", ".join(session["models"]) or None,
-        agent_version=session["agent_version"] or None,
         started=to_utc(session["started"]),
         ended=to_utc(session["ended"]),
-        duration_seconds=stats["duration_seconds"],
-        messages=stats["message_count"],
-        turns=stats["turn_count"],
-        tool_calls=stats["tool_call_count"],
-        user_messages=stats["user_message_count"],
-        errors=stats["error_count"],
         subagents=len(session["children"]),
-        estimated_tokens=stats["estimated_tokens"],
-        **tokens,
-        subagent_tokens=sum(_total(usage) for usage in subagents),
-        window=context["window"],
-        occupancy=context["occupancy"],
-        fraction=context["fraction"],
+        subagent_tokens=sum(_total(usage) for usage in spend["subagents"].values()),
         stage=progress["current_stage"] or None,
         progress=progress["progress_percentage"],
         decisions=len(summary["key_decisions"]),
@@ -304,9 +280,9 @@ def _session(
         last_test_passed=_last_test(summary["checks"]),
         tests_older_than_last_edit=progress["tests_older_than_last_edit"],
         lines=lines["total"],
-        **read,
         redactions=sum(stats["redactions"].values()),
         document=document,
+        **same,
     )
 
 
@@ -329,8 +305,9 @@ def _rows_of(
         given |= {"key": key, "number": number}
         if "message_index" in item:
             given["message"] = item["message_index"]
-        if "message" in given:
-            given["message_number"] = given["message"] + 1
+        known = given.get("message", -1) >= 0  # else it is not at a message
+        given["message"] = given["message"] if known else None
+        given["message_number"] = given["message"] + 1 if known else None
         if "tools" in item:
             given |= {"touches": item["touch_count"], "tools": ", ".join(item["tools"])}
         # What the recording does not say is null in a table.
@@ -338,4 +315,4 @@ def _rows_of(
         yield row(**{name: given[name] for name in row.__struct_fields__})
 
 
-_OPTIONAL = ("rationale", "alternative", "renamed_from", "branch")
+_OPTIONAL = ("rationale", "alternative", "renamed_from", "branch", "note", "path")

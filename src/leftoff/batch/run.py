@@ -26,9 +26,10 @@ from leftoff.batch.jobs import (
     FileHeader,
     Job,
     JobResult,
+    plan_jobs,
     split_into_chunks,
+    subagent_files,
 )
-from leftoff.batch.plan import plan_jobs, subagent_files
 from leftoff.batch.pool import Engine, InProcess
 from leftoff.errors import UsageError
 from leftoff.redaction.redactor import Redactor

@@ -194,7 +194,7 @@ def to_dataframe(sessions: object, table: str = "sessions", *, library: str = ""
         UsageError: no such table, neither library is installed, or `sessions` is something
             else.
     """
-    from leftoff.batch.data_frames import data_frame
+    from leftoff.batch.outputs import data_frame
 
     if table not in TABLES:
         raise UsageError(f"no table {table!r}: there are {', '.join(TABLES)}")

@@ -97,73 +97,19 @@ def _views(gathered: SessionReading) -> tuple[SessionView, list[SessionView]]:
     ]
 
 
-class _Opener:
-    """Reads the files of one job, each once, from where it was read to before: the saved states
-    of what was read, and the number of bytes."""
-
-    def __init__(self, job: Job, wanted: BatchOptions) -> None:
-        self._job, self._wanted = job, wanted
-        self._known: dict[str, Pass] = {}
-        self.states: dict[str, SavedPosition] = {}
-        self.read = 0
-
-    def __call__(
-        self, path: str, *, format: str | None = None, extractors: Sequence[str] = ()
-    ) -> Pass:
-        reading = self._known.get(path)
-        if reading is None:
-            reading = self._known[path] = self._whole(path, format, extractors)
-        return reading
-
-    def _whole(self, path: str, format: str | None, extractors: Sequence[str]) -> Pass:
-        saved = self._job.states.get(path)
-        if saved is not None:
-            with suppress(StateError, FileReplaced):  # then it is read whole
-                reading = resume_pass(saved, path, tuple(extractors), self._wanted.builtin)
-                cursor = feed_file(reading, path, saved.cursor)
-                self.read -= saved.cursor.offset
-                return self._closed(reading, path, cursor)
-        if not is_url(path) and not is_multi_file(path):
-            with suppress(NotResumable, FileReplaced):
-                reading = Pass(path, format, extractors, self._wanted.builtin)
-                return self._closed(reading, path, feed_file(reading, path, None))
-        reading = Pass(path, format, extractors, self._wanted.builtin)
-        with local_copy(path) as place, open_lines(place) as lines:
-            reading.feed_lines(lines)
-        return self._closed(reading, path, None)
-
-    def _may_grow(self, path: str) -> bool:
-        # In a long history hardly a recording grows again, and their states would take more
-        # room than what is known of them.
-        since = time.time_ns() - RECENT
-        return any(f.path == path and f.modified > since for f in self._job.files)
-
-    def _closed(self, reading: Pass, path: str, cursor: Cursor | None) -> Pass:
-        memory = self._wanted.what == "memory"
-        saved = None
-        if cursor and (not memory or self._may_grow(path)):
-            saved = save_position(reading, cursor, MIN_MEMORY_SIZE if memory else 0)
-        if saved is not None:
-            self.states[path] = saved
-        reading.close()
-        self.read += reading.offset
-        return reading
-
-
 def run_job(job: Job, wanted: BatchOptions) -> JobResult:
     """The rows of a job."""
     began = time.process_time()
-    opener, counts, rows = _Opener(job, wanted), Counts(), Rows()
-    doing = _Job(job, wanted, opener, rows, counts)
+    doing = _Doing(job, wanted)
     doing.run()
     return JobResult(
         job.number,
-        rows.to_json_lines(),
-        counts,
-        opener.states,
-        max(0, opener.read),
+        doing.rows.to_json_lines(),
+        doing.counts,
+        doing.states,
+        max(0, doing.read),
         time.process_time() - began,
-        final=not counts.unanswered,
+        final=not doing.counts.unanswered,
         memory=tuple(doing.memory),
     )
 
@@ -191,13 +137,16 @@ def _failure(error: Exception) -> str:
     return "refused" if isinstance(error, LeftoffError) else "defect"
 
 
-class _Job:
-    def __init__(
-        self, job: Job, wanted: BatchOptions, opener: _Opener, rows: Rows, counts: Counts
-    ) -> None:
-        self.job, self.wanted, self.opener = job, wanted, opener
-        self.rows, self.counts = rows, counts
+class _Doing:
+    """A job while it is done: rows, counts, states of its files by path, bytes read."""
+
+    def __init__(self, job: Job, wanted: BatchOptions) -> None:
+        self.job, self.wanted = job, wanted
+        self.rows, self.counts = Rows(), Counts()
+        self.states: dict[str, SavedPosition] = {}
+        self.read = 0
         self.memory: list[SessionEntries] = []
+        self._passes: dict[str, Pass] = {}
         self._asked_until = time.monotonic() + (wanted.reader.limit if wanted.reader else 0)
 
     def run(self) -> None:
@@ -212,12 +161,7 @@ class _Job:
                 self._add_failure(paths[0], error)
                 return
         for path in paths:
-            try:
-                several = len(self.opener(path).sessions)
-            except Exception as error:  # noqa: BLE001 - one bad file costs one row
-                self._add_failure(path, error)
-                continue
-            for number in range(several):
+            for number in range(len(self._own(path).sessions)):
                 try:
                     self._session([path], number)
                 except Exception as error:  # noqa: BLE001 - one bad session costs one row
@@ -225,14 +169,60 @@ class _Job:
 
     def _opens(self, path: str) -> bool:
         try:
-            return bool(self._opened(path).sessions)
+            return bool(self._own(path).sessions)
         except Exception as error:  # noqa: BLE001 - whatever a recording may do to us
             self._add_failure(path, error)
             return False
 
-    def _opened(self, path: str) -> Pass:
+    def _own(self, path: str) -> Pass:
+        """The pass over a file of the job itself."""
         wanted = self.wanted
-        return self.opener(path, format=wanted.format or None, extractors=wanted.extractors)
+        return self._opened(path, format=wanted.format or None, extractors=wanted.extractors)
+
+    # -- files, each read once, from where it was read to before -----------------------------
+
+    def _opened(
+        self, path: str, *, format: str | None = None, extractors: Sequence[str] = ()
+    ) -> Pass:
+        if path not in self._passes:
+            reading, cursor = self._whole(path, format, extractors)
+            memory = self.wanted.what == "memory"
+            if cursor and (not memory or self._may_grow(path)):
+                saved = save_position(reading, cursor, MIN_MEMORY_SIZE if memory else 0)
+                if saved is not None:
+                    self.states[path] = saved
+            reading.close()
+            self.read += reading.offset
+            self._passes[path] = reading
+        return self._passes[path]
+
+    def _whole(
+        self, path: str, format: str | None, extractors: Sequence[str]
+    ) -> tuple[Pass, Cursor | None]:
+        saved, builtin = self.job.states.get(path), self.wanted.builtin
+        if saved is not None:
+            with suppress(StateError, FileReplaced):  # then it is read whole
+                reading = resume_pass(saved, path, tuple(extractors), builtin)
+                cursor = feed_file(reading, path, saved.cursor)
+                self.read -= saved.cursor.offset
+                return reading, cursor
+        given = path, format, extractors, builtin
+        if not is_url(path) and not is_multi_file(path):
+            with suppress(NotResumable, FileReplaced):
+                reading = Pass(*given)
+                return reading, feed_file(reading, path, None)
+        reading = Pass(*given)
+        with local_copy(path) as place, open_lines(place) as lines:
+            reading.feed_lines(lines)
+        return reading, None
+
+    def _may_grow(self, path: str) -> bool:
+        # In a long history hardly a recording grows again, and their states would take more
+        # room than what is known of them.
+        since = time.time_ns() - RECENT
+        return any(f.path == path and f.modified > since for f in self.job.files)
+
+    # -- sessions ----------------------------------------------------------------------------
 
     def _add_failure(self, path: str, error: Exception) -> None:
         reason = f"{error!r:.300}"
@@ -245,9 +235,9 @@ class _Job:
         """Makes the rows of one session; `UsageError` if the files have nothing to do with each
         other, or one holds several sessions."""
         wanted = self.wanted
-        if len(paths) > 1 and any(len(self._opened(path).sessions) > 1 for path in paths):
+        if len(paths) > 1 and any(len(self._own(path).sessions) > 1 for path in paths):
             raise UsageError("one of the files holds several sessions")
-        gathered = SessionReading(self.opener)
+        gathered = SessionReading(self._opened)
         for path in paths:
             gathered.add(path, wanted.format or None, wanted.extractors, number + (number >= 0))
         summary = gathered.summary("", self._reading())

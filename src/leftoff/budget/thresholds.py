@@ -14,6 +14,7 @@ from types import MappingProxyType
 import msgspec
 from msgspec import Struct
 
+from leftoff._moved import moved_name
 from leftoff.codec import JsonObject
 from leftoff.errors import UnknownName, UsageError
 from leftoff.tables import table
@@ -259,15 +260,5 @@ def preset(name: str) -> Preset:
 
 
 def __getattr__(name: str) -> object:
-    """The name of version 0.1; to end the transition, delete this function."""
-    if name != "Armed":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import warnings
-
-    warnings.warn(
-        f"{__name__}.Armed is now {__name__}.FiredThresholds; the old name goes with the next"
-        " release",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return FiredThresholds
+    """Former names of this module."""
+    return moved_name("budget.thresholds", name)

@@ -104,7 +104,6 @@ def resume_command(
     labels: tuple[str, ...],
     cuts: str,
     tuned: tuple[str, ...],
-    misses: str | None,
     options: RunOptions,
 ) -> None:
     """Score what a successor is given against what it would need.
@@ -118,8 +117,8 @@ def resume_command(
     cut could be measured.
     """
     from leftoff.evaluation.labels import load
-    from leftoff.evaluation.resume_forms import HOOK, forms
-    from leftoff.evaluation.resume_runs import evaluate_resume, misses_to_lines, run_of
+    from leftoff.evaluation.resume_forms import forms
+    from leftoff.evaluation.resume_runs import evaluate_resume, run_of
 
     report = evaluate_resume(
         paths,
@@ -127,13 +126,10 @@ def resume_command(
         forms(),
         natural=cuts != "artificial",
         artificial=cuts != "natural",
-        misses_of=(HOOK,) if misses else (),
         progress=progress(),
     )
     run = run_of(report, tuned=tuned, resamples=options.resamples)
     options.deliver(run, run.blocks())
-    if misses:
-        deliver(misses_to_lines(report.misses, without=HELD_OUT), misses)
 
 
 @evaluate.command("truth", params=options("eval truth"))

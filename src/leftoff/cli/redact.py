@@ -15,7 +15,8 @@ from leftoff import lazy_re as re
 from leftoff.cli.output import written
 from leftoff.cli.params import options
 from leftoff.errors import SourceError, UsageError
-from leftoff.redaction.redactor import Redactor, is_secret_path, redactors
+from leftoff.redaction.redactor import Redactor, redactors
+from leftoff.redaction.rules import is_secret_path
 from leftoff.sources.encodings import Utf8Reader, holds_wide_text
 from leftoff.sources.open import lines_of, open_recoded
 from leftoff.text.sanitize import clean

@@ -177,12 +177,12 @@ class Errors(Struct, frozen=True):
     p95: float | None
 
 
-class ForecastErrors(Struct, frozen=True):
-    """The errors of forecasts that were made after one share of the calls."""
-
-    calls_left: Errors
-    end: Errors
-    tokens_left: Errors
+# The figures of a forecast, each with its title.
+_FORECASTS = {
+    "calls_left": "calls left",
+    "end": "call of the compaction",
+    "tokens_left": "tokens left",
+}
 
 
 class RecordingSpend(Struct, frozen=True):
@@ -200,7 +200,7 @@ class BudgetRun(report.Run, frozen=True, kw_only=True, tag="leftoff.eval.budget/
     corpus: str
     spend: SpendByFormat
     occupancy: Errors
-    forecast: dict[str, ForecastErrors]
+    forecast: dict[str, dict[str, Errors]]  # by the share of the calls before, by figure
     by_recording: tuple[RecordingSpend, ...]
 
     def blocks(self) -> Iterator[report.Block]:
@@ -219,12 +219,8 @@ class BudgetRun(report.Run, frozen=True, kw_only=True, tag="leftoff.eval.budget/
         )
         rows = [_row("occupancy", self.occupancy)]
         for share, errors in self.forecast.items():
-            rows += [
-                (f"forecast after {share} of the calls", "", "", "", ""),
-                _row("  calls left", errors.calls_left),
-                _row("  call of the compaction", errors.end),
-                _row("  tokens left", errors.tokens_left),
-            ]
+            rows.append((f"forecast after {share} of the calls", "", "", "", ""))
+            rows += [_row(f"  {title}", errors[name]) for name, title in _FORECASTS.items()]
         yield from ("", report.Table(("errors", "median", "95 % interval", "p95", "n"), rows))
         yield from (f"left out: {why}" for why in self.left_out[: report.MAX_LISTED])
 
@@ -275,9 +271,7 @@ def run_of(measured: Sequence[RecordingMeasure], *, resamples: int) -> BudgetRun
         spend=SpendByFormat(whole.recordings, whole.distinct, whole.naive, by_format),
         occupancy=errors(lambda m: m.occupancy),
         forecast={
-            f"{share:.0%}": ForecastErrors(
-                of(share, "calls_left"), of(share, "end"), of(share, "tokens_left")
-            )
+            f"{share:.0%}": {name: of(share, name) for name in _FORECASTS}
             for share in FORECAST_SHARES
         },
         by_recording=tuple(RecordingSpend(m.name, m.spent, m.naive) for m in spending),

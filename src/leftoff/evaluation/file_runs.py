@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 from zlib import crc32
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import UsageError
-from leftoff.evaluation.file_scores import (
-    FileCounts,
-    absolute_path,
-    commands_by_seed001,
-    compare,
-    relative_paths,
-    root_directory,
-    seed001_files,
-)
+from leftoff.evaluation.baselines import absolute_path, commands_by_seed001, seed001_files
 from leftoff.evaluation.file_truth import (
     Commit,
     commits,
     final_patches,
+    is_excluded,
     patch_files,
     sidecar_of,
 )
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap
-from leftoff.evaluation.matching import total
+from leftoff.evaluation.matching import Counts, total
 from leftoff.evaluation.recordings import opened, readings
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, bounds, rounded
 from leftoff.model import Message, parse_time
@@ -39,6 +34,70 @@ from leftoff.summary import ContextSummary
 
 # Output of ``git commit``: branch and abbreviated hash of the new commit.
 _COMMIT_OUTPUT = re.compile(r"\[[^\]\n]{1,120}? ([0-9a-f]{7,40})\] ")
+
+
+class FileCounts(Counts, frozen=True, kw_only=True):
+    """Right, wrong and missed (path, action) pairs of one session."""
+
+    name: str
+    session: int
+    paths: int  # number of pairs with the right path and any action
+    half: str = ""
+    left_out: int = 0
+
+
+def root_directory(predicted: Iterable[str], true: Iterable[str], cwd: str) -> str:
+    """The directory that the true paths are relative to: the one under which most of them occur
+    among the predicted paths; the session's own directory if none of them occurs."""
+    tails = sorted(true)
+    votes: Counter[str] = Counter()
+    for path in predicted:
+        for tail in tails:
+            if path.endswith("/" + tail):
+                votes[path[: -len(tail) - 1]] += 1
+    if not votes:
+        return cwd
+    return min(votes, key=lambda root: (-votes[root], root != cwd, len(root), root))
+
+
+def relative_paths(predicted: Mapping[str, str], root: str, name: str = "") -> dict[str, str]:
+    """The changed files under a directory, relative to it, without excluded files."""
+    found: dict[str, str] = {}
+    start = root.rstrip("/") + "/" if root else ""
+    for path, action in predicted.items():
+        if action == "read" or path.endswith("/"):
+            continue
+        if start and path.startswith(start):
+            path = path[len(start) :]
+        elif path[:1] in "/~" or path[1:2] == ":":
+            continue
+        if not is_excluded(path, name) and not path.startswith((".git/", "../")):
+            found[path] = action
+    return found
+
+
+def compare(
+    name: str,
+    session: int,
+    predicted: Mapping[str, str],
+    true: Mapping[str, str],
+    *,
+    half: str = "",
+    left_out: int = 0,
+) -> FileCounts:
+    """The counts of one session; both sides are relative to the same directory."""
+    pairs, real = set(predicted.items()), set(true.items())
+    right = len(pairs & real)
+    return FileCounts(
+        name=name,
+        session=session,
+        right=right,
+        wrong=len(pairs) - right,
+        missed=len(real) - right,
+        paths=len(predicted.keys() & true.keys()),
+        half=half,
+        left_out=left_out,
+    )
 
 
 class CommittedFiles(Struct, frozen=True):
@@ -192,23 +251,17 @@ def _against_patches(
         true, left_out = patch_files(patch, name)
         summary = reading.conclude((), number)
         cwd = summary.session.cwd
-        predicted = {
-            absolute_path(f.path, cwd): f.action
+        said = [
+            (f.path, f.action)
             for f in summary.file_modifications
             if f.certainty != "unknown" and not f.path.endswith("/")
-        }
+        ]
         seed = seed001_files(sessions[number]) if number < len(sessions) else {}
-        seed = {absolute_path(file, cwd): action for file, action in seed.items()}
-        for rows, named in ((ours, predicted), (seeds, seed)):
+        for rows, pairs in ((ours, said), (seeds, seed.items())):
+            named = {absolute_path(file, cwd): action for file, action in pairs}
+            found = relative_paths(named, root_directory(named, true, cwd), name)
             rows.append(
-                compare(
-                    name,
-                    number,
-                    relative_paths(named, root_directory(named, true, cwd), name),
-                    true,
-                    half=half_of(name),
-                    left_out=left_out,
-                )
+                compare(name, number, found, true, half=half_of(name), left_out=left_out)
             )
     return ours, seeds
 
@@ -299,24 +352,23 @@ def _commit_figures(rows: Sequence[CommittedFiles], resamples: int) -> Row:
         own = sum(row.own for row in drawn)
         return sum(row.own_found for row in drawn) / own if own else None
 
-    span = sum(row.span for row in rows)
-    changed = sum(row.changed for row in rows)
-    uncommitted = sum(row.changed_uncommitted for row in rows)
-    shown = sum(row.uncommitted_shown for row in rows)
+    columns = zip(*(astuple(row)[2:] for row in rows), strict=True)
+    every = CommittedFiles("", "", *map(sum, columns))
+    uncommitted, shown = every.changed_uncommitted, every.uncommitted_shown
     return {
         "sessions": sum(row.own > 0 for row in rows),
-        "commits": sum(row.commits for row in rows),
-        "files": sum(row.own for row in rows),
+        "commits": every.commits,
+        "files": every.own,
         "found": rounded(recall(rows)),
         "interval_95": bounds(bootstrap(rows, recall, resamples=resamples)),
-        "files_of_any_commit_meanwhile": span,
-        "found_of_any_commit_meanwhile": rounded(
-            sum(row.span_found for row in rows) / span if span else None
-        ),
-        "said_changed": changed,
+        "files_of_any_commit_meanwhile": every.span,
+        "found_of_any_commit_meanwhile": _share(every.span_found, every.span),
+        "said_changed": every.changed,
         "of_these_in_no_commit": uncommitted,
         "of_these_shown_by_the_recording": shown,
-        "precision_at_least": rounded(
-            (changed - uncommitted + shown) / changed if changed else None
-        ),
+        "precision_at_least": _share(every.changed - uncommitted + shown, every.changed),
     }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return rounded(part / whole if whole else None)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from leftoff import codec
 from leftoff.evaluation.labels import Labels
 from leftoff.evaluation.resume_truth import Truth
 from leftoff.formats.vocabulary import text_argument
@@ -30,9 +31,12 @@ from leftoff.live.compactions import Cut
 from leftoff.model import Message, ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.tables import table
+from leftoff.text.sanitize import clean
 from leftoff.tokens import max_tokens
 
-_RE = patterns(table(__file__, "patterns.toml")["handover_scores"])
+_PATTERNS = table(__file__, "patterns.toml")
+_RE = patterns(_PATTERNS["handover_scores"])
+_SAID = patterns(_PATTERNS["resume_grounds"])
 
 # Every measure is a share; of "outdated", "noise" and "repeated" less is better.
 MEASURES = (
@@ -349,3 +353,97 @@ def _is_noise(line: str, section: str) -> bool:
     if len(_RE["word"].findall(line)) < MIN_WORDS or line.endswith(":"):
         return True
     return _RE["move"].match(line.strip("*")) is not None and not _RE["reason"].search(line)
+
+
+# -- groundedness: whether paths, numbers, ids and quotations occur in the recording -----------
+#
+# Our own normalisation of recorded words is undone first: white space, replaced quotation
+# marks, placeholders for secrets, truncation marks, paths relative to the project or with other
+# slashes. Counts that are marked as ours ("3 left out", "#12") and bold titles are not claims.
+
+_CHARACTERS = str.maketrans("`‹›“”‘’\\", "'<>\"\"''/")
+
+
+class Claim(Struct, frozen=True):
+    """A piece of a text that must occur in the recording: path | number | id | quote."""
+
+    kind: str
+    text: str
+
+
+class GroundingSource:
+    """The lines of a recording up to a cut, indexed for lookups."""
+
+    def __init__(self, data: Iterable[bytes]) -> None:
+        strings: list[str] = []
+        for line in data:
+            try:
+                strings += _strings(codec.parse(line))
+            except ValueError:
+                strings.append(line.decode("utf-8", "replace"))
+        self._text = _normalised("\n".join(strings))
+        self._numbers = {
+            *_SAID["number"].findall(self._text),
+            *_SAID["number"].findall(_SAID["thousands"].sub("", self._text)),
+            *(t.replace(":", "") for t in _SAID["clock"].findall(self._text)),
+        }
+        self._names = set(re.findall(r"[\w@.+-]+", self._text))
+        self._words = set(_SAID["word"].findall(self._text))
+
+    def supports(self, claim: Claim) -> bool:
+        """Whether the recording contains the claim."""
+        kind, text = claim.kind, claim.text
+        if kind == "number":
+            return text in self._numbers
+        if kind == "quote" and text[0] in "+-":  # a line of a patch
+            text = text[1:]
+        if all(_normalised(part).strip() in self._text for part in _SAID["cut"].split(text)):
+            return True
+        if kind == "id" or " " in text:
+            return False
+        # A path relative to the project, or joined from a directory and a name.
+        parts = [part.rstrip(":") for part in text.split("/")]
+        if {part for part in parts if part.strip(".~")} <= self._names:
+            return True
+        # A path that a shell loop or brace expansion built from recorded words.
+        return kind == "path" and set(_SAID["word"].findall(text)) <= self._words
+
+    def grounded_share(self, text: str) -> tuple[Share, list[Claim]]:
+        """The share of a text's claims that are supported, and the unsupported ones."""
+        found = claims(text)
+        wrong = [claim for claim in found if not self.supports(claim)]
+        return Share(len(found) - len(wrong), len(found)), wrong
+
+
+def claims(text: str) -> list[Claim]:
+    """The paths, numbers, ids and quoted phrases of a text, each once."""
+    # A placeholder for a secret is a gap in a quotation.
+    spans = _SAID["quoted"].finditer(_SAID["secret"].sub("…", clean(text)))
+    quotes = (match[1] or match[2] or match[3] for match in spans)
+    flat = _SAID["not_claims"].sub(" ", clean(text)).translate(_CHARACTERS)
+    whole = re.sub(r"\S*(?:…|\.\.\.)\S*", " ", flat)  # without words that are cut
+    found = {
+        "quote": [q for q in quotes if q.strip() and not _SAID["not_claims"].fullmatch(q)],
+        "id": _SAID["id"].findall(flat),
+        "path": [path.rstrip(".-") for path in _SAID["path"].findall(whole)],
+        "number": _SAID["number"].findall(_SAID["thousands"].sub("", whole)),
+    }
+    every = (Claim(kind, words) for kind, several in found.items() for words in several)
+    return list(dict.fromkeys(every))
+
+
+def _normalised(text: str) -> str:
+    return _SAID["space"].sub(" ", clean(text).translate(_CHARACTERS))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every key, text and number."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield str(key)
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+    elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        yield str(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -26,10 +25,8 @@ from leftoff.evaluation.metrics import (
     reliability,
     score,
 )
-from leftoff.evaluation.predictions import Predictions
 from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
-from leftoff.evaluation.sessions import LabelledSession
-from leftoff.sources.open import open_lines
+from leftoff.evaluation.sessions import LabelledSession, Predictions
 
 
 class Measured(Struct, frozen=True):
@@ -331,6 +328,7 @@ def evaluate_labels(
         predicted, version, rules = systems.leftoff(session, cuts=predict is None)
         predictions.append(predicted if predict is None else predict(session))
     ours = [score(s, p) for s, p in zip(sessions, predictions, strict=True)]
+    ordered = sorted(sessions, key=lambda s: s.labels.file)
     results: list[Result] = [measure("leftoff", ours, resamples=resamples)]
     trained = _trained(sessions) if predict is None else frozenset[str]()
     for name, system in others.items():
@@ -341,7 +339,9 @@ def evaluate_labels(
             leftoff=version,
             rules=rules,
             labels=digest(s.labels for s in sessions),
-            recordings=_recordings(sessions),
+            recordings=fingerprint(
+                *(s.path for s in ordered), names=[s.labels.file for s in ordered]
+            ),
             left_out=tuple(left_out),
             results=tuple(results),
             trained=tuple(sorted(trained)),
@@ -380,14 +380,3 @@ def _apart(
         result = measure(f"leftoff, {name} ({len(part)})", part, resamples=resamples)
         found.append(replace(result, scores=()))
     return tuple(found)
-
-
-def _recordings(sessions: Sequence[LabelledSession]) -> str:
-    """16 hex digits of the hash of the recordings' decompressed bytes."""
-    state = blake2b(digest_size=8)
-    for session in sorted(sessions, key=lambda s: s.labels.file):
-        state.update(session.labels.file.encode() + b"\0")
-        with open_lines(session.path) as lines:
-            for line in lines:
-                state.update(line)
-    return state.hexdigest()

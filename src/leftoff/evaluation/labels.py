@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -289,12 +290,15 @@ def _nearest(
     return None
 
 
-def fingerprint(path: str) -> str:
-    """16 hex digits of the hash of a recording's decompressed bytes, whatever its name."""
+def fingerprint(*paths: str, names: Iterable[str] = ("",)) -> str:
+    """16 hex digits of the hash of recordings' decompressed bytes, each behind its name if that
+    counts."""
     state = blake2b(digest_size=8)
-    with open_lines(path) as lines:
-        for line in lines:
-            state.update(line)
+    for path, name in zip(paths, names, strict=True):
+        state.update(f"{name}\0".encode() if name else b"")
+        with open_lines(path) as lines:
+            for line in lines:
+                state.update(line)
     return state.hexdigest()
 
 
@@ -313,8 +317,7 @@ def _plain(label: Labels) -> JsonObject:
     for name in ("swallowed_user_turns", "near_misses", "until"):
         if not plain[name]:
             del plain[name]
-    for name in ("decisions", "milestones", "directives", "open_items", "near_misses"):
-        for item in plain.get(name, ()):
-            if item["source_line"] is None:
-                del item["source_line"]
+    for item in chain.from_iterable(v for v in plain.values() if isinstance(v, tuple)):
+        if item.get("source_line", 0) is None:
+            del item["source_line"]
     return plain

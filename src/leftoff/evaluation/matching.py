@@ -54,12 +54,9 @@ def total(counts: Iterable[Counts]) -> Counts:
     return Counts(*(sum(getattr(c, name) for c in every) for name in names))
 
 
-def compare_sets(
-    predicted: Iterable[object], labelled: Iterable[object], ignored: Iterable[object] = ()
-) -> Counts:
-    """Counts of two sets; items that are ignored and not labelled do not count."""
-    gold = set(labelled)
-    found = set(predicted) - (set(ignored) - gold)
+def compare_sets(predicted: Iterable[object], labelled: Iterable[object]) -> Counts:
+    """Counts of two sets."""
+    gold, found = set(labelled), set(predicted)
     return Counts(len(found & gold), len(found - gold), len(gold - found))
 
 

@@ -20,8 +20,7 @@ from leftoff.evaluation.matching import (
     match_statements,
     total,
 )
-from leftoff.evaluation.predictions import TO_DO, Prediction, Predictions
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import TO_DO, LabelledSession, Prediction, Predictions
 
 # The k of precision and recall at k: decisions that a reader sees first.
 TOP_K = 10

@@ -6,7 +6,6 @@ The page quotes recordings. It is redacted, written only on request, and must no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
@@ -22,8 +21,7 @@ from leftoff.evaluation.label_runs import (
 )
 from leftoff.evaluation.matching import match_spans
 from leftoff.evaluation.metrics import NO_LABEL, calibration_points, confusion, reliability
-from leftoff.evaluation.predictions import Prediction, Predictions
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Predictions
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html.engine import html_document, render_template, template_text
 
@@ -123,9 +121,7 @@ def mistakes(
 ) -> dict[str, tuple[tuple[Mistake, ...], tuple[Mistake, ...]]]:
     """Misses and false alarms at message level, by kind of label, worst first, `limit` of
     each."""
-    found: dict[str, tuple[list[Mistake], list[Mistake]]] = {
-        name: ([], []) for name in ("key decisions", "milestones", "directives", "open items")
-    }
+    found: dict[str, tuple[list[Mistake], list[Mistake]]] = {}
     for session, predicted in zip(sessions, predictions, strict=True):
         labels = session.labels
         repeats = {place for d in labels.decisions for place in d.also}
@@ -141,38 +137,28 @@ def mistakes(
             ("directives", predicted.directives, asked, user),
             ("open items", predicted.open_items, left, session.texts.keys()),
         ):
+            misses, alarms = found.setdefault(name, ([], []))
+            if said is None:
+                continue
             with_kind = name == "milestones"
-            _compare(found[name], session, said, labelled, places, with_kind=with_kind)
+            shown = [c for c in said if c.place in places]
+            predicted_keys = {(c.place, c.kind if with_kind else "") for c in shown}
+            keys = {(place, kind if with_kind else "") for place, _, kind, _ in labelled}
+            misses += [
+                _mistake(session, place, weight, kind, quote)
+                for place, quote, kind, weight in labelled
+                if (place, kind if with_kind else "") not in predicted_keys
+            ]
+            alarms += [
+                _mistake(session, c.place, c.confidence, c.kind, c.text)
+                for c in shown
+                if (c.place, c.kind if with_kind else "") not in keys
+            ]
     return {name: (_worst(a, limit), _worst(b, limit)) for name, (a, b) in found.items()}
 
 
 def _worst(found: list[Mistake], limit: int) -> tuple[Mistake, ...]:
     return tuple(sorted(found, key=lambda m: (-m.weight, m.file, m.place, m.words))[:limit])
-
-
-def _compare(
-    into: tuple[list[Mistake], list[Mistake]],
-    session: LabelledSession,
-    predicted: Sequence[Prediction] | None,
-    labelled: Sequence[tuple[int, str, str, float]],
-    places: AbstractSet[int],
-    *,
-    with_kind: bool = False,
-) -> None:
-    if predicted is None:
-        return
-    candidates = [c for c in predicted if c.place in places]
-    predicted_keys = {(c.place, c.kind) if with_kind else c.place for c in candidates}
-    labelled_keys = {(place, kind) if with_kind else place for place, _, kind, _ in labelled}
-    misses, false_alarms = into
-    for place, quote, kind, weight in labelled:
-        if ((place, kind) if with_kind else place) not in predicted_keys:
-            misses.append(_mistake(session, place, weight, kind, quote))
-    false_alarms += [
-        _mistake(session, c.place, c.confidence, c.kind, c.text)
-        for c in candidates
-        if ((c.place, c.kind) if with_kind else c.place) not in labelled_keys
-    ]
 
 
 def _mistake(

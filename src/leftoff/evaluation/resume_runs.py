@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -10,36 +9,25 @@ from textwrap import wrap
 
 from msgspec import Struct
 
-from leftoff import codec
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.handover_scores import (
     MEASURES,
-    LabelledStatement,
+    GroundingSource,
     LabelledStatements,
     Share,
     TextScore,
     labelled_before,
     score,
-    states,
 )
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap, paired
 from leftoff.evaluation.labels import Labels, digest
 from leftoff.evaluation.recordings import recording_paths
 from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
 from leftoff.evaluation.resume_forms import BOTH, RECORDED, Form, made
-from leftoff.evaluation.resume_grounds import GroundingSource
-from leftoff.evaluation.resume_truth import Truth, truth
-from leftoff.handover.stated_facts import (
-    names_file,
-    stated_and_outdated,
-    states_fact,
-    text_items,
-)
-from leftoff.handover.text_match import TextMatcher, names
+from leftoff.evaluation.resume_truth import truth
 from leftoff.live.compactions import Cut, cuts
-from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary, Source
 
 # Messages before a cut. A file that begins with a compaction has nothing to measure there.
@@ -117,7 +105,6 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
     tuned: tuple[str, ...]  # repositories that were looked at while leftoff was built
     measures: tuple[str, ...]
     groups: tuple[Group, ...]
-    lost: dict[str, dict[str, dict[str, int]]]  # misses by form, kind and reason
     cuts: tuple[CutRow, ...]
 
     def blocks(self) -> Iterator[Block]:
@@ -139,11 +126,6 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
                     for name, f in figures.items()
                 ]
                 yield Table((f"  {which}", "", "", ""), rows)
-        for form, kinds in self.lost.items():
-            yield from ("", f"lost by {form}, all cuts")
-            for what, counts in kinds.items():
-                reasons = ", ".join(f"{number} {why}" for why, number in sorted(counts.items()))
-                yield f"  {what:<22} {reasons}"
         yield from (f"left out: {what}" for what in self.left_out)
 
     def _forms(self, group: Group) -> Table:
@@ -165,30 +147,15 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
 WIDTH = 10
 
 
-class Miss(Struct, frozen=True):
-    """Something that our text does not state, or states wrongly: a decision, directive, file,
-    name, relation, outdated or ungrounded. `where`: fields of the summary that contain it; if
-    there are any, rendering missed it, otherwise it was not detected."""
-
-    session: str
-    cut: str
-    system: str
-    what: str
-    kind: str
-    text: str
-    where: tuple[str, ...]
-
-
 class ResumeReport(Struct, frozen=True):
     """Scores of every cut, with the version and the digest of the labels ("" for none).
-    `left_out` has reasons; the misses of our forms are never part of a run."""
+    `left_out` has reasons."""
 
     leftoff: str
     rules: str
     labels: str
     cuts: tuple[CutScore, ...]
     left_out: tuple[str, ...]
-    misses: tuple[Miss, ...]
 
 
 def evaluate_resume(
@@ -198,12 +165,10 @@ def evaluate_resume(
     *,
     natural: bool = True,
     artificial: bool = False,
-    misses_of: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> ResumeReport:
     """Scores every form at the cuts of recordings; a cut that is recorded twice (the session
     was continued in another file) counts once, and of two labels of a file the first.
-    `misses_of`: the forms whose misses are listed.
 
     Raises:
         UsageError: no cut could be measured.
@@ -213,7 +178,6 @@ def evaluate_resume(
         by_file.setdefault(label.file.removesuffix(".gz"), label)
     scores: dict[str, CutScore] = {}
     left_out: list[str] = []
-    misses: list[Miss] = []
     rules = ""
     for path in recording_paths(paths):
         name = Path(path).name
@@ -231,10 +195,7 @@ def evaluate_resume(
                 summary = summary_of(cut, path)
                 rules = summary.rules
                 labelled = by_file.get(name.removesuffix(".gz"))
-                scores[key], missed = _score_cut(
-                    name, labelled, cut, key, summary, forms, misses_of
-                )
-                misses += missed
+                scores[key] = _score_cut(name, labelled, cut, key, summary, forms)
         except InputError as error:
             if path in paths:
                 left_out.append(f"{name}: {str(error).split(';')[0].replace(path, '')}")
@@ -246,7 +207,6 @@ def evaluate_resume(
         labels=digest(labels) if labels else "",
         cuts=tuple(scores.values()),
         left_out=tuple(left_out),
-        misses=tuple(misses),
     )
 
 
@@ -265,21 +225,11 @@ def _score_cut(
     key: str,
     summary: ContextSummary,
     forms: Mapping[str, Form],
-    misses_of: Sequence[str],
-) -> tuple[CutScore, list[Miss]]:
+) -> CutScore:
     none = LabelledStatements((), ())
     labelled, true = labelled_before(label, cut) if label else none, truth(cut)
     source = GroundingSource(cut.data)
-    scored: dict[str, TextScore] = {}
-    missed: list[Miss] = []
-    for form, text in made(cut, summary, forms).items():
-        grounded, wrong = source.grounded_share(text)
-        scored[form] = score(text, cut, true, labelled, grounded)
-        if form in misses_of:
-            finder = _MissFinder(name, cut.name, form, summary)
-            missed += finder.find(text, labelled, true)
-            missed += [finder.miss("ungrounded", c.kind, c.text, ()) for c in wrong]
-    found = CutScore(
+    return CutScore(
         session=name,
         repository="__".join(name.split("__")[:2]),
         natural=cut.natural,
@@ -288,9 +238,11 @@ def _score_cut(
         messages=len(cut.prefix),
         digest=key,
         labelled=label is not None,
-        texts=scored,
+        texts={
+            form: score(text, cut, true, labelled, source.grounded_share(text)[0])
+            for form, text in made(cut, summary, forms).items()
+        },
     )
-    return found, missed
 
 
 # -- figures ---------------------------------------------------------------------------------
@@ -313,7 +265,6 @@ def run_of(
         tuned=tuple(sorted(tuned)),
         measures=MEASURES,
         groups=groups(report, tuned=tuned, resamples=resamples),
-        lost=lost(report.misses),
         cuts=tuple(map(_row, report.cuts)),
         left_out=report.left_out,
     )
@@ -423,84 +374,3 @@ def _row(cut: CutScore) -> CutRow:
         ]
         texts[name] = (text.tokens, text.size, *shares)
     return CutRow(**about, texts=texts)
-
-
-# -- what was missed, and whether it had been found --------------------------------------------
-
-
-class _MissFinder:
-    """Finds what one of our texts misses, and the fields of the summary that contain it."""
-
-    def __init__(self, session: str, cut: str, system: str, summary: ContextSummary) -> None:
-        self._cut = session, cut, system
-        plain = codec.to_builtins(summary)
-        self._fields = {
-            name: TextMatcher(
-                "\n".join(
-                    " ".join(v.split()) for v in codec.leaves(value) if isinstance(v, str)
-                )
-            )
-            for name, value in plain.items()
-            if value and name not in _METADATA_FIELDS
-        }
-
-    def miss(self, what: str, kind: str, text: str, where: Sequence[str]) -> Miss:
-        """Builds a `Miss` of this text."""
-        return Miss(*self._cut, what, kind, text, tuple(where))
-
-    def find(self, text: str, labelled: LabelledStatements, true: Truth) -> Iterator[Miss]:
-        """Yields everything that the text misses or states as outdated."""
-        matcher, listed = TextMatcher(text), text_items(text)
-        for what, statements in (
-            ("decision", labelled.decisions),
-            ("directive", labelled.directives),
-        ):
-            for s in statements:
-                if not states(matcher, s):
-                    yield self.miss(what, s.kind, s.text, self._fields_stating(s))
-        for path in true.files:
-            if not names_file(text, path, true.files):
-                yield self.miss("file", "", path, self._fields_naming(names(path) or {path}))
-        for name in true.names:
-            if name.name not in matcher.names:
-                kind = "in code" if name.in_code else ""
-                yield self.miss("name", kind, name.name, self._fields_naming({name.name}))
-        for fact in true.facts:
-            if fact.used and fact.value != "unknown" and not states_fact(listed, fact):
-                where = self._fields_stating(LabelledStatement("", fact.subject))
-                yield self.miss("relation", fact.kind, f"{fact.subject}: {fact.value}", where)
-        known = [f for f in true.facts if f.value != "unknown"]
-        for fact in stated_and_outdated(listed, known)[1]:
-            stated = f"{fact.subject}: {' > '.join(fact.values)}"
-            yield self.miss("outdated", fact.kind, stated, ())
-
-    def _fields_stating(self, statement: LabelledStatement) -> list[str]:
-        return [name for name, field in self._fields.items() if states(field, statement)]
-
-    def _fields_naming(self, searched: set[str]) -> list[str]:
-        return [name for name, field in self._fields.items() if searched & field.names]
-
-
-_METADATA_FIELDS = frozenset(
-    ("schema", "leftoff", "rules", "stats", "tool_counts", "context", "issues", "formatted")
-)
-
-
-def lost(misses: Sequence[Miss]) -> dict[str, dict[str, dict[str, int]]]:
-    """Misses by system and kind: not detected, or in the summary but not in the text."""
-    counts = Counter((m.system, m.what, bool(m.where)) for m in misses)
-    found: dict[str, dict[str, dict[str, int]]] = {}
-    for (system, what, detected), number in sorted(counts.items()):
-        if what in ("ungrounded", "outdated"):
-            entry = {"said": number}
-        else:
-            entry = {"not shown" if detected else "not detected": number}
-        found.setdefault(system, {}).setdefault(what, {}).update(entry)
-    return found
-
-
-def misses_to_lines(misses: Sequence[Miss], *, without: str = "") -> str:
-    """The misses as JSON lines, redacted; `without` a held-out repository."""
-    gate = Redactor()
-    shown = [m for m in misses if not (without and m.session.startswith(f"{without}__"))]
-    return b"".join(codec.dumps(gate.value(codec.to_builtins(m))) for m in shown).decode()

@@ -10,8 +10,7 @@ from leftoff import api, codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.labels import Labels, find_recordings
-from leftoff.evaluation.predictions import Predictions, from_summary
-from leftoff.evaluation.sessions import LabelledSession
+from leftoff.evaluation.sessions import LabelledSession, Predictions, from_summary
 from leftoff.live.compactions import place_of
 from leftoff.second_reading import SecondReading
 from leftoff.sources.open import open_lines
@@ -46,10 +45,6 @@ def leftoff(session: LabelledSession, *, cuts: bool = True) -> tuple[Predictions
     with `cuts`, the current stage in summaries of the session up to each cut, too."""
     places = {m.index: place_of(m) for m in session.messages}
     stages = current_stages(session) if cuts else None
-    _, count = api.default_session(session.path)
-    if count == 1 and session.lines is None:
-        summary = api.summarize(session.path, alone=True)
-        return from_summary(summary, places, stages), summary.leftoff, summary.rules
     reading = Pass(session.path)
     with open_lines(session.path) as lines:
         reading.feed_lines(islice(lines, session.lines))

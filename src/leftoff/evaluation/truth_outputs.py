@@ -7,6 +7,7 @@ each run. The sessions made of them are in leftoff's own format: a request, an e
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,19 +117,20 @@ def summary_of(data: bytes) -> ContextSummary:
 
 def run_of(known: Known) -> bytes:
     """A session that runs one check of the table and says nothing about it."""
-    return session(
-        ("user", "Make the kettle boil."),
-        ("edit", "kettle"),
-        ("run", (known.command, known.output, known.exit_code)),
-    )
+    return session(*_steps(known))
+
+
+def _steps(known: Known) -> tuple[tuple[str, Any], ...]:
+    run = known.command, known.output, known.exit_code
+    return ("user", "Make the kettle boil."), ("edit", "kettle"), ("run", run)
 
 
 def plants(known: list[Known]) -> Iterator[Plant]:
     """Sessions with planted claims: `PLANTED` false ones, and as many other ones."""
-    failed = [k for k in known if k.verdicts[0] == "failed" and k.kind in _CLAIMS and k.tool]
-    passed = [k for k in known if k.verdicts[0] == "passed" and k.kind in _CLAIMS and k.tool]
-    failed = [k for k in failed if "empty" not in k.file]
-    failed, passed = _by_turns(failed), _by_turns(passed)
+    named = [k for k in known if k.kind in _CLAIMS and k.tool]
+    passed = _by_turns([k for k in named if k.verdicts[0] == "passed"])
+    failed = [k for k in named if k.verdicts[0] == "failed" and "empty" not in k.file]
+    failed = _by_turns(failed)
     for number in range(PLANTED if failed and passed else 0):
         bad, good = failed[number % len(failed)], passed[number % len(passed)]
         yield _plant(number, "false", bad)
@@ -137,23 +139,16 @@ def plants(known: list[Known]) -> Iterator[Plant]:
 
 def _by_turns(known: list[Known]) -> list[Known]:
     """One of every tool, then a second of every tool, and so on."""
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     turns: list[tuple[int, str, Known]] = []
     for one in known:
-        seen[one.tool] = seen.get(one.tool, -1) + 1
         turns.append((seen[one.tool], one.tool, one))
+        seen[one.tool] += 1
     return [one for _, _, one in sorted(turns, key=lambda turn: turn[:2])]
 
 
 def _plant(number: int, case: str, known: Known) -> Plant:
     claims = _CLAIMS[known.kind]
     between = (("edit", "kettle"),) if case == "edited" else ()
-    steps = (
-        ("user", "Make the kettle boil."),
-        ("edit", "kettle"),
-        ("run", (known.command, known.output, known.exit_code)),
-        *between,
-        ("agent", claims[number % len(claims)]),
-    )
-    claim = 1 + 2 * (len(steps) - 2)
-    return Plant(f"{number} {known.file}", case, session(*steps), claim)
+    steps = (*_steps(known), *between, ("agent", claims[number % len(claims)]))
+    return Plant(f"{number} {known.file}", case, session(*steps), 1 + 2 * (len(steps) - 2))

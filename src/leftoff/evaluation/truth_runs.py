@@ -6,9 +6,12 @@ the words, and real outputs of real tools. Method and figures: docs/accuracy.md.
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,11 +20,12 @@ from msgspec.structs import replace
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UsageError
-from leftoff.evaluation import truth_commands, truth_cuts, truth_outputs
+from leftoff.evaluation import truth_commands, truth_outputs
 from leftoff.evaluation.recordings import opened, readings
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, cell
 from leftoff.evaluation.truth_commands import GitTruth, Ran
-from leftoff.model import Message, Text
+from leftoff.formats import native
+from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
@@ -128,20 +132,18 @@ class _Counts:
 
     def figures(self) -> dict[str, Figure]:
         """Every measure by name, sorted."""
-        by_name: dict[str, dict[str, Figure]] = {}
+        rows: dict[str, dict[str, Figure]] = {}
         for measure, name in sorted({key[:2] for key in self.counts}):
-            numbers = [self.counts[measure, name, word] for word in (RIGHT, WRONG, UNKNOWN)]
-            by_name.setdefault(measure, {})[name] = figure(*numbers)
-        return {measure: _together(rows) for measure, rows in by_name.items()}
-
-
-def _together(rows: Mapping[str, Figure]) -> Figure:
-    every = figure(
-        sum(row.right for row in rows.values()),
-        sum(row.wrong for row in rows.values()),
-        sum(row.unknown for row in rows.values()),
-    )
-    return replace(every, by_format=dict(rows)) if len(rows) > 1 else every
+            numbers = (self.counts[measure, name, word] for word in (RIGHT, WRONG, UNKNOWN))
+            rows.setdefault(measure, {})[name] = figure(*numbers)
+        found: dict[str, Figure] = {}
+        for measure, parts in rows.items():
+            sums = (
+                sum(getattr(part, word) for part in parts.values())
+                for word in (RIGHT, WRONG, UNKNOWN)
+            )
+            found[measure] = replace(figure(*sums), by_format=parts if len(parts) > 1 else {})
+        return found
 
 
 def evaluate_truth(
@@ -208,13 +210,15 @@ def _whole(counts: _Counts, summary: ContextSummary, messages: Sequence[Message]
 
 def _cuts(counts: _Counts, path: str, said: Sequence[Sequence[Message]], seed: int) -> None:
     """Cuts a recording at seeded places and asks whose turn it is."""
-    for number, messages in enumerate(said[-truth_cuts.MAX_SESSIONS :]):
-        cuts = truth_cuts.places(messages, f"{seed} {counts.name} {number}")
+    for number, messages in enumerate(said[-MAX_SESSIONS:]):
+        cuts = places(messages, f"{seed} {counts.name} {number}")
         streamed = {cut.lines: cut for cut in cuts if cut.lines is not None}
         for cut in cuts:
             if cut.lines is None:
                 reading = Pass(counts.name)
-                reading.feed_lines(truth_cuts.rewritten(messages[: cut.messages]))
+                reading.feed_lines(
+                    native.write(messages[: cut.messages]).splitlines(keepends=True)
+                )
                 _turn(counts, reading, cut)
         if not streamed:
             continue
@@ -228,7 +232,7 @@ def _cuts(counts: _Counts, path: str, said: Sequence[Sequence[Message]], seed: i
                     break
 
 
-def _turn(counts: _Counts, reading: Pass, cut: truth_cuts.CutPlace) -> None:
+def _turn(counts: _Counts, reading: Pass, cut: CutPlace) -> None:
     try:
         summary = reading.summary()
     except FormatError:
@@ -239,6 +243,108 @@ def _turn(counts: _Counts, reading: Pass, cut: truth_cuts.CutPlace) -> None:
     place = f"{cut.place} after {cut.after}"
     counts.add(f"turn {cut.truth}", status, cut.truth, place)
     counts.count(f"turn {cut.truth}, after {cut.after}", status == cut.truth)
+
+
+# Recordings cut where they may well have ended, and whose turn it was there.
+#
+# The truth is who speaks next in the uncut recording: where the agent or one of its tools goes
+# on, the turn was open; where the person speaks, it was closed. Not taken are places where that
+# tells nothing: between two messages of the person, beside what a client writes in the person's
+# role (a button may have been pressed), before an interruption, a rejection or words typed
+# while the agent was at work, and within one response of the model, which a recorder writes at
+# once. Words were typed while the agent was at work where a recorder says so, where they stand
+# in one message with a tool's output, or less than `AT_ONCE` after it.
+
+# Most places taken of each kind in a session. Chosen by hand.
+OPEN_CUTS, CLOSED_CUTS = 4, 4
+# Most sessions taken of a recording that holds many. Chosen by hand.
+MAX_SESSIONS = 12
+# Nobody reads an output and types an answer in so short a time. Chosen by hand.
+AT_ONCE = timedelta(seconds=2)
+
+
+class CutPlace(Struct, frozen=True):
+    """A place to cut. `truth`: open | closed; `after`, what was last: prompt | words | call |
+    output; `lines` of the recording before the cut, None for one document; `messages` of the
+    session before it, with subagents'; `place`: line or item of the last message."""
+
+    truth: str
+    after: str
+    lines: int | None
+    messages: int
+    place: int
+
+
+def speaker(message: Message) -> str:
+    """Person | agent | tool, "?" where it tells nothing about the turn, "" for no speaker."""
+    if message.agent or message.origin in ("injected", "compaction", "meta"):
+        # A client writes so into the person's role what it adds, and for a button pressed.
+        pressed = message.origin == "injected" and message.role == "user"
+        return "?" if pressed and not message.agent else ""
+    ways = {typed.via for typed in message.typed}
+    if ways & {"queued", "rejection"} or message.origin == "interruption":
+        return "?"
+    if "prompt" in ways and any(type(p) is ToolResult for p in message.parts):
+        return "?"
+    if ways or message.origin == "prompt":
+        return "person"
+    if not any(type(p) is not Text or p.text.strip() for p in message.parts):
+        return ""  # an empty message: nothing was said or done
+    return message.origin if message.origin in ("agent", "tool") else ""
+
+
+def _last(message: Message, who: str) -> str:
+    if who == "person":
+        return "prompt"
+    if who == "tool":
+        return "output"
+    for part in reversed(message.parts):
+        if type(part) is ToolCall:
+            return "call"
+        if type(part) is Text and part.text.strip():
+            return "words"
+    return "output"
+
+
+def _at_once(last: Message, typed: Message) -> bool:
+    """Whether a prompt follows a tool's output, or a call, sooner than anyone types: the client
+    held it until the tool had ended. Only of times with fractions of a second."""
+    if _last(last, last.origin) == "words" or "." not in last.time or "." not in typed.time:
+        return False
+    try:
+        return datetime.fromisoformat(typed.time) - datetime.fromisoformat(last.time) < AT_ONCE
+    except (ValueError, TypeError):
+        return False
+
+
+def places(messages: Sequence[Message], seed: str) -> list[CutPlace]:
+    """Places of both kinds in one session, chosen by a seeded draw, in order."""
+    found: dict[str, list[CutPlace]] = {"open": [], "closed": []}
+    said = [(n, m, who) for n, m in enumerate(messages) if (who := speaker(m))]
+    for (number, last, who), (_, after, then) in pairwise(said):
+        if "?" in (who, then) or (who == then == "person"):
+            continue
+        if last.response and last.response == after.response:
+            continue
+        following = messages[number + 1]
+        lines = None
+        if last.line is not None:
+            if following.line is None or following.line <= last.line:
+                continue
+            lines = following.line - 1
+        truth = "closed" if then == "person" else "open"
+        if truth == "closed" and _at_once(last, after):
+            continue
+        place = last.line if last.line is not None else last.item
+        cut = CutPlace(
+            truth, _last(last, who), lines, number + 1, -1 if place is None else place
+        )
+        found[truth].append(cut)
+    draw = random.Random(seed)  # noqa: S311 - must be repeatable
+    chosen: list[CutPlace] = []
+    for truth, most in (("open", OPEN_CUTS), ("closed", CLOSED_CUTS)):
+        chosen += draw.sample(found[truth], min(most, len(found[truth])))
+    return sorted(chosen, key=lambda cut: cut.messages)
 
 
 # -- checks ------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS
 from leftoff.extraction.rules import Rule, lowered
 from leftoff.formats.injected import JOB_ENDED
 from leftoff.model import Text, ToolCall, ToolResult
-from leftoff.redaction.redactor import QuoteEnds
+from leftoff.redaction.scanner import QuoteEnds
 from leftoff.text.truncation import whole
 
 # Code points at either end of a longer output that are read: summaries stand at the end, and of

@@ -19,7 +19,8 @@ from leftoff.extraction.extractor import EDIT, RESULT, View
 from leftoff.extraction.files import edited_paths, operation
 from leftoff.formats.vocabulary import argument, text_argument
 from leftoff.model import ToolCall, ToolResult
-from leftoff.redaction.redactor import Redactor, is_quiet
+from leftoff.redaction.redactor import Redactor
+from leftoff.redaction.scanner import is_quiet
 from leftoff.shell.paths import absolute
 from leftoff.text.line_hashes import Replaced, line_hash, line_hashes
 from leftoff.text.sanitize import clean

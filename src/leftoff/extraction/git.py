@@ -8,7 +8,7 @@ from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Shown
 from leftoff.extraction.extractor import View
 from leftoff.extraction.rules import Hit
-from leftoff.redaction.redactor import safe_quote_end
+from leftoff.redaction.scanner import safe_quote_end
 
 # Code points of a line that are recorded: subjects are rarely a tenth as long.
 MAX_LINE = 1000

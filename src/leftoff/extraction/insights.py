@@ -15,7 +15,7 @@ from leftoff.extraction.git import git_facts
 from leftoff.extraction.sentences import sentences_with_hits
 from leftoff.formats.vocabulary import argument
 from leftoff.model import ToolCall, ToolResult
-from leftoff.redaction.redactor import safe_quote_end
+from leftoff.redaction.scanner import safe_quote_end
 from leftoff.text.markdown import HEADING, ITEM, block_before, blocks_of, sentences_of_block
 from leftoff.text.truncation import whole
 

@@ -14,7 +14,7 @@ from leftoff.extraction.rule_sets import GROUPS
 from leftoff.extraction.rules import Hit, lowered
 from leftoff.extraction.sentences import MAX_SENTENCE, hits_with_layout
 from leftoff.model import Text
-from leftoff.redaction.redactor import safe_quote_end
+from leftoff.redaction.scanner import safe_quote_end
 from leftoff.text.markdown import HEADING, Layout
 
 _MARKERS = tuple(rule for rule in GROUPS["progress"] if rule.topic == "stage")

@@ -58,42 +58,12 @@ from leftoff import lazy_re as re
 from leftoff.codec import JsonObject
 from leftoff.errors import UsageError
 from leftoff.redaction.disguise import disguised
-from leftoff.redaction.gates import compiled, encode, gate_of
 from leftoff.redaction.plausible import CHECKS
-from leftoff.redaction.rules import RULES, Rule, expand_macros, is_secret_path, rules_digest
-from leftoff.redaction.scanner import (
-    BLOCK,
-    PLACEHOLDER,
-    Hit,
-    QuoteEnds,
-    disjoint,
-    find,
-    gate_for,
-    is_quiet,
-    safe_quote_end,
-)
+from leftoff.redaction.rules import RULES, compiled, encode, gate_of, is_secret_path
+from leftoff.redaction.scanner import BLOCK, PLACEHOLDER, Hit, disjoint, find, gate_for
 from leftoff.registry import Registry
 from leftoff.text.sanitize import clean, cleaned_view, has_unsafe
 
-__all__ = [
-    "BLOCK",
-    "MAX_NESTING",
-    "RULES",
-    "Finder",
-    "QuoteEnds",
-    "Redactor",
-    "Rule",
-    "SafeText",
-    "SafeValues",
-    "Span",
-    "expand_macros",
-    "is_quiet",
-    "is_secret_path",
-    "redact",
-    "redactors",
-    "rules_digest",
-    "safe_quote_end",
-]
 # Containers nested deeper than this are replaced whole.
 MAX_NESTING: Final = 200
 
@@ -370,35 +340,14 @@ _SCALARS: Final = frozenset({int, float, bool, type(None)})
 def _collect(v: object, texts: list[str], names: dict[int, str], depth: int) -> bool:
     """Appends all strings of `v` to `texts` in order, keys before values, and to `names` the
     checks for values under a name, by index. True if some are nested too deeply to be read."""
+    if isinstance(v, str):
+        texts.append(v)
+    if not isinstance(v, (dict, list, tuple, Struct)):
+        return False
+    if depth >= MAX_NESTING:
+        return True
     deep = False
-    if isinstance(v, dict):
-        if depth >= MAX_NESTING:
-            return True
-        entry = v.get("name") if "value" in v else None
-        for key, item in v.items():
-            if isinstance(key, str):
-                texts.append(key)
-                if isinstance(item, str):
-                    named = entry if key == "value" and isinstance(entry, str) else key
-                    if check := _name_check(named):
-                        names[len(texts)] = check
-                    texts.append(item)
-                    continue
-            if type(item) not in _SCALARS:
-                deep |= _collect(item, texts, names, depth + 1)
-    elif isinstance(v, Struct):
-        if depth >= MAX_NESTING:
-            return True
-        for key, item in zip(v.__struct_fields__, astuple(v), strict=True):
-            if isinstance(item, str):
-                if check := _name_check(key):
-                    names[len(texts)] = check
-                texts.append(item)
-            elif type(item) not in _SCALARS:
-                deep |= _collect(item, texts, names, depth + 1)
-    elif isinstance(v, (list, tuple)):
-        if depth >= MAX_NESTING:
-            return True
+    if isinstance(v, (list, tuple)):
         before = ""
         for item in v:
             if isinstance(item, str):
@@ -407,11 +356,24 @@ def _collect(v: object, texts: list[str], names: dict[int, str], depth: int) -> 
                 texts.append(item)
                 before = item
             else:
+                before = ""
                 if type(item) not in _SCALARS:
                     deep |= _collect(item, texts, names, depth + 1)
-                before = ""
-    elif isinstance(v, str):
-        texts.append(v)
+        return deep
+    pairs = (
+        v.items() if isinstance(v, dict) else zip(v.__struct_fields__, astuple(v), strict=True)
+    )
+    entry = v.get("name") if isinstance(v, dict) and "value" in v else None
+    for key, item in pairs:
+        if isinstance(v, dict) and isinstance(key, str):
+            texts.append(key)
+        if isinstance(key, str) and isinstance(item, str):
+            named = entry if key == "value" and isinstance(entry, str) else key
+            if check := _name_check(named):
+                names[len(texts)] = check
+            texts.append(item)
+        elif type(item) not in _SCALARS:
+            deep |= _collect(item, texts, names, depth + 1)
     return deep
 
 

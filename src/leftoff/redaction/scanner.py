@@ -17,9 +17,12 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.redaction.disguise import DISGUISE, disguised, positions, reveal
 from leftoff.redaction.encodings import MAX_KEY, base64_text, hex_text, private_key_spans
-from leftoff.redaction.gates import (
+from leftoff.redaction.plausible import CHECKS
+from leftoff.redaction.rules import (
     HEAD_REACH,
     REACH,
+    RULES,
+    Rule,
     compiled,
     encode,
     fused,
@@ -27,8 +30,6 @@ from leftoff.redaction.gates import (
     head_of,
     places,
 )
-from leftoff.redaction.plausible import CHECKS
-from leftoff.redaction.rules import RULES, Rule
 from leftoff.text.sanitize import UNSAFE, View, bare_view, cleaned_view, has_unsafe, without
 
 # Characters shown to the automata at once. A longer line is cut into blocks that overlap.
@@ -500,24 +501,8 @@ def safe_quote_end(text: str, start: int, end: int) -> int:
     above, or the head of a private key; and the cut may halve a secret. The context scanned is
     `CONTEXT_BEFORE` and `CONTEXT_AFTER` characters."""
     first = max(0, start - CONTEXT_BEFORE)
-    around = text[first : end + CONTEXT_AFTER]
-    gate = gate_for(False)
-    here = [h for h in find(around, gate) if h.end + first > start and h.start + first < end]
-    return _safe_end(
-        text, start, end, [h._replace(start=h.start + first, end=h.end + first) for h in here]
-    )
-
-
-def _safe_end(text: str, start: int, end: int, hits: list[Hit]) -> int:
-    """The end before the first hit that is not one in the quotation alone."""
-    if not hits:
-        return end
-    alone = find(text[start:end], gate_for(False))
-    for hit in hits:
-        low, high = max(hit.start, start), min(hit.end, end)
-        if not any(own.start + start <= low and high <= own.end + start for own in alone):
-            return low
-    return end
+    around = QuoteEnds(text[first : end + CONTEXT_AFTER])
+    return first + around.end(start - first, end - first)
 
 
 class QuoteEnds:
@@ -530,11 +515,17 @@ class QuoteEnds:
         self._hits: list[Hit] | None = None
 
     def end(self, start: int, end: int) -> int:
-        """Where a quotation from `start` must end, at most at `end`."""
+        """Where a quotation from `start` must end, at most at `end`: before the first hit that
+        is not one in the quotation alone."""
         if self._hits is None:
             self._hits = find(self._text, gate_for(False))
-        here = [hit for hit in self._hits if hit.end > start and hit.start < end]
-        return _safe_end(self._text, start, end, here)
+        hits = [hit for hit in self._hits if hit.end > start and hit.start < end]
+        alone = find(self._text[start:end], gate_for(False)) if hits else []
+        for hit in hits:
+            low, high = max(hit.start, start), min(hit.end, end)
+            if not any(own.start + start <= low and high <= own.end + start for own in alone):
+                return low
+        return end
 
     def near(self, start: int, end: int) -> int:
         """What `safe_quote_end` gives; of a short text without a scan of its own."""

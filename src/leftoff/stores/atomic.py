@@ -210,12 +210,9 @@ class Directory:
 
         Raises:
             OSError: it cannot be written."""
-        staged = TemporaryFile(self, name)
-        try:
+        with self._temporary(name) as staged:
             staged.write(data, mtime_ns, mode, durable=durable)
             yield staged
-        finally:
-            staged.close()
 
     @contextmanager
     def open_replacement(self, name: str) -> Iterator[IO[bytes]]:
@@ -224,7 +221,10 @@ class Directory:
 
         Raises:
             OSError: it cannot be written; the old file stays."""
-        with self._replacing(name) as staged, staged.buffered() as file:
+        with (
+            self._replacing(name) as staged,
+            open(staged.descriptor, "wb", closefd=False) as file,
+        ):
             yield file
 
     @contextmanager
@@ -235,12 +235,16 @@ class Directory:
 
     @contextmanager
     def _replacing(self, name: str) -> Iterator[TemporaryFile]:
+        with self._temporary(name) as staged:
+            yield staged
+            os.fsync(staged.descriptor)
+            staged.commit()
+
+    @contextmanager
+    def _temporary(self, name: str) -> Iterator[TemporaryFile]:
         staged = TemporaryFile(self, name)
         try:
-            descriptor = staged.create()
             yield staged
-            os.fsync(descriptor)
-            staged.commit()
         finally:
             staged.close()
 
@@ -331,13 +335,19 @@ class TemporaryFile:
     """A locked file under a temporary name that will replace another file."""
 
     def __init__(self, directory: Directory, target: str) -> None:
+        """Creates the file, empty and locked."""
         self._directory, self._target = directory, target
-        self._temporary = ""
-        self._descriptor: int | None = None
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _CLOEXEC
+        while True:
+            self._temporary = f".{target}.{os.urandom(8).hex()}.tmp"
+            self.descriptor = os.open(self._path, flags, 0o600, dir_fd=directory._dir_fd)
+            if _lock_temporary(self.descriptor):
+                return
+            self.close()  # removed as stale between the two calls
 
     def write(self, data: bytes, mtime_ns: int | None, mode: int, *, durable: bool) -> None:
-        """Creates the file, writes the data, and calls fsync if `durable`."""
-        descriptor = self.create()
+        """Writes the data, and calls fsync if `durable`."""
+        descriptor = self.descriptor
         if mode != 0o600:
             where = descriptor if os.chmod in os.supports_fd else self._path
             os.chmod(where, mode)  # noqa: PTH101 - an open file
@@ -349,23 +359,6 @@ class TemporaryFile:
             os.utime(where, ns=(mtime_ns, mtime_ns))
         if durable:
             os.fsync(descriptor)
-
-    def create(self) -> int:
-        """Creates the file, empty and locked; returns its descriptor."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _CLOEXEC
-        while True:
-            self._temporary = f".{self._target}.{os.urandom(8).hex()}.tmp"
-            self._descriptor = os.open(self._path, flags, 0o600, dir_fd=self._directory._dir_fd)
-            if _lock_temporary(self._descriptor):
-                return self._descriptor
-            self.close()  # removed as stale between the two calls
-
-    @contextmanager
-    def buffered(self) -> Iterator[IO[bytes]]:
-        """A buffered writer for the file, flushed when the block ends."""
-        assert self._descriptor is not None
-        with open(self._descriptor, "wb", closefd=False) as file:
-            yield file
 
     @property
     def path(self) -> Path:
@@ -383,25 +376,23 @@ class TemporaryFile:
             OSError: the rename failed; the old file stays."""
         if os.name == "nt":
             self._close_descriptor()  # an open file cannot be renamed there
-        dir_fd = self._directory._dir_fd
-        target = self._directory._name(self._target)
-        os.replace(self._path, target, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+        self._directory.rename(self._temporary, self._target)
         self._temporary = ""
         self._close_descriptor()
 
     def close(self) -> None:
         """Removes the file if it was not committed."""
-        if self._temporary and self._descriptor is not None:
+        if self._temporary:
             with suppress(OSError):
                 self._directory.remove(self._temporary)
         self._temporary = ""
         self._close_descriptor()
 
     def _close_descriptor(self) -> None:
-        if self._descriptor is not None:
+        if self.descriptor >= 0:
             with suppress(OSError):  # the data is on the disk already
-                os.close(self._descriptor)
-            self._descriptor = None
+                os.close(self.descriptor)
+            self.descriptor = -1
 
 
 def _acquire(descriptor: int, timeout: float) -> None:

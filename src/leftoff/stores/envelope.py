@@ -165,12 +165,7 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Unsea
         issue = Issue("unsealed", "info", f"{where}: not saved by leftoff: no checksum")
         return Unsealed(value, None, (*issues, issue))
     found = value[KEY]
-    try:
-        known = msgspec.convert(found, Header)
-    except ValueError as error:
-        _refuse_newer(kind, found, where)  # a newer one may have other fields
-        raise Damaged(f"{where}: damaged: {KEY}: {error}") from error
-    _refuse_newer(kind, found, where)
+    known = _header(kind, found, where)
     if not accept:
         rest = {k: v for k, v in found.items() if k != "checksum"}
         if issues or known.checksum != checksum(codec.canonical({**value, KEY: rest})):
@@ -195,17 +190,22 @@ def _repaired(data: bytes) -> tuple[object, str]:
     return None, ""
 
 
-def _refuse_newer(kind: str, found: object, where: str) -> None:
-    schema = found.get("schema") if isinstance(found, dict) else getattr(found, "schema", None)
+def _header(kind: str, found: object, where: str) -> Header:
+    """The value of the key `leftoff` as a header of this kind, and of no newer schema."""
+    schema = found.get("schema") if isinstance(found, dict) else None
     match = _SCHEMA.fullmatch(schema) if isinstance(schema, str) else None
     if match is None:
         raise Damaged(f"{where}: damaged: {KEY}: no schema")
     if match[1] != kind:
         raise Damaged(f"{where}: holds a {match[1]}, not a {kind}")
-    if int(match[2]) > VERSIONS[kind]:
+    if int(match[2]) > VERSIONS[kind]:  # it may have other fields
         raise TooNew(
             f"{where}: written by a newer leftoff (schema {schema}); update leftoff to read it"
         )
+    try:
+        return msgspec.convert(found, Header)
+    except ValueError as error:
+        raise Damaged(f"{where}: damaged: {KEY}: {error}") from error
 
 
 class _HeaderOnly(Struct):
@@ -225,13 +225,7 @@ def read_header(kind: str, data: bytes, where: str) -> Header | None:
         found = _decode_header(data).leftoff
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{where}: damaged: {error}") from error
-    if found is None:
-        return None
-    _refuse_newer(kind, found, where)  # a newer one may have other fields
-    try:
-        return msgspec.convert(found, Header)
-    except ValueError as error:
-        raise Damaged(f"{where}: damaged: {KEY}: {error}") from error
+    return None if found is None else _header(kind, found, where)
 
 
 def read_header_or_none(kind: str, data: bytes, where: str) -> Header | None:

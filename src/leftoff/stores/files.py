@@ -152,50 +152,28 @@ class FileStore:
         return sorted(entries, key=lambda e: (-e.saved, e.id))
 
     def delete(self, kind: str, id: str) -> bool:
-        stem = file_stem(kind, check_id(kind, id))
-        with (
-            _translate_errors(str(self.folder(kind) / (stem + JSON)), "cannot be removed"),
-            self._reading(kind) as known,
-        ):
-            if known is None:
+        with self._held(kind, id, "cannot be removed") as (folder, stem, found):
+            if folder is None or (found is not None and has_other_id(found, id)):
                 return False
-            with self._locked(known, stem):
-                found = find_document(known, kind, stem)
-                if found is not None and has_other_id(found, id):
-                    return False
-                return self._remove(known, stem)
+            return self._remove(folder, stem)
 
     def pin(self, kind: str, id: str, pinned: bool) -> bool:
         """Pins or unpins a document. False if there is none."""
-        stem = file_stem(kind, check_id(kind, id))
-        with (
-            _translate_errors(str(self.folder(kind) / (stem + JSON)), "cannot be pinned"),
-            self._reading(kind) as known,
-        ):
-            if known is None:
+        with self._held(kind, id, "cannot be pinned") as (folder, _, found):
+            if folder is None or found is None or has_other_id(found, id):
                 return False
-            with self._locked(known, stem):
-                found = find_document(known, kind, stem)
-                if found is None or has_other_id(found, id):
-                    return False
-                if found.opened is None:
-                    raise found.error or AssertionError
-                self._pin(known, kind, id, found, pinned=pinned)
-        return True
+            if found.opened is None:
+                raise found.error or AssertionError
+            self._pin(folder, kind, id, found, pinned=pinned)
+            return True
 
     def drop(self, kind: str, entry: Entry) -> bool:
         """Removes a document if it is still the one of that entry, readable and not pinned."""
-        stem = file_stem(kind, check_id(kind, entry.id))
-        with _translate_errors(entry.where, "cannot be removed"), self._reading(kind) as known:
-            if known is None:
+        with self._held(kind, entry.id, "cannot be removed", backup=True) as found_in:
+            folder, stem, found = found_in
+            if folder is None or found is None or found.opened is None or found.opened.pinned:
                 return False
-            with self._locked(known, stem):
-                found = find_document(known, kind, stem, backup=True)
-                if found is None or found.opened is None or found.opened.pinned:
-                    return False
-                if found.changed / 1e9 != entry.saved:
-                    return False
-                return self._remove(known, stem)
+            return found.changed / 1e9 == entry.saved and self._remove(folder, stem)
 
     def accept(self, kind: str, id: str) -> Accepted:
         """Seals a document again that was changed by hand; the one before stays the backup.
@@ -253,6 +231,21 @@ class FileStore:
                 raise FileNotFoundError(2, "No such folder", str(self.folder(kind)))
             with self._locked(folder, stem):
                 yield folder
+
+    @contextmanager
+    def _held(
+        self, kind: str, id: str, failure: str, *, backup: bool = False
+    ) -> Iterator[tuple[Directory | None, str, FoundDocument | None]]:
+        """The folder of a kind (None if there is none), locked for one document, the stem of
+        its file names, and what is there of it."""
+        stem = file_stem(kind, check_id(kind, id))
+        where = str(self.folder(kind) / (stem + JSON))
+        with _translate_errors(where, failure), self._reading(kind) as folder:
+            if folder is None:
+                yield None, stem, None
+                return
+            with self._locked(folder, stem):
+                yield folder, stem, find_document(folder, kind, stem, backup=backup)
 
     @contextmanager
     def _locked(self, folder: Directory, stem: str) -> Iterator[None]:

@@ -135,14 +135,11 @@ def list_entries(folder: Directory, kind: str) -> Iterator[Entry]:
         # The same id again: the plain one comes before the compressed one, and the backup
         # counts only where there is neither.
         if known is not None:
-            better = files.get(known[0])
-            order = (JSON, GZIPPED, BACKUP)
-            if better is None or order.index(known[1]) < order.index(better):
-                files[known[0]] = known[1]
-    for name, ending in files.items():
-        entry = _entry(folder, kind, name, ending)
-        if entry is not None:
-            yield entry
+            files[known[0]] = min(
+                known[1], files.get(known[0], BACKUP), key=(JSON, GZIPPED, BACKUP).index
+            )
+    entries = (_entry(folder, kind, name, ending) for name, ending in files.items())
+    yield from (entry for entry in entries if entry is not None)
 
 
 def _entry(folder: Directory, kind: str, id: str, ending: str) -> Entry | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any, overload
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -18,7 +18,41 @@ from leftoff.errors import LeftoffError, StateError, UnknownName, UsageError
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.envelope import RedactorFactory, read_header, redactor_for
 from leftoff.stores.naming import JSON, MARKDOWN, file_stem, location_of, parse_file_name
+from leftoff.stores.protocol import stores
 from leftoff.stores.sealed import Change, Row, SealedStore
+
+
+def filesystem(url: str, **options: object) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it.
+
+    Args:
+        options: of fsspec's file system.
+
+    Raises:
+        UsageError: fsspec, or what it needs for this URL, is not installed, or it does not know
+            this URL (`__cause__` is a ValueError)."""
+    try:
+        import fsspec
+    except ImportError as error:
+        raise UsageError(f"{url}: URLs need: pip install 'leftoff[s3]'") from error
+    try:
+        # A cached listing would not show what other processes save.
+        system, path = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
+    except (ImportError, ValueError) as error:
+        raise UsageError(f"{url}: {error}") from error
+    return system, path
+
+
+def changed_at(info: Mapping[str, object]) -> float:
+    """When an object was last changed, in seconds since 1970, as its file system says; 0 if it
+    does not."""
+    for key in ("LastModified", "mtime", "updated", "last_modified", "created"):
+        value = info.get(key)
+        if isinstance(value, (int, float)):
+            return float(value)
+        if isinstance(value, datetime):
+            return value.timestamp()
+    return 0.0
 
 
 class ObjectStore(SealedStore):
@@ -37,29 +71,23 @@ class ObjectStore(SealedStore):
         self, url: str, *, gate: RedactorFactory = redactor_for, **options: object
     ) -> None:
         super().__init__(gate)
+        self._scheme = url.partition("://")[0]
         try:
-            import fsspec
-        except ImportError as error:
-            raise UsageError(f"{url}: needs: pip install 'leftoff[s3]'") from error
-        scheme = url.partition("://")[0]
-        if scheme not in fsspec.available_protocols():
-            from leftoff.stores.protocol import stores
-
-            raise UnknownName("store", scheme, [*stores.names(), "s3", "memory"])
-        try:
-            self._system: Any
-            # A cached listing would not show what other processes save.
-            self._system, root = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)
-        except ImportError as error:
-            raise UsageError(f"{url}: {error}") from error
+            self._system, root = filesystem(url, **options)
+        except UsageError as error:
+            if isinstance(error.__cause__, ImportError):
+                raise
+            raise UnknownName(
+                "store", self._scheme, [*stores.names(), "s3", "memory"]
+            ) from error
         self._root = root.rstrip("/")
-        self._scheme = scheme
 
     seals_time = True
 
     def _read(self, kind: str, id: str) -> Row | None:
         with self._translate_errors(self._where(kind, id)):
-            return _row(kind, self._get(self._path(kind, id) + JSON))
+            data = self._get(self._path(kind, id) + JSON)
+        return None if data is None else _row(kind, data)
 
     def _read_text(self, kind: str, id: str) -> str:
         with self._translate_errors(self._where(kind, id)):
@@ -83,13 +111,13 @@ class ObjectStore(SealedStore):
             stem = file_stem(kind, name)
             sizes = (known.get(stem + ending, {}).get("size") for ending in (JSON, MARKDOWN))
             row = _row(kind, data if isinstance(data, bytes) else b"")
-            saved = row.saved if row.saved >= 0 else _changed(known[stem + JSON])
+            saved = row.saved if row.saved >= 0 else changed_at(known[stem + JSON])
             yield name, replace(row, saved=saved, size=sum(size or 0 for size in sizes))
 
-    def _change(self, kind: str, id: str, change: Change) -> None:
+    def _change(self, kind: str, id: str, change: Change) -> Row | None:
         path = self._path(kind, id)
         with self._translate_errors(self._where(kind, id)):
-            row = change(_row(kind, self._get(path + JSON)))
+            row = change(before := self._read(kind, id))
             if row is None:
                 self._remove(path + MARKDOWN)
                 self._remove(path + JSON)
@@ -99,6 +127,7 @@ class ObjectStore(SealedStore):
                     self._system.pipe_file(path + MARKDOWN, row.text.encode())
                 elif row.text is not None:
                     self._remove(path + MARKDOWN)
+        return before
 
     def _path(self, kind: str, id: str) -> str:
         return f"{self._root}/{location_of(kind).folder}/{file_stem(kind, id)}"
@@ -113,14 +142,10 @@ class ObjectStore(SealedStore):
             return None
         return data
 
-    def _remove(self, path: str) -> bool:
-        if not self._system.exists(path):
-            return False
-        try:
-            self._system.rm_file(path)
-        except FileNotFoundError:
-            return False
-        return True
+    def _remove(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            if self._system.exists(path):
+                self._system.rm_file(path)
 
     @contextmanager
     def _translate_errors(self, where: str) -> Iterator[None]:
@@ -133,35 +158,14 @@ class ObjectStore(SealedStore):
             raise StateError(f"{where}: the object store failed: {words}") from error
 
 
-@overload
-def _row(kind: str, data: bytes) -> Row: ...
-
-
-@overload
-def _row(kind: str, data: bytes | None) -> Row | None: ...
-
-
-def _row(kind: str, data: bytes | None) -> Row | None:
+def _row(kind: str, data: bytes) -> Row:
     """The row of an object: pin and time (-1 where none is known) are in its document."""
-    if data is None:
-        return None
     header = None
     with suppress(StateError):
         header = read_header(kind, data, "")
     if header is None:
         return Row(data, None, -1.0, pinned=False)
     return Row(data, None, -1.0 if header.saved is None else header.saved, header.pinned)
-
-
-def _changed(info: Mapping[str, object]) -> float:
-    """When an object was last changed, as its file system says; 0 if it does not."""
-    for key in ("LastModified", "mtime", "created", "last_modified"):
-        value = info.get(key)
-        if isinstance(value, (int, float)):
-            return float(value)
-        if isinstance(value, datetime):
-            return value.timestamp()
-    return 0.0
 
 
 def open_objects(where: str, **options: Any) -> ObjectStore:

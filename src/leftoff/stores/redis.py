@@ -78,12 +78,12 @@ class RedisStore(SealedStore):
             rows = map(_row, pipe.execute())
         yield from ((name, row) for name, row in zip(ids, rows, strict=True) if row)
 
-    def _change(self, kind: str, id: str, change: Change) -> None:
+    def _change(self, kind: str, id: str, change: Change) -> Row | None:
         key, where = self._key(kind, id), self._where(kind, id)
         with self._translate_errors(where), self._server.pipeline() as pipe:
             for _ in range(_MAX_ATTEMPTS):
                 pipe.watch(key)
-                row = change(_row(pipe.hmget(key, *_FIELDS)))
+                row = change(before := _row(pipe.hmget(key, *_FIELDS)))
                 pipe.multi()
                 if row is None:
                     pipe.delete(key)
@@ -101,7 +101,7 @@ class RedisStore(SealedStore):
                     raise Unsure(
                         f"{where}: the server was lost before it answered; perhaps it was done"
                     ) from error
-                return
+                return before
         raise StateError(f"{where}: others keep changing it; try again")
 
     def _key(self, kind: str, id: str) -> str:

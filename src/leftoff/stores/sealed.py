@@ -49,8 +49,7 @@ class SealedStore:
     Args:
         gate: makes the redactor for a document of a kind."""
 
-    seals_time = False
-    """Whether the time of saving has to stand in the document."""
+    seals_time = False  # whether the time of saving has to stand in the document
 
     def __init__(self, gate: envelope.RedactorFactory) -> None:
         self._gate = gate
@@ -66,8 +65,9 @@ class SealedStore:
     def _read_text(self, kind: str, id: str) -> str:
         raise NotImplementedError
 
-    def _change(self, kind: str, id: str, change: Change) -> None:
-        """Replaces a document by what `change` makes of it, in a transaction."""
+    def _change(self, kind: str, id: str, change: Change) -> Row | None:
+        """Replaces a document by what `change` makes of it, in a transaction; returns what was
+        there."""
         raise NotImplementedError
 
     def _rows(self, kind: str) -> Iterable[tuple[str, Row]]:
@@ -124,51 +124,30 @@ class SealedStore:
         return sorted(entries, key=lambda e: (-e.saved, e.id))
 
     def delete(self, kind: str, id: str) -> bool:
-        check_id(kind, id)
-        there = False
-
-        def change(row: Row | None) -> None:
-            nonlocal there
-            there = row is not None
-
-        self._change(kind, id, change)
-        return there
+        return self._change(kind, check_id(kind, id), lambda _: None) is not None
 
     def pin(self, kind: str, id: str, pinned: bool) -> bool:
         """Pins or unpins a document. False if there is none."""
         where = self._where(kind, check_id(kind, id))
-        there = False
 
         def change(row: Row | None) -> Row | str:
-            nonlocal there
-            there = row is not None
             if row is None:
                 return SAME
-            data = codec.dumps(
-                envelope.reseal(envelope.unseal(kind, row.data, where), pinned=pinned)
-            )
+            opened = envelope.unseal(kind, row.data, where)
+            data = codec.dumps(envelope.reseal(opened, pinned=pinned))
             return replace(row, data=data, pinned=pinned)
 
-        self._change(kind, id, change)
-        return there
+        return self._change(kind, id, change) is not None
 
     def drop(self, kind: str, entry: Entry) -> bool:
         """Removes a document if it is still the one of that entry, readable and not pinned."""
-        check_id(kind, entry.id)
-        dropped = False
 
-        def change(row: Row | None) -> str | None:
-            nonlocal dropped
-            dropped = (
-                row is not None
-                and row.saved == entry.saved
-                and not row.pinned
-                and _readable(kind, row)
-            )
-            return None if dropped else SAME
+        def is_due(row: Row | None) -> bool:
+            same = row is not None and row.saved == entry.saved and not row.pinned
+            return same and row is not None and _readable(kind, row)
 
-        self._change(kind, entry.id, change)
-        return dropped
+        id_ = check_id(kind, entry.id)
+        return is_due(self._change(kind, id_, lambda row: None if is_due(row) else SAME))
 
 
 def _readable(kind: str, row: Row) -> bool:

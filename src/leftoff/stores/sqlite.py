@@ -78,11 +78,11 @@ class SqliteStore(SealedStore):
         for name, data, saved, pinned, size in rows:
             yield name, Row(bytes(data), None, saved, bool(pinned), size)
 
-    def _change(self, kind: str, id: str, change: Change) -> None:
+    def _change(self, kind: str, id: str, change: Change) -> Row | None:
         if not self._exists() and not isinstance(change(None), Row):
-            return  # without making a database
+            return None  # without making a database
         with self._writing() as connection:
-            row = change(_row(connection, kind, id))
+            row = change(before := _row(connection, kind, id))
             if row is None:
                 connection.execute(
                     "DELETE FROM documents WHERE kind = ? AND id = ?", (kind, id)
@@ -90,6 +90,7 @@ class SqliteStore(SealedStore):
             elif isinstance(row, Row):
                 values = row.data, row.text, row.saved, row.pinned
                 connection.execute(_UPSERT, (kind, id, *values))
+        return before
 
     def _where(self, kind: str, id: str) -> str:
         return f"{self.path}#{kind}/{id}"

@@ -12,7 +12,7 @@ Each check runs on your own example, and on that example cut, doubled and damage
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -97,7 +97,7 @@ def check_format(format: Format, example: bytes) -> None:
         again = _read_example(name, example)
         assert again.messages == messages, "reading twice must give the same messages"
         if format.shape != "document":
-            _check_resume(name, example)
+            _check_resume(example, 20, name, (), lambda reading: to_json(reading.conclude()))
         for damaged in _damaged_copies(example):
             try:
                 _read_example(name, damaged)
@@ -158,13 +158,19 @@ def _line_ends(example: bytes, most: int) -> list[int]:
     return ends[:: max(1, len(ends) // most)]
 
 
-def _check_resume(name: str, example: bytes) -> None:
-    whole = to_json(_read_example(name, example).conclude())
-    for end in _line_ends(example, 20):
-        same = to_json(_parted(example, end, name).conclude()) == whole
-        assert same, (
+def _check_resume(
+    example: bytes,
+    most: int,
+    name: str | None,
+    extra: Sequence[str],
+    seen: Callable[[Pass], object],
+) -> None:
+    """Checks that what is seen of a pass is the same where it is put aside at a line's end."""
+    whole = seen(_read_example(name, example, extra))
+    for end in _line_ends(example, most):
+        assert seen(_parted(example, end, name, extra)) == whole, (
             f"put aside after byte {end} and taken up again, it reads otherwise: all state "
-            "must stand in the reader's fields"
+            "must stand in the fields"
         )
 
 
@@ -277,7 +283,7 @@ def check_extractor(extractor: type[Extractor], example: bytes) -> list[Evidence
         assert again == after, "reading twice must find the same"
         assert whole.format is not None
         if whole.format.shape != "document":
-            _check_extractor_resume(name, example, after)
+            _check_resume(example, 12, None, (name,), _evidence_of)
     return found
 
 
@@ -297,12 +303,6 @@ def _new_evidence(before: list[Evidence], after: list[Evidence]) -> list[Evidenc
             found.append(item)
     assert expected is None, f"with it, other extractors no longer find {expected!r}"
     return found
-
-
-def _check_extractor_resume(name: str, example: bytes, whole: list[Evidence]) -> None:
-    for end in _line_ends(example, 12):
-        same = _evidence_of(_parted(example, end, None, (name,))) == whole
-        assert same, f"put aside after byte {end}, it finds otherwise: state is in the fields"
 
 
 # -- redactors -------------------------------------------------------------------------------

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Final, TypeAlias
 
 from leftoff.errors import Damaged, NotPlainName, TooNew, UnknownName
-from leftoff.stores.protocol import KINDS, PrunableStore, Store
+from leftoff.stores.protocol import KINDS, PrunableStore, Store, StoredDocument
 from leftoff.stores.retention import Retention, pin, prune
 
 Tamper: TypeAlias = Callable[[str, str, Callable[[bytes], bytes]], None]
@@ -110,16 +109,14 @@ def _check_round_trips(store: Store, make_store: Callable[[], Store]) -> None:
         where = store.save(kind, "one", document, text=f"# A {kind}\n\n🙂 words\n")
         assert where and isinstance(where, str), "save() must say where"  # noqa: PT018
         for opened in (store, make_store()):
-            loaded = opened.load(kind, "one")
-            assert loaded is not None, f"{kind}: what was saved is not there"
+            loaded = _loaded(opened, kind, "one", "what was saved is not there")
             assert loaded.document == document, f"{kind}: {loaded.document} is not {document}"
             assert loaded.issues == (), f"{kind}: {loaded.issues}"
             assert loaded.where, "a saved document must say where it is"
             assert loaded.text == f"# A {kind}\n\n🙂 words\n", f"{kind}: its markdown differs"
         assert document == {**_VALUES, "kind": kind}, "save() must not change what it is given"
         store.save(kind, "one", {"again": 1})
-        loaded = store.load(kind, "one")
-        assert loaded is not None, f"{kind}: what was saved again is not there"
+        loaded = _loaded(store, kind, "one", "what was saved again is not there")
         assert loaded.document == {"again": 1}, f"{kind}: a later save must replace all"
         assert not loaded.text, f"{kind}: the markdown of the replaced document is still there"
         (entry,) = store.list(kind)
@@ -137,6 +134,12 @@ def _check_round_trips(store: Store, make_store: Callable[[], Store]) -> None:
         _check_raises(UnknownName, call, "a kind that is none")
 
 
+def _loaded(store: Store, kind: str, id: str, otherwise: str) -> StoredDocument:
+    found = store.load(kind, id)
+    assert found is not None, f"{kind}: {otherwise}"
+    return found
+
+
 def _check_raises(error: type[Exception], call: Callable[[], object], what: str) -> None:
     try:
         call()
@@ -151,8 +154,7 @@ def _check_ids(store: Store) -> None:
     listed = sorted(entry.id for entry in store.list("task"))
     assert listed == sorted(_GOOD_IDS), f"the list names {listed}"
     for number, id_ in enumerate(_GOOD_IDS):
-        loaded = store.load("task", id_)
-        assert loaded is not None, f"{id_!r} is not there"
+        loaded = _loaded(store, "task", id_, f"{id_!r} is not there")
         same = (loaded.document, loaded.text) == ({"n": number}, f"{number}")
         assert same, f"{id_!r} differs"
         assert store.delete("task", id_), f"{id_!r} cannot be deleted"
@@ -172,9 +174,9 @@ def _check_ids(store: Store) -> None:
             continue
         saved.append(id_)
     for id_ in _TWINS:
-        loaded = store.load("task", id_)
+        twin = store.load("task", id_)
         expected = {"id": id_} if id_ in saved else None
-        same = (loaded.document if loaded else None) == expected
+        same = (twin.document if twin else None) == expected
         assert same, f"{id_!r} and its twin are mixed up"
     for id_ in saved:
         store.delete("task", id_)
@@ -183,8 +185,7 @@ def _check_ids(store: Store) -> None:
 def _check_redaction(store: Store, tamper: Tamper | None) -> None:
     document = {"note": f"the key is {_SECRET}", _SECRET: [{"again": _SECRET}]}
     store.save("resume_log", "secret", document, text=f"# Key\n{_SECRET}\n")
-    loaded = store.load("resume_log", "secret")
-    assert loaded is not None, "what was saved is not there"
+    loaded = _loaded(store, "resume_log", "secret", "what was saved is not there")
     shown = f"{loaded.document} {loaded.text}"
     assert _SECRET not in shown, f"a secret is saved: {shown}"
     assert "[REDACTED:" in loaded.text, "the markdown must be redacted, not dropped"
@@ -238,17 +239,14 @@ def _check_writers(make_store: Callable[[], Store], times: int = 25) -> None:
             if codes - {"text_differs"}:
                 wrong.append(f"issues while it is written: {loaded.issues}")
 
-    def guarded(call: Callable[[], None]) -> Callable[[], None]:
-        def run() -> None:
-            try:
-                call()
-            except Exception as error:  # noqa: BLE001 - the check reports it, not the thread
-                wrong.append(f"{type(error).__name__}: {error}")
+    def guarded(call: Callable[..., None], *given: str) -> None:
+        try:
+            call(*given)
+        except Exception as error:  # noqa: BLE001 - the check reports it, not the thread
+            wrong.append(f"{type(error).__name__}: {error}")
 
-        return run
-
-    writers = [threading.Thread(target=guarded(partial(write, who))) for who in "xy"]
-    reader = threading.Thread(target=guarded(read))
+    writers = [threading.Thread(target=guarded, args=(write, who)) for who in "xy"]
+    reader = threading.Thread(target=guarded, args=(read,))
     for thread in (*writers, reader):
         thread.start()
     for thread in writers:
@@ -256,8 +254,7 @@ def _check_writers(make_store: Callable[[], Store], times: int = 25) -> None:
     stopped.set()
     reader.join()
     assert not wrong, f"two writers and a reader: {wrong[0]}"
-    loaded = make_store().load("task", "shared")
-    assert loaded is not None, "after two writers nothing is there"
+    loaded = _loaded(make_store(), "task", "shared", "after two writers nothing is there")
     assert loaded.document["who"] in {f"x{times - 1}", f"y{times - 1}"}, "the last save is lost"
     make_store().delete("task", "shared")
 
@@ -273,8 +270,7 @@ def _check_retention(store: Store, pause: float) -> None:
     assert [e.id for e in entries] == newest, "pinning must not change when it was saved"
     assert [e.id for e in entries if e.pinned] == ["c1"], f"pinned: {entries}"
     store.save("checkpoint", "c1", {"n": 1, "again": True})
-    loaded = store.load("checkpoint", "c1")
-    assert loaded is not None, "a pinned document is lost"
+    loaded = _loaded(store, "checkpoint", "c1", "a pinned document is lost")
     assert loaded.document == {"n": 1, "again": True}, f"pinned and replaced: {loaded.document}"
     now, rule = time.time(), Retention(keep=2, days=1)
     assert not prune(store, "checkpoint", rule, now=now).removed, "what is new must stay"
@@ -312,8 +308,7 @@ def _check_damage(store: Store, tamper: Tamper) -> None:
         (entry,) = store.list("resume_state")
         assert entry.id == "hurt", f"{what}: a damaged document must still be listed"
         store.save("resume_state", "hurt", {"n": 2})
-        loaded = store.load("resume_state", "hurt")
-        assert loaded is not None, f"{what}: it cannot be saved again"
+        loaded = _loaded(store, "resume_state", "hurt", f"{what}: it cannot be saved again")
         assert loaded.document == {"n": 2}, f"{what}: it cannot be saved again"
         store.delete("resume_state", "hurt")
     store.save("resume_state", "new", document)
@@ -332,11 +327,12 @@ def _check_damage(store: Store, tamper: Tamper) -> None:
 
 
 def _bytes_of(tamper: Tamper, kind: str, id: str) -> bytes:
-    seen: list[bytes] = []
+    seen = b""
 
     def capture(data: bytes) -> bytes:
-        seen.append(data)
+        nonlocal seen
+        seen = data
         return data
 
     tamper(kind, id, capture)
-    return seen[0]
+    return seen

@@ -35,7 +35,7 @@ from leftoff.extraction.decision_model import (
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.requests import matches
 from leftoff.extraction.rules import ascii_gate, lowered
-from leftoff.redaction.redactor import QuoteEnds
+from leftoff.redaction.scanner import QuoteEnds
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 from leftoff.tables import table

@@ -9,7 +9,8 @@ from operator import itemgetter
 from leftoff import codec
 from leftoff.handover.value import Value
 from leftoff.model import Message, Text, ToolCall, ToolResult
-from leftoff.redaction.redactor import Redactor, is_secret_path
+from leftoff.redaction.redactor import Redactor
+from leftoff.redaction.rules import is_secret_path
 from leftoff.summary import ContextSummary
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import truncate

@@ -11,7 +11,8 @@ from leftoff import workspace
 from leftoff.errors import StateError
 from leftoff.handover.checkpoint import roles
 from leftoff.handover.checkpoint.file_names import SANDBOX, validate_name
-from leftoff.redaction.redactor import Redactor, is_secret_path
+from leftoff.redaction.redactor import Redactor
+from leftoff.redaction.rules import is_secret_path
 from leftoff.stores.atomic import Directory
 from leftoff.stores.locked_file import state_errors
 
