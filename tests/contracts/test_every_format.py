@@ -120,7 +120,7 @@ def test_names_of_formats_are_tried_in_a_fixed_order() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_mutated_real_files_are_read_or_refused(public_corpus: Path, seed: int) -> None:
-    """Few mutations of each small file; `python -m tests.reliability.mutate` does many."""
+    """Few mutations of each small file; `python -m tests.fuzz.mutate` does many."""
     chance = random.Random(seed)
     for row in rows(public_corpus):
         path = public_corpus / row["file"]

@@ -92,7 +92,7 @@ def test_a_mutated_recording_gives_a_summary_or_a_refusal(path: Path, seed: Rand
 
 # Any input gives a summary that accounts for all of it, or a refusal in words.
 #
-# A small round over every format; `tests/reliability/fuzz.py` goes on for as long as it is let.
+# A small round over every format; `tests/fuzz/inputs.py` goes on for as long as it is let.
 
 FORMATS = formats.names()
 QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])

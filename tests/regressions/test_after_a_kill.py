@@ -1,6 +1,6 @@
 """What a killed process, a full disk or a clock that was set back left behind, and lost.
 
-Found by tests/reliability: kill_commands, clocks and flip_bits.
+Found by tests/fuzz: disturbed, clocks and flip_bits.
 """
 
 import errno

@@ -1,6 +1,6 @@
 """Follows recordings that grow and are rotated, with a follower that is killed at random.
 
-    python -m tests.reliability.follow [--lines 200000 | --seconds S] [--each 20000]
+    python -m tests.fuzz.follow [--lines 200000 | --seconds S] [--each 20000]
         [--kinds rename,copytruncate,...] [--format claude_code|aider] [--seed 1]
 
 In each trial a writer numbers its records and writes them in pieces of random length: through
@@ -24,7 +24,7 @@ comes and goes between two looks cannot be seen. When the writer is done:
   the newest session is the one before);
 - the follower's summary is that of a batch run over these files, byte for byte.
 
-    python -m tests.reliability.follow --calls [--every 1]
+    python -m tests.fuzz.follow --calls [--every 1]
 
 A look that finds a renamed recording, a copied one and a new one is killed at each of its system
 calls (needs strace), and each of them fails in every way that it can; another follower goes on,
@@ -51,9 +51,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.reliability import harness
-from tests.reliability.harness import forked
-from tests.reliability.tracing import failures, kills, traced
+from tests.fuzz import harness
+from tests.fuzz.harness import forked
+from tests.fuzz.tracing import failures, kills, traced
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json

@@ -1,6 +1,6 @@
 """Cuts the power under writers: what a disk holds at a moment is mounted and looked at.
 
-    python -m tests.reliability.cut_power [--cuts 250] [--seed 1] [--mode ordered|writeback]
+    python -m tests.fuzz.cut_power [--cuts 250] [--seed 1] [--mode ordered|writeback]
 
 An ext4 file system in a file is mounted; a writer saves to it for ever: over a document that is
 there, under new ids, into SQLite and into a plain file (`write_atomic`), and says on another
@@ -25,8 +25,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tests.reliability import harness
-from tests.reliability.harness import Acknowledged, Children, Unable, mounted, run
+from tests.fuzz import harness
+from tests.fuzz.harness import Acknowledged, Children, Unable, mounted, run
 
 from leftoff.errors import LeftoffError
 from leftoff.stores.atomic import write_atomic

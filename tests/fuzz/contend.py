@@ -1,9 +1,9 @@
 """Many processes write and read the same documents at once, and locks whose holders are ill.
 
-    python -m tests.reliability.contend history [--store files|sqlite] [--writers 16] [--seconds 20]
-    python -m tests.reliability.contend updates [--writers 16] [--rounds 25]
-    python -m tests.reliability.contend indexers [--writers 16] [--rounds 25]
-    python -m tests.reliability.contend locks
+    python -m tests.fuzz.contend history [--store files|sqlite] [--writers 16] [--seconds 20]
+    python -m tests.fuzz.contend updates [--writers 16] [--rounds 25]
+    python -m tests.fuzz.contend indexers [--writers 16] [--rounds 25]
+    python -m tests.fuzz.contend locks
 
 `history`: each process saves unique marks under three ids and reads them; every call with the
     times of its begin and end. What was read must be explained, id by id, by one order of the
@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from tests.reliability import harness, tracing
-from tests.reliability.harness import Children, Unable, read_only
-from tests.reliability.writers import MEMORY, memory_rows, whole
+from tests.fuzz import harness, tracing
+from tests.fuzz.harness import Children, Unable, read_only
+from tests.fuzz.writers import MEMORY, memory_rows, whole
 
 import leftoff
 from leftoff import codec

@@ -1,6 +1,6 @@
 """Damages real recordings in many ways; each must be read or refused, never anything else.
 
-    python -m tests.reliability.mutate FOLDER [--times 200] [--seed 1] [--most MIB]
+    python -m tests.fuzz.mutate FOLDER [--times 200] [--seed 1] [--most MIB]
 
 Every file of FOLDER is varied --times times as `tests.strategies.varying` does: cut and spliced, with
 records dropped, doubled, moved and glued, and, where it is JSON, with values of other types. A run fails
@@ -14,7 +14,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-from tests.reliability import harness
+from tests.fuzz import harness
 from tests.strategies.varying import varied
 
 from leftoff import FormatError, Pass

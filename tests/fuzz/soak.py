@@ -1,6 +1,6 @@
 """Follows a recording for a long time, with rotation, failing reads and kills: nothing grows.
 
-    python -m tests.reliability.soak [--minutes 60] [--seed 1] > soak.log
+    python -m tests.fuzz.soak [--minutes 60] [--seed 1] > soak.log
 
 A paced writer records one session after another and rotates about three times a minute in all
 the ways of `follow.py`; the three newest files that it put aside stay, as with logrotate. Two
@@ -31,15 +31,8 @@ from pathlib import Path
 from statistics import linear_regression
 from typing import Any, BinaryIO, Self
 
-from tests.reliability.follow import (
-    BEGINS_ANEW,
-    GOES_ON,
-    ClaudeCode,
-    Writer,
-    differs,
-    wrong_with,
-)
-from tests.reliability.harness import forked, options
+from tests.fuzz.follow import BEGINS_ANEW, GOES_ON, ClaudeCode, Writer, differs, wrong_with
+from tests.fuzz.harness import forked, options
 
 from leftoff.errors import LeftoffError
 from leftoff.incremental.follow import PARTS, Follower

@@ -1,6 +1,6 @@
 """Tries to make leftoff write where it must not, or so that others can read it.
 
-    python -m tests.reliability.escapes [ids|sessions|links|race|modes|inputs ...] [--rounds N]
+    python -m tests.fuzz.escapes [ids|sessions|links|race|modes|inputs ...] [--rounds N]
 
 ids: hostile ids, and twins of one name, through every store. sessions: the same as session ids,
 working directories, branches and agents inside recordings, through every command that names a
@@ -31,8 +31,8 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.reliability import harness
-from tests.reliability.commands import (
+from tests.fuzz import harness
+from tests.fuzz.commands import (
     CHANGES,
     COMMANDS,
     SESSION,

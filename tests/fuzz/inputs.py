@@ -1,8 +1,8 @@
 """Any input gives an answer or a refusal in words: coverage-guided fuzzing of every door.
 
     python -m pip install atheris
-    python -m tests.reliability.fuzz TARGET [--seconds 60] [--seeds FOLDER] [--out FOLDER]
-    python -m tests.reliability.fuzz --list
+    python -m tests.fuzz.inputs TARGET [--seconds 60] [--seeds FOLDER] [--out FOLDER]
+    python -m tests.fuzz.inputs --list
 
 TARGET is a target's name, `readers` (each reader in turn), or `all`; --seconds are shared out
 among them. A run starts from `corpora/sessions`, `corpora/gold`, the shipped examples of
@@ -29,7 +29,7 @@ from pathlib import Path
 from string import whitespace
 from typing import Any
 
-from tests.reliability import harness
+from tests.fuzz import harness
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST = 24_000
@@ -593,7 +593,7 @@ def fuzzed(name: str, seconds: float, out: Path, folders: list[Path]) -> tuple[i
     if not (place / "seeds").exists():
         sow(name, place / "seeds", folders)
     command = [
-        sys.executable, "-m", "tests.reliability.fuzz", name, "--child",
+        sys.executable, "-m", "tests.fuzz.inputs", name, "--child",
         "--seconds", str(seconds), "--out", str(out),
     ]  # fmt: skip
     with (place / "log").open("ab") as log:

@@ -1,6 +1,6 @@
 """Inputs that are too much: bombs, depths, endless lines, hostile repeats, nasty JSON.
 
-    python -m tests.reliability.extremes [memory] [growth] [patterns] [json] [strings]
+    python -m tests.fuzz.extremes [memory] [growth] [patterns] [json] [strings]
         [literals] [--megabytes 1024] [--limit 400] [--full]
 
 `memory`: the command on bombs, nests and long recordings, in processes whose address space is
@@ -48,8 +48,8 @@ from statistics import linear_regression
 from types import FrameType
 from typing import Any, NamedTuple
 
+from tests.fuzz import harness
 from tests.regressions import test_memory_by_structure as structures
-from tests.reliability import harness
 from tests.strategies.literals import compiled_in, literals
 from tests.strategies.recordings import examples
 from tests.strategies.varying import STRINGS, _slots, _written

@@ -1,7 +1,7 @@
 """Kills writers at random, all at once, again and again over the same folder.
 
-    python -m tests.reliability.kill_at_random [--kills 300] [--seed 1]
-    python -m tests.reliability.kill_at_random --store files|packed|sqlite [--kills 1000]
+    python -m tests.fuzz.kill_at_random [--kills 300] [--seed 1]
+    python -m tests.fuzz.kill_at_random --store files|packed|sqlite [--kills 1000]
 
 Without `--store`: two sessions grow; after each turn their hooks are answered and their workers
 work and keep the index of the memory. Beside them resume logs are made and cleaned up, and a batch runs over the recordings. All
@@ -28,8 +28,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tests.reliability import harness, writers
-from tests.reliability.harness import Acknowledged, Children
+from tests.fuzz import harness, writers
+from tests.fuzz.harness import Acknowledged, Children
 
 from leftoff import codec
 from leftoff.errors import LeftoffError

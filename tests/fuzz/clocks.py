@@ -1,6 +1,6 @@
 """Sets the clock forward and back while thresholds are crossed and documents are kept.
 
-    python -m tests.reliability.clocks [--times 300] [--seed 1]
+    python -m tests.fuzz.clocks [--times 300] [--seed 1]
 
 `sessions`: a running session of the library whose clock jumps by up to ten years between calls
     and which is begun anew from its file between them: each threshold is told once, in order,
@@ -26,7 +26,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
 
-from tests.reliability import harness
+from tests.fuzz import harness
 
 from leftoff import codec
 from leftoff.handover.resume_log.document import ResumeLog
