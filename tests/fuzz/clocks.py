@@ -9,14 +9,12 @@
 `retention`: a document that was saved a moment ago stays, whatever the others' times say; what
     was saved in the future (the clock was ahead) is not old; pinned ones stay; order is by time,
     ties by id.
-`faketime`: `leftoff hook` as a program under libfaketime, where that is installed.
 """
 
 import logging
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,7 +28,7 @@ from tests.fuzz import harness
 
 from leftoff import codec
 from leftoff.handover.resume_log.document import ResumeLog
-from leftoff.hooks import answer, queue
+from leftoff.hooks import answer
 from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
@@ -153,31 +151,6 @@ def retention(chance: random.Random, folder: Path, wrong: Wrong) -> None:
         wrong("retention: a pinned one is gone")
 
 
-def faketime(chance: random.Random, folder: Path, wrong: Wrong) -> bool:
-    """Whether it could be tried."""
-    program = shutil.which("faketime")
-    if program is None:
-        return False
-    shutil.rmtree(folder / ".leftoff", ignore_errors=True)
-    (folder / "s.jsonl").unlink(missing_ok=True)
-    told: list[str] = []
-    for n, percent in enumerate((60, 71, 72, 86, 86, 96, 97)):
-        call(folder, n, percent * WINDOW // 100)
-        day = chance.choice(("2020-01-01", "2026-01-01", "2036-01-01"))
-        done = subprocess.run(
-            [program, day, sys.executable, "-m", "leftoff", "hook"],
-            input=codec.dumps(event(folder, "Stop")),
-            capture_output=True,
-            check=False,
-        )
-        if done.returncode or done.stderr:
-            wrong(f"faketime: {done.returncode} {done.stderr.decode()}")
-        told += lines_of(done.stdout)
-    if len(told) != 3:
-        wrong(f"faketime: told {told}")
-    return True
-
-
 def tried(times: int, seed: int) -> tuple[Counter[str], list[str]]:
     """All of it: what was counted, and what was wrong."""
     chance = random.Random(seed)
@@ -191,14 +164,6 @@ def tried(times: int, seed: int) -> tuple[Counter[str], list[str]]:
             for part in (sessions, hooks, retention):
                 part(chance, folder, found.append)
                 counts[part.__name__] += 1
-        for _ in range(min(5, times // 50)):
-            if faketime(chance, folder, found.append):
-                counts["faketime"] += 1
-        time.sleep(0.1)  # the workers of the last hooks
-        end = time.monotonic() + 20
-        state = folder / ".leftoff" / "state" / "s1"
-        while counts["faketime"] and queue.pending_jobs(state) and time.monotonic() < end:
-            time.sleep(0.2)
     return counts, found
 
 

@@ -1,7 +1,7 @@
 """Inputs that are too much: bombs, depths, endless lines, hostile repeats, nasty JSON.
 
-    python -m tests.fuzz.extremes [memory] [growth] [patterns] [json] [strings]
-        [literals] [--megabytes 1024] [--limit 400] [--full]
+    python -m tests.fuzz.extremes [memory] [growth] [json] [strings] [literals]
+        [--megabytes 1024] [--limit 400] [--full]
 
 `memory`: the command on bombs, nests and long recordings, in processes whose address space is
     limited to --limit MB where the input is one of lines. It must answer (exit 0) or refuse in
@@ -9,9 +9,6 @@
     `MOST_OF_BOMBS`; the long recording's time must be linear.
 `growth`: a text of hostile repeats in every place of a message, at a size and twice the size:
     the whole pass may take 2.3 times as long, no more.
-`patterns`: every regular expression of the package over hostile repeats of 1,000 to 4,000
-    characters. Those that are slower than linear are listed with where they were compiled; who
-    calls them has to bound the text, which `growth` shows.
 `literals`: what each rule and pattern looks for (`tests.strategies.literals`), repeated with and
     without line breaks, at a quarter, a half and 1 MB: MB/s, and growth per doubling. --full: each
     alternative alone, else those of a pattern in turn. Only growth fails; speed is printed.
@@ -22,14 +19,12 @@ Without a name, all of them. Prints tables; exits 1 on a failure. Not part of th
 it is long.
 """
 
-import gc
 import gzip
 import importlib
 import io
 import json
 import math
 import os
-import pkgutil
 import random
 import re
 import resource
@@ -45,7 +40,6 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from statistics import linear_regression
-from types import FrameType
 from typing import Any, NamedTuple
 
 from tests.fuzz import harness
@@ -495,92 +489,6 @@ def wordy(example: bytes, shape: str) -> Iterator[Callable[[str], bytes]]:
         yield put
 
 
-# -- patterns --------------------------------------------------------------------------------
-
-
-def every_pattern() -> dict[tuple[str, int], tuple[Any, str]]:
-    """Every regular expression that the package compiles, with where."""
-    found: dict[tuple[str, int], tuple[Any, str]] = {}
-    original = re._compile  # type: ignore[attr-defined]
-
-    def noting(pattern: Any, flags: int = 0) -> Any:
-        made = original(pattern, flags)
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and "/re/" in frame.f_code.co_filename:
-            frame = frame.f_back
-        if frame is not None and "leftoff" in frame.f_code.co_filename:
-            where = f"{frame.f_code.co_filename.split('leftoff/')[-1]}:{frame.f_lineno}"
-            found.setdefault((str(made.pattern), made.flags), (made, where))
-        return made
-
-    for name in [name for name in sys.modules if name.partition(".")[0] == "leftoff"]:
-        del sys.modules[name]  # so that it is imported, and compiles, once more
-    re._compile = noting  # type: ignore[attr-defined]
-    try:
-        for module in pkgutil.walk_packages(
-            importlib.import_module("leftoff").__path__, "leftoff."
-        ):
-            if module.name.endswith("__main__"):
-                continue
-            try:
-                importlib.import_module(module.name)
-            except ImportError:
-                continue  # an optional part
-        from leftoff.extraction import rules as gate
-        from leftoff.redaction.gates import compiled
-        from leftoff.redaction.redactor import RULES
-
-        for rule in RULES:
-            if rule.pattern:
-                compiled(rule.pattern)
-        for thing in gc.get_objects():
-            if isinstance(thing, gate.Rule):
-                _ = thing.exact
-        # Those that are compiled where they are used.
-        from tests.strategies.recordings import examples
-
-        check = importlib.import_module("leftoff.testing.checks").check_any_input
-        for example in examples().values():
-            check(example)
-    finally:
-        re._compile = original  # type: ignore[attr-defined]
-    return found
-
-
-def patterns() -> list[str]:
-    known = every_pattern()
-    table = Table("pattern", "where", "text", "ms at 4,000", "exponent")
-    counts = {"linear": 0, "slower": 0}
-    for (words, _), (pattern, where) in sorted(known.items(), key=lambda item: item[1][1]):
-        worst: tuple[float, str, float] | None = None
-        for name, piece in HOSTILE.items():
-            for tail in ("", "!\n"):
-                times: list[float] = []
-                for size in (1000, 2000, 4000):
-                    text = piece * (size // len(piece)) + tail
-                    began = time.process_time()
-                    for _ in pattern.finditer(text):
-                        pass
-                    times.append(time.process_time() - began)
-                    if times[-1] > 0.5:
-                        break
-                if times[-1] < 0.002:
-                    continue
-                rate = math.log2(max(times[-1], 1e-9) / max(times[-2], 1e-9))
-                if rate > 1.4 and (worst is None or times[-1] > worst[0]):
-                    worst = (times[-1], name, rate)
-        counts["slower" if worst else "linear"] += 1
-        if worst:
-            seconds, name, rate = worst
-            shown = words if len(words) < 70 else words[:67] + "..."
-            table.row(shown.replace("\n", "\\n"), where, name, f"{seconds * 1000:.1f}", f"{rate:.2f}",
-                      wrong="exponential" if rate > 3.5 else "")  # fmt: skip
-    print(
-        f"{len(known)} patterns: {counts['linear']} linear on all, {counts['slower']} slower on some"
-    )
-    return table.failed
-
-
 # -- nasty JSON ------------------------------------------------------------------------------
 
 
@@ -758,7 +666,6 @@ def main() -> int:
     parts: dict[str, Callable[[], list[str]]] = {
         "memory": lambda: memory(args.megabytes, args.limit),
         "growth": lambda: growth(args.size) + in_formats(args.size // 4),
-        "patterns": patterns,
         "json": nasty,
         "strings": lambda: strings(args.full),
         "literals": lambda: repeated_literals(full=args.full),
