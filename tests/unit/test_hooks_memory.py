@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.strategies.claude_code import Recording
 
 from leftoff import codec
 from leftoff.hooks import answer, queue, worker
@@ -53,17 +54,15 @@ class Client:
 
     def say(self, session: str, *lines: str) -> None:
         """Adds typed messages and short replies to a recording."""
-        with self.transcript(session).open("a") as file:
+        with self.transcript(session).open("ab") as file:
+            made = Recording(
+                key=f"{session}-{file.tell()}-{{n}}", clock="2026-04-15T10:00:00Z",
+                sessionId=session, cwd=str(self.project),
+            )  # fmt: skip
             for line in lines:
-                for role, content in (("user", line), ("assistant", "Hello.")):
-                    parts = [{"type": "text", "text": content}] if role != "user" else content
-                    row = {
-                        "type": role, "sessionId": session, "cwd": str(self.project),
-                        "uuid": f"{session}-{role}-{file.tell()}",
-                        "timestamp": "2026-04-15T10:00:00Z",
-                        "message": {"role": role, "content": parts},
-                    }  # fmt: skip
-                    file.write(codec.dumps(row).decode())
+                made.say(line)
+                made.answer("Hello.")
+            file.write(made.data)
 
     def ask(self, event: str, session: str, **more: Any) -> str:
         told = {
