@@ -43,8 +43,8 @@ def test_damage_is_noticed(root: Path) -> None:
 
 
 def test_a_crowd_of_writers(root: Path) -> None:
-    run(root, "contend", "history", "--writers", "4", "--seconds", "0.5")
-    run(root, "contend", "locks")
+    run(root, "saves", "crowd", "--writers", "4", "--seconds", "0.5")
+    run(root, "saves", "locks")
 
 
 def test_clocks_that_jump(root: Path) -> None:
@@ -69,7 +69,7 @@ def test_saves_at_system_calls(root: Path, args: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("store", ["files", "packed", "sqlite"])
 def test_saves_at_random_times(root: Path, store: str) -> None:
-    said = run(root, "kill_at_random", "--store", store, "--kills", "12")
+    said = run(root, "saves", "kills", "--store", store, "--trials", "12")
     assert "12 kills" in said
 
 

@@ -91,14 +91,6 @@ def test_a_new_home_is_ignored_although_its_maker_was_killed(tmp_path: Path) -> 
     assert (home / ".gitignore").read_text() == "*\n"
 
 
-def test_single_files_are_swept_by_who_writes_them_next(tmp_path: Path) -> None:
-    """Only stores swept; beside `asked.json` and others litter stayed for ever."""
-    (tmp_path / f".asked.json{LEFT}").write_bytes(b"half")
-    (tmp_path / f".other{LEFT}").write_bytes(b"another's")
-    write_atomic(tmp_path / "asked.json", b"{}")
-    assert sorted(p.name for p in tmp_path.iterdir()) == [f".other{LEFT}", "asked.json"]
-
-
 def test_the_markdown_of_tasks_is_swept(tmp_path: Path) -> None:
     box = Sandbox(tmp_path, "billing")
     box.update({"project.md": lambda _: "one"})

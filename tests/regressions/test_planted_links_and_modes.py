@@ -108,14 +108,6 @@ def test_a_kept_pass_does_not_truncate_what_a_link_leads_to(
     assert victim.read_text() == "precious"
 
 
-def test_a_file_that_is_written_in_place_is_closed_to_others(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.touch(0o644)
-    path.chmod(0o644)
-    os.close(open_private(path))
-    assert mode(path) == 0o600
-
-
 def test_an_inner_folder_is_no_link(tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "home").mkdir()
@@ -158,16 +150,6 @@ def test_what_hooks_leave_goes_into_the_folder_that_was_opened(
             write(folder / "watch.json", b"{}")
         folder.unlink()
         aside.rename(folder)
-
-
-def test_a_lock_that_is_held_is_waited_for_and_told(tmp_path: Path) -> None:
-    with (
-        Directory.open(tmp_path) as folder,
-        folder.lock("a.lock", 1.0),
-        pytest.raises(TimeoutError),
-        folder.lock("a.lock", 0.02),
-    ):
-        raise AssertionError
 
 
 @pytest.mark.usefixtures("wide_umask")

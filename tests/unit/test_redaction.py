@@ -56,12 +56,6 @@ def test_an_added_redactor_sees_every_string() -> None:
     assert redactor.counts == {"badge": 1}
 
 
-@pytest.mark.parametrize("span", [Span(0, 99, "x"), Span(-1, 2, "x"), Span(0, 1, "Bad kind")])
-def test_an_added_redactor_that_errs_is_told(span: Span) -> None:
-    with pytest.raises(UsageError):
-        Redactor(extra=[lambda _: [span]]).text("some text")
-
-
 @pytest.mark.parametrize("shift", [-40, -20, -1, 0, 1, 20])
 def test_block_borders_hide_nothing(shift: int) -> None:
     for filler in ("x" * (BLOCK + shift), ("y" * 79 + "\n") * ((BLOCK + shift) // 80)):

@@ -270,20 +270,6 @@ def test_saving_again_adds_nothing_twice(
     assert state.current_phase == "reading"
 
 
-def test_a_damaged_file_falls_back_to_its_backup_and_says_so(
-    manager: FileResumeStateManager, store: FileStore
-) -> None:
-    workflow = manager.begin("plan.md", PLAN)
-    for name in ("first", "second"):
-        manager.track_completed_tool(workflow, CompletedTool(function_name=name, success=True))
-    file = file_of(store, workflow)
-    file.write_bytes(file.read_bytes()[:-40])
-    found = reopened(store).load(workflow)
-    assert found is not None
-    assert [t.function_name for t in found.state.completed_tools] == ["first"]
-    assert "backup_used" in [issue.code for issue in found.issues]
-
-
 def test_where_both_are_damaged_the_error_is_clear_and_the_files_stay(
     manager: FileResumeStateManager, store: FileStore
 ) -> None:
