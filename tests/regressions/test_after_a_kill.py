@@ -24,7 +24,6 @@ from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.live.resume_states import states
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.settings import Settings
-from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore
 
 ROOT = Path(__file__).resolve().parents[2]

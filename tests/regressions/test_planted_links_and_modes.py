@@ -23,7 +23,7 @@ from leftoff.cli.output import deliver
 from leftoff.errors import SourceError
 from leftoff.hooks import answer, queue, worker
 from leftoff.incremental.saved_passes import SavedPass
-from leftoff.stores.atomic import Directory, create_and_open, open_private
+from leftoff.stores.atomic import Directory, create_and_open
 from leftoff.stores.protocol import open_store
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="has links and modes of POSIX")

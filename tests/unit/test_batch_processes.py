@@ -1,6 +1,5 @@
 """A process for each chunk, by the standard library alone."""
 
-import gzip
 import multiprocessing
 import os
 import re
@@ -91,5 +90,3 @@ def test_a_killed_worker_costs_nothing(many: Path, tmp_path: Path) -> None:
     killer.join()
     assert killed
     assert stormy == calm
-
-

@@ -11,7 +11,6 @@ from typing import TypeAlias
 import pytest
 from msgspec import Struct
 
-from leftoff.errors import UsageError
 from leftoff.redaction.redactor import BLOCK, Redactor, Span, rules_digest
 
 Linear: TypeAlias = Callable[[Callable[[int], Callable[[], object]], int], None]
