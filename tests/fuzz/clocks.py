@@ -25,6 +25,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.fuzz import harness
+from tests.strategies.hooks import told
 
 from leftoff import codec
 from leftoff.handover.resume_log.document import ResumeLog
@@ -82,15 +83,6 @@ def sessions(chance: random.Random, folder: Path, wrong: Wrong) -> None:
         wrong(f"sessions: told {told}")
 
 
-def event(folder: Path, name: str) -> dict[str, str]:
-    return {
-        "session_id": "s1",
-        "transcript_path": str(folder / "s.jsonl"),
-        "cwd": str(folder),
-        "hook_event_name": name,
-    }
-
-
 def call(folder: Path, number: int, used: int) -> None:
     usage = {"input_tokens": used, "output_tokens": 0}
     message = {"id": f"m{number}", "model": MODEL, "role": "assistant", "usage": usage}
@@ -107,7 +99,7 @@ def lines_of(reply: bytes) -> list[str]:
 def hooks(chance: random.Random, folder: Path, wrong: Wrong) -> None:
     shutil.rmtree(folder / ".leftoff", ignore_errors=True)
     (folder / "s.jsonl").unlink(missing_ok=True)
-    told: list[str] = []
+    shown: list[str] = []
     real = time.time
     for n, used in enumerate(rising(chance)):
         ahead = chance.uniform(-YEARS, YEARS)
@@ -117,8 +109,10 @@ def hooks(chance: random.Random, folder: Path, wrong: Wrong) -> None:
             patch.object(answer, "start_worker", lambda *_: None),
             patch.object(answer, "WORKER_TIMEOUT", 0.0),
         ):
-            told += lines_of(answer.answer(codec.dumps(event(folder, "Stop")), {}))
-    names = [line.split(":")[0] for line in told]
+            shown += lines_of(
+                answer.answer(told("Stop", project=folder, transcript=folder / "s.jsonl"), {})
+            )
+    names = [line.split(":")[0] for line in shown]
     if len(names) != 3 or len(set(names)) != 3:
         wrong(f"hooks: told {names}")
 

@@ -31,6 +31,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from tests.fuzz import harness, writers
 from tests.fuzz.harness import Children
+from tests.strategies.hooks import told
 
 import leftoff
 from leftoff import codec
@@ -123,12 +124,11 @@ def hooked(place: Place, who: int, seed: int) -> None:
         done = path.read_bytes().count(b"\n") if path.exists() else 0
         with path.open("ab") as out:
             out.write(LINES[done] if done < len(LINES) else b"")
-        event = chance.choice(EVENTS)
-        told = {
-            "session_id": f"s{who}", "transcript_path": str(path), "cwd": str(place.project),
-            "hook_event_name": event, "prompt": "Where do the charges of prorate.py come from?",
-        }  # fmt: skip
-        answer.answer(codec.dumps(told), {})
+        asked = told(
+            chance.choice(EVENTS), f"s{who}", project=place.project, transcript=path,
+            prompt="Where do the charges of prorate.py come from?",
+        )  # fmt: skip
+        answer.answer(asked, {})
         worker.process_jobs(place.home, f"s{who}")
         if not queue.pending_jobs(state):
             place.said("worker", who, _size(state))

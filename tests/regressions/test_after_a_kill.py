@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.strategies.hooks import told
 
-from leftoff import codec
 from leftoff.batch import outputs
 from leftoff.batch.rows import TABLES
 from leftoff.errors import Damaged, StateError
@@ -37,13 +37,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(answer, "start_worker", lambda *_: None)
     monkeypatch.setattr(worker, "SUMMARY_TIMEOUT", 0.0)
     monkeypatch.setattr(os, "nice", lambda _: 0)
-    told = {
-        "session_id": "s1",
-        "transcript_path": str(SESSION),
-        "cwd": str(tmp_path),
-        "hook_event_name": "Stop",
-    }
-    answer.answer(codec.dumps(told), {})
+    answer.answer(told("Stop", project=tmp_path, transcript=SESSION), {})
     return tmp_path / ".leftoff" / "state" / "s1"
 
 

@@ -8,7 +8,6 @@ by its name: it could be swapped in between. The folders of hooks, reviews and `
 as were all files of `-o`; a file that others could read kept its mode when it was written again.
 """
 
-import json
 import os
 import stat
 import subprocess
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.strategies.hooks import told
 
 from leftoff.cli.output import deliver
 from leftoff.errors import SourceError
@@ -41,8 +41,7 @@ def mode(path: Path) -> int:
 
 
 def asked(project: Path, event: str = "Stop", session: str = "s1") -> None:
-    told = {"session_id": session, "cwd": str(project), "hook_event_name": event}
-    answer.answer(json.dumps(told).encode(), {})
+    answer.answer(told(event, session, project=project), {})
 
 
 @pytest.fixture

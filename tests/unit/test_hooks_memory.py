@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.strategies.claude_code import Recording
+from tests.strategies.hooks import told
 
 from leftoff import codec
 from leftoff.hooks import answer, queue, worker
@@ -65,14 +66,10 @@ class Client:
             file.write(made.data)
 
     def ask(self, event: str, session: str, **more: Any) -> str:
-        told = {
-            "session_id": session,
-            "transcript_path": str(self.transcript(session)),
-            "cwd": str(self.project),
-            "hook_event_name": event,
-            **more,
-        }
-        data = answer.answer(codec.dumps(told), {})
+        place = self.transcript(session)
+        data = answer.answer(
+            told(event, session, project=self.project, transcript=place, **more), {}
+        )
         reply = codec.parse(data) if data else {}
         output = reply.get("hookSpecificOutput", {})
         assert output.get("hookEventName", event) == event
