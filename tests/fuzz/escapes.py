@@ -7,9 +7,8 @@ working directories, branches and agents inside recordings, through every comman
 file for them. links: symbolic and hard links planted at every file and folder that commands
 write, at temporary names and at locks. race: a folder that is swapped for a link while documents
 are saved. modes: every command under the umasks 000 and 077, also over files that others could
-read. strace tells each call: what
-is opened for writing, made, moved or linked outside of the scratch folder fails the run, and so
-does a mode wider than 0600 or 0700.
+read. strace tells each call: what is opened for writing, made, moved or linked outside of the
+scratch folder fails the run, and so does a mode wider than 0600 or 0700.
 """
 
 import json
