@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.strategies.clock import Clock
+from tests.strategies.together import at_once
 
 from leftoff.errors import NotPlainName, StateError, UnknownName
 from leftoff.handover.compatibility import Workspace, assess
@@ -186,11 +186,7 @@ def test_threads_do_not_lose_each_others_calls(
             with manager.tracking(workflow, f"{name}{n}"):
                 pass
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, "abcd")
     found = reopened(store).load(workflow)
     assert found is not None
     assert len({t.function_name for t in found.state.completed_tools}) == 20
