@@ -466,19 +466,23 @@ def _replaced_line(lines: list[bytes], at: int, text: str) -> bytes:
     return b"\n".join([*lines[:at], text.encode(), *lines[at + 1 :]])
 
 
-def wordy(example: bytes, shape: str) -> Iterator[Callable[[str], bytes]]:
-    """For some of the places of an example where people, agents and tools have words: what
-    puts a text there."""
+def wordy(
+    example: bytes, shape: str, *, every: bool = False
+) -> Iterator[Callable[[str], bytes]]:
+    """For some of the places of an example where people, agents and tools have words, or for
+    every string in it: what puts a text there."""
     if shape == "text":
         lines = example.split(b"\n")
-        for at in range(1, len(lines), max(1, len(lines) // 6)):
+        for at in range(1, len(lines), 1 if every else max(1, len(lines) // 6)):
             yield partial(_replaced_line, lines, at)
         return
     records = [codec.parse(x) for x in example.splitlines()] if shape == "lines" else []
     records = records or [codec.parse(example)]
     names = {"text", "content", "output", "message", "command", "value", "path", "file_path"}
-    slots = [(h, k) for h, k in _slots(records) if isinstance(h[k], str) and k in names]
-    for holder, key in slots[:: max(1, len(slots) // 6)]:
+    slots = [
+        (h, k) for h, k in _slots(records) if isinstance(h[k], str) and (every or k in names)
+    ]
+    for holder, key in slots[:: 1 if every else max(1, len(slots) // 6)]:
 
         def put(text: str, holder: Any = holder, key: Any = key) -> bytes:
             kept, holder[key] = holder[key], text
@@ -544,12 +548,6 @@ def nasty() -> list[str]:
 
 
 def strings(full: bool) -> list[str]:
-    from tests.strategies.recordings import examples
-    from tests.strategies.varying import _slots, _written
-
-    from leftoff import codec
-    from leftoff.formats.reader import formats
-
     table = Table("format", "place", "string")
     more = (*STRINGS, "\x85", "\u2029", "\x7f", "ﬀ", "\U000e0041", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
             "a" * 50_000, "../" * 200, "con", "nul.txt", "-rf", "--help", "~root", "$HOME", "*", "?", "a\x00b", "١٢٣",
@@ -558,52 +556,33 @@ def strings(full: bool) -> list[str]:
     trials = 0
     chance = random.Random(1)
     for name in formats.names():
-        shape = formats.get(name).shape
-        example = examples()[name]
-        if shape == "text":
-            lines = example.split(b"\n")
-            for string in more:
-                for at in range(0, len(lines), 1 if full else 9):
-                    data = b"\n".join([*lines[:at], string.encode(), *lines[at:]])
-                    trials += 1
-                    _said(table, name, f"line {at}", string, data)
-            continue
-        records = (
-            [codec.parse(x) for x in example.splitlines()]
-            if shape == "lines"
-            else [codec.parse(example)]
-        )
-        slots = [(h, k) for h, k in _slots(records) if isinstance(h[k], str)]
-        for holder, key in slots:
-            kept = holder[key]
+        for place, put in enumerate(
+            wordy(examples()[name], formats.get(name).shape, every=True)
+        ):
             for string in more if full else chance.sample(more, 8):
-                holder[key] = string
-                data = b"\n".join(map(_written, records)) + b"\n"
                 trials += 1
-                said = _said(table, name, key, string, data)
-                if said is not None and trials % 40 == 0:
-                    for form in ("text", "markdown", "prompt", "log"):
-                        shown = render(from_json(said), form)
-                        bad = {c for c in shown if ord(c) < 32 and c not in "\n\t"} | (
-                            {c for c in shown if 127 <= ord(c) < 160}
-                        )
-                        if bad:
-                            table.row(name, key, repr(string)[:60], wrong=f"{form} shows {bad}")
-            holder[key] = kept
+                for fault in _faults(put(string), name, shown=trials % 40 == 0):
+                    table.row(name, place, repr(string)[:60], wrong=fault)
     print(f"{len(more)} strings, {trials} trials")
     return table.failed
 
 
-def _said(table: Table, name: str, place: object, string: str, data: bytes) -> bytes | None:
+def _faults(data: bytes, name: str, *, shown: bool) -> Iterator[str]:
+    """What is wrong with a recording, and with how it is shown if that is asked."""
     began = time.process_time()
     try:
         said = check_any_input(data, name)
-    except Exception as error:  # noqa: BLE001
-        table.row(name, place, repr(string)[:60], wrong=repr(error)[:200])
-        return None
+    except Exception as error:  # noqa: BLE001 - what else is raised is the question
+        yield repr(error)[:200]
+        return
     if time.process_time() - began > 2:
-        table.row(name, place, repr(string)[:60], wrong="slow")
-    return said
+        yield "slow"
+    if said is None or not shown:
+        return
+    for form in ("text", "markdown", "prompt", "log"):
+        bad = set(re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", render(from_json(said), form)))
+        if bad:
+            yield f"{form} shows {bad}"
 
 
 # -- literals --------------------------------------------------------------------------------
