@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Power cuts under writers, and disks that are full: small parts of tests/reliability. Needs root,
+# Power cuts under writers, and disks that are full: small parts of tests/fuzz. Needs root,
 # loop devices and tmpfs.
 set -euo pipefail
 
@@ -7,5 +7,7 @@ python=$(bash .ci/environment dev) || {
     echo "the environment dev could not be installed"
     exit 77
 }
-"$python" -m tests.reliability.cut_power --cuts 20
-"$python" -m tests.reliability.full_disks --only "log create, o" --steps 4
+"$python" -m tests.fuzz.saves power --trials 20
+"$python" -m tests.fuzz.disturbed limits --only "log create, o"
+"$python" -m tests.fuzz.disturbed disks --only "log create, o" --steps 4
+"$python" -m tests.fuzz.disturbed short --only "log create, o"

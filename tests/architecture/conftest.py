@@ -1,10 +1,10 @@
 """Where the package is, what its floors are, and a session to use it on."""
 
-import json
 import tomllib
 from pathlib import Path
 
 import pytest
+from tests.strategies.claude_code import Recording
 
 import leftoff._version
 
@@ -37,64 +37,24 @@ def pure_modules(package: Path, floors: list[str]) -> list[Path]:
 @pytest.fixture(scope="session")
 def claude_session() -> bytes:
     """A small Claude Code session: a prompt, an edit, a command, a last word."""
-    return b"".join(json.dumps(line).encode() + b"\n" for line in _claude_lines())
-
-
-def _claude_lines() -> list[dict[str, object]]:
     cwd = "/home/ada/ledger"
+    made = Recording(
+        key="00000000-0000-4000-8000-{n:012}", clock="2026-03-02T09:0{n}:00.000Z", cwd=cwd,
+        sessionId="5e551011-0000-4000-8000-000000000000", gitBranch="main", isSidechain=False,
+        version="2.0.14",
+    )  # fmt: skip
+    made.say("Totals are off by a cent. Please fix the rounding in money.py.")
+    made.answer("I'll use Decimal instead of float, because cents must add up.")
     edit = {
         "file_path": f"{cwd}/ledger/money.py",
         "old_string": "total = 0.0",
         "new_string": "total = Decimal(0)",
     }
-    spoken = [
-        ("user", "Totals are off by a cent. Please fix the rounding in money.py."),
-        (
-            "assistant",
-            [
-                {
-                    "type": "text",
-                    "text": "I'll use Decimal instead of float, because cents must add up.",
-                },
-                {"type": "tool_use", "id": "toolu_01", "name": "Edit", "input": edit},
-            ],
-        ),
-        (
-            "user",
-            [{"type": "tool_result", "tool_use_id": "toolu_01", "content": "File updated."}],
-        ),
-        (
-            "assistant",
-            [
-                {
-                    "type": "tool_use",
-                    "id": "toolu_02",
-                    "name": "Bash",
-                    "input": {"command": "python -m pytest -q && rm -f old_totals.csv"},
-                }
-            ],
-        ),
-        ("user", [{"type": "tool_result", "tool_use_id": "toolu_02", "content": "12 passed"}]),
-        ("assistant", [{"type": "text", "text": "All tests pass. Next, document it."}]),
-    ]
-    lines: list[dict[str, object]] = []
-    for number, (role, content) in enumerate(spoken):
-        message: dict[str, object] = {"role": role, "content": content}
-        if role == "assistant":
-            message |= {
-                "id": f"msg_{number:02}",
-                "model": "claude-sonnet-4-5",
-                "type": "message",
-                "usage": {"input_tokens": 900 + number, "output_tokens": 40},
-            }
-        lines.append(
-            {
-                "type": role, "uuid": f"00000000-0000-4000-8000-{number:012}",
-                "parentUuid": f"00000000-0000-4000-8000-{number - 1:012}" if number else None,
-                "sessionId": "5e551011-0000-4000-8000-000000000000",
-                "timestamp": f"2026-03-02T09:0{number}:00.000Z", "cwd": cwd,
-                "gitBranch": "main", "isSidechain": False, "version": "2.0.14",
-                "message": message,
-            }
-        )  # fmt: skip
-    return lines
+    made.call("Edit", edit, "File updated.")
+    made.call("Bash", {"command": "python -m pytest -q && rm -f old_totals.csv"}, "12 passed")
+    made.answer("All tests pass. Next, document it.")
+    for number, line in enumerate(made.lines):
+        if line["type"] == "assistant":
+            usage = {"input_tokens": 900 + number, "output_tokens": 40}
+            line["message"] |= {"model": "claude-sonnet-4-5", "type": "message", "usage": usage}
+    return made.data

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from benchmarks.recording.scripted_model import Call, ScriptedModel, Turn
 from benchmarks.reviews.homes import environment
 from tests.clients.conftest import installed
+from tests.strategies.hooks import settled
 
 from leftoff import api
 from leftoff.hooks import queue
@@ -69,13 +69,8 @@ class Scratch:
 
     def settle(self) -> None:
         """Waits for the workers to have done what hooks left them."""
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            folders = list((self.kept / queue.STATE).glob("*/"))
-            if not any(queue.pending_jobs(f) or (f / queue.BUSY).exists() for f in folders):
-                return
-            time.sleep(0.05)
-        pytest.fail("a worker did not end: " + self.log())
+        if not settled(self.kept, 30):
+            pytest.fail("a worker did not end: " + self.log())
 
     def log(self) -> str:
         return queue.read_text(self.kept / queue.STATE / queue.LOG)

@@ -1,5 +1,5 @@
 """Kills, failing calls, damage, crowds, clocks and growing recordings: a small part of what the
-programs of `tests/reliability/` do."""
+programs of `tests/fuzz/` do."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="as Linux does i
 
 def run(root: Path, program: str, *args: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", f"tests.reliability.{program}", *args], cwd=root,
+        [sys.executable, "-m", f"tests.fuzz.{program}", *args], cwd=root,
         capture_output=True, text=True, check=False, timeout=100,
     )  # fmt: skip
     if "strace cannot attach" in done.stderr:
@@ -33,7 +33,7 @@ def run(root: Path, program: str, *args: str) -> str:
     ids=" ".join,
 )
 def test_commands_that_are_killed_or_fail(root: Path, args: tuple[str, ...]) -> None:
-    run(root, "kill_commands", *args)
+    run(root, "disturbed", *args)
 
 
 def test_damage_is_noticed(root: Path) -> None:
@@ -43,8 +43,8 @@ def test_damage_is_noticed(root: Path) -> None:
 
 
 def test_a_crowd_of_writers(root: Path) -> None:
-    run(root, "contend", "history", "--writers", "4", "--seconds", "0.5")
-    run(root, "contend", "locks")
+    run(root, "saves", "crowd", "--writers", "4", "--seconds", "0.5")
+    run(root, "saves", "locks")
 
 
 def test_clocks_that_jump(root: Path) -> None:
@@ -55,21 +55,21 @@ def test_clocks_that_jump(root: Path) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        ("kills", "--all", "--only", "save, files", "--every", "5"),
+        ("all", "--only", "save, files", "--every", "5"),
         ("faults", "--only", "save, files", "--every", "17"),
-        ("kills", "--all", "--only", "save, sqlite", "--every", "7"),
+        ("all", "--only", "save, sqlite", "--every", "7"),
     ],
     ids=" ".join,
 )
 def test_saves_at_system_calls(root: Path, args: tuple[str, ...]) -> None:
-    said = run(root, "kill_commands", *args)
+    said = run(root, "disturbed", *args)
     assert " old, " in said, "no save was stopped in time"
     assert " new, " in said, "no save was stopped late"
 
 
 @pytest.mark.parametrize("store", ["files", "packed", "sqlite"])
 def test_saves_at_random_times(root: Path, store: str) -> None:
-    said = run(root, "kill_at_random", "--store", store, "--kills", "12")
+    said = run(root, "saves", "kills", "--store", store, "--trials", "12")
     assert "12 kills" in said
 
 

@@ -1,4 +1,4 @@
-"""Small parts of the long programs in `tests/reliability`: `injections.py`, `terminals.py`,
+"""Small parts of the long programs in `tests/fuzz`: `injections.py`, `terminals.py`,
 `escapes.py` and `leaks.py`, which `.ci/extras.d/70-hostile.sh` runs at more length."""
 
 import os
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reliability import escapes, injections, terminals
-from tests.reliability.commands import Command, Scene
+from tests.fuzz import escapes, injections, terminals
+from tests.fuzz.commands import Command, Scene
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="has clients that are shell scripts")
 

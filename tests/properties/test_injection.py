@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.reliability import injections
+from tests.fuzz import injections
 from tests.strategies.writers import WRITERS
 
 from leftoff import api, codec

@@ -1,5 +1,6 @@
 """Any recording, conversation and cut of one is read, or refused in words."""
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -92,10 +93,11 @@ def test_a_mutated_recording_gives_a_summary_or_a_refusal(path: Path, seed: Rand
 
 # Any input gives a summary that accounts for all of it, or a refusal in words.
 #
-# A small round over every format; `tests/reliability/fuzz.py` goes on for as long as it is let.
+# A small round over every format; LEFTOFF_EXAMPLES makes it a long one.
 
 FORMATS = formats.names()
-QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = int(os.environ.get("LEFTOFF_EXAMPLES", "12"))
+QUICK = settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
 
 
 def test_there_is_an_example_of_every_format() -> None:

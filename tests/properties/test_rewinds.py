@@ -1,56 +1,42 @@
 """Rewound conversations: words of an abandoned branch are dropped, its effects stay."""
 
 import itertools
-import json
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies.claude_code import Recording
 
-from leftoff import ContextSummary, Pass
+from leftoff import ContextSummary
 
 
-class Recorder:
-    """Writes Claude Code lines of a conversation that may go back and start again."""
+class Recorder(Recording):
+    """Lines of a conversation that may go back and start again."""
 
     def __init__(self, noise: str) -> None:
-        self.lines: list[dict[str, Any]] = []
+        super().__init__(cwd="/w")
         self.noise = noise
-        self.count = 0
 
-    def add(self, kind: str, parent: str | None, content: Any, **more: Any) -> str:
-        self.count += 1
-        uuid = f"{kind[0]}{self.count}"
-        body: dict[str, Any] = {"role": kind, "content": content}
-        if kind == "assistant":
-            body["id"] = f"m{self.count}"
-        self.lines.append(
-            {"type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": "s", "cwd": "/w",
-             "message": body, **more}
-        )  # fmt: skip
-        if self.noise == "progress":
-            self.lines.append({"type": "progress", "uuid": f"x{self.count}", "parentUuid": uuid,
-                               "sessionId": "s", "data": {"type": "hook_progress"}})  # fmt: skip
-            return f"x{self.count}"
-        return uuid
+    def follow(self, parent: str | None, role: str, content: Any, **more: Any) -> str:
+        """A message that answers another; the id of the last line."""
+        key = self.add(role, content, parentUuid=parent, **more)
+        if self.noise != "progress":
+            return key
+        progress = {"type": "progress", "uuid": f"x{key}", "parentUuid": key, "sessionId": "s"}
+        self.lines.append({**progress, "data": {"type": "hook_progress"}})
+        return f"x{key}"
 
     def exchange(self, parent: str | None, name: str) -> str:
         """A prompt, a decision, a written file, and its result; the last line's id."""
-        at = self.add("user", parent, f"Please write the module {name}.")
-        at = self.add("assistant", at, [
-            {"type": "text", "text": f"I decided to keep {name} in its own file rather than in core."}
-        ])  # fmt: skip
-        call = {"type": "tool_use", "id": f"t{self.count}", "name": "Write",
-                "input": {"file_path": f"/w/{name}.py", "content": "x"}}  # fmt: skip
-        at = self.add("assistant", at, [call])
+        at = self.follow(parent, "user", f"Please write the module {name}.")
+        said = f"I decided to keep {name} in its own file rather than in core."
+        at = self.follow(at, "assistant", [{"type": "text", "text": said}])
+        call = {"type": "tool_use", "id": f"t{at}", "name": "Write"}
+        given = {"file_path": f"/w/{name}.py", "content": "x"}
+        at = self.follow(at, "assistant", [{**call, "input": given}])
         done = {"type": "tool_result", "tool_use_id": call["id"], "content": "ok"}
-        return self.add("user", at, [done], toolUseResult={"type": "create"})
-
-    def summary(self) -> ContextSummary:
-        reading = Pass()
-        reading.feed(b"".join(json.dumps(line).encode() + b"\n" for line in self.lines))
-        return reading.summary()
+        return self.follow(at, "user", [done], toolUseResult={"type": "create"})
 
 
 def check(got: ContextSummary, kept: list[str], left: list[str]) -> None:

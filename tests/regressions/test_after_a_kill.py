@@ -1,6 +1,6 @@
 """What a killed process, a full disk or a clock that was set back left behind, and lost.
 
-Found by tests/reliability: kill_commands, clocks and flip_bits.
+Found by tests/fuzz: disturbed, clocks and flip_bits.
 """
 
 import errno
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.strategies.hooks import told
 
-from leftoff import codec
 from leftoff.batch import outputs
 from leftoff.batch.rows import TABLES
 from leftoff.errors import Damaged, StateError
@@ -24,7 +24,6 @@ from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.live.resume_states import states
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.settings import Settings
-from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,13 +37,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(answer, "start_worker", lambda *_: None)
     monkeypatch.setattr(worker, "SUMMARY_TIMEOUT", 0.0)
     monkeypatch.setattr(os, "nice", lambda _: 0)
-    told = {
-        "session_id": "s1",
-        "transcript_path": str(SESSION),
-        "cwd": str(tmp_path),
-        "hook_event_name": "Stop",
-    }
-    answer.answer(codec.dumps(told), {})
+    answer.answer(told("Stop", project=tmp_path, transcript=SESSION), {})
     return tmp_path / ".leftoff" / "state" / "s1"
 
 
@@ -89,14 +82,6 @@ def test_a_new_home_is_ignored_although_its_maker_was_killed(tmp_path: Path) -> 
     (home / f"..gitignore{LEFT}").write_bytes(b"")
     queue.make_folder(home, home / "state" / "s1")
     assert (home / ".gitignore").read_text() == "*\n"
-
-
-def test_single_files_are_swept_by_who_writes_them_next(tmp_path: Path) -> None:
-    """Only stores swept; beside `asked.json` and others litter stayed for ever."""
-    (tmp_path / f".asked.json{LEFT}").write_bytes(b"half")
-    (tmp_path / f".other{LEFT}").write_bytes(b"another's")
-    write_atomic(tmp_path / "asked.json", b"{}")
-    assert sorted(p.name for p in tmp_path.iterdir()) == [f".other{LEFT}", "asked.json"]
 
 
 def test_the_markdown_of_tasks_is_swept(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ by its name: it could be swapped in between. The folders of hooks, reviews and `
 as were all files of `-o`; a file that others could read kept its mode when it was written again.
 """
 
-import json
 import os
 import stat
 import subprocess
@@ -18,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.strategies.hooks import told
 
 from leftoff.cli.output import deliver
 from leftoff.errors import SourceError
 from leftoff.hooks import answer, queue, worker
 from leftoff.incremental.saved_passes import SavedPass
-from leftoff.stores.atomic import Directory, create_and_open, open_private
+from leftoff.stores.atomic import Directory, create_and_open
 from leftoff.stores.protocol import open_store
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="has links and modes of POSIX")
@@ -41,8 +41,7 @@ def mode(path: Path) -> int:
 
 
 def asked(project: Path, event: str = "Stop", session: str = "s1") -> None:
-    told = {"session_id": session, "cwd": str(project), "hook_event_name": event}
-    answer.answer(json.dumps(told).encode(), {})
+    answer.answer(told(event, session, project=project), {})
 
 
 @pytest.fixture
@@ -108,14 +107,6 @@ def test_a_kept_pass_does_not_truncate_what_a_link_leads_to(
     assert victim.read_text() == "precious"
 
 
-def test_a_file_that_is_written_in_place_is_closed_to_others(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.touch(0o644)
-    path.chmod(0o644)
-    os.close(open_private(path))
-    assert mode(path) == 0o600
-
-
 def test_an_inner_folder_is_no_link(tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "home").mkdir()
@@ -158,16 +149,6 @@ def test_what_hooks_leave_goes_into_the_folder_that_was_opened(
             write(folder / "watch.json", b"{}")
         folder.unlink()
         aside.rename(folder)
-
-
-def test_a_lock_that_is_held_is_waited_for_and_told(tmp_path: Path) -> None:
-    with (
-        Directory.open(tmp_path) as folder,
-        folder.lock("a.lock", 1.0),
-        pytest.raises(TimeoutError),
-        folder.lock("a.lock", 0.02),
-    ):
-        raise AssertionError
 
 
 @pytest.mark.usefixtures("wide_umask")

@@ -59,14 +59,6 @@ def test_a_budget_that_fits_nothing(
 # -- the index of a batch ---------------------------------------------------------------------
 
 
-def test_an_index_in_use(tmp_path: Path) -> None:
-    path = str(tmp_path / "index")
-    first = Index(path, "", 0)
-    with pytest.raises(StateError, match="in use by another run"):
-        Index(path, "", 0)
-    first.close()
-
-
 def test_a_file_that_is_no_index(tmp_path: Path) -> None:
     path = tmp_path / "index"
     path.write_text("words " * 1000)

@@ -1,6 +1,5 @@
 """A process for each chunk, by the standard library alone."""
 
-import gzip
 import multiprocessing
 import os
 import re
@@ -88,12 +87,3 @@ def test_a_killed_worker_costs_nothing(many: Path, tmp_path: Path) -> None:
     killer.join()
     assert killed
     assert stormy == calm
-
-
-def test_a_session_that_takes_too_long_is_a_row(many: Path, tmp_path: Path) -> None:
-    data = (many / "00.jsonl").read_bytes()
-    (many / "long.jsonl.gz").write_bytes(gzip.compress(data * 4, 1) * 600)  # 600 MB
-    paths = [many / "01.jsonl", many / "long.jsonl.gz"]
-    _, report = written(paths, Pool(1, 2.0), tmp_path / "out.jsonl")
-    assert report.sessions == 1
-    assert report.counts.failures == {"timeout": 1}

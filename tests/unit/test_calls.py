@@ -45,6 +45,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from tests.strategies.claude_code import Recording
 
 from leftoff.analysis.session_pass import Pass
 from leftoff.extraction.collector import Collector
@@ -153,39 +154,23 @@ def session(items: list[Any]) -> bytes:
             one that has none; {"cwd": ...} and {"version": ...} for all that follows; other lines
             as they are.
     """
-    lines: list[dict[str, Any]] = []
-    about = {"sessionId": "s", "cwd": "/p", "timestamp": "2026-01-02T10:00:00Z"}
-
-    def add(role: str, content: Any, **more: Any) -> None:
-        n = len(lines)
-        key = {"uuid": f"u{n}", "parentUuid": f"u{n - 1}" if n else None, "type": role}
-        lines.append(
-            about | key | {"message": {"role": role, "content": content, "id": f"m{n}"}} | more
-        )
-
+    made = Recording()
     for item in items:
         match item:
             case str():
-                words = item[2:]
-                person = item.startswith("> ")
-                add("user", words) if person else add(
-                    "assistant", [{"type": "text", "text": words}]
-                )
+                add = made.say if item.startswith("> ") else made.answer
+                add(item[2:])
             case list():
                 bash = item[0].startswith("$ ")
-                name, given, *rest = (
+                name, given, output, *rest = (
                     ["Bash", {"command": item[0][2:]}, *item[1:]] if bash else item
                 )
-                use = {"type": "tool_use", "id": f"t{len(lines)}", "name": name, "input": given}
-                back = {"type": "tool_result", "tool_use_id": use["id"], "content": rest[0]}
-                add("assistant", [use])
-                if rest[0] is not None:
-                    add("user", [back | {"is_error": rest[1:2] == [True]}], **dict(*rest[2:]))
+                made.call(name, given, output, failed=rest[:1] == [True], **dict(*rest[1:]))
             case {"cwd": _} | {"version": _} if len(item) == 1:
-                about |= item
+                made.about |= item
             case _:
-                lines.append(item)
-    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+                made.lines.append(item)
+    return made.data
 
 
 def step(value: Any, to: str | int) -> Any:

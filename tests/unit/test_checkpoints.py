@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.strategies.clock import Clock
+from tests.strategies.together import at_once
 
 from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
 from leftoff.handover.checkpoint import dumps
@@ -444,18 +445,13 @@ def test_tasks_do_not_disturb_each_other(world: World) -> None:
 
     for name in names:
         world.add(name, agent=agent)
-    outcomes: dict[str, Any] = {}
 
-    def run(name: str) -> None:
+    def run(name: str) -> list[Any]:
         world.use(91, name)
-        outcomes[name] = world.orchestrator.handle(name)
+        return list(world.orchestrator.handle(name))
 
-    threads = [threading.Thread(target=run, args=(name,)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert all(len(o) == 1 and o[0].told_by == "agent" for o in outcomes.values())
+    outcomes = at_once(run, names)
+    assert all(len(o) == 1 and o[0].told_by == "agent" for o in outcomes)
     assert set(dumps.sections(world.markdown())) == {f"{name} 90" for name in names}
     assert len(world.store.list("checkpoint")) == len(names)
 

@@ -2,9 +2,9 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.strategies.claude_code import Recording
 
 from leftoff.errors import UsageError
 from leftoff.evaluation.budget import evaluate_budget
@@ -17,34 +17,13 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
 
 def _recording(folder: Path) -> Path:
     path = folder / "owner__repo__one.jsonl"
-    common: dict[str, Any] = {
-        "sessionId": "s-1",
-        "cwd": "/w",
-        "version": "2.1.0",
-        "isSidechain": False,
-    }
-    calls = [("Edit", {"file_path": "/w/a.py", "old_string": "x", "new_string": "y"}, "ok")]
-    calls.append(("Bash", {"command": "touch b.py"}, ""))
-    made = f"[main {SHA[:7]}] first\n 1 file changed\n"
-    calls.append(("Bash", {"command": "git commit -am first"}, made))
-    lines: list[str] = []
-    for number, (name, given, output) in enumerate(calls):
-        block = {"type": "tool_use", "id": f"t{number}", "name": name, "input": given}
-        came = {"type": "tool_result", "tool_use_id": f"t{number}", "content": output}
-        for role, part in (("assistant", block), ("user", came)):
-            key = f"k{len(lines)}"
-            time = f"2026-01-01T00:00:{len(lines):02}.000Z"
-            message = {"id": f"m{number}", "role": role, "content": [part]}
-            parent = f"k{len(lines) - 1}" if lines else None
-            record: dict[str, Any] = {
-                "type": role,
-                "uuid": key,
-                "parentUuid": parent,
-                "timestamp": time,
-            }
-            record |= {"userType": "external", "message": message}
-            lines.append(json.dumps({**common, **record}))
-    path.write_text("\n".join(lines) + "\n")
+    clock = "2026-01-01T00:00:{n:02}.000Z"
+    made = Recording(clock=clock, cwd="/w", version="2.1.0", isSidechain=False)
+    made.call("Edit", {"file_path": "/w/a.py", "old_string": "x", "new_string": "y"}, "ok")
+    made.call("Bash", {"command": "touch b.py"}, "")
+    told = f"[main {SHA[:7]}] first\n 1 file changed\n"
+    made.call("Bash", {"command": "git commit -am first"}, told)
+    made.save(path)
     files = [{"status": "M", "path": "a.py"}, {"status": "M", "path": "by-hand.py"}]
     other = {"sha": "f" * 40, "date": "2026-01-01T00:00:03Z", "n_checkpoint_trailers": 1}
     own = {"sha": SHA, "date": "2026-01-01T00:00:04Z", "n_checkpoint_trailers": 1}

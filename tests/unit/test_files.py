@@ -1,77 +1,34 @@
 """What happened to which file: events in order, and the state at the end."""
 
-import json
 from typing import Any
 
 import pytest
+from tests.strategies import claude_code
 
 from leftoff.analysis.seed001 import seed_shape
-from leftoff.analysis.session_pass import Pass
 from leftoff.rendering.render_summary import render
-from leftoff.summary import ContextSummary, FileModification
+from leftoff.summary import FileModification
 
 ROOT = "/home/ana/app"
 
 
-class Recording:
-    """A session as Claude Code records it, made call by call."""
+class Recording(claude_code.Recording):
+    """With what is asked of it here."""
 
     def __init__(self, cwd: str = ROOT) -> None:
-        self.lines: list[dict[str, Any]] = []
-        self.cwd = cwd
-        self.last: str | None = None
-
-    def add(self, **record: Any) -> str:
-        key = f"k{len(self.lines)}"
-        base = {"sessionId": "s-1", "cwd": self.cwd, "version": "2.1.0", "isSidechain": False}
-        time = f"2026-01-01T00:00:{len(self.lines) % 60:02}.000Z"
-        parent = record.pop("parent", self.last)
-        self.lines.append(
-            {**base, "uuid": key, "parentUuid": parent, "timestamp": time, **record}
-        )
-        self.last = key
-        return key
-
-    def say(self, text: str, parent: str | None = "") -> str:
-        record: dict[str, Any] = {} if parent == "" else {"parent": parent}
-        return self.add(type="user", message={"role": "user", "content": text}, **record)
-
-    def call(
-        self,
-        name: str,
-        output: str = "",
-        *,
-        failed: bool = False,
-        result: dict[str, Any] | None = None,
-        **arguments: Any,
-    ) -> None:
-        number = len(self.lines)
-        block = {"type": "tool_use", "id": f"t{number}", "name": name, "input": arguments}
-        message = {"id": f"m{number}", "role": "assistant", "content": [block]}
-        self.add(type="assistant", message=message)
-        came: dict[str, Any] = {
-            "type": "tool_result",
-            "tool_use_id": f"t{number}",
-            "content": output,
-            "is_error": failed,
-        }
-        extra = {} if result is None else {"toolUseResult": result}
-        self.add(type="user", message={"role": "user", "content": [came]}, **extra)
+        about: dict[str, Any] = {"sessionId": "s-1", "version": "2.1.0", "isSidechain": False}
+        super().__init__(clock="2026-01-01T00:00:{n:02}.000Z", cwd=cwd, **about)
 
     def run(self, command: str, output: str = "", *, failed: bool = False) -> None:
-        self.call("Bash", output, failed=failed, command=command)
+        self.call("Bash", {"command": command}, output, failed=failed)
 
     def write(self, path: str, *, new: bool = True, text: str = "x") -> None:
         result = {"type": "create" if new else "update"}
-        self.call("Write", "ok", file_path=path, content=text, result=result)
+        self.call("Write", {"file_path": path, "content": text}, "ok", toolUseResult=result)
 
     def edit(self, path: str, old: str = "a", new: str = "b") -> None:
-        self.call("Edit", "ok", file_path=path, old_string=old, new_string=new)
-
-    def summary(self) -> ContextSummary:
-        reading = Pass("<test>")
-        reading.feed(b"".join(json.dumps(line).encode() + b"\n" for line in self.lines))
-        return reading.summary()
+        given = {"file_path": path, "old_string": old, "new_string": new}
+        self.call("Edit", given, "ok")
 
     def files(self) -> tuple[FileModification, ...]:
         return self.summary().file_modifications
@@ -110,11 +67,11 @@ def test_effects_on_an_abandoned_branch_are_kept_and_marked(
 ) -> None:
     made = Recording()
     first = made.say("Start.")
-    made.call("Read", "1 x", file_path="kept.py")
-    root = made.last
-    made.say("Try the first way.", parent=root)
+    made.call("Read", {"file_path": "kept.py"}, "1 x")
+    root = made.lines[-1]["uuid"]
+    made.say("Try the first way.", parentUuid=root)
     if nested:
-        made.call("Read", "1 x", file_path="kept.py")
+        made.call("Read", {"file_path": "kept.py"}, "1 x")
         made.say("Go on with it.")
     if act == "write":
         made.write(path)
@@ -122,7 +79,7 @@ def test_effects_on_an_abandoned_branch_are_kept_and_marked(
         made.edit(path)
     else:
         made.run(act)
-    made.say("No: the other way.", parent=root)
+    made.say("No: the other way.", parentUuid=root)
     made.edit("other.py")
     found = {f.path: f for f in made.files()}
     assert first
@@ -134,11 +91,11 @@ def test_effects_on_an_abandoned_branch_are_kept_and_marked(
 def test_a_file_changed_on_both_branches_is_not_marked() -> None:
     made = Recording()
     made.say("Start.")
-    made.call("Read", "1 x", file_path="kept.py")
-    root = made.last
-    made.say("One way.", parent=root)
+    made.call("Read", {"file_path": "kept.py"}, "1 x")
+    root = made.lines[-1]["uuid"]
+    made.say("One way.", parentUuid=root)
     made.edit("a.py")
-    made.say("The other.", parent=root)
+    made.say("The other.", parentUuid=root)
     made.edit("a.py")
     (found,) = [f for f in made.files() if f.path == "a.py"]
     assert (found.branch, found.certainty, found.touch_count) == ("", "sure", 2)

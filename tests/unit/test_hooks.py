@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies.hooks import told
 
 from leftoff import codec
 from leftoff.handover import briefing
@@ -31,14 +32,8 @@ class Client:
         shutil.copyfile(SESSIONS / "claude_code/prorate.jsonl", self.transcript)
 
     def ask(self, event: str, session: str = "s1", **more: Any) -> dict[str, Any]:
-        told = {
-            "session_id": session,
-            "transcript_path": str(self.transcript),
-            "cwd": str(self.project),
-            "hook_event_name": event,
-            **more,
-        }
-        data = answer.answer(codec.dumps(told), {})
+        asked = told(event, session, project=self.project, transcript=self.transcript)
+        data = answer.answer(codec.dumps(codec.parse(asked) | more), {})
         return codec.parse(data) if data else {}
 
     def work(self, session: str = "s1") -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.strategies.claude_code import Recording
+from tests.strategies.hooks import told
 
 from leftoff import codec
 from leftoff.hooks import answer, queue, worker
@@ -52,27 +54,21 @@ class Client:
 
     def say(self, session: str, *lines: str) -> None:
         """Adds typed messages and short replies to a recording."""
-        with self.transcript(session).open("a") as file:
+        with self.transcript(session).open("ab") as file:
+            made = Recording(
+                key=f"{session}-{file.tell()}-{{n}}", clock="2026-04-15T10:00:00Z",
+                sessionId=session, cwd=str(self.project),
+            )  # fmt: skip
             for line in lines:
-                for role, content in (("user", line), ("assistant", "Hello.")):
-                    parts = [{"type": "text", "text": content}] if role != "user" else content
-                    row = {
-                        "type": role, "sessionId": session, "cwd": str(self.project),
-                        "uuid": f"{session}-{role}-{file.tell()}",
-                        "timestamp": "2026-04-15T10:00:00Z",
-                        "message": {"role": role, "content": parts},
-                    }  # fmt: skip
-                    file.write(codec.dumps(row).decode())
+                made.say(line)
+                made.answer("Hello.")
+            file.write(made.data)
 
     def ask(self, event: str, session: str, **more: Any) -> str:
-        told = {
-            "session_id": session,
-            "transcript_path": str(self.transcript(session)),
-            "cwd": str(self.project),
-            "hook_event_name": event,
-            **more,
-        }
-        data = answer.answer(codec.dumps(told), {})
+        place = self.transcript(session)
+        data = answer.answer(
+            told(event, session, project=self.project, transcript=place, **more), {}
+        )
         reply = codec.parse(data) if data else {}
         output = reply.get("hookSpecificOutput", {})
         assert output.get("hookEventName", event) == event

@@ -1,14 +1,13 @@
 """The memory of projects: what is stored of sessions, and what search, blame, fix and ledger say."""
 
-import json
 import os
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.strategies.claude_code import Recording
 
 from leftoff.batch import work
 from leftoff.errors import SourceError, StateError, UsageError
@@ -35,57 +34,24 @@ class Recorder:
         and ("failed", command, output)."""
         self.sessions += 1
         name = f"{self.sessions:08d}-0000-4000-8000-{self.sessions:012d}"
-        path = self.folder / f"{name}.jsonl"
-        path.write_bytes(b"".join(self._lines(name, events, project)))
-        # A file that was written just now may change again with the same time: it is read again.
-        os.utime(path, (self.sessions, self.sessions))
-        return path
-
-    def _lines(
-        self, name: str, events: tuple[tuple[Any, ...], ...], project: str
-    ) -> Iterator[bytes]:
-        number = 0
-        parent = None
-
-        def line(role: str, content: Any, **more: Any) -> bytes:
-            nonlocal number, parent
-            number += 1
-            record = {
-                "type": role,
-                "sessionId": name,
-                "cwd": project,
-                "uuid": f"00000000-0000-4000-8000-{self.sessions:06d}{number:06d}",
-                "parentUuid": parent,
-                "timestamp": f"2026-03-{self.sessions:02d}T10:{number:02d}:00.000Z",
-                "message": {"role": role, "content": content},
-                **more,
-            }
-            parent = record["uuid"]
-            return json.dumps(record).encode() + b"\n"
-
+        key = f"00000000-0000-4000-8000-{self.sessions:06d}{{n:06d}}"
+        clock = f"2026-03-{self.sessions:02d}T10:{{n:02d}}:00.000Z"
+        made = Recording(key=key, clock=clock, sessionId=name, cwd=project)
         for what, first, *rest in events:
             if what == "person":
-                yield line("user", first)
+                made.say(first)
             elif what == "agent":
-                said = [{"type": "text", "text": first}]
-                run = {"type": "tool_use", "id": f"c{number}", "name": "Bash"}
-                said += [{**run, "input": {"command": command}} for command in rest]
-                yield line("assistant", said)
-                if rest:
-                    ok = {"type": "tool_result", "tool_use_id": f"c{number - 1}", "content": ""}
-                    yield line("user", [ok])
+                made.answer(first)
+                for command in rest:
+                    made.call("Bash", {"command": command}, "")
             else:
                 tool = "Bash" if what == "failed" else what
                 given = {"command": first} if tool == "Bash" else first
-                call = {"type": "tool_use", "id": f"t{number}", "name": tool, "input": given}
-                yield line("assistant", [call])
-                result = {
-                    "type": "tool_result",
-                    "tool_use_id": f"t{number - 1}",
-                    "content": rest[0],
-                    "is_error": what == "failed",
-                }
-                yield line("user", [result])
+                made.call(tool, given, rest[0], failed=what == "failed")
+        path = made.save(self.folder / f"{name}.jsonl")
+        # A file that was written just now may change again with the same time: it is read again.
+        os.utime(path, (self.sessions, self.sessions))
+        return path
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 """What the memory says is said once, of every session, and with paths that hold everywhere."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.strategies.claude_code import Recording
 
 from leftoff.handover.recall import short_name
 from leftoff.memory.fixes import fixes, last_failure
@@ -19,35 +19,16 @@ PROJECT = "/home/dev/shop"
 
 def record(folder: Path, name: str, *events: tuple[str, Any]) -> Path:
     """A session of Claude Code: ("user" | "assistant", text) and ("failed", output)."""
-    path = folder / f"{name}.jsonl"
-    lines = []
-    for number, (what, said) in enumerate(events):
-        content: Any = said if what == "user" else [{"type": "text", "text": said}]
-        if what == "failed":
-            call = {"type": "tool_use", "id": f"t{number}", "name": "Bash"}
-            lines.append(
-                _line(name, number, "assistant", [{**call, "input": {"command": "make"}}])
-            )
-            result = {"type": "tool_result", "tool_use_id": f"t{number}", "is_error": True}
-            content = [{**result, "content": said}]
-        role = "assistant" if what == "assistant" else "user"
-        lines.append(_line(name, number + 0.5, role, content))
-    path.write_text("".join(lines))
-    return path
-
-
-def _line(name: str, number: float, role: str, content: Any) -> str:
-    minute = int(2 * number)
-    line = {
-        "type": role,
-        "sessionId": name,
-        "cwd": PROJECT,
-        "uuid": f"{name}-{minute}",
-        "parentUuid": f"{name}-{minute - 1}" if minute > 1 else None,
-        "timestamp": f"2026-03-01T10:{minute:02d}:00.000Z",
-        "message": {"role": role, "content": content},
-    }
-    return json.dumps(line) + "\n"
+    clock = "2026-03-01T10:{n:02d}:00.000Z"
+    made = Recording(key=f"{name}-{{n}}", clock=clock, sessionId=name, cwd=PROJECT)
+    for what, said in events:
+        if what == "user":
+            made.say(said)
+        elif what == "assistant":
+            made.answer(said)
+        else:
+            made.call("Bash", {"command": "make"}, said, failed=True)
+    return made.save(folder / f"{name}.jsonl")
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Stages, milestones and their evidence, the percentage: on small sessions of our own."""
 
-import json
 from typing import Any
+
+from tests.strategies.claude_code import Recording
 
 from leftoff.analysis.progress import progress
 from leftoff.extraction.collector import Collector
@@ -34,34 +35,17 @@ def reads(path: str) -> Step:
 
 def story(*steps: Step) -> SessionView:
     """A session of these steps; each of the agent's is a turn of its own."""
-    lines: list[dict[str, Any]] = []
-    for number, (kind, value) in enumerate(steps):
-        key = {"uuid": f"u{number}", "sessionId": "s", "cwd": "/home/ann/shop"}
+    made = Recording(cwd="/home/ann/shop")
+    for kind, value in steps:
         if kind == "user":
-            content: Any = value
-            lines.append(
-                {**key, "type": "user", "message": {"role": "user", "content": content}}
-            )
-            continue
-        if kind == "says":
-            content = [{"type": "text", "text": value}]
+            made.say(value)
+        elif kind == "says":
+            made.answer(value)
         else:
-            name, given, _, _ = value
-            content = [{"type": "tool_use", "id": f"t{number}", "name": name, "input": given}]
-        said = {"id": f"r{number}", "role": "assistant", "content": content}
-        lines.append({**key, "type": "assistant", "message": said})
-        if kind == "call":
-            _, _, output, failed = value
-            part = {
-                "type": "tool_result",
-                "tool_use_id": f"t{number}",
-                "content": output,
-                "is_error": failed,
-            }
-            back = {**key, "uuid": f"b{number}", "type": "user"}
-            lines.append({**back, "message": {"role": "user", "content": [part]}})
+            name, given, output, failed = value
+            made.call(name, given, output, failed=failed)
     fold = Collector("test", "claude_code")
-    fold.feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    fold.feed(made.data)
     fold.close()
     return SessionView(fold.sessions[-1][""])
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.strategies.clock import Clock
+from tests.strategies.together import at_once
 
 from leftoff.errors import NotPlainName, StateError, UnknownName
 from leftoff.handover.compatibility import Workspace, assess
@@ -186,11 +186,7 @@ def test_threads_do_not_lose_each_others_calls(
             with manager.tracking(workflow, f"{name}{n}"):
                 pass
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, "abcd")
     found = reopened(store).load(workflow)
     assert found is not None
     assert len({t.function_name for t in found.state.completed_tools}) == 20
@@ -268,20 +264,6 @@ def test_saving_again_adds_nothing_twice(
         ("a", 1, 2),
     ]
     assert state.current_phase == "reading"
-
-
-def test_a_damaged_file_falls_back_to_its_backup_and_says_so(
-    manager: FileResumeStateManager, store: FileStore
-) -> None:
-    workflow = manager.begin("plan.md", PLAN)
-    for name in ("first", "second"):
-        manager.track_completed_tool(workflow, CompletedTool(function_name=name, success=True))
-    file = file_of(store, workflow)
-    file.write_bytes(file.read_bytes()[:-40])
-    found = reopened(store).load(workflow)
-    assert found is not None
-    assert [t.function_name for t in found.state.completed_tools] == ["first"]
-    assert "backup_used" in [issue.code for issue in found.issues]
 
 
 def test_where_both_are_damaged_the_error_is_clear_and_the_files_stay(

@@ -9,13 +9,13 @@ import json
 import logging
 import os
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from tests.strategies.together import at_once
 
 from leftoff import codec
 from leftoff.errors import ClientError, StateError, UnknownName, UsageError
@@ -344,33 +344,19 @@ def test_an_answer_is_not_lost_when_it_cannot_be_kept(bench: Bench) -> None:
 
 
 def test_reviews_of_many_threads_are_counted_apart(bench: Bench, tmp_path: Path) -> None:
-    made: list[str] = []
-
-    def ask() -> None:
+    def ask(_: int) -> str:
         reviewer = bench.reviewer(lock=tmp_path / "locks" / "reviews.lock")
-        made.append(reviewer.review(ReviewRequest("first")).review_id)
+        return reviewer.review(ReviewRequest("first")).review_id
 
-    threads = [threading.Thread(target=ask) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(made) == [f"2026-03-02-{n:03d}" for n in range(1, 7)]
+    assert sorted(at_once(ask, range(6))) == [f"2026-03-02-{n:03d}" for n in range(1, 7)]
 
 
 def test_rounds_that_are_added_at_once_are_both_kept(bench: Bench, tmp_path: Path) -> None:
     lock = tmp_path / "reviews.lock"
     first = bench.reviewer().review(ReviewRequest("first"))
-    threads = [
-        threading.Thread(
-            target=lambda n=n: bench.reviewer(lock=lock).review(_again(first, f"question {n}"))
-        )
-        for n in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(
+        lambda n: bench.reviewer(lock=lock).review(_again(first, f"question {n}")), range(4)
+    )
     prompts = {r["prompt"] for r in bench.document(first.review_id)["rounds"]}
     assert prompts == {"first", *(f"question {n}" for n in range(4))}
 

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.strategies.clock import Clock
+from tests.strategies.together import at_once
 
 from leftoff.budget.tasks import ContextMetrics, TaskTokenBudget
 from leftoff.errors import StateError, UnknownName, UsageError
@@ -392,16 +392,7 @@ def test_threads_lose_no_call_and_fire_each_threshold_once() -> None:
     manager = SessionManager()
     manager.subscribe(events.append)
     manager.subscribe(lambda _: manager.get_context_metrics())  # takes the lock again
-    threads = [
-        threading.Thread(
-            target=lambda: [manager.update_token_usage(90, 10) for _ in range(250)]
-        )
-        for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(lambda _: [manager.update_token_usage(90, 10) for _ in range(250)], range(8))
     assert manager.get_context_metrics()["used_tokens"] == 200_000
     assert [e.fields["threshold"] for e in events] == [0.7, 0.85, 0.95]
 
@@ -437,15 +428,7 @@ def test_a_subscriber_that_fails_stops_nobody(caplog: pytest.LogCaptureFixture) 
 
 
 def test_there_is_one_manager_for_each_process() -> None:
-    found = []
-    threads = [
-        threading.Thread(target=lambda: found.append(get_session_manager())) for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({id(m) for m in found}) == 1
+    assert len({id(m) for m in at_once(lambda _: get_session_manager(), range(8))}) == 1
 
 
 # -- responses -------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 """What the agent is in the middle of: its last steps, the report before them, what still runs
 and what waits."""
 
-import json
 from typing import Any
 
-import leftoff
+from tests.strategies.claude_code import Recording
+
 from leftoff.handover.briefing import briefing
 from leftoff.summary import ContextSummary
 
@@ -15,36 +15,20 @@ NOTICE = "<task-notification>\n<task-id>{}</task-id>\n<status>{}</status>\n</tas
 def summary_of(*events: str | tuple[Any, ...] | Line) -> ContextSummary:
     """A session of Claude Code: "> words" of the person, words of the agent, calls as (name,
     arguments, result, toolUseResult), other lines as they are."""
-    lines: list[Line] = []
-
-    def add(role: str, content: Any, **more: Any) -> None:
-        n = len(lines)
-        lines.append(
-            {
-                "type": role, "uuid": f"u{n}", "parentUuid": f"u{n - 1}" if n else None,
-                "sessionId": "s", "cwd": "/p", "timestamp": "2026-01-02T10:00:00Z",
-                "message": {"role": role, "content": content, "id": f"m{n}"}, **more,
-            }
-        )  # fmt: skip
-
+    made = Recording()
     for event in events:
         if isinstance(event, dict):
-            lines.append({"sessionId": "s", **event})
+            made.lines.append({"sessionId": "s", **event})
         elif isinstance(event, tuple):
             name, given, result, *extra = event
-            key = f"t{len(lines)}"
-            call = {"type": "tool_use", "id": key, "name": name, "input": given}
-            back = {"type": "tool_result", "tool_use_id": key, "content": result.lstrip("!")}
-            add("assistant", [call])
-            back["is_error"] = result.startswith("!")
-            add("user", [back], **({"toolUseResult": extra[0]} if extra else {}))
+            more = {"toolUseResult": extra[0]} if extra else {}
+            failed = result.startswith("!")
+            made.call(name, given, result.lstrip("!"), failed=failed, **more)
         elif event.startswith("> "):
-            add("user", event[2:])
+            made.say(event[2:])
         else:
-            add("assistant", [{"type": "text", "text": event}])
-    reading = leftoff.Pass()
-    reading.feed("".join(f"{json.dumps(line)}\n" for line in lines).encode())
-    return reading.summary()
+            made.answer(event)
+    return made.summary()
 
 
 def edit(path: str) -> tuple[str, Line, str]:

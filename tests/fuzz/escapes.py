@@ -1,15 +1,14 @@
 """Tries to make leftoff write where it must not, or so that others can read it.
 
-    python -m tests.reliability.escapes [ids|sessions|links|race|modes|inputs ...] [--rounds N]
+    python -m tests.fuzz.escapes [ids|sessions|links|race|modes ...] [--rounds N]
 
 ids: hostile ids, and twins of one name, through every store. sessions: the same as session ids,
 working directories, branches and agents inside recordings, through every command that names a
 file for them. links: symbolic and hard links planted at every file and folder that commands
 write, at temporary names and at locks. race: a folder that is swapped for a link while documents
 are saved. modes: every command under the umasks 000 and 077, also over files that others could
-read. inputs: pipes, devices and folders where files are expected. strace tells each call: what
-is opened for writing, made, moved or linked outside of the scratch folder fails the run, and so
-does a mode wider than 0600 or 0700.
+read. strace tells each call: what is opened for writing, made, moved or linked outside of the
+scratch folder fails the run, and so does a mode wider than 0600 or 0700.
 """
 
 import json
@@ -31,8 +30,8 @@ from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.reliability import harness
-from tests.reliability.commands import (
+from tests.fuzz import harness
+from tests.fuzz.commands import (
     CHANGES,
     COMMANDS,
     SESSION,
@@ -400,79 +399,11 @@ def modes(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
     return counts, wrong
 
 
-# -- inputs ----------------------------------------------------------------------------------
-
-
-def inputs(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
-    """Pipes, devices and folders where files are expected: an end, and no traceback."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
-    scene = Scene(root / "scene", plain_session())
-    pipe = scene.project / "pipe.jsonl"
-    os.mkfifo(pipe)
-    told = json.loads(Path(__file__).with_name("odd_inputs.json").read_text("utf-8"))
-    lines = [f"{c} {i}" for row in told["commands"] for i in row["inputs"] for c in row["of"]]
-    lines = [line.replace("FOLDER", str(scene.project)) for line in [*lines, *told["lines"]]]
-    for line in lines:
-        wrong += _ends(scene, Command(tuple(line.split())), counts, line)
-    for place in told["places"]:
-        place = place.replace("SESSION", SESSION)
-        path = scene.project / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        os.mkfifo(path)
-        for command in _touching(place):
-            wrong += _ends(scene, command, counts, f"{command.name} with a pipe at {place}")
-        path.unlink()
-    return counts, wrong
-
-
-def _touching(place: str) -> Iterator[Command]:
-    wanted = json.loads(Path(__file__).with_name("odd_inputs.json").read_text("utf-8"))[
-        "touching"
-    ]
-    for name, lines in wanted.items():
-        if place.endswith(name):
-            yield from (Command(tuple(line.split())) for line in lines)
-    if SESSION in place or "hooks.log" in place:
-        yield from (c for c in COMMANDS if c.settle and "Post" not in c.name)
-        yield Command(("hook", "status"))
-
-
-def _ends(scene: Scene, command: Command, counts: Counter[str], what: str) -> list[str]:
-    words, given = scene.words(command)
-    counts["tried"] += 1
-    try:
-        done = subprocess.run(
-            ["timeout", "-k", "1", "15", sys.executable, "-m", "leftoff", *words],
-            input=given.encode(), capture_output=True, cwd=scene.project,
-            env=scene.environment, check=False, timeout=60,
-            preexec_fn=_limited if "/dev/" in what else None,
-        )  # fmt: skip
-        if command.settle:
-            scene.settle()
-    except (subprocess.TimeoutExpired, TimeoutError):
-        return [f"{what}: hangs"]
-    counts[f"exit {done.returncode}"] += 1
-    err = done.stderr.decode("utf-8", "replace")
-    if done.returncode not in (0, 1, 2) or "Traceback" in err:
-        print(f"  {what}: exit {done.returncode}", file=sys.stderr)
-        return [f"{what}: exit {done.returncode}: {err[-300:]}"]
-    return []
-
-
-def _limited() -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-
-
 PARTS_OF = {
     "ids": ids, "sessions": sessions, "links": links, "race": race, "modes": modes,
-    "inputs": inputs,
 }  # fmt: skip
 ROUNDS = {"ids": 1200, "sessions": 1000, "race": 2000}
-UNTRACED = ("modes", "inputs")  # they trace each command themselves, or nothing
+UNTRACED = ("modes",)  # it traces each command itself
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """Inputs that are too much: bombs, depths, endless lines, hostile repeats, nasty JSON.
 
-    python -m tests.reliability.extremes [memory] [growth] [patterns] [json] [strings]
-        [literals] [--megabytes 1024] [--limit 400] [--full]
+    python -m tests.fuzz.extremes [memory] [growth] [json] [strings] [literals]
+        [--megabytes 1024] [--limit 400] [--full]
 
 `memory`: the command on bombs, nests and long recordings, in processes whose address space is
     limited to --limit MB where the input is one of lines. It must answer (exit 0) or refuse in
@@ -9,9 +9,6 @@
     `MOST_OF_BOMBS`; the long recording's time must be linear.
 `growth`: a text of hostile repeats in every place of a message, at a size and twice the size:
     the whole pass may take 2.3 times as long, no more.
-`patterns`: every regular expression of the package over hostile repeats of 1,000 to 4,000
-    characters. Those that are slower than linear are listed with where they were compiled; who
-    calls them has to bound the text, which `growth` shows.
 `literals`: what each rule and pattern looks for (`tests.strategies.literals`), repeated with and
     without line breaks, at a quarter, a half and 1 MB: MB/s, and growth per doubling. --full: each
     alternative alone, else those of a pattern in turn. Only growth fails; speed is printed.
@@ -22,14 +19,12 @@ Without a name, all of them. Prints tables; exits 1 on a failure. Not part of th
 it is long.
 """
 
-import gc
 import gzip
 import importlib
 import io
 import json
 import math
 import os
-import pkgutil
 import random
 import re
 import resource
@@ -45,11 +40,10 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from statistics import linear_regression
-from types import FrameType
 from typing import Any, NamedTuple
 
+from tests.fuzz import harness
 from tests.regressions import test_memory_by_structure as structures
-from tests.reliability import harness
 from tests.strategies.literals import compiled_in, literals
 from tests.strategies.recordings import examples
 from tests.strategies.varying import STRINGS, _slots, _written
@@ -472,19 +466,23 @@ def _replaced_line(lines: list[bytes], at: int, text: str) -> bytes:
     return b"\n".join([*lines[:at], text.encode(), *lines[at + 1 :]])
 
 
-def wordy(example: bytes, shape: str) -> Iterator[Callable[[str], bytes]]:
-    """For some of the places of an example where people, agents and tools have words: what
-    puts a text there."""
+def wordy(
+    example: bytes, shape: str, *, every: bool = False
+) -> Iterator[Callable[[str], bytes]]:
+    """For some of the places of an example where people, agents and tools have words, or for
+    every string in it: what puts a text there."""
     if shape == "text":
         lines = example.split(b"\n")
-        for at in range(1, len(lines), max(1, len(lines) // 6)):
+        for at in range(1, len(lines), 1 if every else max(1, len(lines) // 6)):
             yield partial(_replaced_line, lines, at)
         return
     records = [codec.parse(x) for x in example.splitlines()] if shape == "lines" else []
     records = records or [codec.parse(example)]
     names = {"text", "content", "output", "message", "command", "value", "path", "file_path"}
-    slots = [(h, k) for h, k in _slots(records) if isinstance(h[k], str) and k in names]
-    for holder, key in slots[:: max(1, len(slots) // 6)]:
+    slots = [
+        (h, k) for h, k in _slots(records) if isinstance(h[k], str) and (every or k in names)
+    ]
+    for holder, key in slots[:: 1 if every else max(1, len(slots) // 6)]:
 
         def put(text: str, holder: Any = holder, key: Any = key) -> bytes:
             kept, holder[key] = holder[key], text
@@ -493,91 +491,6 @@ def wordy(example: bytes, shape: str) -> Iterator[Callable[[str], bytes]]:
             return written
 
         yield put
-
-
-# -- patterns --------------------------------------------------------------------------------
-
-
-def every_pattern() -> dict[tuple[str, int], tuple[Any, str]]:
-    """Every regular expression that the package compiles, with where."""
-    found: dict[tuple[str, int], tuple[Any, str]] = {}
-    original = re._compile  # type: ignore[attr-defined]
-
-    def noting(pattern: Any, flags: int = 0) -> Any:
-        made = original(pattern, flags)
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and "/re/" in frame.f_code.co_filename:
-            frame = frame.f_back
-        if frame is not None and "leftoff" in frame.f_code.co_filename:
-            where = f"{frame.f_code.co_filename.split('leftoff/')[-1]}:{frame.f_lineno}"
-            found.setdefault((str(made.pattern), made.flags), (made, where))
-        return made
-
-    for name in [name for name in sys.modules if name.partition(".")[0] == "leftoff"]:
-        del sys.modules[name]  # so that it is imported, and compiles, once more
-    re._compile = noting  # type: ignore[attr-defined]
-    try:
-        for module in pkgutil.walk_packages(
-            importlib.import_module("leftoff").__path__, "leftoff."
-        ):
-            if module.name.endswith("__main__"):
-                continue
-            try:
-                importlib.import_module(module.name)
-            except ImportError:
-                continue  # an optional part
-        from leftoff.extraction import rules as gate
-        from leftoff.redaction.rules import RULES, compiled
-
-        for rule in RULES:
-            if rule.pattern:
-                compiled(rule.pattern)
-        for thing in gc.get_objects():
-            if isinstance(thing, gate.Rule):
-                _ = thing.exact
-        # Those that are compiled where they are used.
-        from tests.strategies.recordings import examples
-
-        check = importlib.import_module("leftoff.testing.checks").check_any_input
-        for example in examples().values():
-            check(example)
-    finally:
-        re._compile = original  # type: ignore[attr-defined]
-    return found
-
-
-def patterns() -> list[str]:
-    known = every_pattern()
-    table = Table("pattern", "where", "text", "ms at 4,000", "exponent")
-    counts = {"linear": 0, "slower": 0}
-    for (words, _), (pattern, where) in sorted(known.items(), key=lambda item: item[1][1]):
-        worst: tuple[float, str, float] | None = None
-        for name, piece in HOSTILE.items():
-            for tail in ("", "!\n"):
-                times: list[float] = []
-                for size in (1000, 2000, 4000):
-                    text = piece * (size // len(piece)) + tail
-                    began = time.process_time()
-                    for _ in pattern.finditer(text):
-                        pass
-                    times.append(time.process_time() - began)
-                    if times[-1] > 0.5:
-                        break
-                if times[-1] < 0.002:
-                    continue
-                rate = math.log2(max(times[-1], 1e-9) / max(times[-2], 1e-9))
-                if rate > 1.4 and (worst is None or times[-1] > worst[0]):
-                    worst = (times[-1], name, rate)
-        counts["slower" if worst else "linear"] += 1
-        if worst:
-            seconds, name, rate = worst
-            shown = words if len(words) < 70 else words[:67] + "..."
-            table.row(shown.replace("\n", "\\n"), where, name, f"{seconds * 1000:.1f}", f"{rate:.2f}",
-                      wrong="exponential" if rate > 3.5 else "")  # fmt: skip
-    print(
-        f"{len(known)} patterns: {counts['linear']} linear on all, {counts['slower']} slower on some"
-    )
-    return table.failed
 
 
 # -- nasty JSON ------------------------------------------------------------------------------
@@ -635,12 +548,6 @@ def nasty() -> list[str]:
 
 
 def strings(full: bool) -> list[str]:
-    from tests.strategies.recordings import examples
-    from tests.strategies.varying import _slots, _written
-
-    from leftoff import codec
-    from leftoff.formats.reader import formats
-
     table = Table("format", "place", "string")
     more = (*STRINGS, "\x85", "\u2029", "\x7f", "ﬀ", "\U000e0041", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
             "a" * 50_000, "../" * 200, "con", "nul.txt", "-rf", "--help", "~root", "$HOME", "*", "?", "a\x00b", "١٢٣",
@@ -649,52 +556,33 @@ def strings(full: bool) -> list[str]:
     trials = 0
     chance = random.Random(1)
     for name in formats.names():
-        shape = formats.get(name).shape
-        example = examples()[name]
-        if shape == "text":
-            lines = example.split(b"\n")
-            for string in more:
-                for at in range(0, len(lines), 1 if full else 9):
-                    data = b"\n".join([*lines[:at], string.encode(), *lines[at:]])
-                    trials += 1
-                    _said(table, name, f"line {at}", string, data)
-            continue
-        records = (
-            [codec.parse(x) for x in example.splitlines()]
-            if shape == "lines"
-            else [codec.parse(example)]
-        )
-        slots = [(h, k) for h, k in _slots(records) if isinstance(h[k], str)]
-        for holder, key in slots:
-            kept = holder[key]
+        for place, put in enumerate(
+            wordy(examples()[name], formats.get(name).shape, every=True)
+        ):
             for string in more if full else chance.sample(more, 8):
-                holder[key] = string
-                data = b"\n".join(map(_written, records)) + b"\n"
                 trials += 1
-                said = _said(table, name, key, string, data)
-                if said is not None and trials % 40 == 0:
-                    for form in ("text", "markdown", "prompt", "log"):
-                        shown = render(from_json(said), form)
-                        bad = {c for c in shown if ord(c) < 32 and c not in "\n\t"} | (
-                            {c for c in shown if 127 <= ord(c) < 160}
-                        )
-                        if bad:
-                            table.row(name, key, repr(string)[:60], wrong=f"{form} shows {bad}")
-            holder[key] = kept
+                for fault in _faults(put(string), name, shown=trials % 40 == 0):
+                    table.row(name, place, repr(string)[:60], wrong=fault)
     print(f"{len(more)} strings, {trials} trials")
     return table.failed
 
 
-def _said(table: Table, name: str, place: object, string: str, data: bytes) -> bytes | None:
+def _faults(data: bytes, name: str, *, shown: bool) -> Iterator[str]:
+    """What is wrong with a recording, and with how it is shown if that is asked."""
     began = time.process_time()
     try:
         said = check_any_input(data, name)
-    except Exception as error:  # noqa: BLE001
-        table.row(name, place, repr(string)[:60], wrong=repr(error)[:200])
-        return None
+    except Exception as error:  # noqa: BLE001 - what else is raised is the question
+        yield repr(error)[:200]
+        return
     if time.process_time() - began > 2:
-        table.row(name, place, repr(string)[:60], wrong="slow")
-    return said
+        yield "slow"
+    if said is None or not shown:
+        return
+    for form in ("text", "markdown", "prompt", "log"):
+        bad = set(re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", render(from_json(said), form)))
+        if bad:
+            yield f"{form} shows {bad}"
 
 
 # -- literals --------------------------------------------------------------------------------
@@ -757,7 +645,6 @@ def main() -> int:
     parts: dict[str, Callable[[], list[str]]] = {
         "memory": lambda: memory(args.megabytes, args.limit),
         "growth": lambda: growth(args.size) + in_formats(args.size // 4),
-        "patterns": patterns,
         "json": nasty,
         "strings": lambda: strings(args.full),
         "literals": lambda: repeated_literals(full=args.full),

@@ -1,6 +1,6 @@
 """Lets tools and files say what people, agents and leftoff say, and looks where it comes out.
 
-    python -m tests.reliability.injections [--cases 1500] [--seed 1]
+    python -m tests.fuzz.injections [--cases 1500] [--seed 1]
 
 A case is a session whose tool results and quoted files hold orders, roles, decisions, to-dos,
 milestones, fences, headings and delimiters of ours, each with a mark of its own. Whatever is made
@@ -26,7 +26,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.reliability import harness
+from tests.fuzz import harness
 from tests.strategies.conversations import Call, Step
 from tests.strategies.writers import WRITERS
 

@@ -1,6 +1,6 @@
 """The hooks' worker over a transcript that grows, killed at random: it tells what a batch run does.
 
-    python -m tests.reliability.hooked [--trials 20] [--records 3000] [--seed 1]
+    python -m tests.fuzz.hooked [--trials 20] [--records 3000] [--seed 1]
 
 A writer records as `follow.py` does; now and then the transcript is emptied, rewritten, removed
 and made again, or replaced, and another conversation begins in it. All the while hooks leave
@@ -25,9 +25,9 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from tests.reliability import harness
-from tests.reliability.follow import BEGINS_ANEW, ClaudeCode, Writer
-from tests.reliability.harness import forked
+from tests.fuzz import harness
+from tests.fuzz.follow import BEGINS_ANEW, ClaudeCode, Writer
+from tests.fuzz.harness import forked
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json

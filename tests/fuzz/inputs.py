@@ -1,16 +1,16 @@
 """Any input gives an answer or a refusal in words: coverage-guided fuzzing of every door.
 
     python -m pip install atheris
-    python -m tests.reliability.fuzz TARGET [--seconds 60] [--seeds FOLDER] [--out FOLDER]
-    python -m tests.reliability.fuzz --list
+    python -m tests.fuzz.inputs TARGET [--seconds 60] [--seeds FOLDER] [--out FOLDER]
+    python -m tests.fuzz.inputs --list
 
 TARGET is a target's name, `readers` (each reader in turn), or `all`; --seconds are shared out
 among them. A run starts from `corpora/sessions`, `corpora/gold`, the shipped examples of
 `leftoff.testing.examples` and the recordings under --seeds (small pieces of them), and keeps
 what reached new code under --out for the next run. An input fails the run that gives any
 exception but a documented one, breaks a promise, or takes longer than a second for 64 KiB.
-Each failure is kept once, with its traceback, beside what was found. `grammar` needs
-hypothesis, not atheris. Not part of the test suite: it is long.
+Each failure is kept once, with its traceback, beside what was found. `tests/properties/test_recordings.py`
+makes recordings by strategies instead, LEFTOFF_EXAMPLES of each format. Not part of the test suite: it is long.
 """
 
 import os
@@ -29,7 +29,7 @@ from pathlib import Path
 from string import whitespace
 from typing import Any
 
-from tests.reliability import harness
+from tests.fuzz import harness
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST = 24_000
@@ -505,52 +505,6 @@ def child(name: str, seconds: float, out: Path) -> None:
     atheris.Fuzz()
 
 
-def grammar(seconds: float, out: Path) -> tuple[int, int]:
-    """Many recordings of every format from the hypothesis strategies; (trials, failures)."""
-    from leftoff.formats.reader import formats
-
-    failures = Failures(out / "grammar" / "failed")
-    names = formats.names()
-    end = time.monotonic() + seconds
-    trials = turn = 0
-    while time.monotonic() < end:
-        trials += some_of(names[turn % len(names)], failures)
-        turn += 1
-    return trials, len(failures.known)
-
-
-def some_of(name: str, failures: Failures) -> int:
-    """Up to 150 recordings of one format; a failure is made small by hypothesis."""
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import strategies as st
-    from tests.strategies.recordings import recordings
-
-    from leftoff.testing.checks import check_any_input, check_prefix
-
-    tried = [b""]
-
-    @settings(
-        max_examples=150, database=None, deadline=None, print_blob=False,
-        suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink),
-    )  # fmt: skip
-    @given(recordings(name), st.floats(0, 1), st.booleans())
-    def every(data: bytes, at: float, told: bool) -> None:
-        tried.append(data)
-        del tried[1:-1]
-        tried[0] += b"."  # counts the trials
-        began = time.process_time()
-        check_any_input(data, name if told else None)
-        check_prefix(data, int(at * len(data)), name)
-        took = time.process_time() - began
-        assert took < SLOW * 3, f"slow: {took:.1f} s"
-
-    try:
-        every()
-    except Exception as error:  # noqa: BLE001 - what else is raised is the question
-        failures.add(tried[-1], error)
-    return len(tried[0])
-
-
 def main() -> int:
     args = harness.options(
         __doc__, "targets*", seconds=60.0, seeds=[], out=Path(tempfile.gettempdir()) / "leftoff-fuzz",
@@ -558,7 +512,7 @@ def main() -> int:
     )  # fmt: skip
     if args.child:
         child(args.targets[0], args.seconds, args.out)
-    names = [*targets(), "grammar"]
+    names = [*targets()]
     if args.list:
         print("\n".join(names))
         return 0
@@ -571,12 +525,8 @@ def main() -> int:
     total = 0
     for name in chosen:
         began = os.times()
-        if name == "grammar":
-            done, bad = grammar(args.seconds / len(chosen), args.out)
-        else:
-            done, bad = fuzzed(
-                name, args.seconds / len(chosen), args.out, [*map(Path, args.seeds)]
-            )
+        each = args.seconds / len(chosen)
+        done, bad = fuzzed(name, each, args.out, [*map(Path, args.seeds)])
         now = os.times()
         spent = sum(now[:4]) - sum(began[:4])
         print(f"{name:28} {done:9} {spent:11.0f} {bad:8}", flush=True)
@@ -593,7 +543,7 @@ def fuzzed(name: str, seconds: float, out: Path, folders: list[Path]) -> tuple[i
     if not (place / "seeds").exists():
         sow(name, place / "seeds", folders)
     command = [
-        sys.executable, "-m", "tests.reliability.fuzz", name, "--child",
+        sys.executable, "-m", "tests.fuzz.inputs", name, "--child",
         "--seconds", str(seconds), "--out", str(out),
     ]  # fmt: skip
     with (place / "log").open("ab") as log:

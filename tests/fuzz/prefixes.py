@@ -1,6 +1,6 @@
 """Reads every prefix of a recording that it is shown from a saved state, and from scratch.
 
-    python -m tests.reliability.prefixes FOLDER [--cuts 12] [--most MIB] [--seed 1] [--without NAME]
+    python -m tests.fuzz.prefixes FOLDER [--cuts 12] [--most MIB] [--seed 1] [--without NAME]
 
 Each recording in FOLDER grows to its full length in so many steps, cut at random bytes: in the
 middle of a line, of a character, of an escape. At each step a kept pass reads on, and what it
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from tests.reliability import harness
+from tests.fuzz import harness
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json

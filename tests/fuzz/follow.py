@@ -1,6 +1,6 @@
 """Follows recordings that grow and are rotated, with a follower that is killed at random.
 
-    python -m tests.reliability.follow [--lines 200000 | --seconds S] [--each 20000]
+    python -m tests.fuzz.follow [--lines 200000 | --seconds S] [--each 20000]
         [--kinds rename,copytruncate,...] [--format claude_code|aider] [--seed 1]
 
 In each trial a writer numbers its records and writes them in pieces of random length: through
@@ -24,11 +24,17 @@ comes and goes between two looks cannot be seen. When the writer is done:
   the newest session is the one before);
 - the follower's summary is that of a batch run over these files, byte for byte.
 
-    python -m tests.reliability.follow --calls [--every 1]
+    python -m tests.fuzz.follow --calls [--every 1]
 
 A look that finds a renamed recording, a copied one and a new one is killed at each of its system
 calls (needs strace), and each of them fails in every way that it can; another follower goes on,
 and the same must hold.
+
+    python -m tests.fuzz.follow --minutes 60
+
+One follower runs through while a paced writer goes on and rotates; its memory (RSS) and open
+descriptors are sampled. By a line fitted through the samples after the first tenth memory may
+grow by 8 MiB, and in the last third there are at some moment as few descriptors as in the first.
 
 Exits 1 if one is not so. Not part of the test suite: tests/contracts/test_faults.py runs a
 small part.
@@ -49,11 +55,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from statistics import linear_regression
 from typing import Any, Protocol
 
-from tests.reliability import harness
-from tests.reliability.harness import forked
-from tests.reliability.tracing import failures, kills, traced
+from tests.fuzz import harness
+from tests.fuzz.harness import forked
+from tests.fuzz.tracing import failures, kills, traced
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
@@ -66,6 +73,9 @@ GOES_ON = ("rename", "copytruncate")
 """Rotations after which the same session goes on in another file."""
 
 BEGINS_ANEW = ("truncate", "rewrite", "recreate", "replace")
+
+LIMIT_MIB = 8.0
+"""What memory may seem to grow by. Chosen by hand; not measured."""
 
 PATIENCE = 60.0
 """Seconds to wait for the follower's look."""
@@ -470,11 +480,65 @@ def calls_run(every: int) -> tuple[Counter[str], list[str]]:
     return counts, wrong
 
 
+def sizes(pid: int) -> tuple[float, int]:
+    """Memory of a process in MiB and its open descriptors."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    memory = re.search(r"VmRSS:\s+(\d+)", status)
+    return int(memory[1]) / 1024 if memory else 0.0, len([*Path(f"/proc/{pid}/fd").iterdir()])
+
+
+def steady(minutes: float, seed: int) -> harness.Found:
+    """One follower for a long time: nothing of it grows, and it tells what a batch run does."""
+    chance = random.Random(seed)
+    samples: list[tuple[float, float, int]] = []
+    with tempfile.TemporaryDirectory(prefix="follow-") as folder:
+        home, state, told = (Path(folder) / name for name in ("home", "state", "told"))
+        home.mkdir()
+        writer = Writer(home, [state], ClaudeCode(), random.Random(seed), pace=0.002)
+
+        def write() -> None:
+            writer.begin()
+            end = time.monotonic() + 60 * minutes
+            while time.monotonic() < end:
+                writer.write(chance.randint(50, 300))
+                writer.rotate(chance.choice((*GOES_ON * 4, *BEGINS_ANEW)))
+                writer.write(5)
+                numbered = sorted(home.glob("*.log.*"), key=lambda p: int(p.suffix[1:]))
+                for old in numbered[:-3]:  # as logrotate does
+                    old.unlink()
+
+        began = time.monotonic()
+        writing = forked(write)
+        follower = forked(lambda: follow(writer.path, state, seed, told))
+        while os.waitpid(writing, os.WNOHANG)[0] == 0:
+            samples.append((time.monotonic() - began, *sizes(follower)))
+            time.sleep(minutes / 4)
+        os.kill(follower, signal.SIGKILL)
+        os.waitpid(follower, 0)
+        last = Follower(writer.path, state)
+        got = last.summary()
+        wrong = [*wrong_with(home, "claude_code", writer.path, got), differs(last, got)]
+        wrong += [told.read_text()] if told.exists() else []
+    settled = [s for s in samples if s[0] > samples[-1][0] / 10]
+    slope = linear_regression(*zip(*[s[:2] for s in settled], strict=True)).slope
+    growth = slope * (settled[-1][0] - settled[0][0])
+    counts = [n for *_, n in settled]
+    third = len(counts) // 3
+    if growth > LIMIT_MIB:
+        wrong.append(f"memory grew by {growth:.1f} MiB")
+    if min(counts[-third:]) > min(counts[:third]):  # while it looks, some are open
+        wrong.append(f"descriptors: {min(counts[:third])}, then {min(counts[-third:])}")
+    most = round(max(memory for _, memory, _ in samples))
+    return Counter({"MiB at most": most, "samples": len(samples)}), [w for w in wrong if w]
+
+
 def main() -> int:
     args = harness.options(
         __doc__, lines=200_000, seconds=float, each=20_000, kinds="", format=("", *RECORDERS),
-        seed=1, calls=False, every=1,
+        seed=1, calls=False, every=1, minutes=0.0,
     )  # fmt: skip
+    if args.minutes:
+        return harness.tried("follow", lambda: steady(args.minutes, args.seed))
     if args.calls:
         return harness.tried("follow", lambda: calls_run(args.every))
     began, left = time.monotonic(), args.lines

@@ -1,6 +1,6 @@
 """Plants secrets in sessions, runs every command on them, and searches every byte that they write.
 
-    python -m tests.reliability.leaks [--secrets 112] [--seed 1] [--plain]
+    python -m tests.fuzz.leaks [--secrets 112] [--seed 1] [--plain]
 
 Secrets stand wherever people and tools put them, at every place where texts are cut, in the
 header of the recording, in what a client answers, in a diff, in damaged files, in settings of a
@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy.redaction.documents import Plant, pieces, session
 from benchmarks.accuracy.redaction.planted import STRUCTURED
-from tests.reliability import harness
-from tests.reliability.commands import (
+from tests.fuzz import harness
+from tests.fuzz.commands import (
     CHANGES,
     COMMANDS,
     WRITES,

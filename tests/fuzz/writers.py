@@ -37,7 +37,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.reliability import harness
+from tests.fuzz import harness
 
 from leftoff import codec
 from leftoff.errors import LeftoffError, StateError

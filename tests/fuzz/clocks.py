@@ -1,6 +1,6 @@
 """Sets the clock forward and back while thresholds are crossed and documents are kept.
 
-    python -m tests.reliability.clocks [--times 300] [--seed 1]
+    python -m tests.fuzz.clocks [--times 300] [--seed 1]
 
 `sessions`: a running session of the library whose clock jumps by up to ten years between calls
     and which is begun anew from its file between them: each threshold is told once, in order,
@@ -9,14 +9,12 @@
 `retention`: a document that was saved a moment ago stays, whatever the others' times say; what
     was saved in the future (the clock was ahead) is not old; pinned ones stay; order is by time,
     ties by id.
-`faketime`: `leftoff hook` as a program under libfaketime, where that is installed.
 """
 
 import logging
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,11 +24,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
 
-from tests.reliability import harness
+from tests.fuzz import harness
+from tests.strategies.hooks import told
 
 from leftoff import codec
 from leftoff.handover.resume_log.document import ResumeLog
-from leftoff.hooks import answer, queue
+from leftoff.hooks import answer
 from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
@@ -84,15 +83,6 @@ def sessions(chance: random.Random, folder: Path, wrong: Wrong) -> None:
         wrong(f"sessions: told {told}")
 
 
-def event(folder: Path, name: str) -> dict[str, str]:
-    return {
-        "session_id": "s1",
-        "transcript_path": str(folder / "s.jsonl"),
-        "cwd": str(folder),
-        "hook_event_name": name,
-    }
-
-
 def call(folder: Path, number: int, used: int) -> None:
     usage = {"input_tokens": used, "output_tokens": 0}
     message = {"id": f"m{number}", "model": MODEL, "role": "assistant", "usage": usage}
@@ -109,7 +99,7 @@ def lines_of(reply: bytes) -> list[str]:
 def hooks(chance: random.Random, folder: Path, wrong: Wrong) -> None:
     shutil.rmtree(folder / ".leftoff", ignore_errors=True)
     (folder / "s.jsonl").unlink(missing_ok=True)
-    told: list[str] = []
+    shown: list[str] = []
     real = time.time
     for n, used in enumerate(rising(chance)):
         ahead = chance.uniform(-YEARS, YEARS)
@@ -119,8 +109,10 @@ def hooks(chance: random.Random, folder: Path, wrong: Wrong) -> None:
             patch.object(answer, "start_worker", lambda *_: None),
             patch.object(answer, "WORKER_TIMEOUT", 0.0),
         ):
-            told += lines_of(answer.answer(codec.dumps(event(folder, "Stop")), {}))
-    names = [line.split(":")[0] for line in told]
+            shown += lines_of(
+                answer.answer(told("Stop", project=folder, transcript=folder / "s.jsonl"), {})
+            )
+    names = [line.split(":")[0] for line in shown]
     if len(names) != 3 or len(set(names)) != 3:
         wrong(f"hooks: told {names}")
 
@@ -153,31 +145,6 @@ def retention(chance: random.Random, folder: Path, wrong: Wrong) -> None:
         wrong("retention: a pinned one is gone")
 
 
-def faketime(chance: random.Random, folder: Path, wrong: Wrong) -> bool:
-    """Whether it could be tried."""
-    program = shutil.which("faketime")
-    if program is None:
-        return False
-    shutil.rmtree(folder / ".leftoff", ignore_errors=True)
-    (folder / "s.jsonl").unlink(missing_ok=True)
-    told: list[str] = []
-    for n, percent in enumerate((60, 71, 72, 86, 86, 96, 97)):
-        call(folder, n, percent * WINDOW // 100)
-        day = chance.choice(("2020-01-01", "2026-01-01", "2036-01-01"))
-        done = subprocess.run(
-            [program, day, sys.executable, "-m", "leftoff", "hook"],
-            input=codec.dumps(event(folder, "Stop")),
-            capture_output=True,
-            check=False,
-        )
-        if done.returncode or done.stderr:
-            wrong(f"faketime: {done.returncode} {done.stderr.decode()}")
-        told += lines_of(done.stdout)
-    if len(told) != 3:
-        wrong(f"faketime: told {told}")
-    return True
-
-
 def tried(times: int, seed: int) -> tuple[Counter[str], list[str]]:
     """All of it: what was counted, and what was wrong."""
     chance = random.Random(seed)
@@ -191,14 +158,6 @@ def tried(times: int, seed: int) -> tuple[Counter[str], list[str]]:
             for part in (sessions, hooks, retention):
                 part(chance, folder, found.append)
                 counts[part.__name__] += 1
-        for _ in range(min(5, times // 50)):
-            if faketime(chance, folder, found.append):
-                counts["faketime"] += 1
-        time.sleep(0.1)  # the workers of the last hooks
-        end = time.monotonic() + 20
-        state = folder / ".leftoff" / "state" / "s1"
-        while counts["faketime"] and queue.pending_jobs(state) and time.monotonic() < end:
-            time.sleep(0.2)
     return counts, found
 
 

@@ -1,19 +1,19 @@
-"""Kills writers at random, all at once, again and again over the same folder.
+"""Everything that works in one project at once: killed at random, or many of a kind.
 
-    python -m tests.reliability.kill_at_random [--kills 300] [--seed 1]
-    python -m tests.reliability.kill_at_random --store files|packed|sqlite [--kills 1000]
+    python -m tests.fuzz.crowds kills [--kills 300] [--seed 1]
+    python -m tests.fuzz.crowds updates|indexers [--writers 16] [--rounds 25]
 
-Without `--store`: two sessions grow; after each turn their hooks are answered and their workers
-work and keep the index of the memory. Beside them resume logs are made and cleaned up, and a batch runs over the recordings. All
-of them are killed (kill -9) at a random moment. A log outside says what was acknowledged. After
-each kill: every document can be loaded and none that was acknowledged is gone; what hooks keep
-is whole; what one worker had acknowledged is not older afterwards; a batch's output is whole.
-From time to time everything is run once more to its end: the batch gives the bytes of a batch
-that was never killed, no wish is left, and no litter.
-
-With it: four processes save to an id of their own and to a shared one. After each kill every
-document is whole, none is older than what was acknowledged, none was never saved, and the next
-start leaves no temporary file.
+kills     two sessions grow; after each turn their hooks are answered and their workers work and
+          keep the index of the memory. Beside them resume logs are made and cleaned up, and a
+          batch runs over the recordings. All of them are killed (kill -9) at a random moment. A
+          log outside says what was acknowledged. After each kill: every document can be loaded and
+          none that was acknowledged is gone; what hooks keep is whole; what one worker had
+          acknowledged is not older afterwards; a batch's output is whole. From time to time
+          everything is run once more to its end: the batch gives the bytes of a batch that was
+          never killed, no wish is left, and no litter.
+updates   each process changes what others change too: lines in a task's markdown, sessions in the
+          memory of `--since last`. None may be lost.
+indexers  many update the same index of the memory: it is what one makes of the same recordings
 """
 
 import os
@@ -28,83 +28,29 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tests.reliability import harness, writers
-from tests.reliability.harness import Acknowledged, Children
+from msgspec.structs import replace
+from tests.fuzz import harness, writers
+from tests.fuzz.harness import Children
+from tests.strategies.hooks import told
 
+import leftoff
 from leftoff import codec
-from leftoff.errors import LeftoffError
+from leftoff.errors import LeftoffError, StateError
 from leftoff.hooks import answer, queue, worker
+from leftoff.live.checkpoints.files import Sandbox
+from leftoff.live.last_summarized import exchange_position
 from leftoff.memory import index as memory
 from leftoff.stores.files import FileStore
 
-LINES = (writers.SESSIONS / "claude_code/prorate.jsonl").read_bytes().splitlines(keepends=True)
+SESSION = writers.SESSIONS / "claude_code/prorate.jsonl"
+LINES = SESSION.read_bytes().splitlines(keepends=True)
 EVENTS = ("Stop", "Stop", "Stop", "PreCompact", "SessionEnd", "SessionStart")
 KINDS = ("resume_log", "checkpoint")
 MEMORY = ".local/state/leftoff/memory.sqlite3"
-NAMES = ("shared", "own-0", "own-1", "own-2", "own-3")
-
-Tell = Callable[[str], None]
-
-
-class Saves:
-    """Four writers of one store."""
-
-    longest = 0.06
-    """Seconds until they are killed, at most."""
-
-    def __init__(self, folder: Path, sort: str) -> None:
-        self.folder, self.root, self.sort = folder, folder / "store", sort
-        self.acknowledged = Acknowledged()
-        store, noted = harness.opened(self.root, sort), Acknowledged.to(folder / "log")
-        for name in NAMES:
-            noted(name, partial(harness.save, store, name))
-        self.acknowledged.take(folder / "log")
-
-    def works(self, chance: random.Random) -> list[Callable[[], None]]:
-        return [partial(self._save_for_ever, who) for who in range(4)]
-
-    def _save_for_ever(self, who: int) -> None:
-        store = harness.opened(self.root, self.sort)
-        noted = Acknowledged.to(self.folder / f"log{who}")
-        while True:
-            for name in (f"own-{who}", f"own-{who}", "shared"):
-                noted(name, partial(harness.save, store, name))
-
-    def enter(self) -> None:
-        """What each child does first."""
-
-    def wrong(self, counts: Counter[str]) -> Iterator[str]:
-        for who in range(4):
-            log = self.folder / f"log{who}"
-            counts["acknowledged"] += self.acknowledged.take(log)
-            log.unlink(missing_ok=True)
-        counts["litter before the next start"] += len(harness.litter(self.root))
-        store = harness.opened(self.root, self.sort)
-        kept: dict[str, str] = {}
-        for name in NAMES:
-            try:
-                kept[name] = harness.mark_of(store, name)
-            except (AssertionError, LeftoffError) as error:
-                yield str(error)
-                continue
-            fault = self.acknowledged.fault(name, kept[name])
-            if fault:
-                yield fault
-        if self.sort == "sqlite":  # it clears a journal away when it next writes
-            store.save("task", "other", {})
-        left = harness.litter(self.root)
-        if left:
-            yield f"litter after the next start: {left}"
-        self.acknowledged.forget(kept)
-
-    def at_the_end(self) -> Iterator[str]:
-        yield from ()
 
 
 class Place:
     """The folder in which hooks, commands and a batch work."""
-
-    longest = 1.2
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -160,9 +106,6 @@ class Place:
             for path in (self.log, *grown):
                 path.unlink(missing_ok=True)
 
-    def at_the_end(self) -> Iterator[str]:
-        yield from finished(self, self.want)
-
 
 def environ(place: Place) -> dict[str, str]:
     home = str(place.folder / "home")
@@ -181,12 +124,11 @@ def hooked(place: Place, who: int, seed: int) -> None:
         done = path.read_bytes().count(b"\n") if path.exists() else 0
         with path.open("ab") as out:
             out.write(LINES[done] if done < len(LINES) else b"")
-        event = chance.choice(EVENTS)
-        told = {
-            "session_id": f"s{who}", "transcript_path": str(path), "cwd": str(place.project),
-            "hook_event_name": event, "prompt": "Where do the charges of prorate.py come from?",
-        }  # fmt: skip
-        answer.answer(codec.dumps(told), {})
+        asked = told(
+            chance.choice(EVENTS), f"s{who}", project=place.project, transcript=path,
+            prompt="Where do the charges of prorate.py come from?",
+        )  # fmt: skip
+        answer.answer(asked, {})
         worker.process_jobs(place.home, f"s{who}")
         if not queue.pending_jobs(state):
             place.said("worker", who, _size(state))
@@ -298,39 +240,119 @@ def finished(place: Place, want: dict[str, bytes]) -> Iterator[str]:
     (place.project / "out.jsonl.index").unlink(missing_ok=True)
 
 
-def killed(
-    scene: Saves | Place, kills: int, seed: int, tell: Tell = lambda _: None
-) -> tuple[Counter[str], list[str]]:
+def killed(kills: int, seed: int, folder: Path) -> harness.Found:
     """Kills so many times: what was counted, and what was wrong."""
     chance = random.Random(seed)
     counts: Counter[str] = Counter()
     found: list[str] = []
+    place = Place(folder / "place")
     for number in range(kills):
-        children = Children(*scene.works(chance), enter=scene.enter)
-        time.sleep(chance.uniform(0.04, 1) * scene.longest)
+        children = Children(*place.works(chance), enter=place.enter)
+        time.sleep(chance.uniform(0.05, 1.2))
         news = children.kill()
-        time.sleep(scene.longest / 60)
+        time.sleep(0.02)
         counts["kills"] += 1
-        news += scene.wrong(counts)
+        news += place.wrong(counts)
         if number % 25 == 24 or number == kills - 1:
-            news += [f"at the end: {w}" for w in scene.at_the_end()]
-            tell(f"{number + 1} rounds, {len(found) + len(news)} wrong")
-        for line in news:
-            tell(f"WRONG round {number}: {line}")
-            found.append(f"round {number}: {line}")
+            news += [f"at the end: {w}" for w in finished(place, place.want)]
+            harness.tell(f"{number + 1} rounds, {len(found) + len(news)} wrong")
+        found += [f"round {number}: {line}" for line in news]
     return counts, found
 
 
+# -- changes that build on what is there -----------------------------------------------------
+
+
+def together(count: int, work: Callable[[int], None]) -> list[str]:
+    """Work in so many processes at once; what went wrong in them."""
+    return Children(*(partial(work, who) for who in range(count))).wait()
+
+
+def patiently(work: Callable[[], object]) -> None:
+    """Until it is done: a writer's patience is short; it says so and changes nothing."""
+    while True:
+        try:
+            work()
+            return
+        except StateError as error:
+            if "held by another" not in str(error):
+                raise
+
+
+def _with(line: str, before: str) -> str:
+    return before + line
+
+
+def add_lines(root: Path, rounds: int, who: int) -> None:
+    box = Sandbox(root, "shared")
+    for n in range(rounds):
+        patiently(partial(box.update, {"project.md": partial(_with, f"{who}.{n}\n")}))
+
+
+def ask(root: Path, rounds: int, who: int) -> None:
+    summary = leftoff.summarize(str(SESSION))
+    for n in range(rounds):
+        session = replace(summary.session, id=f"{who}.{n}")
+        asked = replace(summary, session=session)
+        patiently(partial(exchange_position, root / "asked.json", asked))
+
+
+def index(recordings: Path, path: Path, rounds: int) -> None:
+    """Updates an index as often; which of two does the work is left to them."""
+    for _ in range(rounds):
+        memory.update(path, [recordings], environ={})
+
+
+def indexers(count: int, rounds: int, root: Path) -> harness.Found:
+    """Many update the same index: it is what one makes of the same recordings."""
+    counts: Counter[str] = Counter()
+    recordings = SESSION.parent
+    alone, shared = root / "alone" / writers.MEMORY, root / "shared" / writers.MEMORY
+    wrong = together(count, lambda _: index(recordings, shared, rounds))
+    memory.update(shared, [recordings], environ={})
+    memory.update(alone, [recordings], environ={})
+    rows = writers.memory_rows(shared)
+    counts["rows"] = rows.count("\n")
+    if rows != writers.memory_rows(alone):
+        wrong.append("the index is not what one update gives")
+    wrong += writers.whole(root)
+    return counts, wrong
+
+
+def updates(count: int, rounds: int, root: Path) -> harness.Found:
+    """Changes, and looks which were lost."""
+    expected = {f"{who}.{n}" for who in range(count) for n in range(rounds)}
+    counts: Counter[str] = Counter()
+    wrong = together(count, lambda who: add_lines(root, rounds, who))
+    (page,) = root.rglob("project.md")
+    lines = page.read_text().split()
+    counts["lines"] = len(lines)
+    if Counter(lines) != Counter(expected):
+        wrong.append(f"lines: {len(expected - set(lines))} lost")
+    wrong += together(count, lambda who: ask(root, min(rounds, 900 // count), who))
+    known = codec.parse((root / "asked.json").read_bytes())
+    counts["sessions"] = len(known)
+    lost = {m for m in expected if int(m.split(".")[1]) < 900 // count} - set(known)
+    if lost:
+        wrong.append(f"sessions: {len(lost)} lost")
+    return counts, wrong
+
+
 def main() -> int:
-    args = harness.options(__doc__, kills=300, store=("", "files", "packed", "sqlite"), seed=1)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "work"
-        folder.mkdir()
-        scene = Saves(folder, args.store) if args.store else Place(folder / "place")
-        return harness.tried(
-            f"random kills, {args.store or 'commands'}",
-            lambda: killed(scene, args.kills, args.seed, harness.tell),
-        )
+    args = harness.options(
+        __doc__, "what:kills|updates|indexers", kills=300, seed=1, writers=16, rounds=25
+    )
+    parts: dict[str, Callable[[Path], harness.Found]] = {
+        "kills": partial(killed, args.kills, args.seed),
+        "updates": partial(updates, args.writers, args.rounds),
+        "indexers": partial(indexers, args.writers, args.rounds),
+    }
+
+    def work() -> harness.Found:
+        with tempfile.TemporaryDirectory() as folder:
+            return parts[args.what](Path(folder))
+
+    return harness.tried(args.what, work)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Damages what is kept, bit by bit and byte by byte, and looks whether that is noticed.
 
-    python -m tests.reliability.flip_bits [--every 1]
+    python -m tests.fuzz.flip_bits [--every 1]
 
 Each bit of a kept resume log, checkpoint (compressed), task and resume state is flipped, and
 each is cut off at every byte; so are its backup, its markdown, and the kept pass of hooks.
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from tests.reliability import harness
+from tests.fuzz import harness
 
 import leftoff
 from leftoff import codec

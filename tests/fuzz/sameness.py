@@ -1,6 +1,6 @@
 """Runs every command in many surroundings: what it prints and keeps must be the same bytes.
 
-    python -m tests.reliability.sameness [--only NAME ...] [--python PROGRAM ...]
+    python -m tests.fuzz.sameness [--only NAME ...] [--python PROGRAM ...]
 
 Surroundings: seeds of Python's hash, time zones, locales (C, tr_TR where it is there) with and
 without Python's UTF-8 mode, an umask, working directories, the order in which folders give their
@@ -25,8 +25,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.reliability import harness
-from tests.reliability.commands import COMMANDS, ROOT, Command, Scene, plain_session
+from tests.fuzz import harness
+from tests.fuzz.commands import COMMANDS, ROOT, Command, Scene, plain_session
 
 SURROUNDINGS: dict[str, dict[str, str]] = {
     "as it is": {"PYTHONHASHSEED": "0"}, "hash seed 1": {"PYTHONHASHSEED": "1"},

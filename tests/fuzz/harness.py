@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -125,59 +125,6 @@ def mark_of(store: Store, id: str) -> str:
 
 def litter(root: Path) -> list[str]:
     return [str(p) for p in root.rglob("*") if p.name.endswith((".tmp", "-journal"))]
-
-
-class Acknowledged:
-    """What writers tried and what was acknowledged, with times, which all processes share."""
-
-    def __init__(self) -> None:
-        self.began: dict[tuple[str, str], int] = {}
-        self.ended: dict[tuple[str, str], int] = {}
-
-    @staticmethod
-    def to(log: Path) -> Callable[[str, Callable[[str], object]], None]:
-        """What does a save under an id with a mark of its own, and notes it in a log."""
-        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-
-        def noted(id: str, do: Callable[[str], object]) -> None:
-            mark = f"{os.getpid()}.{time.monotonic_ns()}"
-            os.write(out, f"try {id} {mark} {time.monotonic_ns()}\n".encode())
-            do(mark)
-            os.write(out, f"ack {id} {mark} {time.monotonic_ns()}\n".encode())
-
-        return noted
-
-    def take(self, log: Path) -> int:
-        """Reads a log, if there is one; tells how many saves it acknowledges."""
-        before = len(self.ended)
-        for line in log.read_text().splitlines() if log.exists() else ():
-            word, name, mark, at = line.split()
-            (self.began if word == "try" else self.ended)[name, mark] = int(at)
-        return len(self.ended) - before
-
-    @property
-    def ids(self) -> set[str]:
-        return {name for name, _ in self.began}
-
-    def fault(self, id: str, mark: str) -> str:
-        """Why this cannot be what is kept under an id, "" if it can."""
-        if mark and (id, mark) not in self.began:
-            return f"{id}: invented: {mark} was never saved"
-        end = self.ended.get((id, mark)) if mark else -1
-        if end is None:
-            return ""  # killed on the way: it may have come late
-        later = [
-            other
-            for (known, other), at in self.began.items()
-            if known == id and at > end and (known, other) in self.ended
-        ]
-        return f"{id}: lost: {mark!r} is kept, {later[-1]} was acknowledged" if later else ""
-
-    def forget(self, kept: Mapping[str, str]) -> None:
-        """Keeps only what is kept now: earlier saves can no longer matter."""
-        now = set(kept.items())
-        self.began = {k: v for k, v in self.began.items() if k in now}
-        self.ended = {k: v for k, v in self.ended.items() if k in now}
 
 
 # -- mounts ----------------------------------------------------------------------------------

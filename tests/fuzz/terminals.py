@@ -1,6 +1,6 @@
 """Puts control characters and hidden text into sessions and looks for them in every print.
 
-    python -m tests.reliability.terminals [--cases 600] [--seed 1]
+    python -m tests.fuzz.terminals [--cases 600] [--seed 1]
 
 A case is a piece of text (C0 and C1 controls, CSI, OSC 0, 8 and 52, DCS, APC, bidirectional
 overrides, tags, joiners, lone surrogates, broken sequences) that stands in every place of a
@@ -25,8 +25,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.reliability import harness
-from tests.reliability.commands import COMMANDS, WRITTEN_IN, Command, Ran, Scene
+from tests.fuzz import harness
+from tests.fuzz.commands import COMMANDS, WRITTEN_IN, Command, Ran, Scene
 from tests.strategies.conversations import Call, Step
 from tests.strategies.writers import WRITERS
 

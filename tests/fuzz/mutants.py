@@ -1,6 +1,6 @@
 """Breaks one place of a module at a time; the module's tests must notice each.
 
-    python -m tests.reliability.mutants MODULE... [--tests PATH...] [--most N] [--seed S]
+    python -m tests.fuzz.mutants MODULE... [--tests PATH...] [--most N] [--seed S]
         [--only WHICH...] [--limit SECONDS]
 
 MODULE is a file below src/leftoff: `tokens` or `stores/files`. Of all places that can be broken
@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.reliability.harness import options
+from tests.fuzz.harness import options
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "leftoff"

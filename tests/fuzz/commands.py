@@ -13,7 +13,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -353,15 +352,10 @@ class Scene:
 
     def settle(self) -> None:
         """Waits for what hooks left to a worker."""
-        from leftoff.hooks import queue
+        from tests.strategies.hooks import settled
 
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            folders = list((self.project / ".leftoff" / queue.STATE).glob("*/"))
-            if not any(queue.pending_jobs(f) or (f / queue.BUSY).exists() for f in folders):
-                return
-            time.sleep(0.02)
-        raise TimeoutError("a worker does not end")
+        if not settled(self.project / ".leftoff"):
+            raise TimeoutError("a worker does not end")
 
 
 # -- strace ----------------------------------------------------------------------------------
