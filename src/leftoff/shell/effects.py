@@ -49,11 +49,16 @@ __all__ = [
 # not measured.
 _MAX_CONTENTS = 400
 
-# A cmdlet: a verb and a noun.
 _CMDLET = (
-    r"\b(?:Get|Set|Remove|New|Copy|Move|Rename|Clear|Test|Select|Where|ForEach|Measure|Sort|Group"
-    r"|Compare|Tee|Add|Out|Write|Read|Invoke|Start|Stop|Wait|Format|ConvertTo|ConvertFrom|Import"
-    r"|Export|Expand|Compress|Split|Join|Resolve|Convert)-[A-Z][A-Za-z]+\b"
+    r"\b(?:(?:Get|Set|Remove|New|Copy|Move|Rename|Clear|Test)-(?:Item|ItemProperty|Content|Location"
+    r"|ChildItem|Path|Variable|Process|Command|Help|Date|Module|Service|Object|Acl|Alias|FileHash"
+    r"|Host|Random|History|ExecutionPolicy|NetTCPConnection|PSDrive|CimInstance|WmiObject|Package"
+    r"|AppxPackage|Unique|Member)|(?:Select|Where|ForEach|Measure|Sort|Group|Compare|Tee|New|Add)"
+    r"-(?:Object|String|Member|Content|Type|Xml)|(?:Out|Write|Read)-(?:File|Host|Output|Null|String"
+    r"|Error|Warning|Verbose)|Invoke-(?:WebRequest|RestMethod|Expression|Command|Item)"
+    r"|(?:Start|Stop|Wait)-(?:Process|Service|Sleep|Job|Transcript)|Format-(?:Table|List)"
+    r"|(?:ConvertTo|ConvertFrom|Import|Export)-(?:Json|Csv|Module|Clixml|Html|SecureString)"
+    r"|(?:Expand|Compress)-Archive|(?:Split|Join|Resolve|Convert)-Path)\b"
 )
 _POWERSHELL = re.compile(rf"(?:\A\s*|[|;] ){_CMDLET}")
 _POWERSHELL_NAMES = re.compile(rf"{_CMDLET}|\A[^\0]{{0,200}}\$env:")

@@ -148,7 +148,9 @@ class _Compiler:
             kind = child.type
             if child.start_byte == end and words and span(end - 1, end) == "$":
                 # The grammar splits ``_$x.txt`` after the dollar sign.
-                words[-1] = ast.Word((ast.UNKNOWN,))
+                words[-1] = quoting.rejoin_dollar(
+                    words[-1], span(child.start_byte, child.end_byte)
+                )
                 plain = False
                 end = child.end_byte
                 continue

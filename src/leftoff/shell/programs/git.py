@@ -12,6 +12,7 @@ from collections.abc import Callable
 from leftoff.shell import operations as ops
 from leftoff.shell.commands import Invocation
 from leftoff.shell.filesystem import Action
+from leftoff.shell.paths import parent_of
 from leftoff.shell.state import Status, Walk
 
 
@@ -73,7 +74,19 @@ def _rm(walk: Walk, words: list[str]) -> Status:
         recursive = bool(options & {"-r", "-rf"}) or "-r" in options
         if ops.delete(walk, field, recursive=recursive) is False:
             status = False
+        if path is not None:
+            _remove_empty_parents(walk, path)
     return status
+
+
+def _remove_empty_parents(walk: Walk, path: str) -> None:
+    """Remove the directories above a path that are now empty, as git does."""
+    above = parent_of(path)
+    while above not in (".", "/") and walk.uncertainty < 2:
+        if not walk.state.is_complete(above) or walk.state.below(above, directories=True):
+            return
+        walk.state.remove(above)
+        above = parent_of(above)
 
 
 def _mv(walk: Walk, words: list[str]) -> Status:
@@ -345,11 +358,17 @@ def _clean(walk: Walk, words: list[str]) -> Status:
 
 
 def _apply(walk: Walk, words: list[str]) -> Status:
-    looks = {"--check", "--stat", "--numstat", "--summary", "--cached"}
-    for field in _split_words(words, ("-C", "--directory", "--exclude", "--include"))[1]:
-        if ops.read(walk, field) is False:
+    options, before, after = _split_words(
+        words, ("-C", "--directory", "--exclude", "--include")
+    )
+    if walk.expected_status is False:
+        return False
+    for field in before + after:
+        if field != "-" and ops.read(walk, field) is False:
             return False
-    return None if looks.intersection(words) else _unknown_changes(walk, words)
+    if not options & {"--check", "--stat", "--numstat", "--summary", "--cached"}:
+        walk.effects.unknown("git")
+    return None
 
 
 def _add(walk: Walk, words: list[str]) -> Status:

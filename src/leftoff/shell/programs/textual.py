@@ -146,7 +146,7 @@ def _run_patch(walk: Walk, args: Invocation) -> Status:
         return False
     found = _PATCHED.findall(shown)
     odd = args.has("-d", "--directory", "-o", "--output", "-b", "--backup", "-R", "-E")
-    if odd or failed or not found or "/dev/null" in (walk.stdin or ""):
+    if odd or failed or not found or "/dev/null" in (walk.stdin or "/dev/null"):
         walk.effects.unknown("patch")
     else:
         for name, moved in found:
