@@ -76,7 +76,7 @@ def cut() -> Target:
 def shell() -> Target:
     from leftoff.shell import analyze, command_facts, observe, resolve
     from leftoff.shell.effects import FileState, Outcome, clear_caches
-    from leftoff.shell.embedded.patches import diff_steps, marked_steps
+    from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
     from leftoff.shell.embedded.python import python_effects
     from leftoff.shell.embedded.tool_script import tool_steps
 
@@ -106,8 +106,8 @@ def shell() -> Target:
         elif kind == 1:
             tool_steps("tools." + text)
         elif kind == 2:
-            diff_steps(text)
-            marked_steps(text)
+            patch_effects(text)
+            marked_patch_effects(text)
         elif kind == 3:
             tool_steps(text)
 

@@ -137,15 +137,15 @@ def unwrapped(words: list[str], *, tasks: bool = False) -> tuple[list[str], str]
         for option in launcher.script:
             if option in words[:-1]:
                 return words, words[words.index(option) + 1]
-        inner = behind(launcher, words)
+        inner = _behind(launcher, words)
         if not inner:
             break
         words = inner
     return words, ""
 
 
-def behind(launcher: Launcher, words: list[str]) -> list[str]:
-    """The words behind a launcher and its own options and operands; [] for no program."""
+def _behind(launcher: Launcher, words: list[str]) -> list[str]:
+    """What stands behind a launcher and its own options and operands; [] for no program."""
     i, wanted = 1, launcher.after
     skip = launcher.skip
     if launcher.script or words[0].endswith("command") and words[1:2] in (["-v"], ["-V"]):

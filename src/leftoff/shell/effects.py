@@ -226,10 +226,12 @@ def _editor_command(command: str) -> str | None:
     return None
 
 
-def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileEffect]:
+def resolve(
+    script: Script, *, outcome: Outcome, known: FileState, wide: bool = True
+) -> list[FileEffect]:
     """The effects of a call on files, one for each path, sorted; `known` is updated.
 
-    Files that a program reads while it walks a directory are left out.
+    Unless `wide`, files that a program reads while it walks a directory are left out.
 
     A denied call has no effects. A call that failed or was interrupted has the effects of the
     commands before that point; where the point is not known, no effect is claimed. Effects of
@@ -252,6 +254,7 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
         interrupted=outcome.interrupted,
         slow=program_rules().slow,
         reliable=program_rules().reliable,
+        wide=wide,
     )
     if isinstance(script.body, Opaque):
         walk.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
@@ -268,6 +271,7 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
     expected_status = None if outcome.background else success
     try:
         interpreter.run(walk, script.body, expected_status)
+        interpreter.run_exit_trap(walk)
     except RecursionError:
         walk.effects.unknown("shell")
     if success is not False and not outcome.background:

@@ -132,6 +132,8 @@ def variable(walk: Walk, part: Variable) -> list[str]:
     if name == "$":
         return [TEMPORARY + "pid"]
     value = walk.variables.get(name)
+    if name == "OLDPWD" and isinstance(value, str) and value[:1] not in "/~":
+        return [UNKNOWN]
     if value is None:
         if name == "HOME" and walk.home is not None:
             value = walk.home
@@ -147,10 +149,18 @@ def variable(walk: Walk, part: Variable) -> list[str]:
     if isinstance(value, list):
         if operation in ("[@]", "[*]") or name in ("@", "*"):
             return value
+        if operation[:1] == "[" and operation[-1:] == "]" and operation[1:-1].isdecimal():
+            index = int(operation[1:-1][:6])
+            return [value[index]] if index < len(value) else [""]
+        if operation == "#":
+            return [UNKNOWN]
+        value = value[0] if value else ""
+        operation = "" if operation[:1] == "[" else operation
+    if not operation:
+        return [value]
+    if UNKNOWN in value:
         return [UNKNOWN]
-    if operation and UNKNOWN not in value:
-        value = _apply_operation(value, operation)
-    return [value]
+    return [_apply_operation(value, operation)]
 
 
 def arithmetic(walk: Walk, text: str) -> int | None:
@@ -213,15 +223,21 @@ def _apply_operation(value: str, operation: str) -> str:
         return UNKNOWN
     if operation == "#":
         return str(len(value))
-    if operation[0] in "%#":
+    head = operation[0]
+    if head in "%#":
         greedy = operation[:2] in ("%%", "##")
         pattern = _pattern(operation[2 if greedy else 1 :])
-        found = ends(value, pattern, last=operation[0] == "%")
+        found = ends(value, pattern, last=head == "%")
         if found is None:
             return value
         size = found[greedy]
-        return value[: len(value) - size] if operation[0] == "%" else value[size:]
-    return value if value and operation[:2] in (":-", ":=", ":?") else UNKNOWN
+        return value[: len(value) - size] if head == "%" else value[size:]
+    if head == ":":
+        if operation[1:2] in ("-", "=", "?"):
+            return value or operation[2:].strip("\"'")
+        if operation[1:2] == "+":
+            return operation[2:].strip("\"'") if value else ""
+    return UNKNOWN
 
 
 def _pattern(text: str) -> str:

@@ -61,6 +61,7 @@ from typing import Any
 
 from leftoff.shell import ast, expansion, redirections
 from leftoff.shell.globs import matches
+from leftoff.shell.parser import parse
 from leftoff.shell.state import MAX_TEXT, NOT_FOUND, Status, Walk
 
 # Nested statements and calls; chosen by hand, not measured.
@@ -83,6 +84,17 @@ def run(walk: Walk, node: ast.Statement, expected_status: Status = None) -> Stat
         return _RUNNERS[type(node)](walk, node, expected_status)
     finally:
         walk.depth -= 1
+
+
+def run_exit_trap(walk: Walk) -> None:
+    """Run the command that ``trap … EXIT`` set, at the end of the shell."""
+    text, walk.exit_trap = walk.exit_trap, None
+    if text is None:
+        return
+    walk.resume()
+    printed = walk.stdout
+    run(walk, parse(text, home=walk.home).body)
+    walk.stdout = _joined([printed, walk.stdout])
 
 
 def _sequence(walk: Walk, node: ast.Sequence, expected_status: Status) -> Status:
@@ -236,12 +248,13 @@ def _pipeline(walk: Walk, node: ast.Pipeline, expected_status: Status) -> Status
 
 
 def subshell(walk: Walk, body: ast.Statement, expected_status: Status = None) -> Status:
-    """Interpret a statement in a child shell: its directory, variables and jumps stay in
-    it."""
-    cwd, variables = walk.cwd, walk.variables
-    walk.variables = dict(variables)
+    """Interpret a statement in a child shell: its directory, variables and jumps stay in it,
+    and its exit trap runs at its end."""
+    cwd, variables, exit_trap = walk.cwd, walk.variables, walk.exit_trap
+    walk.variables, walk.exit_trap = dict(variables), None
     status = run(walk, body, expected_status)
-    walk.cwd, walk.variables = cwd, variables
+    run_exit_trap(walk)
+    walk.cwd, walk.variables, walk.exit_trap = cwd, variables, exit_trap
     walk.resume()
     return status
 

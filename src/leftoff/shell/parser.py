@@ -11,6 +11,7 @@ from leftoff.shell.heredocs import HEREDOC_PATH, HERESTRING_PATH, extract_heredo
 from leftoff.shell.statements import (
     COMMON_REDIRECTS,
     MAX_WORD,
+    appended_value,
     attach_redirects,
     grammar,
     heredoc,
@@ -261,8 +262,8 @@ class _Compiler:
         return ast.Redirect(operator, descriptor, target)
 
     def assignment(self, node: Any) -> tuple[str, str | ast.Word | ast.Array] | None:
-        name = ""
-        value: str | ast.Word | ast.Array = ""
+        name, appending = "", False
+        value: str | ast.Word | ast.Array | None = None
         for child in node.children:
             kind = child.type
             if kind == "variable_name" and not name:
@@ -276,10 +277,14 @@ class _Compiler:
                         fields.extend(self.words(item, item.type))
                 value = ast.Array(tuple(fields))
             elif kind == "+=":
-                return name, ast.Word((ast.UNKNOWN,))
+                appending = True
             elif child.is_named:
                 found = self.words(child, kind)
                 value = found[0] if len(found) == 1 else ast.Word((ast.UNKNOWN,))
+        if value is None:
+            value = ""
+        if appending:
+            value = appended_value(name, value)
         return (name, value) if name else None
 
     def assignments(self, node: Any) -> ast.Statement:

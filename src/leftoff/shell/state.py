@@ -46,6 +46,7 @@ class Walk:
         interrupted: Whether the call was cut off while it ran.
         slow: Programs that may run long, so that an interruption falls on them.
         reliable: Programs that hardly ever fail.
+        wide: Whether to record files that a program reads while it walks a directory.
         uncertainty: How sure the effects recorded now are: 0 sure, 1 likely, 2 unknown.
         effects: The effects so far.
         contents: Texts of files that this session wrote, by path.
@@ -60,6 +61,8 @@ class Walk:
         loop_depth: How many loops are running.
         errexit, pipefail: The options of ``set``.
         sheltered: Whether ``set -e`` ends nothing here.
+        exit_trap: The command that ``trap … EXIT`` set.
+        directory_stack: The directories of ``pushd``.
         tool: The program of the present command, without its directory.
         steps_left, depth: Limits on statements and on nesting."""
 
@@ -72,6 +75,7 @@ class Walk:
     interrupted: bool = False
     slow: frozenset[str] = frozenset()
     reliable: frozenset[str] = frozenset()
+    wide: bool = True
     uncertainty: int = 0
     effects: Effects = field(init=False)
     contents: dict[str, str] = field(init=False)
@@ -90,6 +94,8 @@ class Walk:
     errexit: bool = False
     pipefail: bool = False
     sheltered: bool = False
+    exit_trap: str | None = None
+    directory_stack: list[str | None] = field(default_factory=list)
     tool: str = ""
     steps_left: int = _MAX_STEPS
     depth: int = 0

@@ -8,6 +8,7 @@ from typing import Any
 from leftoff import lazy_re as re
 from leftoff.shell.ast import (
     UNKNOWN,
+    Array,
     Command,
     Document,
     Group,
@@ -17,6 +18,7 @@ from leftoff.shell.ast import (
     Redirect,
     Sequence,
     Statement,
+    Variable,
     Word,
 )
 from leftoff.shell.embedded.steps import RUNNABLE
@@ -172,3 +174,11 @@ def heredoc(number: str, documents: list[tuple[str, bool]]) -> Document:
         return Document(None, False)
     text, expands = documents[index]
     return Document(text, expands and any(char in text for char in "$`\\"))
+
+
+def appended_value(name: str, value: str | Word | Array) -> Word | Array:
+    """What ``name+=value`` assigns."""
+    if isinstance(value, Array):
+        return Array((Word((Variable(name, "[@]", True),)), *value.items))
+    parts = (value,) if isinstance(value, str) else value.parts
+    return Word((Variable(name, "", True), *parts))

@@ -403,7 +403,7 @@ class Tracker:
         for name in self.roots:
             command = command.replace(name, f"\\{name}")
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
-        effects = resolve(script, outcome=result, known=self.known)
+        effects = resolve(script, outcome=result, known=self.known, wide=False)
         if isinstance(script.body, Opaque) and only_shows(command):
             effects = []
         if outcome is not None and outcome.output:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from leftoff import lazy_re as re
+from leftoff.shell.embedded.steps import MAX_STEPS, ScriptSteps
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _ESCAPE = re.compile(r"\\(?:([0-7]{3})|(.))")
 _PLAIN_ESCAPES = {"t": "\t", "n": "\n"}
 
 
-def diff_steps(text: str) -> list[tuple[str, str, str]]:
-    """All steps of a unified diff as (add | modify | delete | move, path, second path), without
-    git's ``a/`` and ``b/``. A change of mode alone is none."""
-    reader = _Diff()
+def patch_effects(text: str, level: str | None = None, *, reverse: bool = False) -> ScriptSteps:
+    """What a unified diff does: files added, changed, removed and renamed.
+
+    `level` is the number of leading directories to strip; None strips git's ``a/`` and ``b/``.
+    A change of mode alone is none."""
+    steps = diff_steps(text, level, reverse=reverse)
+    return ScriptSteps(tuple(steps[:MAX_STEPS]), not steps)
+
+
+def diff_steps(
+    text: str, level: str | None = None, *, reverse: bool = False
+) -> list[tuple[str, str, str]]:
+    """All steps of a unified diff as (add | modify | delete | move, path, second path)."""
+    reader = _Diff(level, reverse)
     left = right = 0
     lines = text.splitlines()
     for i, line in enumerate(lines):
@@ -40,7 +51,9 @@ def diff_steps(text: str) -> list[tuple[str, str, str]]:
 class _Diff:
     """The headers of one file's part of a diff, until the next one begins."""
 
-    def __init__(self) -> None:
+    def __init__(self, level: str | None, reverse: bool) -> None:
+        self.level = level
+        self.reverse = reverse
         self.steps: list[tuple[str, str, str]] = []
         self._clear()
 
@@ -53,13 +66,13 @@ class _Diff:
     def header(self, line: str) -> None:
         if line.startswith("diff --git "):
             self.flush()
-            self.old, self.new = _both_names(line[11:])
+            self.old, self.new = _both_names(line[11:], self.level)
         elif line.startswith("--- "):
             if self.paired:
                 self.flush()
-            self.old = _name(line[4:])
+            self.old = _name(line[4:], self.level)
         elif line.startswith("+++ ") and self.old:
-            self.new = _name(line[4:])
+            self.new = _name(line[4:], self.level)
             self.changed = self.paired = True
         elif line.startswith("new file mode "):
             self.kind = "add"
@@ -78,9 +91,13 @@ class _Diff:
         source = self.source
         self._clear()
         if kind in ("move", "copy"):
-            self.steps.append(("add", new, "") if kind == "copy" else ("move", source, new))
-            if changed and kind == "move":
-                self.steps.append(("modify", new, ""))
+            first, second = (new, source) if self.reverse else (source, new)
+            if kind == "copy":
+                self.steps.append(("add", new, "") if not self.reverse else ("delete", new, ""))
+                return
+            self.steps.append(("move", first, second))
+            if changed:
+                self.steps.append(("modify", second, ""))
             return
         if not new or not (changed or kind):
             return
@@ -89,19 +106,21 @@ class _Diff:
         elif new == "/dev/null":
             kind = "delete"
         path = old if new == "/dev/null" else new
+        if self.reverse and kind:
+            kind = "delete" if kind == "add" else "add"
         self.steps.append((kind or "modify", path, ""))
 
 
-def _both_names(rest: str) -> tuple[str, str]:
+def _both_names(rest: str, level: str | None) -> tuple[str, str]:
     """The two names of a ``diff --git`` line, which stand side by side."""
     if rest[:1] == '"':
         first, _, second = rest[1:].partition('" ')
-        return _name('"' + first + '"'), _name(second)
+        return _name('"' + first + '"', level), _name(second, level)
     middle = len(rest) // 2
     if rest[middle : middle + 1] == " " and rest[2:middle] == rest[middle + 3 :]:
-        return _name(rest[:middle]), _name(rest[middle + 1 :])
+        return _name(rest[:middle], level), _name(rest[middle + 1 :], level)
     first, found, second = rest.partition(" b/")
-    return (_name(first), _name("b/" + second)) if found else ("", "")
+    return (_name(first, level), _name("b/" + second, level)) if found else ("", "")
 
 
 def _unquoted(name: str) -> str:
@@ -122,9 +141,22 @@ def _unquoted(name: str) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def _name(text: str) -> str:
+def _name(text: str, level: str | None) -> str:
     name = _unquoted(text.partition("\t")[0].strip())
-    return name[2:] if name[:2] in ("a/", "b/", "i/", "w/") else name
+    if name == "/dev/null":
+        return name
+    if level is None:
+        return name[2:] if name[:2] in ("a/", "b/", "i/", "w/") else name
+    if not level.isdecimal():
+        return name
+    parts = name.split("/")
+    return "/".join(parts[min(int(level[:3]), len(parts) - 1) :])
+
+
+def marked_patch_effects(text: str) -> ScriptSteps:
+    """What a patch in the ``*** Begin Patch`` form does."""
+    steps = marked_steps(text)
+    return ScriptSteps(tuple(steps[:MAX_STEPS]), not steps)
 
 
 def marked_steps(text: str) -> list[tuple[str, str, str]]:

@@ -12,22 +12,30 @@ from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import parent_of
-from leftoff.shell.programs.nested import MAX_ITEMS
+from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed
 from leftoff.shell.state import Status, Walk
 
 
 def _run_cd(walk: Walk, args: Invocation) -> Status:
-    """``cd``; where ``popd`` and ``cd -`` lead is not followed."""
     target = args.operands[0] if args.operands else walk.home or "~"
-    if args.name == "popd" or target == "-":
-        walk.cwd = walk.stdout = None
+    if args.name == "popd":
+        walk.cwd = walk.directory_stack.pop() if walk.directory_stack else None
+        return True
+    if args.name == "pushd":
+        walk.directory_stack.append(walk.cwd)
+    if target == "-":
+        walk.cwd, walk.variables["OLDPWD"] = (
+            _known_string(walk.variables.get("OLDPWD")),
+            walk.cwd or UNKNOWN,
+        )
+        walk.stdout = None
         return None
     if len(args.operands) > 1:
         return False
     path = walk.resolved(target)
-    walk.stdout = ""
     if path is None:
         walk.cwd = None
+        walk.stdout = ""
         return None
     kind = walk.state.kind(path)
     if (
@@ -36,10 +44,16 @@ def _run_cd(walk: Walk, args: Invocation) -> Status:
         or walk.reports_error(args.name, target)
     ):
         return False
+    walk.variables["OLDPWD"] = walk.cwd or UNKNOWN
     walk.cwd = path
+    walk.stdout = ""
     if walk.uncertainty == 0:
         walk.state.put_directory(path)
     return True if kind == "directory" else None
+
+
+def _known_string(value: str | list[str] | None) -> str | None:
+    return value if isinstance(value, str) and UNKNOWN not in value else None
 
 
 def _run_pwd(walk: Walk, args: Invocation) -> Status:
@@ -67,8 +81,9 @@ def _run_echo(walk: Walk, args: Invocation) -> Status:
 
 def _run_printf(walk: Walk, args: Invocation) -> Status:
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
-    if words[:1] == ["-v"]:
-        walk.variables.update(dict.fromkeys(words[1:2], UNKNOWN))
+    if words[:1] == ["-v"] and len(words) > 2:
+        text = _format_printf(words[2:])
+        walk.variables[words[1]] = UNKNOWN if text is None else text
         walk.stdout = ""
     else:
         walk.stdout = _format_printf(words)
@@ -159,11 +174,17 @@ def _run_declare(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_trap(walk: Walk, args: Invocation) -> Status:
-    """``trap``: its action, which is not followed, may undo what is done until it runs."""
-    if {"EXIT", "0", "ERR", "DEBUG", "RETURN"}.intersection(args.words[1:]):
-        walk.effects.unknown("trap")
-        walk.uncertainty = 2
+    """``trap ACTION EXIT``: the action runs at the end; one of ``ERR`` or ``DEBUG`` may run
+    at any time; that of a signal, hardly ever."""
     walk.stdout = ""
+    if args.flags - {"--"}:
+        return None
+    action, *signals = [word for word in args.words if word != "--"] or [""]
+    if {"EXIT", "0"} & set(signals):
+        walk.exit_trap = None if action in ("", "-") else action
+    elif action not in ("", "-") and {"ERR", "DEBUG", "RETURN"} & set(signals):
+        interpreter.run_speculatively(walk, parse(action, home=walk.home).body)
+        walk.stdout = ""
     return True
 
 
@@ -184,36 +205,74 @@ def _run_source(walk: Walk, args: Invocation) -> Status:
     return done
 
 
+def _run_eval(walk: Walk, args: Invocation) -> Status:
+    text = " ".join(args.words)
+    if UNKNOWN in text:
+        walk.effects.unknown("eval")
+        return None
+    return interpreter.run(walk, parse(text, home=walk.home).body, walk.expected_status)
+
+
 def _run_test(walk: Walk, args: Invocation) -> Status:
-    """``test``, ``[``, ``[[``: one condition; several joined ones are not followed."""
     words = [word for word in args.words if word not in ("]", "]]")]
     walk.stdout = ""
-    negated = words[:1] == ["!"]
-    words = words[negated:]
-    value: Status = None
+    return _condition(walk, words, 0)
+
+
+def _condition(walk: Walk, words: list[str], depth: int) -> Status:
+    if depth > 20:
+        return None
+    for joiner, needs_both in (("||", False), ("-o", False), ("&&", True), ("-a", True)):
+        if joiner in words[1:-1]:
+            at = words.index(joiner, 1)
+            if joiner in ("-o", "-a") and at < 2:
+                continue
+            left = _condition(walk, words[:at], depth + 1)
+            right = _condition(walk, words[at + 1 :], depth + 1)
+            if needs_both:
+                return both_succeed(left, right)
+            if left is True or right is True:
+                return True
+            return False if left is False and right is False else None
+    if words[:1] == ["!"]:
+        value = _condition(walk, words[1:], depth + 1)
+        return None if value is None else not value
+    if len(words) > 2 and words[0] == "(" and words[-1] == ")":
+        return _condition(walk, words[1:-1], depth + 1)
     if len(words) == 2:
-        value = _unary(walk, *words)
-    elif len(words) == 3:
-        value = _binary(walk.tool, *words)
-    elif len(words) == 1 and UNKNOWN not in words[0]:
-        value = bool(words[0])
-    return value if value is None else value != negated
+        return _unary(walk, words[0], words[1])
+    if len(words) == 3:
+        return _binary(walk.tool, *words)
+    if len(words) == 1 and UNKNOWN not in words[0]:
+        return bool(words[0])
+    return None
 
 
 def _unary(walk: Walk, operator: str, operand: str) -> Status:
     if operator in ("-z", "-n"):
-        return None if UNKNOWN in operand else (operand == "") == (operator == "-z")
-    if not operand:
-        return False
-    kind = walk.kind(operand)
+        if UNKNOWN in operand:
+            return None
+        return (operand == "") == (operator == "-z")
+    path = walk.resolved(operand)
+    if path is None:
+        return False if not operand else None
+    kind = walk.state.kind(path)
     if kind == "unknown":
         return None
-    if operator in _KINDS:
-        return kind in _KINDS[operator]
-    return False if kind == "absent" else None
-
-
-_KINDS = {"-e": ("file", "directory"), "-f": ("file",), "-d": ("directory",)}
+    if operator in ("-e", "-a"):
+        return kind != "absent"
+    if operator == "-f":
+        return kind == "file"
+    if operator == "-d":
+        return kind == "directory"
+    if kind == "absent":
+        return False
+    if operator == "-r":
+        return True
+    if operator == "-s":
+        text = walk.contents.get(path)
+        return None if text is None else bool(text)
+    return None
 
 
 def _equal(tool: str, left: str, right: str) -> bool:

@@ -75,6 +75,14 @@ def _python_module(walk: Walk, words: list[str]) -> Status:
         return status
     if module in _HARMLESS_MODULES:
         return None
+    if module == "zipfile" or module == "tarfile":
+        if len(words) > 3 and words[1] in ("-c", "--create"):
+            for field in words[3:]:
+                ops.read_tree(walk, field)
+            ops.write(walk, words[2])
+            return None
+        if len(words) > 2 and words[1] in ("-l", "--list", "-t", "--test"):
+            return ops.read(walk, words[2])
     if walk.expected_status is not False:
         walk.effects.unknown(module)
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
-from leftoff.shell.ast import UNKNOWN
+from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
 from leftoff.shell.commands import Invocation
 from leftoff.shell.expansion import mark_patterns
 from leftoff.shell.globs import matches
@@ -16,7 +16,7 @@ from leftoff.shell.state import Status, Walk
 # Conditions of ``find`` that must all hold: whether one is negated, its option, its value.
 _Tests = list[tuple[bool, str, str]]
 _TESTS = frozenset("-name -iname -path -wholename -ipath -type -maxdepth -mindepth".split())
-_PRINTING = frozenset("-print -print0 -ls -quit -L -H -P".split())
+_PRINTING = frozenset("-print -print0 -ls -prune -quit -L -H -P".split())
 
 
 def _run_find(walk: Walk, args: Invocation) -> Status:
@@ -77,6 +77,8 @@ def _find_expression(words: list[str]) -> tuple[_Tests | None, list[tuple[str, l
             actions.append((word, [";", "tee", *words[i : i + 1]]))
             i += 1
         elif word[:1] in "-(" and word not in _PRINTING:
+            tests = None
+        elif word == "-prune":
             tests = None
     return tests, actions
 
@@ -193,10 +195,16 @@ def _run_grep(walk: Walk, args: Invocation) -> Status:
             operands = ["."]
         else:
             return None
+    _read_matched_files(walk, operands, recursive or always)
     if recursive or always:
+        suffixes = tuple(
+            value.lstrip("*")
+            for value in args.values.get("--include", ())
+            if value.startswith("*.") and "*" not in value[1:]
+        )
         status: Status = None
         for field in operands or ["."]:
-            done = ops.read_tree(walk, field)
+            done = ops.read_tree(walk, field, suffixes)
             status = False if done is False else status
         return status
     worst: Status = None
@@ -204,3 +212,29 @@ def _run_grep(walk: Walk, args: Invocation) -> Status:
         if ops.read(walk, field) is False:
             worst = False
     return worst if len(operands) == 1 else None
+
+
+def _read_matched_files(walk: Walk, operands: list[str], recursive: bool) -> None:
+    if walk.captured or walk.output is None:
+        return
+    prefixes = tuple(
+        operand.rstrip("/") + "/" for operand in operands if not walk.is_unresolved(operand)
+    )
+    patterns = [operand for operand in operands if not PATTERN_MARKS.isdisjoint(operand)]
+    if not patterns and not (recursive and prefixes):
+        return
+    seen: set[str] = set()
+    for line in walk.lines()[:MAX_ITEMS]:
+        name, colon, _ = line.partition(":")
+        if not colon or name in seen or " " in name:
+            continue
+        seen.add(name)
+        fits = name.startswith(prefixes) if recursive and prefixes else False
+        if fits or any(_matches_at_depth(name, pattern) for pattern in patterns):
+            path = walk.path(name)
+            if path is not None and walk.state.kind(path) != "directory":
+                walk.effects.read(path, walk.tool, max(walk.uncertainty, 1), named=False)
+
+
+def _matches_at_depth(name: str, pattern: str) -> bool:
+    return name.count("/") == pattern.count("/") and matches(name, pattern)

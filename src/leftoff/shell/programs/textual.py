@@ -5,6 +5,7 @@ from __future__ import annotations
 from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
 from leftoff.shell.commands import Invocation
+from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
 from leftoff.shell.embedded.tool_script import script_steps
 from leftoff.shell.programs.interpreters import apply_steps
 from leftoff.shell.programs.nested import both_succeed
@@ -74,36 +75,50 @@ def _run_sed(walk: Walk, args: Invocation) -> Status:
 _SED_RUNS = re.compile(r"(?:^|[;\n\d$/!}])\s*[gIpM]*e(?:\s+[\w./]|\s*$)")
 
 
-_PERL_COPIES = re.compile(r"-[0a-hj-z]*i([^*]+|.*\*.*)\Z")
-
-
 def _run_perl(walk: Walk, args: Invocation) -> Status:
     """``perl``: with ``-i`` its operands are changed, else read; code that writes is not
     followed."""
-    code = "\n".join(args.values.get("-e", []) + args.values.get("-E", []))
-    if args.has("-v", "-V", "-h", "-c"):
-        return None
-    if not args.has("-e", "-E"):
-        status = ops.read(walk, args.operands[0]) if args.operands else None
+    in_place, backup, code = False, "", None
+    words = list(args.words)
+    while words and words[0][:1] == "-" and len(words[0]) > 1:
+        letters = words.pop(0)[1:]
+        if letters == "-":
+            break
+        while letters:
+            letter, letters = letters[0], letters[1:]
+            if letter == "i":  # the rest of the word names the backup
+                in_place, backup, letters = True, letters, ""
+            elif letter in "eEIMm":
+                value = letters or (words.pop(0) if words else "")
+                code = (code or "") + value + "\n" if letter in "eE" else code
+                letters = ""
+            elif letter in "0lFxCD":
+                letters = letters.lstrip("0123456789xabcdefABCDEF") if letter in "0l" else ""
+            elif letter in "vVhc":
+                return None
+            elif letter not in "anpswtTuUWX":
+                walk.effects.unknown("perl")
+                return None
+    if code is None:
+        status = ops.read(walk, words[0]) if words else None
         if status is not False:
             walk.effects.unknown("perl")
         return status
-    if not args.has("-i"):
-        for field in args.operands:
+    if not in_place:
+        for field in words:
             ops.read(walk, field)
         return apply_steps(walk, "perl", script_steps(code, "perl"))
     if walk.expected_status is False:
         return False
-    # The rest of the word that holds the i ends the name of the copy of the old file.
-    suffixes = [found[1] for word in args.words if (found := _PERL_COPIES.match(word))]
-    if "*" in "".join(suffixes):  # a pattern of names, which is not followed
-        suffixes = []
-        walk.effects.unknown("perl")
     if script_steps(code, "perl").partial:
         walk.effects.unknown("perl")
-    for field in args.operands:
-        for suffix in suffixes if walk.kind(field) != "absent" else ():
-            ops.write(walk, field + suffix)
+    for field in words:
+        path = walk.resolved(field)
+        if backup and path is not None and walk.state.kind(path) != "absent":
+            folder, _, name = path.rpartition("/")
+            name = backup.replace("*", name) if "*" in backup else name + backup
+            kept = name if "/" in name or not folder else f"{folder}/{name}"
+            walk.effects.write(kept, "perl", walk.uncertainty)
         ops.modify(walk, field)
     return None
 
@@ -128,32 +143,56 @@ def _run_awk(walk: Walk, args: Invocation) -> Status:
     return status if operands else None
 
 
-# What ``patch`` prints where not all of the patch went in place as written.
-_UNPATCHED = re.compile(r" FAILED | ignored|\*\*\*\*")
-_PATCHED = re.compile(
-    r"^patching file '?(.+?)'?\n(Hunk.*(?:with fuzz |\(offset ))?", re.MULTILINE
-)
-
-
 def _run_patch(walk: Walk, args: Invocation) -> Status:
-    """``patch``: it prints which files it changes; if it removes some, or parts of the patch
-    did not fit, any file may have changed."""
+    """``patch``: the text of the patch says what it changes, if all of it went in place;
+    otherwise any file may have changed."""
+    source = args.value("-i", "--input") or next(iter(args.operands[1:]), None)
+    text = walk.stdin if source is None else walk.known_content(source)
+    if source is not None and ops.read(walk, source) is False:
+        return False
     if args.has("--dry-run"):
         return None
-    shown = "" if walk.captured or walk.stderr_hidden else (walk.output or "") + "\n"
-    failed = _UNPATCHED.search(shown) is not None
-    if walk.expected_status is False and not failed:
+    shown = "" if walk.captured or walk.stderr_hidden else walk.output or ""
+    off = (" FAILED ", " ignored", "****")
+    if walk.expected_status is False and not any(mark in shown for mark in off):
         return False
-    found = _PATCHED.findall(shown)
-    odd = args.has("-d", "--directory", "-o", "--output", "-b", "--backup", "-R", "-E")
-    if odd or failed or not found or "/dev/null" in (walk.stdin or "/dev/null"):
+    named: list[str] = []
+    saved: set[str] = set()  # where a hunk is off its place, the old file stays as `.orig`
+    for line in shown.splitlines():
+        if line.startswith("patching file "):
+            named.append(line[14:].strip("'"))
+        elif named and (" with fuzz " in line or " (offset " in line):
+            saved.add(named[-1])
+    odd = args.has("-d", "--directory", "-o", "--output", "-b", "--backup")
+    if odd or any(mark in shown for mark in off):
+        walk.effects.unknown("patch")
+    elif text is not None and not args.operands:
+        reverse = args.has("-R", "--reverse")
+        found = patch_effects(text, args.value("-p", "--strip"), reverse=reverse)
+        apply_steps(walk, "patch", found)
+    elif not (listed := args.operands[:1] or named):
         walk.effects.unknown("patch")
     else:
-        for name, moved in found:
-            (ops.write if walk.kind(name) == "absent" else ops.modify)(walk, name)
-            if moved:  # a hunk was off its place
-                ops.write(walk, name + ".orig")
+        for name in listed:
+            if walk.kind(name) == "absent":
+                ops.write(walk, name)
+            else:
+                ops.modify(walk, name)
+    for name in sorted(saved) if not args.has("--posix", "--no-backup-if-mismatch") else ():
+        ops.write(walk, name + ".orig", "patch")
     return None
+
+
+def _run_apply_patch(walk: Walk, args: Invocation) -> Status:
+    text = walk.stdin
+    if args.operands and "*** Begin Patch" in args.operands[0]:
+        text = args.operands[0]
+    if walk.expected_status is False:
+        return False
+    if text is None:
+        walk.effects.unknown(args.name)
+        return None
+    return apply_steps(walk, args.name, marked_patch_effects(text))
 
 
 def _run_formatter(walk: Walk, args: Invocation) -> Status:

@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
+import shlex
+
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.commands import Invocation, Launcher, behind
+from leftoff.shell.commands import Invocation
 from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, run_text
 from leftoff.shell.state import Status, Walk
 
 
 def _run_wrapper(walk: Walk, args: Invocation) -> Status:
-    """``env``, ``sudo``, ``timeout``, ``flock``: what is behind their own options runs."""
-    launcher = Launcher((), takes=args.entry.takes, skip=args.entry.skip)
-    inner = behind(launcher, [args.name, *args.words])
-    if not inner:
-        return None if args.name == "command" else True
-    own = args.words[: -len(inner)]
-    if args.name == "flock" and own and walk.kind(own[-1]) != "file":
-        walk.effects.unknown("flock", walk.path(own[-1]), action="created")
-    cwd, uncertainty = walk.cwd, walk.uncertainty
-    if any(word.startswith(("-C", "-D", "--chdir")) for word in own):
-        walk.cwd = None  # in another directory, which is not followed
+    words = args.words
+    takes = args.entry.takes
+    i = 0
+    directory: str | None = None
+    while i < len(words):
+        word = words[i]
+        if word == "--":
+            i += 1
+            break
+        if word[:1] == "-" and len(word) > 1:
+            if args.name == "command" and word in ("-v", "-V"):
+                return None
+            if word in takes and i + 1 < len(words):
+                if word in ("-C", "--chdir"):
+                    directory = words[i + 1]
+                i += 2
+            elif word.startswith("--chdir="):
+                directory = word[8:]
+                i += 1
+            else:
+                i += 1
+        elif "=" in word and word.partition("=")[0].isidentifier():
+            i += 1
+        else:
+            break
+    if args.name == "flock" and i < len(words) and walk.kind(words[i]) != "file":
+        walk.effects.unknown("flock", walk.path(words[i]), action="created")
+    i += args.entry.skip
+    if i >= len(words):
+        return True
+    cwd = walk.cwd
+    if directory is not None:
+        walk.cwd = walk.path(directory)
+    uncertainty = walk.uncertainty
     if args.name in ("timeout", "gtimeout") and walk.expected_status is False:
         walk.uncertainty = max(uncertainty, 1)
-    status = interpreter.call(walk, inner, walk.expected_status)
-    walk.cwd, walk.uncertainty = cwd, uncertainty
+    status = interpreter.call(walk, words[i:], walk.expected_status)
+    if directory is not None:
+        walk.cwd = cwd
+    walk.uncertainty = uncertainty
     return status
 
 
@@ -68,43 +95,64 @@ def _run_shell(walk: Walk, args: Invocation) -> Status:
     return None
 
 
+_SEPARATORS = {"\\n": "\n", "\\0": "\0", "\\t": "\t"}
+
+
 def _run_xargs(walk: Walk, args: Invocation) -> Status:
-    """``xargs``: its items are words, or lines with ``-I``; other ways to separate them are
-    not followed."""
-    words, text, replace = args.words, walk.stdin, ""
-    i = 0
+    words, text = args.words, walk.stdin
+    replace = separator = ""
+    single, i = False, 0
     while i < len(words) and words[i][:1] == "-":
-        word = words[i]
+        word, value = words[i], words[i + 1] if i + 1 < len(words) else ""
         i += 1
-        if word[:2] in ("-I", "-i") or word.startswith("--replace"):
-            replace = word.removeprefix("--replace").lstrip("=")[2:] or "{}"
-            if word == "-I":
-                replace = words[i] if i < len(words) else ""
-                i += 1
-        elif word in _XARGS_VALUES or word in args.entry.takes:
-            if word in ("-a", "--arg-file"):
-                ops.read(walk, "".join(words[i : i + 1]))
+        if word[:2] in ("-I", "-n", "-L", "-d") or word in ("--delimiter", "-a", "--arg-file"):
+            apart = word[:2] == "--" or len(word) == 2
+            value = value if apart else word[2:]
+            i += apart
+            if word[:2] == "-I":
+                replace = value or "{}"
+            elif word in ("-a", "--arg-file"):
+                text = walk.known_content(value)
+                ops.read(walk, value)
+            elif word[:2] in ("-n", "-L"):
+                single = value == "1"
+            else:
+                separator = _SEPARATORS.get(value, value)
+        elif word[:2] == "-i" or word.startswith("--replace"):
+            replace = word.removeprefix("-i").removeprefix("--replace").lstrip("=") or "{}"
+        elif word in args.entry.takes:
             i += 1
-        if word[:2] in ("-a", "-d", "-0", "-L", "-n") or word[:2] == "--":
-            text = None
+        elif word == "--null" or word[1:2] in ("0", "r") and "0" in word:
+            separator = "\0"
     command = words[i:] or ["echo"]
-    items = text.splitlines() if replace and text is not None else (text or "").split()
-    if text is None or "'" in text or '"' in text or "\\" in text:
-        uncertainty, walk.uncertainty = walk.uncertainty, 2  # it may run, on unknown operands
-        for_unknown = [word.replace(replace, UNKNOWN) for word in command] if replace else None
-        interpreter.call(walk, for_unknown or [*command, UNKNOWN], None)
+
+    def call(item: str, expected_status: Status = None) -> Status:
+        given = (
+            [word.replace(replace, item) for word in command] if replace else [*command, item]
+        )
+        return interpreter.call(walk, given, expected_status)
+
+    if text is None:  # it may run, on unknown operands
+        uncertainty, walk.uncertainty = walk.uncertainty, 2
+        call(UNKNOWN)
         walk.uncertainty, walk.stdout = uncertainty, None
         return None
-    if not items and (replace or args.has("-r")):
+    if separator and not (separator == "\0" and separator not in text):
+        items = text.split(separator)
+    elif separator or replace:
+        items = [item.strip() for item in text.splitlines()]
+    else:
+        try:
+            items = shlex.split(text)
+        except ValueError:
+            items = [UNKNOWN]
+    items = [item for item in items if item][:MAX_ITEMS]
+    if not items and (args.has("-r", "--no-run-if-empty") or replace):
         walk.stdout = ""
         return True
-    if not replace:
-        return interpreter.call(walk, [*command, *items[:MAX_ITEMS]], walk.expected_status)
+    if not replace and not single:
+        return interpreter.call(walk, [*command, *items], walk.expected_status)
     status: Status = True
-    for item in items[:MAX_ITEMS]:
-        given = [word.replace(replace, item.strip()) for word in command]
-        status = both_succeed(status, interpreter.call(walk, given, None))
+    for item in items:
+        status = both_succeed(status, call(item))
     return status
-
-
-_XARGS_VALUES = ("-n", "-L", "-d", "-a", "--delimiter", "--arg-file")
