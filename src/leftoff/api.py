@@ -106,7 +106,8 @@ def _with_forerunners(
     later: list[str] = []
     if which is None:
         main, _ = session_paths(named)
-        before, later = line_of_work(main, partial(once, format=format, extractors=extractors))
+        read = partial(once, format=format, extractors=extractors)
+        before, later = line_of_work(main, read, format)
         if before or later:
             found.path = main
     for one in (*before, path):

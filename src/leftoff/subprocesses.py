@@ -42,6 +42,7 @@ def run(
     environ: Mapping[str, str] | None = None,
     most: int = MOST_OUTPUT,
     stop: threading.Event | None = None,
+    errors: bool = True,
 ) -> Done:
     """Runs a program to its end; at the time limit, stops it and its process group.
 
@@ -52,6 +53,7 @@ def run(
         folder, environ: its working directory and environment; ours if None.
         most: maximum output on each stream, in bytes.
         stop: the program is stopped when this is set.
+        errors: whether its standard error is read.
 
     Raises:
         OSError: the program cannot be started.
@@ -62,35 +64,35 @@ def run(
             list(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.PIPE if errors else subprocess.DEVNULL,
             cwd=folder,
             env=None if environ is None else dict(environ),
             start_new_session=True,
         )
     assert process.stdin
     assert process.stdout
-    assert process.stderr
-    output, errors = _Reader(process.stdout, most), _Reader(process.stderr, most)
+    streams = (process.stdout, process.stderr)
+    readers = [_Reader(stream, most) for stream in streams if stream is not None]
     writer = threading.Thread(target=_write, args=(process.stdin, given), daemon=True)
-    threads = (writer, output, errors)
     stopped = ""
     try:
         for number in deferred:
             signal.raise_signal(number)
-        for thread in threads:
+        for thread in (writer, *readers):
             thread.start()
-        stopped = _wait(process, (output, errors), began + limit, stop)
+        stopped = _wait(process, readers, began + limit, stop)
         if stopped:
             _end(process)
-        elif not _output_read((output, errors), _SHUTDOWN_TIMEOUT):
+        elif not _output_read(readers, _SHUTDOWN_TIMEOUT):
             _signal(process, signal.SIGTERM)  # a child process holds it open
     except BaseException:
         _end(process)
         raise
     finally:
-        _output_read((output, errors), _SHUTDOWN_TIMEOUT)
+        _output_read(readers, _SHUTDOWN_TIMEOUT)
     seconds = time.monotonic() - began
-    return Done(process.returncode, bytes(output.data), bytes(errors.data), seconds, stopped)
+    texts = [*(bytes(reader.data) for reader in readers), b""]
+    return Done(process.returncode, texts[0], texts[1], seconds, stopped)
 
 
 @contextlib.contextmanager

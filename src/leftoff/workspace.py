@@ -36,7 +36,7 @@ _FILTER = re.compile(r"^(filter\..+)\.(?:clean|process|smudge|required)$", re.DO
 _OVERRIDES = (
     "core.fsmonitor=false core.hooksPath=/dev/null core.attributesFile=/dev/null"
     " core.quotePath=false diff.external= log.showSignature=false protocol.allow=never"
-    " submodule.recurse=false core.safecrlf=false"
+    " submodule.recurse=false"
 ).split()
 _SAFE_OPTIONS = (
     *("--no-pager", "--no-optional-locks", "--literal-pathspecs"),
@@ -298,7 +298,7 @@ def _git(
         environment["GIT_CONFIG_COUNT"] = str(number + 1)
     try:
         done = subprocesses.run(
-            command, b"", limit=seconds, environ=environment, most=limit + 1
+            command, b"", limit=seconds, environ=environment, most=limit + 1, errors=False
         )
     except (OSError, ValueError):
         return None

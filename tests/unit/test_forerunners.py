@@ -91,6 +91,28 @@ def opener(known: dict[str, Pass]) -> api.PassOpener:
     return opened
 
 
+HOOK = {"type": "attachment", "attachment": {"type": "hook_additional_context"}}
+
+
+@pytest.mark.parametrize("before", [[], [10], [10, 13_000], [60_000]])
+@pytest.mark.parametrize("prompt", [10, 16_000, 64_000])
+def test_what_stands_before_the_common_records_hides_no_forerunner(
+    tmp_path: Path, before: list[int], prompt: int
+) -> None:
+    """Hooks print something of their own into each recording, and a first prompt may be long:
+    the ids that both have then stand far from the start."""
+    first = {**HISTORY[0], "message": {"role": "user", "content": "x" * prompt}}
+    del first["uuid"]
+    history = [{**first, "uuid": "u1"}, *HISTORY[1:]]  # the id comes after the words
+    hooks = [
+        [{**HOOK, "uuid": f"h-{name}-{n}", "content": "h" * n} for n in before] for name in "of"
+    ]
+    origin = write(tmp_path / "one.jsonl", "s-1", [*hooks[0], *history])
+    fork = write(tmp_path / "two.jsonl", "s-2", [*hooks[1], *history, *later(OTHER)])
+    assert forerunners(str(fork)) == [str(origin)]
+    assert len(api.summarize(fork).session.sources) == 2
+
+
 def test_finding_looks_into_few_files_and_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,8 +195,9 @@ class Worker:
         if not late:
             with suppress(EOFError, OSError):
                 answer = self.answers.recv_bytes()
-        if not answer:
-            self.process.kill()
+        if answer:
+            self.process.join(_SHUTDOWN_TIMEOUT)
+        self.process.kill()  # no effect on one that has ended
         self.process.join()
         self.answers.close()
         code = self.process.exitcode
