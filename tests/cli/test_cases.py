@@ -137,6 +137,7 @@ def ran(
         environ = {k: v.replace("$PATH", os.environ["PATH"]) for k, v in environ.items()}
     if "PYTHONPATH" in environ:  # beside what these tests run with
         environ["PYTHONPATH"] += os.pathsep + os.environ.get("PYTHONPATH", "")
+        environ["PYTHONDONTWRITEBYTECODE"] = "1"  # Python's files are not leftoff's
     before = files(home)
     done = run(*words[at + 1 :], stdin=given, **environ)
     lines = [f"| {line}".rstrip() for line in shown(done.stdout, home)]
