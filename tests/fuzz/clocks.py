@@ -25,7 +25,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.fuzz import harness
-from tests.strategies.hooks import told
+from tests.strategies.hooks import hook_input
 
 from leftoff import codec
 from leftoff.handover.resume_log.document import ResumeLog
@@ -110,7 +110,9 @@ def hooks(chance: random.Random, folder: Path, wrong: Wrong) -> None:
             patch.object(answer, "WORKER_TIMEOUT", 0.0),
         ):
             shown += lines_of(
-                answer.answer(told("Stop", project=folder, transcript=folder / "s.jsonl"), {})
+                answer.answer(
+                    hook_input("Stop", project=folder, transcript=folder / "s.jsonl"), {}
+                )
             )
     names = [line.split(":")[0] for line in shown]
     if len(names) != 3 or len(set(names)) != 3:

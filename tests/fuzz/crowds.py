@@ -31,7 +31,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from tests.fuzz import harness, writers
 from tests.fuzz.harness import Children
-from tests.strategies.hooks import told
+from tests.strategies.hooks import hook_input
 
 import leftoff
 from leftoff import codec
@@ -124,7 +124,7 @@ def hooked(place: Place, who: int, seed: int) -> None:
         done = path.read_bytes().count(b"\n") if path.exists() else 0
         with path.open("ab") as out:
             out.write(LINES[done] if done < len(LINES) else b"")
-        asked = told(
+        asked = hook_input(
             chance.choice(EVENTS), f"s{who}", project=place.project, transcript=path,
             prompt="Where do the charges of prorate.py come from?",
         )  # fmt: skip

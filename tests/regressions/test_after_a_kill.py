@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.strategies.hooks import told
+from tests.strategies.hooks import hook_input
 
 from leftoff.batch import outputs
 from leftoff.batch.rows import TABLES
@@ -37,7 +37,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(answer, "start_worker", lambda *_: None)
     monkeypatch.setattr(worker, "SUMMARY_TIMEOUT", 0.0)
     monkeypatch.setattr(os, "nice", lambda _: 0)
-    answer.answer(told("Stop", project=tmp_path, transcript=SESSION), {})
+    answer.answer(hook_input("Stop", project=tmp_path, transcript=SESSION), {})
     return tmp_path / ".leftoff" / "state" / "s1"
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.strategies.hooks import told
+from tests.strategies.hooks import hook_input
 
 from leftoff.cli.output import deliver
 from leftoff.errors import SourceError
@@ -41,7 +41,7 @@ def mode(path: Path) -> int:
 
 
 def asked(project: Path, event: str = "Stop", session: str = "s1") -> None:
-    answer.answer(told(event, session, project=project), {})
+    answer.answer(hook_input(event, session, project=project), {})
 
 
 @pytest.fixture

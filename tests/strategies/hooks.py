@@ -8,7 +8,7 @@ from leftoff import codec
 from leftoff.hooks import queue
 
 
-def told(
+def hook_input(
     event: str, session: str = "s1", *, project: object, transcript: object = "", **more: Any
 ) -> bytes:
     about = {"session_id": session, "cwd": str(project), "hook_event_name": event}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies.hooks import told
+from tests.strategies.hooks import hook_input
 
 from leftoff import codec
 from leftoff.handover import briefing
@@ -32,7 +32,7 @@ class Client:
         shutil.copyfile(SESSIONS / "claude_code/prorate.jsonl", self.transcript)
 
     def ask(self, event: str, session: str = "s1", **more: Any) -> dict[str, Any]:
-        asked = told(event, session, project=self.project, transcript=self.transcript)
+        asked = hook_input(event, session, project=self.project, transcript=self.transcript)
         data = answer.answer(codec.dumps(codec.parse(asked) | more), {})
         return codec.parse(data) if data else {}
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.strategies.claude_code import Recording
-from tests.strategies.hooks import told
+from tests.strategies.hooks import hook_input
 
 from leftoff import codec
 from leftoff.hooks import answer, queue, worker
@@ -67,7 +67,7 @@ class Client:
     def ask(self, event: str, session: str, **more: Any) -> str:
         place = self.transcript(session)
         data = answer.answer(
-            told(event, session, project=self.project, transcript=place, **more), {}
+            hook_input(event, session, project=self.project, transcript=place, **more), {}
         )
         reply = codec.parse(data) if data else {}
         output = reply.get("hookSpecificOutput", {})

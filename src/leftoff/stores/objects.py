@@ -43,6 +43,12 @@ def filesystem(url: str, **options: object) -> tuple[Any, str]:
     return system, path
 
 
+def _known(scheme: str) -> bool:
+    import fsspec
+
+    return scheme in fsspec.available_protocols()
+
+
 def changed_at(info: Mapping[str, object]) -> float:
     """When an object was last changed, in seconds since 1970, as its file system says; 0 if it
     does not."""
@@ -75,8 +81,8 @@ class ObjectStore(SealedStore):
         try:
             self._system, root = filesystem(url, **options)
         except UsageError as error:
-            if isinstance(error.__cause__, ImportError):
-                raise
+            if isinstance(error.__cause__, ImportError) or _known(self._scheme):
+                raise  # the options or the rest of the URL are at fault
             raise UnknownName(
                 "store", self._scheme, [*stores.names(), "s3", "memory"]
             ) from error

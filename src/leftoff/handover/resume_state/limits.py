@@ -49,7 +49,7 @@ def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> Re
     evolution = state.context_evolution
     tools = _tools(state.completed_tools, bounds.tools)
     chat = _messages(state.chat_history, bounds.messages)
-    kept = replace(
+    trimmed = replace(
         evolution,
         current_context=_variables(evolution.current_context, bounds.variables),
         key_insights=_last(evolution.key_insights, bounds.insights),
@@ -60,14 +60,18 @@ def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> Re
         ("completed_tools", state.completed_tools, tools),
         ("chat_history", state.chat_history, chat),
         *(
-            (name, getattr(evolution, name), getattr(kept, name))
+            (name, getattr(evolution, name), getattr(trimmed, name))
             for name in ("current_context", "key_insights", "changes")
         ),
     ):
         if len(before) > len(after):
             dropped[what] = dropped.get(what, 0) + len(before) - len(after)
     return replace(
-        state, completed_tools=tools, chat_history=chat, context_evolution=kept, dropped=dropped
+        state,
+        completed_tools=tools,
+        chat_history=chat,
+        context_evolution=trimmed,
+        dropped=dropped,
     )
 
 
