@@ -368,8 +368,8 @@ class ErrorSeen(Shown, frozen=True):
 
 
 class NextStep(Shown, frozen=True):
-    """What was left to do. status: in_progress | pending (to-do list), agreed (put off, and the
-    person knows), next (about to be taken), question (asked of the person) or said."""
+    """What was left to do. status: in_progress | pending (to-do list), agreed (put off by
+    the person), next (about to be taken), question (asked of the person) or said."""
 
     text: str
     status: str

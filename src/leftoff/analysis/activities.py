@@ -112,6 +112,8 @@ _NAMED = (
     (re.compile(r"^(?:run|start|dev|serve|exec|x|preview|cli|storybook)$"), "run"),
 )
 _SCRATCH = re.compile(r"repro|(?:^|/)(?:debug|scratch|tmp|temp|try)[^/]*\.\w+$|^/tmp/|test_fix")
+# Where clients put the plans that they show to the person.
+_PLAN = re.compile(r"(?:^|[/\\])\.\w+[/\\]plans[/\\][^/\\]+\.md$")
 _DOC = re.compile(
     r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:README|CHANGELOG|LICENSE)", re.IGNORECASE
 )
@@ -152,7 +154,9 @@ def of_call(kind: str, name: str, text: str) -> str:
 
 
 def of_edit(path: str) -> str:
-    """The kind of edit, by the path: edit, edit_test, edit_doc or edit_scratch."""
+    """The kind of edit, by the path: edit, edit_test, edit_doc, edit_scratch or plan."""
+    if _PLAN.search(path):
+        return "plan"
     if _SCRATCH.search(path):
         return "edit_scratch"
     if _DOC.search(path):

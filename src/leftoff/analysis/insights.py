@@ -32,9 +32,16 @@ RECENT_PROMPTS = 2
 STALE = 4
 
 _DEFERRED = re.compile(
-    r"\bdeferred\b|\bfuture (?:exercise|enhancement|pr|task|change|release)\b"
+    r"\bdeferred\b(?! until)|\bfuture (?:exercise|enhancement|pr|task|change|release)\b"
     r"|\bseparate (?:pr|pull request|task|issue|ticket|feature|change|investigation|commit)\b"
-    r"|\bfollow[- ]?ups?\b|\bout of scope\b",
+    r"|\b(?:an?|as|for|in|into|via|consider|later) (?:\w+ ){0,2}follow[- ]?ups?\b"
+    r"|^\W*follow[- ]?ups?\b|\bout of scope\b",
+    re.IGNORECASE,
+)
+# What waits for the person, not for work.
+_ASKS_YOU = re.compile(
+    r"\bquestions? (?:is |are )?(?:still )?(?:open|pending)\b[^\w]*:|\bquestions? for you\b"
+    r"|\b(?:need|want) from you\b|\byour (?:call|decision|answer|input)\b",
     re.IGNORECASE,
 )
 # What is no step though a rule of `insights.toml` matches: it says that nothing is left, or
@@ -318,7 +325,7 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
         asked = prompts[-1]
         found.append(_quoted(view, asked, whole(asked.text, MAX_STEP).rstrip(), 0, "next"))
     elif turn.status != "closed" and (about := _about_to(view)):
-        found.append(NextStep(about, "next", _place_of(view, last) or ref))
+        found.append(NextStep(about, "next", view.ref(Ref(message=last))))
     seen = {_key(step.text) for step in found}
     steps = [*_put_off(view), *_said_left(view), *_tickets(view)]
     if turn.status == "closed":
@@ -427,16 +434,6 @@ _ANNOUNCES = re.compile(
 _CONDITION = re.compile(r"\blet me know\b|\bif you\b|\?\s*$|\bonce you\b", re.IGNORECASE)
 
 
-def _place_of(view: SessionView, message: int) -> Ref | None:
-    """A reference to a message: that of any call in it."""
-    kinds: tuple[type[Ran | Touched], ...] = (Ran, Touched)
-    for kind in kinds:
-        for item in view.each(kind):
-            if item.ref.message == message:
-                return view.ref(item.ref)
-    return None
-
-
 def _put_off(view: SessionView) -> list[NextStep]:
     """What the person put off in so many words."""
     found = []
@@ -530,8 +527,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue
         if done.after(at, text):
             continue
-        known = deferred and bool(prompts) and prompts[-1] > at
-        found.append(NextStep(said.text, "agreed" if known else "said", view.ref(said.ref)))
+        if _ASKS_YOU.search(text) and prompts and prompts[-1] > at:
+            continue  # the person answered
+        found.append(NextStep(said.text, "said", view.ref(said.ref)))
     return found
 
 

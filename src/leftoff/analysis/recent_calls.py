@@ -11,7 +11,7 @@ from leftoff.analysis.activities import activities
 from leftoff.analysis.checks import checks
 from leftoff.analysis.insights import to_dos
 from leftoff.extraction.checks import Checks
-from leftoff.extraction.evidence import Asked, Called, Edited, Failed, Ran, Touched
+from leftoff.extraction.evidence import Asked, Called, Checked, Edited, Failed, Ran, Touched
 from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS, READ_ONLY_KINDS
 from leftoff.model import Ref
@@ -35,24 +35,44 @@ _LOOKS = frozenset({"look", "search", "inspect_change", "fetch", "wait", "other"
 
 
 def recent_calls(view: SessionView, limit: int = MAX_CALLS) -> tuple[CallOutcome, ...]:
-    """The last calls on the active branch, in order."""
+    """The last calls on the active branch, in order; a job in the background has the outcome
+    that a later look at it showed."""
     calls = list(islice(view.latest(Called), limit))[::-1]
     reasons = {(f.call_message, f.call_part): f.text for f in view.active(Failed)}
     edits = {(e.message, e.part): e for e in view.active(Edited)}
     places = _places(view, calls[0].message if calls else 0)
+    ends = _ends(view)
     found = []
     for call in calls:
         place = call.message, call.part
         outcome = view.outcomes.get(place)
         status = "" if outcome is None else _STATUS.get(outcome.status, "failed")
+        if outcome is not None and status == "running" and place in ends:
+            end = view.outcomes.get(ends[place], outcome)
+            if end.exit_code is not None or end.status != "ok":  # else the look alone worked
+                outcome, status = end, _STATUS.get(end.status, "failed")
         if status in {"ok", "unknown"} and outcome is not None and outcome.exit_code:
             status = "failed"
         text, edit = call.text, edits.get(place)
         if edit is not None:
             text = edit.path + (f":{edit.first}-{edit.last}" if edit.first else "")
         ref = view.ref(places.get(place) or Ref(message=call.message, part=call.part))
-        found.append(CallOutcome(call.name, text, status, ref, reasons.get(place, "")))
+        line = reasons.get(place) or reasons.get(ends.get(place, place), "")
+        found.append(CallOutcome(call.name, text, status, ref, line))
     return tuple(found)
+
+
+def _ends(view: SessionView) -> dict[tuple[int, int], tuple[int, int]]:
+    """The call that saw the end of each job in the background, by the call that started it."""
+    started: dict[str, tuple[int, int]] = {}
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for checked in view.active(Checked):
+        if checked.task:
+            look = checked.call_message, checked.call_part
+            found[started.setdefault(checked.task, look)] = look
+    for call in running(view):
+        found.pop((call.ref.message, call.ref.part or 0), None)
+    return found
 
 
 def _places(view: SessionView, first: int) -> dict[tuple[int, int | None], Ref]:
@@ -128,9 +148,12 @@ def steps(view: SessionView) -> tuple[Step, ...]:
 
 def _target(text: str) -> str:
     """What a call looked at or changed, in short: the end of a path, the beginning of a
-    pattern or command."""
+    pattern or command, which is more than the program alone."""
     if " " in text or "\n" in text:
-        return short(text, MAX_TARGET, "…")
+        if " " in short(text, MAX_TARGET, ""):
+            return short(text, MAX_TARGET, "…")
+        program, _, rest = text.partition(" ")
+        return f"{program} {_target(rest.split()[0])}" if rest.strip() else program
     return "/".join(text.split("/")[-3:])
 
 

@@ -23,6 +23,7 @@ from leftoff.handover.standing import (
     INTENT,
     MIN_WORDS,
     Decided,
+    branch_at_end,
     decided,
     has_words,
     is_deleted,
@@ -354,15 +355,12 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
     loose = [f for f in known if f.committed is False]
     git = any(f.committed for f in known) or bool(summary.git) or summary.session.branch
     turn = summary.turn
-    # Recorders may state the branch at the start only; a commit prints the one it is on.
-    commits = [event for event in summary.git if event.kind == "commit"]
-    branch = next((event.branch for event in reversed(commits) if event.branch), "")
     return State(
         turn=turn.status,
         since=turn.since or summary.session.ended,
         question=turn.question,
         failed=turn.failed,
-        branch=branch or summary.session.branch,
+        branch=branch_at_end(summary),
         commit=summary.working_set.commit,
         uncommitted=len(loose) if git else None,
         loose=tuple(f.path.rpartition("/")[2] for f in loose)

@@ -173,7 +173,7 @@ def _folders(paths: Sequence[str], known: Sequence[str]) -> dict[str, str]:
 
 def _ends(path: str) -> Iterator[str]:
     """The ends of a path by whole components, the shortest first."""
-    at = len(path)
+    at = len(path) - path.endswith("/")  # a folder
     while at > 0:
         at = path.rfind("/", 0, at)
         yield path[at + 1 :]

@@ -71,6 +71,14 @@ def is_deleted(call: CallOutcome, summary: ContextSummary) -> bool:
     return any(shown.endswith(f"/{p}") and at > call.ref.message for p, at in places.items())
 
 
+def branch_at_end(summary: ContextSummary) -> str:
+    """The branch that the last commit printed, else the recorded one: recorders may state it
+    at the start only."""
+    commits = [event for event in summary.git if event.kind == "commit"]
+    branch = next((event.branch for event in reversed(commits) if event.branch), "")
+    return branch or summary.session.branch
+
+
 class Decided(Struct, frozen=True):
     """One decision as it is shown. `stands`: no later words are about it; `before`: the one
     that it took the place of, None for none."""

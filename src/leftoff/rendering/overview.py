@@ -19,7 +19,7 @@ from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
-from leftoff.handover.standing import FEW_WORDS, has_words
+from leftoff.handover.standing import FEW_WORDS, branch_at_end, has_words
 from leftoff.handover.wording import action_of, duration, number, plural, unnamed_changes
 from leftoff.model import Ref
 from leftoff.summary import (
@@ -193,7 +193,7 @@ def session_rows(summary: SafeSummary, *times: tuple[str, str]) -> list[tuple[st
         ("Recorder", f"{session.format} {session.agent_version}".strip()),
         ("Models", ", ".join(session.models)),
         ("Directory", session.cwd),
-        ("Branch", session.branch),
+        ("Branch", branch_at_end(summary)),
         *times,
         ("Duration", duration(stats.duration_seconds)),
         ("Counts", ", ".join(counts)),
@@ -280,11 +280,15 @@ def _wholes(summary: SafeSummary) -> list[UserRequest]:
 
 def _asked(summary: SafeSummary) -> Part:
     wholes = _wholes(summary)
+    last = max((r.ref.message for r in wholes), default=-1)
     asked = [
         r
         for r in wholes
         if r.kind in ASKED
-        or r.status in {"open", "interrupted"}
+        or (
+            r.status in {"open", "interrupted"}
+            and (r.kind != "choice" or r.ref.message == last)
+        )
         or (r.kind in {"approval", "remark"} and len(r.text.split()) > FEW_WORDS)
         or (r.kind == "command" and has_words(r))
     ]
@@ -361,6 +365,11 @@ def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
     if check.verdict == "passed" and other.verdict == "failed" and check.ref not in stopped:
         # One line runs several tools; some print nothing where they pass.
         if check.command == other.command and _RE["several"].search(check.command) is None:
+            return True
+    if check.verdict == "passed" and other.failing and check.tool == other.tool:
+        # It named the tests that had failed: `go test -run`, or files of pytest.
+        named = tuple(_RE["selected"].findall(check.scope))
+        if all(name.startswith(named) for name in other.failing):
             return True
     known = check.verdict != "unknown"
     covers = known and (

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from leftoff.analysis.summary_json import SafeSummary
+from leftoff.handover.standing import branch_at_end
 from leftoff.handover.wording import message_number, number, plural
 from leftoff.model import Ref
 from leftoff.rendering.messages import style
@@ -249,7 +250,8 @@ def render_screen(
 def _add_facts(out: _Screen, summary: SafeSummary) -> None:
     out.add_facts(session_facts(summary))
     session, context = summary.session, summary.context
-    where = [session.cwd, f"on {session.branch}" if session.branch else ""]
+    branch = branch_at_end(summary)
+    where = [session.cwd, f"on {branch}" if branch else ""]
     if any(where):
         place = " ".join(flat(word) for word in where if word)
         out.add_line(

@@ -249,7 +249,7 @@ def _answer(asked: Asked) -> tuple[str, str] | None:
 def _agrees_with_words(said: str, question: str) -> bool:
     """Whether a yes goes on with words of the question that name more than routine."""
     agreed = _AGREED.match(said.lower())
-    if agreed is None or said.rstrip().endswith("?"):
+    if agreed is None or said.rstrip(" \n)*_").endswith("?"):
         return False
     shared = _content(said[agreed.end() :]) & _content(question)
     return bool(shared - _GENERIC)

@@ -1,0 +1,147 @@
+"""Lines of the screen and the handover that said more, or something else, than the recording."""
+
+import json
+from typing import Any
+
+from msgspec.structs import replace
+from tests.strategies.claude_code import Recording
+from tests.unit.test_format_codex import META, fed, output, said, shell
+from tests.unit.test_next_steps import left
+from tests.unit.test_overview import at, summary
+
+from leftoff.handover.facts import Handover
+from leftoff.handover.file_lines import file_lines
+from leftoff.rendering.render_summary import render
+from leftoff.summary import Check, FileModification, GitEvent, UserRequest
+
+
+def poll(identity: str, job: int) -> dict[str, Any]:
+    line = shell(identity, "")
+    given = json.dumps({"session_id": job, "chars": ""})
+    return {**line, "payload": {**line["payload"], "name": "write_stdin", "arguments": given}}
+
+
+def ended(code: int) -> str:
+    return f"Wall time: 1.0 seconds\nProcess exited with code {code}\nOutput:\n[main 1a2b3c4] x"
+
+
+def test_a_command_that_was_waited_for_has_its_outcome() -> None:
+    """Codex hands back the number of a command after a second; its end stands in a later look,
+    and the command was said to have been started in the background."""
+    begun = "Wall time: 1.0 seconds\nProcess running with session ID {}\nOutput:\n"
+    reading = fed(
+        META,
+        said("Commit the tide table.", "user"),
+        shell("c1", "git commit -am tides"), output("c1", begun.format(71)),
+        poll("c2", 71), output("c2", begun.format(71)),
+        poll("c3", 71), output("c3", ended(0)),
+        shell("c4", "make harbour"), output("c4", begun.format(72)),
+        poll("c5", 72), output("c5", ended(2)),
+        shell("c6", "make docks"), output("c6", begun.format(73)),
+    )  # fmt: skip
+    steps = reading.conclude().working_set.steps
+    assert [(s.text, s.status) for s in steps if s.kind == "ran"] == [
+        ("git commit -am tides", "ok"),
+        ("make harbour", "failed"),
+        ("make docks", "started in the background"),
+    ]
+
+
+def test_words_about_a_follow_up_at_hand_leave_nothing() -> None:
+    went_on = ("And the buoys?", "Painted.", "And the ropes?", "Coiled.")
+    for words in (
+        "The buoy follow-up is green.",
+        "The whole path with painting deferred until the tide turns is broken.",
+        "One question still pending: the colour.",
+        "The one thing I still need from you is the colour.",
+    ):
+        assert left("Paint the pier.", words, *went_on) == []
+    assert left("Paint the pier.", "One question still pending: the colour.")
+    assert left("Paint the pier.", "The railing would be a separate follow-up.", *went_on)
+
+
+def test_what_the_agent_put_off_is_not_agreed() -> None:
+    """The person had only gone on to something else."""
+    made = Recording()
+    for words in (
+        "Paint the pier.",
+        "The railing is deferred to a separate task.",
+        "Now sweep.",
+    ):
+        (made.answer if words.startswith("The") else made.say)(words)
+    made.answer("Swept.")
+    assert [step.status for step in made.summary().next_steps] == ["said"]
+
+
+def test_the_step_that_was_announced_stands_where_it_was_said() -> None:
+    made = Recording()
+    made.say("Paint the pier.")
+    made.answer("Let me look for the brush in the shed first.")
+    made.call("Bash", {"command": "ls shed"}, "brush")
+    (step,) = made.summary().next_steps
+    assert (step.status, step.ref.message) == ("next", 1)
+
+
+def test_a_plan_that_is_written_for_the_person_makes_no_check_older() -> None:
+    made = Recording()
+    made.say("Check it, then plan the pier.")
+    made.call("Bash", {"command": "pytest -q"}, "3 passed in 0.1s")
+    plan = {"file_path": "/home/dev/.claude/plans/pier.md", "content": "# Pier"}
+    made.call("Write", plan, "File created successfully")
+    assert not made.summary().checks[0].edited_since
+    made.call("Write", {"file_path": "/p/pier.md", "content": "x"}, "File created successfully")
+    assert made.summary().checks[0].edited_since
+
+
+def test_choices_of_a_dialog_stand_among_the_decisions_alone() -> None:
+    chosen = UserRequest("Oak", "choice", "interrupted", at(3), "Which wood?")
+    asked = summary().user_requests
+    later = UserRequest("Saw it to size.", "task", "interrupted", at(5))
+    assert "Which wood?" not in render(summary(user_requests=(*asked, chosen, later)))
+    assert "Which wood?" in render(summary(user_requests=(*asked, chosen)))
+
+
+def test_a_later_run_of_the_tests_that_failed_replaces_the_failure() -> None:
+    run = Check("test", "go test", "go test ./sea", "passed", at(6))
+    failed = replace(run, verdict="failed", ref=at(4), scope="TestTide|TestBuoy ./sea")
+    failed = replace(failed, failing=("TestBuoy_Paint",))
+    mended = replace(run, scope="TestBuoy ./sea", command="go test -run TestBuoy ./sea")
+    assert "TestBuoy_Paint" not in render(summary(checks=(failed, mended)))
+    other = replace(run, scope="TestTide ./sea", command="go test -run TestTide ./sea")
+    assert "TestBuoy_Paint" in render(summary(checks=(failed, other)))
+
+
+def test_the_screen_names_the_branch_of_the_last_commit() -> None:
+    """Codex records the branch at the start alone; the handover named the other one."""
+    commit = GitEvent("commit", "Mend it", at(7), hash="1a2b3c4", branch="pier")
+    assert "on pier" in render(summary(git=(commit,))).split("You asked")[0]
+
+
+def test_a_folder_among_its_files_has_a_name() -> None:
+    made = tuple(
+        FileModification(f"/home/dev/{name}", "created", 1, (), certainty="likely")
+        for name in ("shed/x.py", "pier/", "pier/a.py", "pier/b.py")
+    )
+    lines = file_lines(Handover(files=made), 1)
+    assert [line.forms[0] for line in lines[1:]] == [
+        "- created, likely: /home/dev/pier/",
+        "  - created, likely: a.py, b.py",
+    ]
+
+
+def test_a_long_path_does_not_leave_the_program_alone() -> None:
+    made = Recording()
+    made.say("Look at the pier.")
+    made.call("Bash", {"command": f"cat /home/dev/{'long/' * 12}sea/pier/plank.py"}, "x = 1")
+    made.call("Edit", {"file_path": "/p/a.py", "old_string": "a", "new_string": "b"}, "updated")
+    (looked, _) = made.summary().working_set.steps
+    assert looked.text == "cat sea/pier/plank.py"
+
+
+def test_a_question_back_decides_nothing() -> None:
+    made = Recording()
+    made.say("Paint the pier.")
+    made.answer("Painted the pier. Anything else, or shall we look at the harbour buoys next?")
+    made.say("okay, which harbour buoys do I look at next? (and where do I stand?)")
+    made.answer("At the quay.")
+    assert not [d for d in made.summary().key_decisions if "→" in d.text]
