@@ -145,3 +145,17 @@ def test_a_question_back_decides_nothing() -> None:
     made.say("okay, which harbour buoys do I look at next? (and where do I stand?)")
     made.answer("At the quay.")
     assert not [d for d in made.summary().key_decisions if "→" in d.text]
+
+
+def test_a_plan_that_was_carried_out_is_done() -> None:
+    """It was only ever answered, whatever the agent did upon it."""
+    plan = "Implement the following plan:\n\n# Paint the pier\n\nSand it, then paint it."
+    made = Recording()
+    made.say(plan, planContent=plan)
+    made.call("Edit", {"file_path": "/p/a.py", "old_string": "a", "new_string": "b"}, "updated")
+    made.answer("The pier is sanded and painted.")
+    (request,) = made.summary().user_requests
+    assert (request.kind, request.status) == ("plan", "done")
+    made.say("Why?")
+    made.answer("It was grey. The railing still needs paint.")
+    assert made.summary().user_requests[0].status == "done"

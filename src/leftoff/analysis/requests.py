@@ -161,7 +161,7 @@ class _Outcomes:
         if state != CLOSED:
             return INTERRUPTED if state == INTERRUPTED else OPEN
         item = self.asked[number]
-        if kind not in {"task", "correction", "choice", "approval", "command"}:
+        if kind not in {"task", "plan", "correction", "choice", "approval", "command"}:
             return "answered"
         start = item.ref.message
         end = self.asked[place].ref.message if place >= 0 else 1 << 62
