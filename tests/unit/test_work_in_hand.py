@@ -9,6 +9,7 @@ from tests.strategies.claude_code import Recording
 import leftoff
 from leftoff.extraction.errors import telling_line
 from leftoff.handover.briefing import briefing
+from leftoff.handover.facts import handover_of
 from leftoff.summary import ContextSummary
 
 Line = dict[str, Any]
@@ -130,3 +131,13 @@ def test_times_of_one_session_are_shown_in_one_zone() -> None:
 
 def test_a_failure_that_printed_only_tags_is_no_reason() -> None:
     assert telling_line("<output>\n</output>") == (0, 0)
+
+
+def test_a_commit_of_named_files_commits_no_other() -> None:
+    """A file whose commit failed counted as committed by the next one."""
+    both = (edit("src/rows.py"), edit("src/head.py"))
+    made = "[main abc1234] sort\n 1 file changed"
+    one = summary_of("> Sort.", *both, run("git commit -m 'sort -- it' -- src/rows.py", made))
+    assert handover_of(one).state.loose == ("head.py",)
+    every = summary_of("> Sort.", *both, run("git commit -am 'sort -- x.py'", made))
+    assert handover_of(every).state.loose == ()
