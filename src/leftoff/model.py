@@ -26,6 +26,18 @@ def parse_time(text: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+def utc_time(text: str) -> str:
+    """A recorded time in UTC, so that two times of one session compare as they are shown; as
+    recorded where it is no time, or has no zone."""
+    found = parse_time(text)
+    if found is None or not found.utcoffset():
+        return text
+    try:
+        return found.astimezone(UTC).isoformat()
+    except OverflowError:
+        return text
+
+
 # Code points of a text in the `repr` of a value. Chosen by hand.
 MAX_SHOWN = 60
 

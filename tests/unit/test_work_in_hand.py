@@ -3,9 +3,13 @@ and what waits."""
 
 from typing import Any
 
+from msgspec.structs import replace
 from tests.strategies.claude_code import Recording
 
+import leftoff
+from leftoff.extraction.errors import telling_line
 from leftoff.handover.briefing import briefing
+from leftoff.handover.facts import handover_of
 from leftoff.summary import ContextSummary
 
 Line = dict[str, Any]
@@ -97,3 +101,43 @@ def test_a_prompt_waits_until_it_is_delivered() -> None:
     delivered = summary_of(*WORK, typed, {"type": "queue-operation", "operation": "remove"})
     assert delivered.working_set.queued == ()
     assert delivered.user_requests[-1].text == "Then push it."
+
+
+def test_a_command_that_prints_into_a_file_edits_it() -> None:
+    """`cat` and `echo` were said to have looked at what they wrote."""
+    steps = summary_of(
+        "> Note the colours.",
+        run("cat notes.txt", "blue"),
+        run("cat <<'EOF' > /p/colours.txt\nred\nEOF", ""),
+        run("echo green >> /p/colours.txt", ""),
+        run("cat notes.txt 2>/dev/null", "blue"),
+    ).working_set.steps
+    assert [(s.kind, s.text, s.count) for s in steps if s.kind == "edited"] == [
+        ("edited", "colours.txt ×2", 2)
+    ]
+    assert [s.count for s in steps if s.kind == "looked"] == [2]
+
+
+def test_times_of_one_session_are_shown_in_one_zone() -> None:
+    """A start in UTC and an end in local time were shown as recorded: an end before the start."""
+    found = summary_of("> Sort the rows.", "I sorted the rows.")
+    end = "2026-03-05T13:43:25-08:00"
+    session = replace(found.session, started="2026-03-05T21:36:35Z", ended=end)
+    found = replace(found, session=session, turn=replace(found.turn, since=end))
+    assert "claude_code · 2026-03-05 21:36" in leftoff.render(found, "text")
+    assert "since 2026-03-05 21:43" in leftoff.render(found, "text")
+    assert "last event 2026-03-05T21:43:25" in briefing(found)
+
+
+def test_a_failure_that_printed_only_tags_is_no_reason() -> None:
+    assert telling_line("<output>\n</output>") == (0, 0)
+
+
+def test_a_commit_of_named_files_commits_no_other() -> None:
+    """A file whose commit failed counted as committed by the next one."""
+    both = (edit("src/rows.py"), edit("src/head.py"))
+    made = "[main abc1234] sort\n 1 file changed"
+    one = summary_of("> Sort.", *both, run("git commit -m 'sort -- it' -- src/rows.py", made))
+    assert handover_of(one).state.loose == ("head.py",)
+    every = summary_of("> Sort.", *both, run("git commit -am 'sort -- x.py'", made))
+    assert handover_of(every).state.loose == ()

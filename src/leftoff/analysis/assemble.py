@@ -15,6 +15,7 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.decisions import select
 from leftoff.analysis.files import track
 from leftoff.analysis.files.edits import with_changes
+from leftoff.analysis.files.net_changes import FileEvent
 from leftoff.analysis.recent_calls import recent_calls, running, steps, to_do_list
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.analysis.summary_json import SCHEMA
@@ -63,6 +64,7 @@ def assemble(
     paths = [s.path for s in sources]
     tracker = track.Tracker(view)
     events, unseen = tracker.all(), tracker.unseen
+    written = _written(events)
     view.release()
     spent: dict[str, Usage] = {}
     child_summaries: list[Child] = []
@@ -126,7 +128,7 @@ def assemble(
             at_the_end,
             calls=recent_calls(view),
             to_dos=to_do_list(view),
-            steps=steps(view),
+            steps=steps(view, written),
             running=running(view),
             discarded=discarded,
         ),
@@ -247,6 +249,15 @@ def _stats(view: SessionView, lines: Lines) -> Stats:
             lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped
         ),
     )
+
+
+def _written(events: Sequence[FileEvent]) -> dict[tuple[int, int], tuple[str, ...]]:
+    """The files that each call created or modified, by its message and part."""
+    found: dict[tuple[int, int], dict[str, None]] = {}
+    for event in events:
+        if event.action in {"created", "modified"}:
+            found.setdefault((event.message, event.ref.part or 0), {})[event.path] = None
+    return {place: tuple(paths) for place, paths in found.items()}
 
 
 def _started(started: str, ended: str) -> str:

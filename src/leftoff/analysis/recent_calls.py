@@ -4,6 +4,7 @@ background, and the to-do list as it stood last."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 
@@ -87,10 +88,15 @@ def _places(view: SessionView, first: int) -> dict[tuple[int, int | None], Ref]:
     return found
 
 
-def steps(view: SessionView) -> tuple[Step, ...]:
+def steps(
+    view: SessionView, written: Mapping[tuple[int, int], Sequence[str]]
+) -> tuple[Step, ...]:
     """What the agent said and did since its turn began: calls in a row that change files are
     one step, and so are those that only look; other commands stand alone, with their verdict
-    where they check the work."""
+    where they check the work.
+
+    Args:
+        written: the files that each call created or modified, by its message and part."""
     heard = view.state.extractors.get("requests")
     if not isinstance(heard, Requests):
         return ()
@@ -120,6 +126,8 @@ def steps(view: SessionView) -> tuple[Step, ...]:
             made.kind in READ_ONLY_KINDS or _LOOKS.issuperset(did.get(place, ("run",)))
         ):
             kind = "looked"
+            if place in written:  # `cat` and `echo` print into a file
+                kind, text = "edited", written[place][-1]
         elif made.kind not in {"shell", "powershell", "script"}:
             text = f"{call.tool} {call.text}".rstrip()
         if kind != "ran":

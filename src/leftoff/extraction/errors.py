@@ -25,7 +25,8 @@ _CLOSING = re.compile(r"(?:\s*</[\w-]+>)+$")
 
 
 def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
-    """Start and end of that line; the last line with words if none stands out.
+    """Start and end of that line; the last line with words if none stands out, (0, 0) if there
+    is nothing but blanks and tags.
 
     Args:
         first: the tool itself refused, and its first line says why: what follows may quote
@@ -51,7 +52,7 @@ def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
         return fallback
     lines = list(_lines(text))
     worded = [span for span in lines if re.search(r"\w", text[slice(*span)])]
-    return (worded or lines or [(0, len(text))])[-1]
+    return (worded or lines or [(0, 0)])[-1]
 
 
 def is_frame(line: str) -> bool:

@@ -39,6 +39,8 @@ _CREATES = re.compile(r"Create new file\?.{0,80}: *[yYaA]")
 _SKIPPED = re.compile(r"Skipping edits to (.+?)(?: that matches| with|$)")
 _COMMIT = re.compile(r"Commit [0-9a-f]{7,40} \S")
 _NO_COMMIT = "Unable to commit: "
+# What the next commit is limited to: files that were changed by another hand before.
+_COMMITTING = re.compile(r"Committing (\S+) before applying edits\.$")
 # The command line of a commit that failed, as GitPython prints it: without quotes.
 _COMMIT_LINE = re.compile(
     r"cmdline: git commit -m (.*?)(?: --no-verify)?(?: -- |\n|\Z)", re.DOTALL
@@ -109,6 +111,8 @@ class AiderReader(TextReader):
     cwd: str = ""
     edits: int = 0
     commits: int = 0
+    committing: list[str] = field(default_factory=list)
+    """The files that the next commit is limited to."""
     waiting: list[tuple[str, str, int]] = field(default_factory=list)
     """Id, path and digest of the edits without a result."""
     sent: int = 0
@@ -241,6 +245,8 @@ class AiderReader(TextReader):
             elif _COMMIT.match(text) or text.startswith(_NO_COMMIT):
                 results += self._commit(text)
             else:
+                if named := _COMMITTING.match(text):
+                    self.committing.append(named[1])
                 rest.append(text)
         yield from self._session_facts(rest)
         answers = _answers(len(results), rest)
@@ -293,6 +299,9 @@ class AiderReader(TextReader):
         identity, command = f"commit-{self.commits}", "git commit"
         if line := _COMMIT_LINE.search(text):
             command += f" -m {quote(line[1])}"
+        elif self.committing:
+            command += f" -- {' '.join(map(quote, self.committing))}"
+        self.committing = []
         call = tool_call(identity, "git commit", {"command": command})
         status = "error" if text.startswith(_NO_COMMIT) else "ok"
         return [call, rec.ToolResult(identity, text, status)]

@@ -18,6 +18,7 @@ from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import BULLET, Line, Part, line_of
 from leftoff.handover.wording import brief, condensed, inline, inline_code, inline_prose, plural
+from leftoff.model import utc_time
 from leftoff.tables import table
 
 # Code points of the forms of a text: the person's last message and the agent's last words begin
@@ -92,7 +93,7 @@ def state_lines(state: State) -> list[str]:
     """The state in one or two lines, without bullets; [] where nothing is known."""
     first = [TURNS[state.turn]] if state.turn in TURNS else []
     if state.since:
-        first.append(f"last event {inline(state.since)[:19]}")
+        first.append(f"last event {inline(utc_time(state.since))[:19]}")
     if state.failed:
         first.append(f"stopped by: {brief(state.failed, SHORT)}")
     git = [f"branch {brief(state.branch, 80)}"] if state.branch else []

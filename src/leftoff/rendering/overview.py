@@ -21,7 +21,7 @@ from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
 from leftoff.handover.standing import FEW_WORDS, branch_at_end, has_words
 from leftoff.handover.wording import action_of, duration, number, plural, unnamed_changes
-from leftoff.model import Ref
+from leftoff.model import Ref, utc_time
 from leftoff.summary import (
     Check,
     ContextSummary,
@@ -160,8 +160,8 @@ def flat(text: str) -> str:
 
 
 def moment(time: str) -> str:
-    """A recorded time to the minute, "" if there is none."""
-    return flat(time)[:16].replace("T", " ")
+    """A recorded time to the minute, in UTC; "" if there is none."""
+    return flat(utc_time(time))[:16].replace("T", " ")
 
 
 def session_facts(summary: SafeSummary) -> list[str]:

@@ -24,6 +24,11 @@ _ADDS_ALL = re.compile(
     r"|\bcommit\b[^\n;&|\"']* (?:-[b-z]*a[b-z]*|--all)\b)"
 )
 _ADDS = re.compile(r"\bgit\b[^\n;&|]*\b(?:add|rm|mv|commit)\b([^\n;&|]*)")
+# A commit of named files alone, whatever else is staged.
+_COMMITS_ONLY = re.compile(
+    r"\bgit commit(?:\s+(?:-[\w-]+|\"[^\"]*\"|'[^']*'))*\s+--"
+    r"((?:\s+[\w./\\-]+\.\w+)+)\s*(?=$|[;&|\n])"
+)
 
 
 class _Changes(Struct):
@@ -142,14 +147,17 @@ class _Commits:
 
     def __init__(self, view: SessionView) -> None:
         self.outcomes = view.outcomes
-        self.made: list[tuple[int, int]] = []
+        # With the files that it is limited to, "" for all that are staged.
+        self.made: dict[tuple[int, int], str] = {}
         self.staged: list[tuple[int, str]] = []
         self.clean = max((s.ref.message for s in view.shown({"git_clean"})), default=-1)
         for ran in view.each(Ran):
             if "git" not in ran.command or not view.succeeded(ran.ref.message, ran.part):
                 continue
-            if _COMMIT.search(ran.command):
-                self.made.append((ran.ref.message, ran.part))
+            if commits := _COMMIT.findall(ran.command):
+                only = _COMMITS_ONLY.findall(ran.command)
+                limit = " ".join(only) if len(only) == len(commits) else ""
+                self.made[ran.ref.message, ran.part] = limit
             if _ADDS_ALL.search(ran.command):
                 self.staged.append((ran.ref.message, "*"))
             self.staged += [(ran.ref.message, m[1]) for m in _ADDS.finditer(ran.command)]
@@ -161,17 +169,18 @@ class _Commits:
         """
         # A change without a call stands where the commit after it does.
         first, result = last[0], None if last in self.made else self.outcomes.get(last)
+        name = path.rsplit("/", 1)[-1]
         made = [
             message
-            for message, part in self.made
+            for (message, part), only in self.made.items()
             if (message, part) >= last
+            and (not only or name in only)
             and (result is None or message != result.message or part > result.part)
         ]
         if not made:
             # Where git shows a clean tree later, another program committed the file, or git
             # ignores it.
             return None if self.clean > first else False
-        name = path.rsplit("/", 1)[-1]
         named = any(
             first <= at <= made[-1] and (what == "*" or name in what)
             for at, what in self.staged
