@@ -516,7 +516,8 @@ def prepared(scratch: Path, writer: Writer) -> Path:
     (scratch / "tmp").mkdir(exist_ok=True)
     for old in (work, base):
         shutil.rmtree(old, ignore_errors=True)
-    work.mkdir(parents=True)
+    for name in ("home", "project"):
+        (work / name).mkdir(parents=True)
     for step in writer.before:
         code = in_child(work, step)
         if code:

@@ -191,6 +191,9 @@ class Follower:
                 read[part.path] = self._saved_pass(part).complete(part.path)
             except FormatError as error:  # it has no message yet
                 refused = error
+            except SourceError as error:
+                if not _is_absence(error):
+                    raise  # else it was removed since the look, as rotation does
         if not read:
             raise refused or SourceError(f"{self.path}: nothing is there any more")
         mains = [reading.sessions[-1][""] for reading in read.values()]
