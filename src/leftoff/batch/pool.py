@@ -35,8 +35,8 @@ MAX_ATTEMPTS = 3
 _KILLED = -9
 # Seconds to wait for a killed process to end. Chosen by hand; not measured.
 _SHUTDOWN_TIMEOUT = 5.0
-# Seconds that an answer may take from its first byte to its last: a pipe passes hundreds of MB in
-# that time. Chosen by hand; not measured.
+# Seconds that an answer may take from its first byte to its last: a pipe passes hundreds of MB
+# in that time. Chosen by hand; not measured.
 _ANSWER_TIMEOUT = 30.0
 
 

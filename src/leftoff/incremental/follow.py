@@ -185,7 +185,7 @@ class Follower:
 
     def _summary(self, parts: list[FollowedFile]) -> ContextSummary:
         read: dict[str, Pass] = {}
-        refused: FormatError | None = None
+        refused: InputError | None = None
         for part in parts:
             try:
                 read[part.path] = self._saved_pass(part).complete(part.path)
@@ -193,7 +193,8 @@ class Follower:
                 refused = error
             except SourceError as error:
                 if not _is_absence(error):
-                    raise  # else it was removed since the look, as rotation does
+                    raise
+                refused = error  # removed since the look, as rotation does
         if not read:
             raise refused or SourceError(f"{self.path}: nothing is there any more")
         mains = [reading.sessions[-1][""] for reading in read.values()]
