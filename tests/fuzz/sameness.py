@@ -51,7 +51,7 @@ _CHANGING = (
     (r'"(?:checksum|text)": ?"sha256:[0-9a-f]{64}"', "SUM"),
     (r'"(?:full|resumed|median_seconds|seconds|mtime|cost|at|duration_ms|milliseconds|saved|modified|age)": ?[0-9.e+-]+', "NUMBER"),
     (r'"seen": ?\[\[[^a-z"]*\]\]', "STAMPS"),
-    (r"\b\d+(?:\.\d+)? (?:s|ms|MB/s)\b", "DURATION"),
+    (r" *\b\d+(?:\.\d+)? (?:s|ms|MB/s)\b", " DURATION"),
     (r"\(\d+(?:\.\d+)? s\)|read [\d.]+ MB in [\d.]+ s \([\d.]+ MB/s\)", "DURATION"),
     (r"\bnewest \S+|\boldest \S+", "TIME"),
     (r" 0x[0-9a-f]+", "ADDRESS"),
