@@ -7,7 +7,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -33,10 +34,19 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Workers of hooks keep an index of all sessions: not in the home of who runs the tests."""
-    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+@pytest.fixture(scope="session")
+def _states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the state folders of the tests are; what fixtures of modules do has one of its own."""
+    states = tmp_path_factory.mktemp("states")
+    os.environ["XDG_STATE_HOME"] = str(states / "shared")
+    return map(states.__truediv__, map(str, count()))
+
+
+@pytest.fixture(autouse=True)
+def _own_state(_states: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of hooks keep an index of all sessions: not in the home of who runs the tests, and
+    not where the next test, which may run first on another day, finds it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(next(_states)))
 
 
 @pytest.hookimpl(tryfirst=True)

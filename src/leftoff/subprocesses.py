@@ -49,7 +49,7 @@ def run(
     Args:
         command: the program and its arguments; no shell reads them.
         given: its standard input.
-        limit: in seconds.
+        limit: in seconds; a program that ignores SIGTERM then is killed 2 seconds later.
         folder, environ: its working directory and environment; ours if None.
         most: maximum output on each stream, in bytes.
         stop: the program is stopped when this is set.

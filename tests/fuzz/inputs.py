@@ -143,7 +143,7 @@ def codecs() -> Target:
     def run(data: bytes) -> None:
         for decoder in decoders:
             records, codes = decoder.decode(data)
-            blank = not data.decode(errors="replace").strip("\0\ufeff" + whitespace)
+            blank = not data.decode(errors="replace").strip("\0\x1e\ufeff" + whitespace)
             assert records or codes or blank, "nothing read, and nothing said of it"
         try:
             value = codec.parse(data)

@@ -39,7 +39,9 @@ SURROUNDINGS: dict[str, dict[str, str]] = {
     "another cwd": {}, "other processes": {},
 }  # fmt: skip
 
-NOT_COMPARED = re.compile(r"\.(?:index|lock)$|/manager\.json$|/pass\.(?:head|found)$|\.git/")
+NOT_COMPARED = re.compile(
+    r"\.(?:index|lock)$|/manager\.json$|/pass\.(?:head|found)$|/memory\.sqlite3$|\.git/"
+)
 """Files that hold inodes, or nothing."""
 
 _CHANGING = (
@@ -47,8 +49,9 @@ _CHANGING = (
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00:00)?(?: UTC)?", "TIME"),
     (r"\b20[0-9]{2}-\d\d-\d\d-\d{3}\b", "REVIEW"),
     (r'"(?:checksum|text)": ?"sha256:[0-9a-f]{64}"', "SUM"),
-    (r'"(?:full|resumed|median_seconds|seconds|mtime|cost|at|duration_ms|saved|modified|age)": ?[0-9.e+-]+', "NUMBER"),
-    (r"\b\d+(?:\.\d+)? (?:s|ms|MB/s)\b", "DURATION"),
+    (r'"(?:full|resumed|median_seconds|seconds|mtime|cost|at|duration_ms|milliseconds|saved|modified|age)": ?[0-9.e+-]+', "NUMBER"),
+    (r'"seen": ?\[\[[^a-z"]*\]\]', "STAMPS"),
+    (r" *\b\d+(?:\.\d+)? (?:s|ms|MB/s)\b", " DURATION"),
     (r"\(\d+(?:\.\d+)? s\)|read [\d.]+ MB in [\d.]+ s \([\d.]+ MB/s\)", "DURATION"),
     (r"\bnewest \S+|\boldest \S+", "TIME"),
     (r" 0x[0-9a-f]+", "ADDRESS"),

@@ -145,6 +145,14 @@ def worker(folder: Path) -> int:
     return 0
 
 
+def turn(folder: Path) -> int:
+    """The next turn: its hook, and the worker, which clears up after one that was killed."""
+    event = Event("Stop")
+    event.ready(folder)
+    event(folder)
+    return worker(folder)
+
+
 def session(tokens: int) -> Work:
     """A running session of the library that goes on by a call."""
 
@@ -250,7 +258,7 @@ def _large(folder: Path) -> int:
 
 
 _PLAIN: dict[str, Work] = {
-    "grow": grow, "worker": worker, "client": client, "damage": damage, "listed": listed,
+    "grow": grow, "worker": worker, "turn": turn, "client": client, "damage": damage, "listed": listed,
     "removed": removed, "large": _large,
 }  # fmt: skip
 
@@ -516,7 +524,8 @@ def prepared(scratch: Path, writer: Writer) -> Path:
     (scratch / "tmp").mkdir(exist_ok=True)
     for old in (work, base):
         shutil.rmtree(old, ignore_errors=True)
-    work.mkdir(parents=True)
+    for name in ("home", "project"):
+        (work / name).mkdir(parents=True)
     for step in writer.before:
         code = in_child(work, step)
         if code:

@@ -6,11 +6,13 @@ import re
 import signal
 import threading
 import time
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from leftoff.batch import pool
 from leftoff.batch.jobs import BatchOptions
 from leftoff.batch.pool import Function, InProcess, Pool, ProcessEnded, Worker
 from leftoff.batch.run import Run
@@ -46,6 +48,19 @@ def test_a_process_that_takes_too_long_is_killed() -> None:
     with pytest.raises(TimeoutError):
         call(time.sleep, 100_000, name="too long", timeout=0.3)  # type: ignore[arg-type]
     assert not [p for p in multiprocessing.active_children() if p.name == "too long"]
+
+
+def test_a_process_that_stops_in_the_middle_of_its_answer_is_killed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An answer over 64 KiB fills the pipe; the run waited without end for its second half."""
+    monkeypatch.setattr(pool, "_ANSWER_TIMEOUT", 0.3)
+    worker = Worker(CONTEXT, bytes.upper, b"a" * 3_000_000, timeout=60)
+    assert wait([worker.answers], 60)
+    assert worker.process.pid
+    os.kill(worker.process.pid, signal.SIGSTOP)
+    with pytest.raises(ProcessEnded):
+        worker.result()
 
 
 @pytest.fixture

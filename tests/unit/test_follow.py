@@ -380,3 +380,25 @@ def test_whatever_happens_each_line_is_told_once(steps: list[str], cuts: Any) ->
             file.write(rest)
         assert numbers(Follower(path, state)) == sorted(n for s in expected.values() for n in s)
         assert not Follower(path, state).look().changed
+
+
+def test_a_rotated_recording_that_is_removed_while_it_is_summarised_is_left_out(
+    path: Path, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rotation removed an old file between the look and the summary at each attempt of a follower
+    on a busy machine; the last one ended it with "no such file"."""
+    path.write_bytes(lines("s", 0, 5))
+    follower.look()
+    path.rename(old := path.with_name("session.jsonl.1"))
+    path.write_bytes(lines("s", 5, 5))
+    follower.look()
+    summarised = Follower._summary
+
+    def removed(self: Follower, parts: list[follow.FollowedFile]) -> Any:
+        old.unlink(missing_ok=True)
+        return summarised(self, parts)
+
+    monkeypatch.setattr(Follower, "_summary", removed)
+    monkeypatch.setattr(follow, "MAX_RETRIES", 0)
+    told = follower.summary()
+    assert [file.path for file in told.file_modifications] == [f"f{n}.py" for n in range(5, 10)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,9 @@ MAX_ATTEMPTS = 3
 _KILLED = -9
 # Seconds to wait for a killed process to end. Chosen by hand; not measured.
 _SHUTDOWN_TIMEOUT = 5.0
+# Seconds that an answer may take from its first byte to its last: a pipe passes hundreds of MB
+# in that time. Chosen by hand; not measured.
+_ANSWER_TIMEOUT = 30.0
 
 
 class Engine(Protocol):
@@ -186,15 +190,21 @@ class Worker:
 
         Raises:
             TimeoutError: there was none in time.
-            ProcessEnded: the process ended without one.
+            ProcessEnded: the process ended without one, or stopped in the middle of it.
             RuntimeError: the function raised, with the text of what.
         """
         left = None if self.until is None else max(0.0, self.until - time.monotonic())
         answer = b""
         late = not wait([self.answers], left)
         if not late:
+            # A process that is stopped (SIGSTOP) in the middle of an answer that is larger than
+            # the pipe would be waited for without end.
+            overdue = threading.Timer(_ANSWER_TIMEOUT, self.process.kill)
+            overdue.daemon = True
+            overdue.start()
             with suppress(EOFError, OSError):
                 answer = self.answers.recv_bytes()
+            overdue.cancel()
         if answer:
             self.process.join(_SHUTDOWN_TIMEOUT)
         self.process.kill()  # no effect on one that has ended

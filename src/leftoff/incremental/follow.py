@@ -185,12 +185,16 @@ class Follower:
 
     def _summary(self, parts: list[FollowedFile]) -> ContextSummary:
         read: dict[str, Pass] = {}
-        refused: FormatError | None = None
+        refused: InputError | None = None
         for part in parts:
             try:
                 read[part.path] = self._saved_pass(part).complete(part.path)
             except FormatError as error:  # it has no message yet
                 refused = error
+            except SourceError as error:
+                if not _is_absence(error):
+                    raise
+                refused = error  # removed since the look, as rotation does
         if not read:
             raise refused or SourceError(f"{self.path}: nothing is there any more")
         mains = [reading.sessions[-1][""] for reading in read.values()]
