@@ -442,19 +442,16 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
     if not candidates:
         return f"{where}: nothing there"
     for message in candidates:
+        if not _is_of(ref, message):
+            continue
         if ref.start is None or ref.part is None:
-            if record_hash(message.raw) == ref.hash:
-                return ""
-            continue
-        if ref.part >= len(message.parts):
-            continue
+            return ""
         text = getattr(message.parts[ref.part], "text", "")[ref.start : ref.end]
-        if slice_hash(text) == ref.hash:
-            shown = gate.text(text)
-            if not words or words in {text, shown, text.strip(), shown.strip()}:
-                return ""
-            own = shown.strip()
-            if f" → {own}" in words or words.startswith(f"{own}: "):
-                return ""  # an answer, beside its question or the option that it names
-            return f"{where}: says {shown[:60]!r}, not {gate.text(words)[:60]!r}"
+        shown = gate.text(text)
+        if not words or words in {text, shown, text.strip(), shown.strip()}:
+            return ""
+        own = shown.strip()
+        if f" → {own}" in words or words.startswith(f"{own}: "):
+            return ""  # an answer, beside its question or the option that it names
+        return f"{where}: says {shown[:60]!r}, not {gate.text(words)[:60]!r}"
     return f"{where}: changed since the summary was made"
