@@ -221,11 +221,11 @@ def _note_given(
 
 
 def _prompt_submit(call: _HookCall) -> codec.JsonObject:
-    from leftoff.hooks import prompt
+    from leftoff.hooks.prompt import Prompt
 
     text = call.event.get("prompt")
     words = text if isinstance(text, str) else ""
-    block, state = prompt.block_for(call.home, call.folder, words, call.project, call.environ)
+    block, state = Prompt(call.home, call.folder, words, call.project, call.environ).block()
     if block:
         _note_given(call, state, block, call.folder, queue.RECALL)
     elif state:
