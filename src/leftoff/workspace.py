@@ -90,16 +90,8 @@ def inspect_workspace(
 
 
 def _root(world: World) -> Path:
-    recorded = Path(world.cwd) if world.cwd else None
     # A recorded path is not trusted: it is read, never written.
-    return recorded if recorded is not None and _is_folder(recorded) else Path.cwd()
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
+    return Path(world.cwd) if os.path.isdir(world.cwd) else Path.cwd()  # noqa: PTH112 - never raises
 
 
 def _workflow(state: ResumeState, root: Path, world: World) -> Path | None:
@@ -108,10 +100,7 @@ def _workflow(state: ResumeState, root: Path, world: World) -> Path | None:
         return None
     named = _moved(state.workflow_file_path, world.cwd, root)
     here = Path(state.workflow_file_path)
-    try:
-        return named if named.exists() or not here.exists() else here
-    except (OSError, ValueError):
-        return named
+    return here if os.path.exists(here) and not os.path.exists(named) else named  # noqa: PTH110 - never raises
 
 
 def _moved(path: str, cwd: str, root: Path) -> Path:
