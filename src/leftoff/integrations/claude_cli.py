@@ -6,15 +6,13 @@ began.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 from leftoff import codec
 from leftoff.formats.lenient_json import usage_by
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
-from leftoff.integrations.command_arguments import argument, session_argument
-from leftoff.live.reviews.clients import Answer, Failure
+from leftoff.live.reviews.clients import Answer, Failure, argument, failure, session_argument
 from leftoff.live.reviews.reviewer import Reviewer
 from leftoff.stores.protocol import Store
 
@@ -81,14 +79,6 @@ class ClaudeClient:
         found = result.get("session_id")
         session = found if isinstance(found, str) else ""
         return Answer(text, session, usage_by(result.get("usage"), _USAGE))
-
-
-def failure(message: str, kinds: tuple[tuple[FailureKind, str], ...]) -> Failure:
-    """Classifies a client's error message by the first pattern of `kinds` that matches."""
-    for kind, pattern in kinds:
-        if re.search(pattern, message, re.IGNORECASE):
-            return Failure(kind, message)
-    return Failure("other", message)
 
 
 def _result(stdout: bytes) -> codec.JsonObject | None:

@@ -14,9 +14,7 @@ from leftoff import codec
 from leftoff.errors import UsageError
 from leftoff.formats.lenient_json import usage_by
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
-from leftoff.integrations.claude_cli import failure
-from leftoff.integrations.command_arguments import argument, session_argument
-from leftoff.live.reviews.clients import Answer, Failure
+from leftoff.live.reviews.clients import Answer, Failure, argument, failure, session_argument
 from leftoff.live.reviews.reviewer import Reviewer
 from leftoff.stores.protocol import Store
 
