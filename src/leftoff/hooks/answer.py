@@ -76,7 +76,9 @@ def answer(data: bytes, environ: Mapping[str, str], began: float | None = None) 
     folder = queue.folder_of(home, event.get("session_id"))
     if folder is None:
         return b""
-    call = _HookCall(event, project, home, folder, began, environ)
+    path = event.get("transcript_path")
+    transcript = path if isinstance(path, str) else ""
+    call = _HookCall(event, project, home, folder, transcript, began, environ)
     try:
         queue.make_folder(home, folder)
         reply = handler(call)
@@ -95,20 +97,14 @@ _REPLY_NOTES = {
 }
 
 
-class _HookCall:
-    def __init__(
-        self,
-        event: codec.JsonObject,
-        project: Path,
-        home: Path,
-        folder: Path,
-        began: float,
-        environ: Mapping[str, str],
-    ) -> None:
-        self.event, self.project, self.home, self.folder = event, project, home, folder
-        self.began, self.environ = began, environ
-        path = event.get("transcript_path")
-        self.transcript = path if isinstance(path, str) else ""
+class _HookCall(NamedTuple):
+    event: codec.JsonObject
+    project: Path
+    home: Path
+    folder: Path
+    transcript: str
+    began: float
+    environ: Mapping[str, str]
 
     def enqueue(self, name: str, **fields: object) -> None:
         """Enqueues a job and starts a worker."""
