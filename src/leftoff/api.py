@@ -210,7 +210,7 @@ def _number_of(path: str, choice: Choice, format: str | None) -> int:
     return reading.earlier + chosen_place(reading, choice) + 1
 
 
-def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
+def default_session(path: str) -> tuple[int, int]:
     """Which session of a recording a summary is of by default, from 1, and how many it holds;
     (1, 1) where recordings of its format hold one, and for standard input.
 
@@ -220,7 +220,7 @@ def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
     main, _ = session_paths(path)
     if main == STDIN:
         return 1, 1
-    reading = Pass(main, format)
+    reading = Pass(main)
     with open_lines(main) as lines:
         for line in lines:
             reading.feed_lines((line,))

@@ -184,11 +184,9 @@ def _hashed(path: Path) -> str | None:
         return None
 
 
-def recorded_files(
-    files: Iterable[RecordedFile], cwd: str, root: str | os.PathLike[str] | None = None
-) -> tuple[RecordedFile, ...]:
+def recorded_files(files: Iterable[RecordedFile], cwd: str) -> tuple[RecordedFile, ...]:
     """The files with the hash of what they hold now, as far as they are there."""
-    place = Path(root) if root is not None else Path(cwd or ".")
+    place = Path(cwd or ".")
     return tuple(
         RecordedFile(
             path=f.path, action=f.action, sha256=_hashed(_moved(f.path, cwd, place)) or ""
