@@ -210,7 +210,7 @@ def _number_of(path: str, choice: Choice, format: str | None) -> int:
     return reading.earlier + chosen_place(reading, choice) + 1
 
 
-def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
+def default_session(path: str) -> tuple[int, int]:
     """Which session of a recording a summary is of by default, from 1, and how many it holds;
     (1, 1) where recordings of its format hold one, and for standard input.
 
@@ -220,7 +220,7 @@ def default_session(path: str, *, format: str | None = None) -> tuple[int, int]:
     main, _ = session_paths(path)
     if main == STDIN:
         return 1, 1
-    reading = Pass(main, format)
+    reading = Pass(main)
     with open_lines(main) as lines:
         for line in lines:
             reading.feed_lines((line,))
@@ -442,19 +442,16 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
     if not candidates:
         return f"{where}: nothing there"
     for message in candidates:
+        if not _is_of(ref, message):
+            continue
         if ref.start is None or ref.part is None:
-            if record_hash(message.raw) == ref.hash:
-                return ""
-            continue
-        if ref.part >= len(message.parts):
-            continue
+            return ""
         text = getattr(message.parts[ref.part], "text", "")[ref.start : ref.end]
-        if slice_hash(text) == ref.hash:
-            shown = gate.text(text)
-            if not words or words in {text, shown, text.strip(), shown.strip()}:
-                return ""
-            own = shown.strip()
-            if f" → {own}" in words or words.startswith(f"{own}: "):
-                return ""  # an answer, beside its question or the option that it names
-            return f"{where}: says {shown[:60]!r}, not {gate.text(words)[:60]!r}"
+        shown = gate.text(text)
+        if not words or words in {text, shown, text.strip(), shown.strip()}:
+            return ""
+        own = shown.strip()
+        if f" → {own}" in words or words.startswith(f"{own}: "):
+            return ""  # an answer, beside its question or the option that it names
+        return f"{where}: says {shown[:60]!r}, not {gate.text(words)[:60]!r}"
     return f"{where}: changed since the summary was made"

@@ -92,12 +92,11 @@ class Registry(Generic[T]):
     def _import(self, name: str) -> T:
         module, _, attribute = self._where[name].partition(":")
         owner = self._owner[name]
-        if owner == "leftoff":
-            found: T = getattr(import_module(module), attribute)
-            return found
         try:
-            found = getattr(import_module(module), attribute)
+            found: T = getattr(import_module(module), attribute)
         except Exception as error:  # whatever another package's import may raise
+            if owner == "leftoff":
+                raise
             raise UsageError(
                 f"{self.kind} {name!r} of {owner} cannot be loaded from {self._where[name]}: "
                 f"{type(error).__name__}: {error}"

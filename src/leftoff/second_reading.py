@@ -135,19 +135,15 @@ AnyReader: TypeAlias = str | Reader | SecondReading
 
 
 def second_reading(
-    reader: str | Reader,
-    *,
-    folder: Path | None = None,
-    most: int = MAX_TOKENS,
-    refresh: bool = False,
+    reader: str | Reader, *, folder: Path | None = None, refresh: bool = False
 ) -> SecondReading:
     """How a reader is asked: a registered name (`claude`, `codex`), a command line that takes a
     question on standard input and writes the answer to standard output, or a callable. One that
     does not exist is a reader that gives no answer."""
     if isinstance(reader, str):
-        return SecondReading(reader, _named(reader), folder, most, refresh)
+        return SecondReading(reader, _named(reader), folder, refresh=refresh)
     name = getattr(reader, "__name__", type(reader).__name__)
-    return SecondReading(name, reader, folder, most, refresh)
+    return SecondReading(name, reader, folder, refresh=refresh)
 
 
 def project_reading(

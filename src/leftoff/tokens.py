@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from leftoff import lazy_re as re
 from leftoff.codec import parse
@@ -31,14 +31,6 @@ _DATA = Path(__file__).with_name("tokens.json").read_bytes()
 FAMILIES = ("cl100k", "claude", "deepseek", "llama3", "llama4", "mistral", "o200k", "qwen")
 # The family of an unknown model: the mean of all families.
 DEFAULT_FAMILY = "mean"
-
-
-class TokenCounter(Protocol):
-    """Counts the tokens of a text. Any exact counter can stand where leftoff estimates."""
-
-    def __call__(self, text: str, /) -> int:
-        """Gives the number of tokens of a text."""
-        ...
 
 
 # --------------------------------------------------------------------------------------------

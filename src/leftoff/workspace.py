@@ -20,8 +20,11 @@ from leftoff.handover.compatibility import FileStatus, Workspace, modified_after
 from leftoff.handover.resume_state.document import RecordedFile, ResumeState, World
 from leftoff.shell.paths import absolute, relative
 
-# Time limit of one git command. Chosen by hand; not measured.
-GIT_TIMEOUT = 3.0
+# Time limit of one git command, and of a diff: a checkpoint has to be on disk within five
+# seconds. Chosen by hand; not measured.
+GIT_TIMEOUT, DIFF_TIMEOUT = 3.0, 1.0
+# Bytes of a diff that are read.
+MAX_DIFF = 256 * 1024
 # Bytes of an answer that are read.
 MAX_OUTPUT = 64 * 1024
 # Bytes of a workflow's file, or of a file that is compared, that are read.
@@ -90,16 +93,8 @@ def inspect_workspace(
 
 
 def _root(world: World) -> Path:
-    recorded = Path(world.cwd) if world.cwd else None
     # A recorded path is not trusted: it is read, never written.
-    return recorded if recorded is not None and _is_folder(recorded) else Path.cwd()
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
+    return Path(world.cwd) if os.path.isdir(world.cwd) else Path.cwd()  # noqa: PTH112 - never raises
 
 
 def _workflow(state: ResumeState, root: Path, world: World) -> Path | None:
@@ -108,10 +103,7 @@ def _workflow(state: ResumeState, root: Path, world: World) -> Path | None:
         return None
     named = _moved(state.workflow_file_path, world.cwd, root)
     here = Path(state.workflow_file_path)
-    try:
-        return named if named.exists() or not here.exists() else here
-    except (OSError, ValueError):
-        return named
+    return here if os.path.exists(here) and not os.path.exists(named) else named  # noqa: PTH110 - never raises
 
 
 def _moved(path: str, cwd: str, root: Path) -> Path:
@@ -192,11 +184,9 @@ def _hashed(path: Path) -> str | None:
         return None
 
 
-def recorded_files(
-    files: Iterable[RecordedFile], cwd: str, root: str | os.PathLike[str] | None = None
-) -> tuple[RecordedFile, ...]:
+def recorded_files(files: Iterable[RecordedFile], cwd: str) -> tuple[RecordedFile, ...]:
     """The files with the hash of what they hold now, as far as they are there."""
-    place = Path(root) if root is not None else Path(cwd or ".")
+    place = Path(cwd or ".")
     return tuple(
         RecordedFile(
             path=f.path, action=f.action, sha256=_hashed(_moved(f.path, cwd, place)) or ""
@@ -224,22 +214,10 @@ def _repository(
     return branch, commit, int(numbers[1]), int(numbers[0])
 
 
-def git_diff(
-    root: str | os.PathLike[str],
-    paths: Sequence[str] = (),
-    *,
-    limit: int = 100_000,
-    seconds: float = GIT_TIMEOUT,
-) -> str | None:
-    """What differs in the files that git knows from the last commit, staged or not.
-
-    Args:
-        paths: only these files or folders, taken literally.
-        limit: bytes; a longer diff is cut at a line's end and says so.
-        seconds: how long git may take.
-
-    Returns:
-        The diff, "" if there is none, None without git, without a repository, or too late."""
+def git_diff(root: str | os.PathLike[str]) -> str | None:
+    """What differs in the files of a folder that git knows from the last commit, staged or not;
+    one longer than `MAX_DIFF` is cut at a line's end and says so. "" if there is nothing, None
+    without git, without a repository, or after `DIFF_TIMEOUT`."""
     place = Path(root)
     names = _git(
         place, ["config", "-z", "--name-only", "--get-regexp", r"^filter\."], MAX_OUTPUT
@@ -257,15 +235,15 @@ def git_diff(
         "--ignore-submodules=all",
         "HEAD",
         "--",
-        *paths,
+        ".",
     ]
-    data = _git(place, asked, limit, seconds, off)
+    data = _git(place, asked, MAX_DIFF, DIFF_TIMEOUT, off)
     if data is None:
         return None
-    if len(data) <= limit:
+    if len(data) <= MAX_DIFF:
         return data.decode("utf-8", "replace")
-    whole = data[: data.rfind(b"\n", 0, limit) + 1]
-    return whole.decode("utf-8", "replace") + f"… cut at {limit} bytes\n"
+    whole = data[: data.rfind(b"\n", 0, MAX_DIFF) + 1]
+    return whole.decode("utf-8", "replace") + f"… cut at {MAX_DIFF} bytes\n"
 
 
 def _git_text(root: Path, *arguments: str) -> str | None:

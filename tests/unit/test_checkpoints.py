@@ -16,7 +16,6 @@ from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
 from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import validated
 from leftoff.live.checkpoints import recorded as recordings
-from leftoff.live.checkpoints.dumps import DumpWriter
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator
 from leftoff.live.checkpoints.recorded import Recorded
@@ -529,7 +528,7 @@ def test_killed_while_the_agent_writes_its_dump_is_taken_afterwards(
     world.add(agent=_appends(world))
     world.use(91)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(DumpWriter, "accept", killed)
+        patch.setattr("leftoff.live.checkpoints.dumps.accept", killed)
         world.orchestrator.handle("t1")  # the supervisor is gone, the agent has written
     world.start()
     world.add(agent=lambda _: pytest.fail("it was asked already"))
@@ -639,6 +638,15 @@ def test_without_a_prompt_the_goal_has_to_fit(world: World) -> None:
     (outcome,) = world.orchestrator.handle("t1", growth=95_000)
     assert outcome.decision.type == "fallback"
     assert world.orchestrator.plan("t1").staged == "b"
+
+
+def test_an_iteration_is_taken_to_need_what_the_last_one_took(world: World) -> None:
+    """What the last call added was never noted, so it never counted against what is left."""
+    world.add(recording=None)
+    world.use(80)
+    world.use(91)  # the last iteration took 11 %, and 9 % are left
+    (outcome,) = world.orchestrator.handle("t1")
+    assert outcome.decision.type == "fallback"
 
 
 def test_what_is_switched_off_is_not_done(tmp_path: Path, session: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -60,7 +61,7 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     if not code:
         if registration.HINTS[client]:
             print(registration.HINTS[client], file=sys.stderr)
-        if program := registration.missing_program(registration.commands(path)):
+        if program := registration.missing_program(registration.installed(path)):
             tell(_NOT_FOUND.format(program))
     return code
 
@@ -111,9 +112,10 @@ def status(*, as_json: bool) -> int:
     for client, scope, path in _settings():
         row: dict[str, Any] = {"client": client, "scope": scope, "path": str(path)}
         try:
-            row["events"] = registration.installed(path)
+            entries = registration.installed(path)
+            row["events"] = dict(Counter(event for event, _ in entries))
             row["missing"] = [e for e in EVENTS if e not in row["events"]]
-            row["program_missing"] = registration.missing_program(registration.commands(path))
+            row["program_missing"] = registration.missing_program(entries)
         except LeftoffError as error:
             row["events"], row["error"] = {}, str(error)
         found.append(row)
@@ -171,7 +173,7 @@ def try_out(session: str | None) -> int:
         else:
             tell(f"{path}: no work was done in it, so its block is not given")
     deliver(block)
-    ours = [one for _, _, path in _settings() for one in registration.commands(path)]
+    ours = [one for _, _, path in _settings() for one in registration.installed(path)]
     missing = registration.missing_program(ours)
     if missing:
         tell(_NOT_FOUND.format(missing))

@@ -76,7 +76,9 @@ def answer(data: bytes, environ: Mapping[str, str], began: float | None = None) 
     folder = queue.folder_of(home, event.get("session_id"))
     if folder is None:
         return b""
-    call = _HookCall(event, project, home, folder, began, environ)
+    path = event.get("transcript_path")
+    transcript = path if isinstance(path, str) else ""
+    call = _HookCall(event, project, home, folder, transcript, began, environ)
     try:
         queue.make_folder(home, folder)
         reply = handler(call)
@@ -95,20 +97,14 @@ _REPLY_NOTES = {
 }
 
 
-class _HookCall:
-    def __init__(
-        self,
-        event: codec.JsonObject,
-        project: Path,
-        home: Path,
-        folder: Path,
-        began: float,
-        environ: Mapping[str, str],
-    ) -> None:
-        self.event, self.project, self.home, self.folder = event, project, home, folder
-        self.began, self.environ = began, environ
-        path = event.get("transcript_path")
-        self.transcript = path if isinstance(path, str) else ""
+class _HookCall(NamedTuple):
+    event: codec.JsonObject
+    project: Path
+    home: Path
+    folder: Path
+    transcript: str
+    began: float
+    environ: Mapping[str, str]
 
     def enqueue(self, name: str, **fields: object) -> None:
         """Enqueues a job and starts a worker."""
@@ -221,11 +217,11 @@ def _note_given(
 
 
 def _prompt_submit(call: _HookCall) -> codec.JsonObject:
-    from leftoff.hooks import prompt
+    from leftoff.hooks.prompt import Prompt
 
     text = call.event.get("prompt")
     words = text if isinstance(text, str) else ""
-    block, state = prompt.block_for(call.home, call.folder, words, call.project, call.environ)
+    block, state = Prompt(call.home, call.folder, words, call.project, call.environ).block()
     if block:
         _note_given(call, state, block, call.folder, queue.RECALL)
     elif state:

@@ -28,7 +28,6 @@ import shlex
 import shutil
 import stat
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -107,10 +106,10 @@ def command_for(scope: str) -> str:
     return f"{shlex.quote(sys.executable)} -P -m leftoff hook"
 
 
-def missing_program(commands: Iterable[str]) -> str:
-    """The program of one of these commands that this shell does not find; else "". A command
-    that is not as `command_for` writes it is not looked at."""
-    for command in commands:
+def missing_program(entries: Iterable[tuple[str, str]]) -> str:
+    """The program of one of these entries (see `installed`) that this shell does not find; else
+    "". A command that is not as `command_for` writes it is not looked at."""
+    for _, command in entries:
         with suppress(ValueError):  # an open quote: edited by hand
             program, *words = shlex.split(command)
             ours = words in (["hook"], ["-P", "-m", "leftoff", "hook"])
@@ -216,15 +215,10 @@ def uninstall(path: Path) -> Change:
     return Change(path, old, _serialize(remaining, old), delete_backup=True)
 
 
-def installed(path: Path) -> dict[str, int]:
-    """The number of entries of our hook by event, see `install`; {} if there are no
-    settings."""
-    return dict(Counter(event for event, _ in _ours(_parse(_read(_resolved(path)), path))))
-
-
-def commands(path: Path) -> list[str]:
-    """The commands of our hook in these settings, see `install`."""
-    return [command for _, command in _ours(_parse(_read(_resolved(path)), path))]
+def installed(path: Path) -> list[tuple[str, str]]:
+    """The entries of our hook, see `install`, each as its event and its command; [] if there
+    are no settings."""
+    return _ours(_parse(_read(_resolved(path)), path))
 
 
 # -- reading ---------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,120 +24,134 @@ MAX_WAITING = 3
 WRONG = "The compaction's summary is wrong about:"
 
 
-def block_for(
-    home: Path, folder: Path, prompt: str, project: Path, environ: Mapping[str, str]
-) -> tuple[str, JsonObject]:
-    """The block for a prompt, and what `given.json` has to hold afterwards; ("", {}) for
-    none."""
-    given = queue.load(folder / queue.GIVEN)
-    for choose in (_again, _imported, _contradictions):
-        block, changed = choose(home, folder, given, lambda: forerunners.branch_of(project))
-        if block or changed:
-            return block, changed
-    most = min(_watched(home, folder, "recall"), 10_000)
-    words = prompt.strip()
-    if most <= recall.FRAME_TOKENS or not words or words.startswith("/"):
-        return "", {}
-    block, changed = _recalled(home, folder, given, words, most)
-    if block or not _watched(home, folder, "memory"):
-        return block, changed
-    most = min(most, recall.MAX_TOKENS)
-    return _looked_up(home, folder, given, words, most, project, environ)
-
-
+# A block, and what `given.json` has to hold afterwards; ("", {}) for none.
 _Chosen = tuple[str, JsonObject]
 
 
-def _again(home: Path, folder: Path, given: JsonObject, _: object) -> _Chosen:
-    """The block of the session's start, if the worker did not find it in the transcript."""
-    start = given.get("SessionStart")
-    seen = queue.load(folder / queue.SEEN).get("SessionStart")
-    if not isinstance(start, dict) or start.get("again") or not isinstance(seen, dict):
-        return "", {}
-    if seen.get("seen") is not False or seen.get("at") != start.get("at"):
-        return "", {}
-    source = queue.folder_of(home, start.get("source"))
-    block = queue.read_briefing(source, _block_name(start)) if source is not None else ""
-    rest = {**given, "SessionStart": {**start, "again": True}}
-    if block and source is not None:
-        block, rest["ledger"] = with_ledger(block, source, folder.name, {})
-    return block, rest
+class Prompt:
+    """A prompt of a session, and the block that is given with it.
+
+    Args:
+        home, folder: of leftoff's files for the project, and of the session there.
+        text: as the person typed it.
+    """
+
+    def __init__(
+        self, home: Path, folder: Path, text: str, project: Path, environ: Mapping[str, str]
+    ) -> None:
+        self.home, self.folder = home, folder
+        self.words, self.project, self.environ = text.strip(), project, environ
+        self.given = queue.load(folder / queue.GIVEN)
+
+    def block(self) -> _Chosen:
+        """The block, and what `given.json` has to hold afterwards; ("", {}) for none."""
+        for choose in (self._again, self._imported, self._contradictions):
+            block, changed = choose()
+            if block or changed:
+                return block, changed
+        most = min(self._watched("recall"), 10_000)
+        if most <= recall.FRAME_TOKENS or not self.words or self.words.startswith("/"):
+            return "", {}
+        block, changed = self._recalled(most)
+        if block or not self._watched("memory"):
+            return block, changed
+        return self._looked_up(min(most, recall.MAX_TOKENS))
+
+    def _again(self) -> _Chosen:
+        """The block of the session's start, if the worker did not find it in the transcript."""
+        start = self.given.get("SessionStart")
+        seen = queue.load(self.folder / queue.SEEN).get("SessionStart")
+        if not isinstance(start, dict) or start.get("again") or not isinstance(seen, dict):
+            return "", {}
+        if seen.get("seen") is not False or seen.get("at") != start.get("at"):
+            return "", {}
+        source = queue.folder_of(self.home, start.get("source"))
+        block = queue.read_briefing(source, _block_name(start)) if source is not None else ""
+        rest = {**self.given, "SessionStart": {**start, "again": True}}
+        if block and source is not None:
+            block, rest["ledger"] = with_ledger(block, source, self.folder.name, {})
+        return block, rest
+
+    def _imported(self) -> _Chosen:
+        """The block of the last recording from before the installation, once it is prepared."""
+        waiting = self.given.get("waiting")
+        if not isinstance(waiting, int) or waiting <= 0:
+            return "", {}
+        branch = forerunners.branch_of(self.project)
+        source = forerunners.previous_session(self.home, self.folder.name, branch)
+        block = queue.read_briefing(source) if source is not None else ""
+        rest = {**self.given, "waiting": 0 if block else waiting - 1}
+        if block and source is not None:
+            rest["source"] = source.name
+            block, rest["ledger"] = with_ledger(block, self.folder, self.folder.name, {})
+        return block, rest
+
+    def _contradictions(self) -> _Chosen:
+        """The block beside a compaction's summary, if that summary states something wrongly."""
+        if not self.given.get("compacted"):
+            return "", {}
+        block = queue.read_briefing(self.folder, queue.BESIDE)
+        if WRONG not in block:
+            return "", {}
+        return block, {**self.given, "compacted": False}
+
+    def _recalled(self, most: int) -> _Chosen:
+        """What the last sessions say about the prompt."""
+        own = _index(self.folder)
+        if own is not None and own["compacted"] < 0:
+            own = None  # all of it is in the agent's context
+        indexes = [own] if own is not None else []
+        for earlier, _ in forerunners.earlier_sessions(self.home, self.folder.name):
+            index = _index(earlier)
+            if index is not None:
+                indexes.append(index)
+            if len(indexes) > MAX_INDEXES:
+                break
+        return self._chosen(indexes, own=own, most=most)
+
+    def _looked_up(self, most: int) -> _Chosen:
+        """What any earlier session of the project says about the prompt, from the user's
+        index."""
+        from leftoff.memory.lookup import memory_path, project_indexes
+
+        path = memory_path(self.environ)
+        if not path.is_file():
+            return "", {}
+        place = str(self.project)
+        found, known = project_indexes(path, self.words, place, self.folder.name)
+        return self._chosen(found, most=most, known=known)
+
+    def _chosen(self, indexes: Any, **more: Any) -> _Chosen:
+        lines = _strings(self.given.get("recalled"))
+        known = "\n".join((*lines, *_strings(self.given.get("ledger"))))
+        known += self._given_before()
+        block, added = recall.recall_block(
+            self.words, indexes, about=queue.ABOUT, given=known, **more
+        )
+        if not block:
+            return "", {}
+        return block, {**self.given, "recalled": [*lines, *added][-MAX_REMEMBERED:]}
+
+    def _given_before(self) -> str:
+        start = self.given.get("SessionStart")
+        if isinstance(start, dict) and isinstance(start.get("source"), str):
+            source = queue.folder_of(self.home, start["source"])
+            return queue.read_text(source / _block_name(start)) if source is not None else ""
+        return ""
+
+    def _watched(self, name: str) -> int:
+        """A setting as this session's worker read it, else as the last one's did; 0 where none
+        has."""
+        earlier = forerunners.earlier_sessions(self.home, self.folder.name)
+        for watched in (self.folder, *(folder for folder, _ in earlier)):
+            value = queue.load(watched / queue.WATCH).get(name)
+            if type(value) is int:
+                return value
+        return 0
 
 
 def _block_name(record: Mapping[str, object]) -> str:
     return queue.BESIDE if record.get("file") == queue.BESIDE else queue.BRIEFING
-
-
-def _imported(
-    home: Path, folder: Path, given: JsonObject, branch: Callable[[], str]
-) -> _Chosen:
-    """The block of the last recording from before the installation, once it is prepared."""
-    waiting = given.get("waiting")
-    if not isinstance(waiting, int) or waiting <= 0:
-        return "", {}
-    source = forerunners.previous_session(home, folder.name, branch())
-    block = queue.read_briefing(source) if source is not None else ""
-    rest = {**given, "waiting": 0 if block else waiting - 1}
-    if block and source is not None:
-        rest["source"] = source.name
-        block, rest["ledger"] = with_ledger(block, folder, folder.name, {})
-    return block, rest
-
-
-def _contradictions(_: Path, folder: Path, given: JsonObject, __: object) -> _Chosen:
-    """The block beside a compaction's summary, if that summary states something wrongly."""
-    if not given.get("compacted"):
-        return "", {}
-    block = queue.read_briefing(folder, queue.BESIDE)
-    if WRONG not in block:
-        return "", {}
-    return block, {**given, "compacted": False}
-
-
-def _recalled(home: Path, folder: Path, given: JsonObject, words: str, most: int) -> _Chosen:
-    """What the last sessions say about the prompt."""
-    own = _index(folder)
-    if own is not None and own["compacted"] < 0:
-        own = None  # all of it is in the agent's context
-    indexes = [own] if own is not None else []
-    for earlier, _ in forerunners.earlier_sessions(home, folder.name):
-        index = _index(earlier)
-        if index is not None:
-            indexes.append(index)
-        if len(indexes) > MAX_INDEXES:
-            break
-    return _chosen(home, folder, given, words, indexes, own=own, most=most)
-
-
-def _chosen(
-    home: Path, folder: Path, given: JsonObject, words: str, indexes: Any, **more: Any
-) -> _Chosen:
-    lines = _strings(given.get("recalled"))
-    known = "\n".join((*lines, *_strings(given.get("ledger"))))
-    known += _given_before(home, folder, given)
-    block, added = recall.recall_block(words, indexes, about=queue.ABOUT, given=known, **more)
-    if not block:
-        return "", {}
-    return block, {**given, "recalled": [*lines, *added][-MAX_REMEMBERED:]}
-
-
-def _looked_up(
-    home: Path,
-    folder: Path,
-    given: JsonObject,
-    words: str,
-    most: int,
-    project: Path,
-    environ: Mapping[str, str],
-) -> _Chosen:
-    """What any earlier session of the project says about the prompt, from the user's index."""
-    from leftoff.memory.lookup import memory_path, project_indexes
-
-    index = memory_path(environ)
-    if not index.is_file():
-        return "", {}
-    found, known = project_indexes(index, words, str(project), folder.name)
-    return _chosen(home, folder, given, words, found, most=most, known=known)
 
 
 def with_ledger(
@@ -162,16 +176,6 @@ def _strings(value: object) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
-def _watched(home: Path, folder: Path, name: str) -> int:
-    """A setting as this session's worker read it, else as the last one's did; 0 where none
-    has."""
-    for watched in (folder, *(f for f, _ in forerunners.earlier_sessions(home, folder.name))):
-        value = queue.load(watched / queue.WATCH).get(name)
-        if type(value) is int:
-            return value
-    return 0
-
-
 def _index(folder: Path) -> Mapping[str, Any] | None:
     path = folder / queue.RECALL
     try:
@@ -180,11 +184,3 @@ def _index(folder: Path) -> Mapping[str, Any] | None:
     except OSError:
         return None
     return recall.loaded_index(queue.load(path))
-
-
-def _given_before(home: Path, folder: Path, given: JsonObject) -> str:
-    start = given.get("SessionStart")
-    if isinstance(start, dict) and isinstance(start.get("source"), str):
-        source = queue.folder_of(home, start["source"])
-        return queue.read_text(source / _block_name(start)) if source is not None else ""
-    return ""

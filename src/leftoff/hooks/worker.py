@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from leftoff import api, codec
 from leftoff.errors import LeftoffError
@@ -403,14 +402,13 @@ class _Job:
             time.sleep(0.3)
 
     def _write_resume_log(self, settings: Settings, summary: ContextSummary, name: str) -> str:
-        from leftoff.handover.resume_log.document import ResumeLog
         from leftoff.live.resume_logs.generator import ResumeLogGenerator
 
         generator = ResumeLogGenerator(settings, project=self.project)
         if not generator.enabled:
             return ""
-        log = ResumeLog.from_summary(summary, session_id=self.folder.name)
-        log = replace(log, metadata={**log.metadata, "trigger": name})
+        session = self.folder.name
+        log = generator.generate_from_summary(summary, session_id=session, trigger=name)
         return str(generator.save_resume_log(log).absolute())
 
     def _write_checkpoint(self, settings: Settings, summary: ContextSummary) -> None:

@@ -6,20 +6,18 @@ began.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 from leftoff import codec
-from leftoff.formats.lenient_json import count_of
+from leftoff.formats.lenient_json import usage_by
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
-from leftoff.integrations.command_arguments import argument, session_argument
-from leftoff.live.reviews.clients import Answer, Failure
+from leftoff.live.reviews.clients import Answer, Failure, argument, failure, session_argument
 from leftoff.live.reviews.reviewer import Reviewer
-from leftoff.model import Usage
 from leftoff.stores.protocol import Store
 
 PROGRAM = "claude"
+_USAGE = "input_tokens output_tokens cache_read_input_tokens cache_creation_input_tokens"
 
 # Patterns of error messages, on standard error or in the result of a failed call; a message
 # that matches none is `other`.
@@ -80,15 +78,7 @@ class ClaudeClient:
             return failure("; ".join(messages) or f"{subtype}, exit code {code}", FAILURES)
         found = result.get("session_id")
         session = found if isinstance(found, str) else ""
-        return Answer(text, session, _usage(result.get("usage")))
-
-
-def failure(message: str, kinds: tuple[tuple[FailureKind, str], ...]) -> Failure:
-    """Classifies a client's error message by the first pattern of `kinds` that matches."""
-    for kind, pattern in kinds:
-        if re.search(pattern, message, re.IGNORECASE):
-            return Failure(kind, message)
-    return Failure("other", message)
+        return Answer(text, session, usage_by(result.get("usage"), _USAGE))
 
 
 def _result(stdout: bytes) -> codec.JsonObject | None:
@@ -100,13 +90,6 @@ def _result(stdout: bytes) -> codec.JsonObject | None:
     listed = value if isinstance(value, list) else [value]
     found = [v for v in listed if isinstance(v, dict) and v.get("type") == "result"]
     return found[-1] if found else None
-
-
-def _usage(value: object) -> Usage | None:
-    if not isinstance(value, dict):
-        return None
-    kinds = ("input", "output", "cache_read_input", "cache_creation_input")
-    return Usage(*(count_of(value.get(f"{kind}_tokens")) for kind in kinds))
 
 
 class ClaudeReviewer(Reviewer):

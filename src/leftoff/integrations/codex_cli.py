@@ -12,16 +12,17 @@ from typing import Any
 
 from leftoff import codec
 from leftoff.errors import UsageError
-from leftoff.formats.lenient_json import count_of
+from leftoff.formats.lenient_json import usage_by
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
-from leftoff.integrations.claude_cli import failure
-from leftoff.integrations.command_arguments import argument, session_argument
-from leftoff.live.reviews.clients import Answer, Failure
+from leftoff.live.reviews.clients import Answer, Failure, argument, failure, session_argument
 from leftoff.live.reviews.reviewer import Reviewer
-from leftoff.model import Usage
 from leftoff.stores.protocol import Store
 
 PROGRAM = "codex"
+_USAGE = (
+    "input_tokens output_tokens cached_input_tokens cache_write_input_tokens"
+    " reasoning_output_tokens"
+)
 
 # Patterns of error messages, in the last error event or on standard error; a message that
 # matches none is `other`.
@@ -85,7 +86,8 @@ class CodexClient:
                     if item.get("type") == "agent_message":
                         texts.append(str(item.get("text") or ""))
                 elif kind == "turn.completed":
-                    ended, usage = True, _usage(event.get("usage"))
+                    ended = True
+                    usage = usage_by(event.get("usage"), _USAGE, inclusive=True)
                 elif kind == "turn.failed":
                     errors.append(_message(event.get("error")))
                 elif kind == "error":
@@ -104,21 +106,6 @@ class CodexClient:
 def _message(value: object) -> str:
     message = value.get("message") if isinstance(value, dict) else None
     return message if isinstance(message, str) else ""
-
-
-def _usage(value: object) -> Usage | None:
-    """Usage in our terms: Codex counts cached tokens as part of `input_tokens`."""
-    if not isinstance(value, dict):
-        return None
-    read = count_of(value.get("cached_input_tokens"))
-    written = count_of(value.get("cache_write_input_tokens"))
-    return Usage(
-        max(0, count_of(value.get("input_tokens")) - read - written),
-        count_of(value.get("output_tokens")),
-        read,
-        written,
-        count_of(value.get("reasoning_output_tokens")),
-    )
 
 
 class CodexReviewer(Reviewer):

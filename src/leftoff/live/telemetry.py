@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -25,23 +25,13 @@ HANDOFF_DECISION = "HANDOFF_DECISION"
 CONTEXT_DUMP_REQUESTED = "CONTEXT_DUMP_REQUESTED"
 CONTEXT_THRESHOLD = "CONTEXT_THRESHOLD"
 
-# The fields of each event. The last event is about the session's budget, the others about a
-# task.
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    TOKEN_BUDGET: ("task_id", "provider", "consumed", "remaining", "percent", "threshold"),
-    CHECKPOINT_CREATED: ("checkpoint_id", "reason", "capacity_percent"),
-    HANDOFF_DECISION: ("task_id", "from_provider", "to_provider", "checkpoint_id"),
-    CONTEXT_DUMP_REQUESTED: ("task_id", "paths", "status"),
-    CONTEXT_THRESHOLD: ("session_id", "used", "remaining", "percent", "threshold"),
-}
-
 telemetry = logging.getLogger("leftoff.telemetry")
 logger = logging.getLogger("leftoff.live")
 
 
 class Event(Struct, frozen=True):
-    """An event of a running session: its name, a key of `FIELDS`, and its values by the names
-    there, not redacted."""
+    """An event of a running session: its name and its values, not redacted. The last of the
+    names above is about the session's budget, the others about a task."""
 
     name: str
     fields: JsonObject = field(default_factory=dict)

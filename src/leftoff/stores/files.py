@@ -426,6 +426,18 @@ def store_for(settings: Settings, project: str | os.PathLike[str] = ".") -> File
     )
 
 
+def stores_for(
+    settings: Settings, project: str | os.PathLike[str], kind: str, theirs: str
+) -> tuple[FileStore, ...]:
+    """The file store that the settings of a project name, and that of another program if the
+    project has its folder `theirs` of documents of a kind: it is read, never written."""
+    ours = store_for(settings, project)
+    folder = Path(project) / theirs
+    if not folder.is_dir() or folder.resolve() == ours.folder(kind).resolve():
+        return (ours,)
+    return ours, FileStore(ours.root, places={kind: folder})
+
+
 def _compress(settings: Settings) -> dict[str, int]:
     """Kinds that are compressed, with the size in bytes from which they are."""
     compress: dict[str, int] = {}

@@ -73,10 +73,10 @@ class LockedFile(Generic[T]):
         planted: see `lock_file`."""
 
     def __init__(self, path: Path, type: object, *, planted: bool = False) -> None:
-        self.path, self._type, self._planted = path, type, planted
+        self.path, self.type, self._planted = path, type, planted
         self._lock = path.with_name(f"{path.name}.lock")
-        self._stamp: tuple[int, ...] | None = None
-        self._value: T | None = None
+        self.stamp: tuple[int, ...] | None = None
+        self.value: T | None = None
 
     def load(self) -> T | None:
         """The value; None if there is no file.
@@ -88,7 +88,7 @@ class LockedFile(Generic[T]):
         if not self.path.parent.is_dir():
             return None
         with state_errors(self.path), atomic.Directory.open(self.path.parent) as folder:
-            return self._load(folder)
+            return HeldFile(self, folder).load()
 
     @contextmanager
     def locked(self) -> Iterator[HeldFile[T]]:
@@ -103,31 +103,6 @@ class LockedFile(Generic[T]):
                 folder.remove_stale_temporaries(self.path.name)
             yield HeldFile(self, folder)
 
-    def _load(self, folder: atomic.Directory) -> T | None:
-        name = self.path.name
-        try:
-            stamp = atomic.stamp_of(folder.stat(name))
-            if stamp == self._stamp:
-                return self._value
-            # The stamp was taken before: a change in between is loaded again.
-            self._value = msgspec.json.decode(
-                folder.read(name, codec.MAX_DOCUMENT), type=self._type
-            )
-            self._stamp = stamp
-        except FileNotFoundError:
-            self._value = self._stamp = None
-        except ValueError as error:
-            what = f"damaged ({error}); remove the file to begin anew"
-            raise Damaged(f"{self.path}: {what}") from error
-        return self._value
-
-    def _save(self, folder: atomic.Directory, value: T) -> None:
-        data = codec.dumps(Redactor().value(codec.to_builtins(value)))
-        with folder.stage(self.path.name, data) as staged:
-            staged.commit()
-        self._stamp, self._value = atomic.stamp_of(folder.stat(self.path.name)), value
-        folder.fsync()
-
 
 class HeldFile(Generic[T]):
     """A `LockedFile` of which this process holds the lock."""
@@ -140,7 +115,19 @@ class HeldFile(Generic[T]):
 
         Raises:
             Damaged: the file holds something else."""
-        return self._file._load(self._folder)
+        file, name = self._file, self._file.path.name
+        try:
+            stamp = atomic.stamp_of(self._folder.stat(name))
+            if stamp != file.stamp:
+                # The stamp was taken before: a change in between is loaded again.
+                data = self._folder.read(name, codec.MAX_DOCUMENT)
+                file.value, file.stamp = msgspec.json.decode(data, type=file.type), stamp
+        except FileNotFoundError:
+            file.value = file.stamp = None
+        except ValueError as error:
+            what = f"damaged ({error}); remove the file to begin anew"
+            raise Damaged(f"{file.path}: {what}") from error
+        return file.value
 
     def save(self, value: T) -> None:
         """Replaces the file, atomically and durably.
@@ -148,5 +135,10 @@ class HeldFile(Generic[T]):
         Raises:
             StateError: it cannot be written; the old content stays. `Unsure`: it is written,
                 but a power cut may undo that."""
-        with state_errors(self._file.path):
-            self._file._save(self._folder, value)
+        file, folder = self._file, self._folder
+        data = codec.dumps(Redactor().value(codec.to_builtins(value)))
+        with state_errors(file.path):
+            with folder.stage(file.path.name, data) as staged:
+                staged.commit()
+            file.stamp, file.value = atomic.stamp_of(folder.stat(file.path.name)), value
+            folder.fsync()

@@ -18,10 +18,6 @@ from leftoff.stores.locked_file import state_errors
 
 # Maximum size in bytes of a markdown file that we change; a larger one is an error.
 MAX_FILE_BYTES = 16 << 20
-# Time limit of git in seconds.
-GIT_TIMEOUT = 1.0
-# Maximum size of a diff in bytes.
-MAX_DIFF_BYTES = 256 * 1024
 
 
 class Sandbox:
@@ -88,7 +84,7 @@ def git_diff(directory: str | os.PathLike[str], globs: Sequence[str] = ()) -> st
     """The diff of a directory against the last commit, of the files that match `globs`, without
     the content of secret files; None if git fails or times out."""
     place = Path(directory)
-    diff = workspace.git_diff(place, ["."], limit=MAX_DIFF_BYTES, seconds=GIT_TIMEOUT)
+    diff = workspace.git_diff(place)
     return None if diff is None else filter_diff(diff, globs, _repository_prefix(place))
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from leftoff.budget.tasks import TaskTokenBudget, limit_of
-from leftoff.errors import StateError, UsageError
+from leftoff.errors import StateError, UnknownName, UsageError
 from leftoff.handover.checkpoint import dumps, file_names, roles
 from leftoff.handover.checkpoint.document import (
     Capacity,
@@ -41,9 +41,16 @@ from leftoff.handover.decision_table import (
     handoff_log_line,
 )
 from leftoff.live.checkpoints.agents import Agent, Answer, ask, run_with_timeout
-from leftoff.live.checkpoints.dumps import DumpResult, DumpWriter, outputs
+from leftoff.live.checkpoints.dumps import (
+    DumpResult,
+    accept,
+    ask_for_dump,
+    build_payload,
+    outputs,
+    write_task_sections,
+)
 from leftoff.live.checkpoints.files import git_diff
-from leftoff.live.checkpoints.plans import Pending, Plan, Plans
+from leftoff.live.checkpoints.plans import Pending, Plan, RunningTask, read
 from leftoff.live.checkpoints.recorded import (
     CheckpointSource,
     Recorded,
@@ -52,7 +59,7 @@ from leftoff.live.checkpoints.recorded import (
     recorded,
 )
 from leftoff.live.tasks import Clock, TaskBudgets, now
-from leftoff.live.telemetry import error_words, logger
+from leftoff.live.telemetry import TOKEN_BUDGET, Event, error_words, logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.protocol import Store
 from leftoff.tokens import max_tokens
@@ -79,13 +86,6 @@ class Outcome(Struct, frozen=True):
         if not self.decision.now:
             return original
         return inject(self.checkpoint, original, budget=budget)
-
-
-class _Attached(Struct):
-    """The parts of a task that cannot be saved."""
-
-    recording: Recorder | None
-    agent: Agent | None
 
 
 class CheckpointOrchestrator:
@@ -140,13 +140,21 @@ class CheckpointOrchestrator:
             )
         self.unavailable: set[str] = set()
         self._roles, self._diff, self._clock = known_roles, diff, clock
-        self._attached: dict[str, _Attached] = {}
-        self._plans = Plans(manager, store, clock)
-        self._dumping = DumpWriter(self._plans, clock)
+        self._tasks: dict[str, RunningTask] = {}
+        self._unsubscribe = manager.subscribe(self._on_event)
 
     def close(self) -> None:
         """Unsubscribes from the manager's events."""
-        self._plans.close()
+        self._unsubscribe()
+
+    def _on_event(self, event: Event) -> None:
+        if event.name == TOKEN_BUDGET and event.fields["task_id"] in self._tasks:
+            self._tasks[event.fields["task_id"]].note_usage(event)
+
+    def _task(self, task_id: str) -> RunningTask:
+        if task_id not in self._tasks:
+            raise UnknownName("task", task_id, self._tasks)
+        return self._tasks[task_id]
 
     # -- tasks -----------------------------------------------------------------------------
 
@@ -183,9 +191,11 @@ class CheckpointOrchestrator:
         checkpoint_id(task_id, provider, "90", self._clock())  # says now what would fail later
         if role:
             roles.role(role, self._roles)
-        plan = self._plans.load(task_id)
-        known = plan is not None
-        if plan is None:
+        stored = self.store.load("task", task_id)
+        if stored is not None:
+            budgets, plan = read(stored.document)
+            self.manager.adopt(budgets)
+        else:
             home = Path(directory)
             plan = Plan(
                 task_id,
@@ -196,44 +206,49 @@ class CheckpointOrchestrator:
                 specific or file_names.task_file_name(goal, task_id),
             )
             file_names.dump_paths(plan.project, plan.specific)
-        if provider and not known:
-            self.manager.set_task_budget(task_id, provider, self.providers.get(provider))
+            if provider:
+                self.manager.set_task_budget(task_id, provider, self.providers.get(provider))
         if isinstance(recording, (str, Path)):
             recording = partial(recorded, recording)
-        self._attached[task_id] = _Attached(recording, agent)
-        self._plans.put(plan)
-        self._plans.add_crossings(task_id)
-        self._plans.save(task_id)
-        return self._plans[task_id]
+        new = RunningTask(plan, self.manager, self.store, self._clock)
+        task = self._tasks.setdefault(task_id, new)
+        task.plan, task.recording, task.agent = plan, recording, agent
+        task.role = roles.role(plan.role, self._roles) if plan.role else None
+        task.add_crossings()
+        task.save()
+        return task.plan
 
     def plan(self, task_id: str) -> Plan:
         """The plan of a task that was added."""
-        return self._plans[task_id]
+        return self._task(task_id).plan
 
     def complete(self, task_id: str) -> int:
         """Marks a task as completed and deletes its checkpoints; returns how many."""
-        self._plans.change(task_id, status="completed", pending=())
+        task = self._task(task_id)
+        task.change(status="completed", pending=())
         self.collect(task_id)
-        names = self.manager.task(task_id).checkpoints
-        deleted = sum(self.store.delete("checkpoint", name) for name in names)
-        self._plans.save(task_id)
+        deleted = sum(self.store.delete("checkpoint", n) for n in task.budgets.checkpoints)
+        task.save()
         return deleted
 
     def collect(self, task_id: str) -> DumpResult | None:
         """Uses the dump requested at 98 % if it has been written by now; None if none is
         expected. Handling the next crossing does this, too."""
-        late = self._plans[task_id].late
+        task = self._task(task_id)
+        late = task.plan.late
         if late is None:
             return None
         found = self._load_valid(late.checkpoint_id)
         dumped = None
         if found is not None:
-            source = self._source(task_id, self._read_recording(task_id))
-            dumped = self._dumping.accept(found, source, late.before, Answer())
+            source = checkpoint_source(_read_recording(task), task.plan.goal, task.role)
+            dumped = accept(task, found, source, late.before, Answer())
             if dumped.told_by == "agent":
-                self._save(dumped.checkpoint, self._dumping.payload(found, source))
-        self._plans.change(task_id, late=None)
-        self._plans.save(task_id)
+                plan = task.plan
+                payload = build_payload(found, source, plan.project, plan.specific)
+                self._save(dumped.checkpoint, payload)
+        task.change(late=None)
+        task.save()
         return dumped
 
     def failed(self, task_id: str, error: str) -> None:
@@ -249,7 +264,7 @@ class CheckpointOrchestrator:
         if budget is None:
             raise UsageError(f"task {task_id!r} has no provider yet")
         known = error if error in PROVIDER_ERRORS else "unavailable"
-        self._plans.add_failure(task_id, budget.provider, known)
+        self._task(task_id).add_failure(budget.provider, known)
 
     def handle(
         self,
@@ -267,12 +282,13 @@ class CheckpointOrchestrator:
             loop: where an agent that is a coroutine function runs, from another thread.
         """
         outcomes: list[Outcome] = []
-        with self._plans.busy(task_id):
-            self._plans.add_crossings(task_id)
-            if self._plans[task_id].pending:
+        task = self._task(task_id)
+        with task.busy:
+            task.add_crossings()
+            if task.plan.pending:
                 self.collect(task_id)
-            while pending := self._plans[task_id].pending:
-                outcomes.append(self._handle_pending(task_id, pending[0], prompt, growth, loop))
+            while pending := task.plan.pending:
+                outcomes.append(self._handle_pending(task, pending[0], prompt, growth, loop))
         return outcomes
 
     async def handle_async(
@@ -289,83 +305,61 @@ class CheckpointOrchestrator:
 
     def _handle_pending(
         self,
-        task_id: str,
+        task: RunningTask,
         pending: Pending,
         prompt: str,
         growth: int,
         loop: asyncio.AbstractEventLoop | None,
     ) -> Outcome:
         began = time.monotonic()
-        role = self._role(task_id)
-        recorded = self._read_recording(task_id)
-        source = self._source(task_id, recorded)
-        self._note_progress(task_id, source)
-        checkpoint = self._existing_checkpoint(task_id, pending)
+        recorded = _read_recording(task)
+        source = checkpoint_source(recorded, task.plan.goal, task.role)
+        _note_progress(task, source)
+        checkpoint = self._existing_checkpoint(task, pending)
         decided = checkpoint is not None and (not pending.error or pending.handoffs is not None)
         if checkpoint is None:
-            checkpoint = self._new_checkpoint(task_id, pending, recorded, role)
+            checkpoint = self._new_checkpoint(task, pending, recorded)
+        plan = task.plan
         if decided:
             decision = _saved_decision(checkpoint)
         else:
-            goal = self._plans[task_id].goal
-            need = max_tokens(prompt or goal) + max_tokens(block(checkpoint))
-            decision = self._decide(task_id, pending, need, growth, role)
+            need = max_tokens(prompt or plan.goal) + max_tokens(block(checkpoint))
+            decision = self._decide(task, pending, need, growth)
             checkpoint = checkpoint.with_action(decision.action())
-        payload = self._dumping.payload(checkpoint, source)
-        markdown = self._dumping.enabled and not pending.error
+        payload = build_payload(checkpoint, source, plan.project, plan.specific)
+        dump = self._options.context_dump
+        markdown = dump.enabled and dump.markdown_update and not pending.error
         if markdown:
             checkpoint = checkpoint.with_outputs(outputs(payload, checkpoint.created_at))
         where = self._save(checkpoint, payload)
         seconds = time.monotonic() - began
         if markdown and not pending.asked:
-            self._dumping.write(checkpoint, payload)
-        self._record(checkpoint)
+            write_task_sections(plan, checkpoint, payload)
+        self._record(task, checkpoint)
         dumped = DumpResult(checkpoint)
-        agent = self._attached[task_id].agent
-        later = self._plans[task_id].pending[1:]
         if markdown and pending.asked:  # killed while the agent wrote
             late = Answer(why="it was not waited for")
-            dumped = self._dumping.accept(checkpoint, source, pending.before, late)
+            dumped = accept(task, checkpoint, source, pending.before, late)
         # Of several crossings at once the agent is asked for the highest only.
-        elif markdown and agent and not any(p.capacity for p in later):
-            request = partial(ask, agent, loop=loop)
-            dumped = self._dumping.asked(checkpoint, source, request, role)
+        elif markdown and task.agent and not any(p.capacity for p in task.plan.pending[1:]):
+            request = partial(ask, task.agent, loop=loop)
+            dumped = ask_for_dump(task, checkpoint, source, request)
         if dumped.told_by == "agent":
             self._save(dumped.checkpoint, payload)
-        self._hand_over(task_id, decision, checkpoint.checkpoint_id)
-        self._plans.remove_head(task_id, elsewhere=decision.now)
+        self._hand_over(task, decision, checkpoint.checkpoint_id)
+        task.remove_head(elsewhere=decision.now)
         return Outcome(dumped.checkpoint, decision, where, dumped.told_by, dumped.why, seconds)
 
-    def _read_recording(self, task_id: str) -> Recorded | None:
-        reading = self._attached[task_id].recording
-        if reading is None:
-            return None
-        try:
-            found = run_with_timeout(RECORDING_TIMEOUT, reading)
-        except Exception as error:  # noqa: BLE001 - a checkpoint is made in any case
-            words = "the recording of %s cannot be read: %s"
-            logger.warning(words, task_id, error_words(error))
-            return None
-        if found is None:
-            words = "the recording of %s takes more than %g s"
-            logger.warning(words, task_id, RECORDING_TIMEOUT)
-        return found
-
-    def _role(self, task_id: str) -> roles.Role | None:
-        name = self._plans[task_id].role
-        return roles.role(name, self._roles) if name else None
-
-    def _source(self, task_id: str, recorded: Recorded | None) -> CheckpointSource:
-        return checkpoint_source(recorded, self._plans[task_id].goal, self._role(task_id))
-
-    def _existing_checkpoint(self, task_id: str, pending: Pending) -> ContextCheckpoint | None:
+    def _existing_checkpoint(
+        self, task: RunningTask, pending: Pending
+    ) -> ContextCheckpoint | None:
         """The checkpoint that was already made for this crossing; for a failure the newest
         valid one."""
         if pending.error:
-            names = self.manager.task(task_id).checkpoints[::-1]
+            names = task.budgets.checkpoints[::-1]
         else:
             at = datetime.fromisoformat(pending.at)
-            names = (checkpoint_id(task_id, pending.provider, pending.capacity, at),)
+            names = (checkpoint_id(task.id, pending.provider, pending.capacity, at),)
         found = (self._load_valid(name) for name in names)
         return next((c for c in found if c is not None), None)
 
@@ -378,10 +372,10 @@ class CheckpointOrchestrator:
             return None
 
     def _new_checkpoint(
-        self, task_id: str, pending: Pending, recorded: Recorded | None, role: roles.Role | None
+        self, task: RunningTask, pending: Pending, recorded: Recorded | None
     ) -> ContextCheckpoint:
-        plan = self._plans[task_id]
-        budget = self.manager.task(task_id).budgets[pending.provider]
+        plan, role = task.plan, task.role
+        budget = task.budgets.budgets[pending.provider]
         capacity: Any = pending.capacity or nearest(budget)
         at = datetime.fromisoformat(pending.at)
         if recorded is None:
@@ -398,14 +392,12 @@ class CheckpointOrchestrator:
             history_lines=self._options.context_dump.max_history_lines,
         )
 
-    def _decide(
-        self, task_id: str, pending: Pending, need: int, growth: int, role: roles.Role | None
-    ) -> Decision:
-        name, task = pending.provider, self.manager.task(task_id)
+    def _decide(self, task: RunningTask, pending: Pending, need: int, growth: int) -> Decision:
+        name, known = pending.provider, task.budgets
         if not self._options.handoff.enabled:
             return Decision("continue", name, reason="handoffs are switched off")
-        budget = task.budgets[name]
-        used = {n: b.tokens_consumed for n, b in task.budgets.items()}
+        budget = known.budgets[name]
+        used = {n: b.tokens_consumed for n, b in known.budgets.items()}
         others = tuple(
             Candidate(other, total, used.get(other, 0), other not in self.unavailable)
             for other, total in self.providers.items()
@@ -417,10 +409,10 @@ class CheckpointOrchestrator:
                 Candidate(name, budget.total_allocated, budget.tokens_consumed, available),
                 error=pending.error,
                 need=need,
-                growth=growth or self._plans.growth(task_id, name),
+                growth=growth or task.growth.get(name, 0),
                 others=others,
-                role=role,
-                handoffs=task.handoffs,
+                role=task.role,
+                handoffs=known.handoffs,
                 helper=self.helper,
                 force=self._options.handoff.force_at_98_percent,
             )
@@ -430,48 +422,63 @@ class CheckpointOrchestrator:
         name, text = checkpoint.checkpoint_id, f"{payload.project_md.text}\n"
         return self.store.save("checkpoint", name, checkpoint.to_dict(), text=text)
 
-    def _record(self, checkpoint: ContextCheckpoint) -> None:
+    def _record(self, task: RunningTask, made: ContextCheckpoint) -> None:
         # Repeated after a kill: it may be there already.
-        c = checkpoint
-        if c.checkpoint_id not in self.manager.task(c.task_id).checkpoints:
-            capacity, reason = c.capacity_threshold, c.reason
-            self.manager.record_checkpoint(c.task_id, c.checkpoint_id, capacity, reason)
-            self._plans.save(c.task_id)
+        name = made.checkpoint_id
+        if name not in task.budgets.checkpoints:
+            self.manager.record_checkpoint(task.id, name, made.capacity_threshold, made.reason)
+            task.save()
 
-    def _note_progress(self, task_id: str, source: CheckpointSource) -> None:
-        plan = self._plans[task_id]
-        if plan.pending[0].handoffs is not None:  # it is being handed over already
-            return
-        before = plan.reached if plan.session == source.session else TaskProgress()
-        if self.manager.task(task_id).handoffs and source.reached.is_ahead_of(before):
-            self.manager.record_progress(task_id)
-        self._plans.change(task_id, session=source.session, reached=source.reached)
-
-    def _hand_over(self, task_id: str, decision: Decision, name: str) -> None:
+    def _hand_over(self, task: RunningTask, decision: Decision, name: str) -> None:
         """Carries out the decision. Repeated after a kill, it still counts the handoff once."""
         if decision.type == "fallback":
-            self._plans.change(task_id, staged=decision.provider)
+            task.change(staged=decision.provider)
         if decision.type == "stop":
-            self.manager.record_stop(task_id, name)
-            self._plans.change(task_id, status="stopped")
+            self.manager.record_stop(task.id, name)
+            task.change(status="stopped")
         if not decision.now or decision.type == "stop":
             return
-        task, head = self.manager.task(task_id), self._plans[task_id].pending[0]
+        head, handoffs = task.plan.pending[0], task.budgets.handoffs
         if head.handoffs is None:
-            head = self._plans.change_head(task_id, handoffs=task.handoffs)
-            self._plans.save(task_id)
+            head = task.change_head(handoffs=handoffs)
+            task.save()
         after = decision.provider or HELPER
-        if task.handoffs == head.handoffs:
-            self.manager.record_handoff(task_id, after, decision.reason, name)
+        if handoffs == head.handoffs:
+            self.manager.record_handoff(task.id, after, decision.reason, name)
             if self._options.logging.log_handoffs:
-                line = handoff_log_line(task_id, head.provider, after, name)
+                line = handoff_log_line(task.id, head.provider, after, name)
                 logger.warning("%s", Redactor().text(line))
         if decision.fresh:
-            self.manager.empty_task(task_id)
+            self.manager.empty_task(task.id)
         elif decision.provider:
             total = self.providers.get(decision.provider)
-            self.manager.set_task_budget(task_id, decision.provider, total)
-        self._plans.change(task_id, staged="")
+            self.manager.set_task_budget(task.id, decision.provider, total)
+        task.change(staged="")
+
+
+def _read_recording(task: RunningTask) -> Recorded | None:
+    if task.recording is None:
+        return None
+    try:
+        found = run_with_timeout(RECORDING_TIMEOUT, task.recording)
+    except Exception as error:  # noqa: BLE001 - a checkpoint is made in any case
+        words = "the recording of %s cannot be read: %s"
+        logger.warning(words, task.id, error_words(error))
+        return None
+    if found is None:
+        words = "the recording of %s takes more than %g s"
+        logger.warning(words, task.id, RECORDING_TIMEOUT)
+    return found
+
+
+def _note_progress(task: RunningTask, source: CheckpointSource) -> None:
+    plan = task.plan
+    if plan.pending[0].handoffs is not None:  # it is being handed over already
+        return
+    before = plan.reached if plan.session == source.session else TaskProgress()
+    if task.budgets.handoffs and source.reached.is_ahead_of(before):
+        task.manager.record_progress(task.id)
+    task.change(session=source.session, reached=source.reached)
 
 
 def nearest(budget: TaskTokenBudget) -> Capacity:

@@ -1,4 +1,4 @@
-"""The saved plans of tasks: a supervisor that was killed continues from them."""
+"""Running tasks and their saved plans: a supervisor that was killed continues from them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from msgspec.structs import replace
 from leftoff import codec
 from leftoff.budget.tasks import TaskDocument
 from leftoff.errors import LeftoffError, StateError, UnknownName
+from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.decision_table import TaskProgress
+from leftoff.live.checkpoints.agents import Agent
+from leftoff.live.checkpoints.recorded import Recorder
 from leftoff.live.tasks import Clock, TaskBudgets
-from leftoff.live.telemetry import TOKEN_BUDGET, Event, logger
+from leftoff.live.telemetry import Event, logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.protocol import Store
 
@@ -62,8 +65,110 @@ class Plan(Struct, frozen=True):
     extra: codec.JsonObject = {}  # unknown keys of the task's document; they are written back
 
 
+class RunningTask:
+    """A task that this process supervises: its plan, which is saved in the task's document, and
+    what cannot be saved.
+
+    Attributes:
+        busy: held while its pending items are handled.
+        growth: tokens by which the last call increased its use of a provider, by name.
+    """
+
+    recording: Recorder | None = None
+    agent: Agent | None = None
+    role: Role | None = None
+
+    def __init__(self, plan: Plan, manager: TaskBudgets, store: Store, clock: Clock) -> None:
+        self.id, self.plan = plan.task_id, plan
+        self.manager, self.clock = manager, clock
+        self._store = store
+        preset = manager.settings.preset_of("handoff")
+        self.thresholds = {t.name: t for t in preset.thresholds if t.capacity}
+        self.growth: dict[str, int] = {}
+        self._used: dict[str, int] = {}
+        self.busy, self._saving = threading.Lock(), threading.Lock()
+        self._lock = threading.RLock()
+
+    @property
+    def budgets(self) -> TaskDocument:
+        """What it has used, and what became of it."""
+        return self.manager.task(self.id)
+
+    def change(self, **fields: object) -> None:
+        """Changes fields of the plan, in memory."""
+        with self._lock:
+            self.plan = replace(self.plan, **fields)
+
+    def change_head(self, **fields: object) -> Pending:
+        """Changes fields of the first pending item, in memory."""
+        with self._lock:
+            head, *rest = self.plan.pending
+            head = replace(head, **fields)
+            self.change(pending=(head, *rest))
+            return head
+
+    def save(self) -> None:
+        """Saves the document. A failure of the store is logged, not raised."""
+        with self._saving:
+            try:
+                self._store.save("task", self.id, document(self.budgets, self.plan))
+            except UnknownName:
+                return  # it has no provider yet
+            except LeftoffError as error:
+                logger.error("%s is not saved: %s", self.id, Redactor().text(str(error)))
+
+    # -- what is pending -------------------------------------------------------------------
+
+    def note_usage(self, event: Event) -> None:
+        """Takes in an event of its budget."""
+        provider, used = event.fields["provider"], event.fields["consumed"]
+        with self._lock:
+            before = self._used.get(provider, used)
+            if used != before:
+                self.growth[provider] = max(0, used - before)
+            self._used[provider] = used
+        if event.crossing is not None:
+            self.add_crossings()
+
+    def add_crossings(self) -> None:
+        """Adds new threshold crossings to the pending items."""
+        with self._lock:
+            try:
+                crossed = self.budgets.crossed
+            except UnknownName:
+                return  # it has no provider yet
+            new = [c for c in crossed if c.number > self.plan.seen]
+            if not new:
+                return
+            pending = [
+                Pending(c.provider, c.at, self.thresholds[c.threshold].capacity, c.threshold)
+                for c in new
+                if c.threshold in self.thresholds
+            ]
+            self.change(pending=(*self.plan.pending, *pending), seen=new[-1].number)
+        if pending:
+            self.save()
+
+    def add_failure(self, provider: str, error: str) -> None:
+        """Adds a provider's failure to the pending items."""
+        new = Pending(provider, self.clock().isoformat(), error=error)
+        with self._lock:
+            self.change(pending=(*self.plan.pending, new))
+        self.save()
+
+    def remove_head(self, *, elsewhere: bool) -> None:
+        """Removes the first pending item, which is handled. If the task went `elsewhere`, the
+        provider's other pending items are dropped, too."""
+        with self._lock:
+            head, *rest = self.plan.pending
+            if elsewhere:
+                rest = [p for p in rest if p.provider != head.provider]
+            self.change(pending=tuple(rest))
+        self.save()
+
+
 def document(task: TaskDocument, plan: Plan) -> codec.JsonObject:
-    """The task document: the budgets of a task, its plan and unknown keys."""
+    """The document of a task: its budgets, its plan and unknown keys."""
     budgets: codec.JsonObject = codec.to_builtins(task)
     planned = codec.to_builtins(plan)
     others = {k: v for k, v in planned.pop("extra").items() if k not in budgets}
@@ -71,7 +176,7 @@ def document(task: TaskDocument, plan: Plan) -> codec.JsonObject:
 
 
 def read(data: codec.JsonObject) -> tuple[TaskDocument, Plan]:
-    """Parses a task document.
+    """Parses the document of a task.
 
     Raises:
         StateError: it is another kind of document, or damaged.
@@ -83,128 +188,3 @@ def read(data: codec.JsonObject) -> tuple[TaskDocument, Plan]:
         return task, replace(plan, extra={k: v for k, v in data.items() if k not in known})
     except msgspec.ValidationError as error:
         raise StateError(f"no task document: {error}") from error
-
-
-class Plans:
-    """The plans of tasks, saved in a store. It subscribes to budget events and adds crossings
-    to the pending items."""
-
-    def __init__(self, manager: TaskBudgets, store: Store, clock: Clock) -> None:
-        self.manager, self.store = manager, store
-        self._clock = clock
-        preset = manager.settings.preset_of("handoff")
-        self.thresholds = {t.name: t for t in preset.thresholds if t.capacity}
-        self._plans: dict[str, Plan] = {}
-        self._busy: dict[str, threading.Lock] = {}
-        self._saving: dict[str, threading.Lock] = {}
-        self._growth: dict[tuple[str, str], tuple[int, int]] = {}
-        self._lock = threading.RLock()
-        self.close = manager.subscribe(self._on_event)
-
-    def __getitem__(self, task_id: str) -> Plan:
-        with self._lock:
-            if task_id not in self._plans:
-                raise UnknownName("task", task_id, self._plans)
-            return self._plans[task_id]
-
-    def load(self, task_id: str) -> Plan | None:
-        """Loads a task from the store; None if there is none of that id."""
-        stored = self.store.load("task", task_id)
-        if stored is None:
-            return None
-        task, plan = read(stored.document)
-        self.manager.adopt(task)
-        return plan
-
-    def put(self, plan: Plan) -> None:
-        """Adds a task."""
-        with self._lock:
-            self._plans[plan.task_id] = plan
-            self._busy.setdefault(plan.task_id, threading.Lock())
-            self._saving.setdefault(plan.task_id, threading.Lock())
-
-    def change(self, task_id: str, **fields: object) -> Plan:
-        """Changes fields of a plan, in memory."""
-        with self._lock:
-            self._plans[task_id] = replace(self[task_id], **fields)
-            return self._plans[task_id]
-
-    def change_head(self, task_id: str, **fields: object) -> Pending:
-        """Changes fields of the first pending item, in memory."""
-        with self._lock:
-            head, *rest = self[task_id].pending
-            head = replace(head, **fields)
-            self.change(task_id, pending=(head, *rest))
-            return head
-
-    def save(self, task_id: str) -> None:
-        """Saves a task's document. A failure of the store is logged, not raised."""
-        with self._saving[task_id]:
-            try:
-                task = self.manager.task(task_id)
-                self.store.save("task", task_id, document(task, self[task_id]))
-            except UnknownName:
-                return  # it has no provider yet
-            except LeftoffError as error:
-                logger.error("%s is not saved: %s", task_id, Redactor().text(str(error)))
-
-    def busy(self, task_id: str) -> threading.Lock:
-        """The lock of a task; held while its pending items are handled."""
-        self[task_id]
-        return self._busy[task_id]
-
-    def growth(self, task_id: str, provider: str) -> int:
-        """Tokens by which a task's last call increased its use of a provider."""
-        return self._growth.get((task_id, provider), (0, 0))[1]
-
-    # -- what is pending -------------------------------------------------------------------
-
-    def _on_event(self, event: Event) -> None:
-        if event.name != TOKEN_BUDGET or event.fields["task_id"] not in self._plans:
-            return
-        task_id, provider = event.fields["task_id"], event.fields["provider"]
-        consumed = event.fields["consumed"]
-        with self._lock:
-            before, _ = self._growth.get((task_id, provider), (consumed, 0))
-            if consumed != before:
-                self._growth[task_id, provider] = (consumed, max(0, consumed - before))
-        if event.crossing is not None:
-            self.add_crossings(task_id)
-
-    def add_crossings(self, task_id: str) -> None:
-        """Adds the task's new threshold crossings to its pending items."""
-        with self._lock:
-            plan = self[task_id]
-            try:
-                crossed = self.manager.task(task_id).crossed
-            except UnknownName:
-                return  # it has no provider yet
-            new = [c for c in crossed if c.number > plan.seen]
-            if not new:
-                return
-            pending = [
-                Pending(c.provider, c.at, self.thresholds[c.threshold].capacity, c.threshold)
-                for c in new
-                if c.threshold in self.thresholds
-            ]
-            self.change(task_id, pending=(*plan.pending, *pending), seen=new[-1].number)
-        if pending:
-            self.save(task_id)
-
-    def add_failure(self, task_id: str, provider: str, error: str) -> None:
-        """Adds a provider's failure to the pending items."""
-        with self._lock:
-            new = Pending(provider, self._clock().isoformat(), error=error)
-            self.change(task_id, pending=(*self[task_id].pending, new))
-        self.save(task_id)
-
-    def remove_head(self, task_id: str, *, elsewhere: bool) -> None:
-        """Removes the first pending item, which is handled. If the task went `elsewhere`, the
-        provider's other pending items are dropped, too."""
-        with self._lock:
-            plan = self[task_id]
-            head, rest = plan.pending[0], plan.pending[1:]
-            if elsewhere:
-                rest = tuple(p for p in rest if p.provider != head.provider)
-            self.change(task_id, pending=rest)
-        self.save(task_id)

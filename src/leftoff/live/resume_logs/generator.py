@@ -21,13 +21,15 @@ from leftoff.live.tasks import Clock, now
 from leftoff.live.telemetry import error_words, logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import ResumeLogs, Settings, Trigger, from_mapping, load_here
-from leftoff.stores.files import FileStore, store_for
+from leftoff.stores.files import stores_for
 from leftoff.stores.protocol import Entry, Store, StoredDocument, list_together, load_first
 from leftoff.stores.retention import Retention, pin, prune
 from leftoff.summary import ContextSummary
 
 # The triggers that settings may name.
 BUILT_IN: tuple[str, ...] = get_args(Trigger)
+# The folder of claude-mpm's logs (seed 000).
+CLAUDE_MPM_FOLDER = ".claude-mpm/resume-logs"
 _LEVELS = {"threshold_warning": "warning", "threshold_critical": "critical"}
 
 
@@ -121,9 +123,9 @@ class ResumeLogGenerator:
             config = load_here(project=project).settings
         self.settings = config if isinstance(config, Settings) else _settings(config)
         self._clock = clock
-        older = [] if store else _foreign_stores(Path(project))
-        # Those after the first belong to other programs: they are read, never written.
-        self._stores: tuple[Store, ...] = (store or store_for(self.settings, project), *older)
+        self._stores: tuple[Store, ...] = (
+            (store,) if store else stores_for(self.settings, project, KIND, CLAUDE_MPM_FOLDER)
+        )
         self._providers: list[SectionProvider] = []
         self._conditions: list[TriggerCondition] = []
         self.removed: tuple[Path, ...] = ()
@@ -387,12 +389,6 @@ class ResumeLogGenerator:
             "newest": times[0] if times else None,
             "by_trigger": dict(sorted(reasons.items())),
         }
-
-
-def _foreign_stores(project: Path) -> list[Store]:
-    """The store of claude-mpm, which seed 000 describes, if the project has one."""
-    folder = project / ".claude-mpm" / "resume-logs"
-    return [FileStore(project, places={KIND: folder})] if folder.is_dir() else []
 
 
 def _settings(config: Mapping[str, object]) -> Settings:

@@ -16,7 +16,6 @@ import functools
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from msgspec import Struct, field
@@ -55,7 +54,7 @@ from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings, load_here
 from leftoff.stores.atomic import write_atomic
-from leftoff.stores.files import FileStore, store_for
+from leftoff.stores.files import FileStore, stores_for
 from leftoff.stores.locked_file import state_errors
 from leftoff.stores.protocol import Entry, Store, list_together, load_first
 from leftoff.stores.retention import drop
@@ -64,8 +63,8 @@ from leftoff.workspace import inspect_workspace
 KIND = "resume_state"
 # The file beside the states that records the last cleanup.
 CLEANUP = "cleanup_metadata.json"
-# The folder of dotnet-prompt's states (seed 004). They are read, and written only if
-# `storage_location` names this folder.
+# The folder of dotnet-prompt's states (seed 004). They are written only if `storage_location`
+# names this folder.
 DOTNET_PROMPT_FOLDER = ".dotnet-prompt/resume"
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -142,8 +141,9 @@ class FileResumeStateManager:
         clock: Clock = now,
     ) -> None:
         self.settings = settings or load_here().settings
-        # Those after the first belong to another program: they are read, never written.
-        self._stores = (store,) if store else _stores(self.settings)
+        self._stores: tuple[Store, ...] = (
+            (store,) if store else stores_for(self.settings, ".", KIND, DOTNET_PROMPT_FOLDER)
+        )
         self.store = self._stores[0]
         self.bounds = bounds or Bounds()
         self.limits = limits or _limits(self.settings)
@@ -440,12 +440,3 @@ class FileResumeStateManager:
 def _limits(settings: Settings) -> Limits:
     names = ("similarity_warning", "similarity_reset", "minimum_score", "missing_tool_factor")
     return Limits(**{name: getattr(settings.resume, name) for name in names})
-
-
-def _stores(settings: Settings) -> tuple[Store, ...]:
-    """The store that the settings name, and that of dotnet-prompt if its folder exists."""
-    ours = store_for(settings)
-    theirs = Path(DOTNET_PROMPT_FOLDER)
-    if not theirs.is_dir() or theirs.resolve() == ours.folder(KIND).resolve():
-        return (ours,)
-    return ours, FileStore(ours.root, places={KIND: theirs})

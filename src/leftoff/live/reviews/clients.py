@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff import subprocesses
-from leftoff.errors import ClientError
-from leftoff.handover.review import FailureKind
+from leftoff.errors import ClientError, UsageError
+from leftoff.handover.review import FailureKind, is_valid_session_id
 from leftoff.model import Usage
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import one_line
@@ -60,6 +60,32 @@ class Client(Protocol):
     def outcome(
         self, code: int, stdout: bytes, stderr: bytes, session_id: str = ...
     ) -> Answer | Failure: ...
+
+
+def argument(name: str, value: str) -> str:
+    """Returns the value if the program cannot take it for an option.
+
+    Raises:
+        UsageError: it begins with "-" or holds a non-printable character.
+    """
+    if value.startswith("-") or not value.isprintable():
+        raise UsageError(f"{name} {value!r}: must not begin with '-' or hold line breaks")
+    return value
+
+
+def session_argument(value: str) -> str:
+    """The value; `UsageError` if it is no session id."""
+    if not is_valid_session_id(value):
+        raise UsageError("a session id is letters, digits, '.', '_' and '-'")
+    return value
+
+
+def failure(message: str, kinds: tuple[tuple[FailureKind, str], ...]) -> Failure:
+    """Classifies a client's error message by the first pattern of `kinds` that matches."""
+    for kind, pattern in kinds:
+        if re.search(pattern, message, re.IGNORECASE):
+            return Failure(kind, message)
+    return Failure("other", message)
 
 
 class Stopped(Exception):
