@@ -27,7 +27,6 @@ class CopilotChatReader(ItemReader):
 
     session: str = ""
     rounds: int = 0
-    calls: int = 0
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         self.session, title = document.text("sessionId"), document.text("customTitle")
@@ -98,10 +97,8 @@ class CopilotChatReader(ItemReader):
         if entry.text("response").strip():
             parts.append(rec.Text(entry.text("response")))
         for call in entry.each("toolCalls"):
-            self.calls += 1
-            identity = call.text("id") or f"call-{self.calls}"
             given = decode_arguments(call.get("arguments"))
-            parsed = tool_call(identity, call.text("name"), given)
+            parsed = tool_call(self.call_id(call.text("id")), call.text("name"), given)
             if parsed.kind in EDITS:
                 edited.add(text_argument(parsed, "path"))
             parts.append(parsed)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from leftoff import lazy_re as re
-from leftoff.model import MAX_COUNT, Usage
+from leftoff.model import MAX_COUNT, SessionFacts, Usage
 
 T = TypeVar("T")
 
@@ -158,7 +158,7 @@ class Fields:
     def get(self, path: str) -> object:
         """The value at a path; None where there is none."""
         found: object = self.value
-        for name in path.split("."):
+        for name in path.split(".") if "." in path else (path,):
             if not isinstance(found, dict):
                 return None
             found = found.get(name)
@@ -212,6 +212,12 @@ class Fields:
         """An integer, such as an exit code; None for anything else."""
         found = (int_of(self.get(path)) for path in paths)
         return next((value for value in found if value is not None), None)
+
+    def facts(self, **paths: str) -> SessionFacts:
+        """What is said of the session: the string at a path for each of its fields; `a|b` for
+        one of two."""
+        found: dict[str, Any] = {n: self.text(*path.split("|")) for n, path in paths.items()}
+        return SessionFacts(**found)
 
     def time(self, path: str) -> str:
         """Milliseconds since 1970 as ISO 8601."""

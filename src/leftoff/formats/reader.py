@@ -14,20 +14,21 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from leftoff import codec
 from leftoff.codec import LineDecoder
 from leftoff.errors import FormatError
 from leftoff.formats.lenient_json import Fields, dicts_of, items_of
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Changes,
     Compaction,
-    Link,
     Message,
     Part,
     Record,
     Role,
+    ToolCall,
     Typed,
     Uncertain,
     Usage,
@@ -43,6 +44,9 @@ Shape: TypeAlias = Literal["lines", "document", "text"]
 
 
 _OBJECT: LineDecoder[dict[str, object]] = LineDecoder(dict)
+
+# Calls without a result that a reader remembers.
+MAX_WAITING = 256
 
 
 class Cursor(Struct):
@@ -174,19 +178,6 @@ class Cursor(Struct):
 Builder: TypeAlias = Callable[..., Message]
 
 
-class ChainLine(Struct, gc=False):
-    """A line of a recorder whose records follow each other in a chain (`parentId`)."""
-
-    type: str = ""
-    id: str | None = None
-    parentId: str | None = None
-    timestamp: str | None = None
-
-    def link(self) -> tuple[Link, ...]:
-        """The line's place in the chain, if it has one, for lines that are no message."""
-        return (Link(self.id, self.parentId or ""),) if self.id else ()
-
-
 class Reader(Protocol):
     """Turns records into messages. A msgspec Struct: its fields are its whole state."""
 
@@ -210,6 +201,8 @@ class ItemReader(Struct):
     lists: ClassVar[tuple[str, ...]] = ("messages",)
 
     made: int = 0  # ids that were made for calls without one
+    waiting: list[tuple[str, str]] = field(default_factory=list)
+    """Id and tool name of the calls that have no result yet, oldest first."""
 
     def read(self, record: bytes | dict[str, object], cursor: Cursor) -> Iterable[Record]:
         """The records of a line, or of a document."""
@@ -242,6 +235,21 @@ class ItemReader(Struct):
         """The id of a call, one of our own if none is recorded."""
         self.made += not recorded
         return recorded or f"call-{self.made}"
+
+    def call(self, recorded: str, name: str, given: object) -> ToolCall:
+        """A call, which waits for its result from now on; `recorded` is its id, or ""."""
+        identity = self.call_id(recorded)
+        self.waiting.append((identity, name))
+        del self.waiting[:-MAX_WAITING]
+        return tool_call(identity, name, given)
+
+    def answered(self, identity: str, name: str = "") -> str:
+        """The id of the call that a result answers, which waits no more: by its id, else the
+        oldest one, of this tool if it is named."""
+        oldest = (known for known, tool in self.waiting if name in {"", tool})
+        identity = identity or next(oldest, "")
+        self.waiting = [call for call in self.waiting if call[0] != identity]
+        return identity
 
     def end(self, document: Fields, cursor: Cursor) -> Iterable[Record]:
         """What follows from a document after its last item."""
@@ -392,7 +400,7 @@ _CONTROLS = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
 _BUILT_IN = (
     "iflow qwen_code claude_code_list=claude_code:LIST claude_code codex codex_exec "
     "copilot_cli pi factory_droid opencode gemini_cli gemini_cli_jsonl=gemini_cli:LINES "
-    "gemini_api kiro cursor atif mini_swe_agent swe_agent inspect "
+    "gemini_api=gemini_cli:HISTORY kiro cursor atif mini_swe_agent swe_agent inspect "
     "openhands_output=openhands:OUTPUT openhands openhands_lines=openhands:LINES cline "
     "specstory aider opencode_markdown cursor_markdown claude_code_export sanitized "
     "leftoff=native:FORMAT langchain semantic_kernel agent_messages "
