@@ -98,7 +98,8 @@ def usage_by(value: object, names: str, *, inclusive: bool = False) -> Usage | N
         inclusive: its input includes what was read from and written to the cache."""
     if not isinstance(value, dict):
         return None
-    counts = [Fields(value).count(*paths) for paths in _alternatives(names)]
+    fields = Fields(value)
+    counts = [fields.count(*paths) for paths in _alternatives(names)]
     given, output, read, written, thought = (*counts, 0, 0, 0, 0)[:5]
     if inclusive:
         given = max(0, given - read - written)
@@ -157,14 +158,14 @@ class Fields:
 
     def get(self, path: str) -> object:
         """The value at a path; None where there is none."""
-        found: object = self.value
-        for name in path.split(".") if "." in path else (path,):
-            if not isinstance(found, dict):
-                return None
-            found = found.get(name)
-            if isinstance(found, Raw):
-                found = value_of(found)
-        return found
+        if "." in path:
+            first, _, inside = path.partition(".")
+            found = self.get(first)
+            for name in inside.split("."):
+                found = found.get(name) if isinstance(found, dict) else None
+            return found
+        found = self.value.get(path)
+        return value_of(found) if isinstance(found, Raw) else found
 
     def _of(self, path: str, type_: type[T]) -> T | None:
         """The value at a path if it has a type; a value of another type is noted as lost."""
@@ -196,8 +197,12 @@ class Fields:
     def text(self, *paths: str) -> str:
         """A string; "" for anything else."""
         for path in paths:
-            if found := self._of(path, str):
-                return found
+            found = self.get(path)
+            if found.__class__ is str:
+                if found:
+                    return found  # type: ignore[return-value]
+            elif found is not None:
+                self.lost.append(path)
         return ""
 
     def identity(self, path: str) -> str:
@@ -206,7 +211,10 @@ class Fields:
 
     def count(self, *paths: str) -> int:
         """A count; 0 for anything else."""
-        return next(filter(None, (count_of(self._of(path, int)) for path in paths)), 0)
+        for path in paths:
+            if found := count_of(self._of(path, int)):
+                return found
+        return 0
 
     def number(self, *paths: str) -> int | None:
         """An integer, such as an exit code; None for anything else."""

@@ -8,8 +8,8 @@ from functools import partial
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import Fields, code_in, usage_by
-from leftoff.formats.openai_parts import blocks_of, content_text
+from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
+from leftoff.formats.openai_parts import content_text
 from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
 
@@ -113,7 +113,7 @@ def _blocks(content: object) -> tuple[rec.Part, ...]:
     if isinstance(content, str):
         return (rec.Text(content),)
     parts: list[rec.Part] = []
-    for block in blocks_of(content):
+    for block in map(Fields, dicts_of(content)):
         kind = block.text("type")
         if kind == "text":
             parts.append(rec.Text(block.text("text")))

@@ -210,11 +210,12 @@ class ItemReader(Struct):
             return self.noted(Fields(record), cursor)
         return self._document(record, cursor)
 
-    def noted(self, item: Fields, cursor: Cursor) -> Iterator[Record]:
+    def noted(self, item: Fields, cursor: Cursor) -> Iterable[Record]:
         """The records of one object; on a line, the last one notes that fields were lost."""
-        yield from self.item(item, cursor)
+        found = tuple(self.item(item, cursor))
         if item.lost and cursor.line:
-            yield Uncertain("field_type", cursor.line)
+            return (*found, Uncertain("field_type", cursor.line))
+        return found
 
     def _document(self, data: bytes, cursor: Cursor) -> Iterator[Record]:
         document = Fields.of(data)
