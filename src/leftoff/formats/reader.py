@@ -200,7 +200,7 @@ class ItemReader(Struct):
     # itself.
     lists: ClassVar[tuple[str, ...]] = ("messages",)
 
-    made: int = 0  # ids that were made for calls without one
+    calls: int = 0  # how many there were so far
     waiting: list[tuple[str, str]] = field(default_factory=list)
     """Id and tool name of the calls that have no result yet, oldest first."""
 
@@ -234,8 +234,8 @@ class ItemReader(Struct):
 
     def call_id(self, recorded: str = "") -> str:
         """The id of a call, one of our own if none is recorded."""
-        self.made += not recorded
-        return recorded or f"call-{self.made}"
+        self.calls += 1
+        return recorded or f"call-{self.calls}"
 
     def call(self, recorded: str, name: str, given: object) -> ToolCall:
         """A call, which waits for its result from now on; `recorded` is its id, or ""."""
