@@ -28,8 +28,8 @@ class AgentMessageReader(ItemReader):
         parts = [p for block in blocks_of(m.get("content")) for p in self._parts(block)]
         typed = typed_parts(parts) if kind == "user" else ()
         role: rec.Role = "tool"
-        if kind == "user" or kind == "system":
-            role = kind
+        if kind in {"user", "system"}:
+            role = "user" if kind == "user" else "system"
         elif kind == "assistant" or any(type(p) is rec.ToolCall for p in parts):
             role = "assistant"
         origin = "" if typed or role != "user" else "tool"

@@ -200,7 +200,7 @@ class Fields:
             found = self.get(path)
             if found.__class__ is str:
                 if found:
-                    return found  # type: ignore[return-value]
+                    return found
             elif found is not None:
                 self.lost.append(path)
         return ""
