@@ -11,10 +11,9 @@ from functools import partial
 from msgspec import field
 
 from leftoff import lazy_re as re
-from leftoff.formats.injected import shifted, typed_spans
+from leftoff.formats.injected import shifted, transcript_span, typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments
-from leftoff.formats.pasted import transcript_span
 from leftoff.formats.reader import (
     Builder,
     Cursor,
