@@ -5,6 +5,7 @@ value costs one field or one item, and every item retains its own bytes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -22,32 +23,29 @@ _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _ITEMS = msgspec.json.Decoder(list[Raw])
 
 
+def _decoded(decode: Callable[[bytes | Raw], T], data: bytes | Raw | None, other: T) -> T:
+    """What a decoder gives; `other` for no data and for what it cannot decode."""
+    if data is None:
+        return other
+    try:
+        return decode(data)
+    except (ValueError, RecursionError):
+        return other
+
+
 def fields_of(data: bytes | Raw) -> dict[str, Raw]:
     """The raw values of a JSON object by name; {} for anything else."""
-    try:
-        return _FIELDS.decode(data)
-    except (ValueError, RecursionError):
-        return {}
+    return _decoded(_FIELDS.decode, data, {})
 
 
 def items_of(data: bytes | Raw | None) -> list[Raw]:
     """The raw items of a JSON list; [] for anything else."""
-    if data is None:
-        return []
-    try:
-        return _ITEMS.decode(data)
-    except (ValueError, RecursionError):
-        return []
+    return _decoded(_ITEMS.decode, data, [])
 
 
 def value_of(data: Raw | None) -> object:
     """The value of a raw field; None where there is none."""
-    if data is None:
-        return None
-    try:
-        return msgspec.json.decode(data)
-    except (ValueError, RecursionError):
-        return None
+    return _decoded(msgspec.json.decode, data, None)
 
 
 def text_of(value: object) -> str:
@@ -70,11 +68,6 @@ def count_of(value: object) -> int:
     if isinstance(value, int) and value is not True and 0 < value <= MAX_COUNT:
         return value
     return 0
-
-
-def int_of(value: object) -> int | None:
-    """The value if it is an integer, such as an exit code, and no boolean; else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def code_in(pattern: re.Pattern[str], text: str) -> int | None:
@@ -218,8 +211,8 @@ class Fields:
 
     def number(self, *paths: str) -> int | None:
         """An integer, such as an exit code; None for anything else."""
-        found = (int_of(self.get(path)) for path in paths)
-        return next((value for value in found if value is not None), None)
+        found = map(self.get, paths)
+        return next((n for n in found if isinstance(n, int) and not isinstance(n, bool)), None)
 
     def facts(self, **paths: str) -> SessionFacts:
         """What is said of the session: the string at a path for each of its fields; `a|b` for
