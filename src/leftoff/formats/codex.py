@@ -100,7 +100,8 @@ class CodexReader(ItemReader):
     def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
         """The records of a line of either layout: the current one wraps all in `payload`, the
         legacy one has the fields of an item on the line itself."""
-        kind, item = line.text("type"), line.at("payload") if line.get("payload") else line
+        kind = line.text("type")
+        item = line if line.get("payload") is None else line.at("payload")
         if kind == "event_msg":
             return self._event(item, cursor)
         message = partial(
