@@ -14,7 +14,7 @@ from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, code_in
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
-from leftoff.formats.vocabulary import EDITS, text_argument, tool_call
+from leftoff.formats.vocabulary import EDITS, text_argument
 
 _EXIT_CODE = re.compile(r"exited with code:? (-?\d{1,9})")
 _DENIED = ("The user chose to skip", "The user cancelled", "User cancelled", "Canceled")
@@ -98,7 +98,7 @@ class CopilotChatReader(ItemReader):
             parts.append(rec.Text(entry.text("response")))
         for call in entry.each("toolCalls"):
             given = decode_arguments(call.get("arguments"))
-            parsed = tool_call(self.call_id(call.text("id")), call.text("name"), given)
+            parsed = self.call(call.text("id"), call.text("name"), given)
             if parsed.kind in EDITS:
                 edited.add(text_argument(parsed, "path"))
             parts.append(parsed)

@@ -200,7 +200,7 @@ class ItemReader(Struct):
     # itself.
     lists: ClassVar[tuple[str, ...]] = ("messages",)
 
-    calls: int = 0  # how many there were so far
+    calls: int = 0  # number of the last id that was made for a call
     waiting: list[tuple[str, str]] = field(default_factory=list)
     """Id and tool name of the calls that have no result yet, oldest first."""
 
@@ -232,14 +232,15 @@ class ItemReader(Struct):
         """The records of one object."""
         raise NotImplementedError
 
-    def call_id(self, recorded: str = "") -> str:
-        """The id of a call, one of our own if none is recorded."""
+    def call_id(self) -> str:
+        """An id of our own, for a call without one."""
         self.calls += 1
-        return recorded or f"call-{self.calls}"
+        return f"call-{self.calls}"
 
     def call(self, recorded: str, name: str, given: object) -> ToolCall:
         """A call, which waits for its result from now on; `recorded` is its id, or ""."""
-        identity = self.call_id(recorded)
+        own = self.call_id()
+        identity = recorded or own
         self.waiting.append((identity, name))
         del self.waiting[:-MAX_WAITING]
         return tool_call(identity, name, given)
