@@ -22,7 +22,7 @@ from leftoff import codec
 STAGES: dict[str, tuple[str, ...]] = {
     "decode": (
         "leftoff.extraction.lines.LineReader._valid_json",
-        "leftoff.formats.swe_agent.fields_of",
+        "leftoff.formats.lenient_json.fields_of",
         "leftoff.formats.reader.items_of",
     ),
     "intake": (

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import field
-
 from leftoff import model as rec
-from leftoff.formats.injected import typed_spans
+from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, json_text
 from leftoff.formats.openai_parts import blocks_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
-from leftoff.formats.vocabulary import tool_call
 
 TYPES = frozenset({"user", "assistant", "system", "tool", "tool_use", "tool_result", "result"})
 
@@ -24,26 +21,15 @@ class AgentMessageReader(ItemReader):
 
     lists = ()
 
-    calls: int = 0
-    open: list[tuple[str, str]] = field(default_factory=list)
-    """Id and tool name of calls without a result."""
-
     def item(self, m: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         kind = m.text("type")
         if kind not in TYPES:
             return (rec.Unknown(kind),)
-        parts: list[rec.Part] = []
-        typed: tuple[rec.Typed, ...] = ()
-        for block in blocks_of(m.get("content")):
-            for part in self._parts(block):
-                if kind == "user" and type(part) is rec.Text:
-                    typed += typed_spans(len(parts), part.text)
-                parts.append(part)
+        parts = [p for block in blocks_of(m.get("content")) for p in self._parts(block)]
+        typed = typed_parts(parts) if kind == "user" else ()
         role: rec.Role = "tool"
-        if kind == "user":
-            role = "user"
-        elif kind == "system":
-            role = "system"
+        if kind in {"user", "system"}:
+            role = "user" if kind == "user" else "system"
         elif kind == "assistant" or any(type(p) is rec.ToolCall for p in parts):
             role = "assistant"
         origin = "" if typed or role != "user" else "tool"
@@ -58,10 +44,8 @@ class AgentMessageReader(ItemReader):
         inputs = [n for n in ("toolInput", "tool_input") if n in block.value]
         called = name and kind != "tool_result" and (kind == "tool_use" or inputs)
         if called:
-            self.calls += 1
-            identity = block.text("toolUseId", "id") or f"call-{self.calls}"
-            self.open = [*self.open[-63:], (identity, name)]
-            yield tool_call(identity, name, block.get([*inputs, "input"][0]))
+            given = block.get([*inputs, "input"][0])
+            yield self.call(block.text("toolUseId", "id"), name, given)
         given = block.get("toolResult")
         given = block.get("tool_result") if given is None else given
         if given is not None or kind == "tool_result":
@@ -69,20 +53,12 @@ class AgentMessageReader(ItemReader):
             said = Fields(given)
             flags = block.get("isError"), block.get("is_error"), said.get("isError")
             status = "error" if True in flags or said.get("error") else "ok"
-            identity = self._match_call(block.text("toolUseId", "tool_use_id"), name)
+            identity = self.answered(block.text("toolUseId", "tool_use_id"), name)
             yield rec.ToolResult(identity, _text(given), status)
         elif isinstance(text := block.get("text"), str):
             yield rec.Text(text)
         elif not called:
             yield rec.Media(kind)
-
-    def _match_call(self, identity: str, name: str) -> str:
-        """The call that a result answers: by id, else the oldest open one of that tool."""
-        for place, (known, tool) in enumerate(self.open):
-            if known == identity or (not identity and (tool == name or not name)):
-                del self.open[place]
-                return known
-        return identity
 
 
 def _text(value: object, depth: int = 20) -> str:

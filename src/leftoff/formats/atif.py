@@ -18,7 +18,6 @@ from leftoff.formats.lenient_json import Fields, code_in, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.thread import ORIGINS
-from leftoff.formats.vocabulary import tool_call
 
 # The version written; consumers of later versions read it too.
 VERSION = "ATIF-v1.5"
@@ -42,13 +41,11 @@ class AtifReader(ItemReader):
 
     model: str = ""
     turns: int = 0
-    calls: int = 0
     prompted: bool = False
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         self.model = document.text("agent.model_name")
-        version = document.text("agent.version")
-        yield rec.SessionFacts(id=document.text("session_id"), agent_version=version)
+        yield document.facts(id="session_id", agent_version="agent.version")
 
     def item(self, step: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         if not step.value:
@@ -74,7 +71,7 @@ class AtifReader(ItemReader):
                     parts.append(rec.Reasoning(thought))
                 for c in step.each("tool_calls"):
                     call, name = c.text("tool_call_id"), c.text("function_name")
-                    calls.append(self._call(call, name, c.get("arguments")))
+                    calls.append(self.call(call, name, c.get("arguments")))
                 if not calls:
                     text, calls = self._calls_in_text(text)
                 if text:
@@ -101,10 +98,6 @@ class AtifReader(ItemReader):
             from_tool = step.get("source") != "agent" or type(results[0]) is rec.ToolResult
             yield message("tool" if from_tool else "user", tuple(results))
 
-    def _call(self, identity: str, name: str, given: object) -> rec.ToolCall:
-        self.calls += 1
-        return tool_call(identity or f"call-{self.calls}", name, given)
-
     def _calls_in_text(self, text: str) -> tuple[str, list[rec.ToolCall]]:
         """The calls that an agent without function calling writes in its message: JSON with
         keystrokes (terminus), or `<function=...>` markup (OpenHands)."""
@@ -114,7 +107,7 @@ class AtifReader(ItemReader):
                 said = Fields(given)
                 words = filter(None, (said.text("analysis"), said.text("plan")))
                 typed = [c.text("keystrokes") for c in said.each("commands")]
-                calls = [self._call("", "bash", {"command": "".join(typed)})] if typed else []
+                calls = [self.call("", "bash", {"command": "".join(typed)})] if typed else []
                 return "\n\n".join(words), calls
         found = _FUNCTION.search(text)
         closing = text.find("</function>", found.end()) if found is not None else -1
@@ -126,7 +119,7 @@ class AtifReader(ItemReader):
             opening = _PARAMETER.search(given)
             if opening is not None:
                 arguments[opening[1]] = given[opening.end() :].strip("\n")
-        return text[: found.start()].rstrip(), [self._call("", found[1], arguments)]
+        return text[: found.start()].rstrip(), [self.call("", found[1], arguments)]
 
 
 def _task(text: str) -> tuple[int, int] | None:

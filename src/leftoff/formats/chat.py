@@ -14,9 +14,8 @@ from leftoff import model as rec
 from leftoff.formats import text_calls
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, dicts_of, text_of, usage_by
-from leftoff.formats.openai_parts import OpenCalls, blocks_of, content_text, decode_arguments
+from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
-from leftoff.formats.vocabulary import tool_call
 
 # The roles of messages, by those that are recorded.
 ROLES: dict[str, rec.Role] = {
@@ -32,14 +31,12 @@ class ChatReader(ItemReader):
 
     model: str = ""
     turn: int = 0
-    calls: OpenCalls = field(default_factory=OpenCalls)
     text_call_ids: list[str] = field(default_factory=list, name="told")
     """Ids of the calls in the text of the last reply that have no result yet."""
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         self.model = document.text("model")
-        identity = document.text("session_id", "id")
-        return (rec.SessionFacts(id=identity, cwd=document.text("cwd")),)
+        return (document.facts(id="session_id|id", cwd="cwd"),)
 
     def item(self, m: Fields, cursor: Cursor) -> tuple[rec.Record, ...]:
         role = ROLES.get(m.text("role").casefold())
@@ -48,7 +45,7 @@ class ChatReader(ItemReader):
         origin = ""
         typed: tuple[rec.Typed, ...] = ()
         if role == "tool":
-            call = self.calls.end(m.text("tool_call_id"))
+            call = self.answered(m.text("tool_call_id"))
             parts: tuple[rec.Part, ...] = (
                 text_calls.result_of(call, content_text(m.get("content"))),
             )
@@ -117,7 +114,7 @@ class ChatReader(ItemReader):
             if block.get("type") == "tool_result":
                 results = True
                 status = "error" if block.get("is_error") is True else "ok"
-                call = self.calls.end(block.text("tool_use_id"))
+                call = self.answered(block.text("tool_use_id"))
                 parts.append(rec.ToolResult(call, content_text(block.get("content")), status))
             elif isinstance(text := block.get("text"), str):
                 if self.text_call_ids and text_calls.is_result(text):
@@ -133,8 +130,8 @@ class ChatReader(ItemReader):
         return tuple(parts), typed, results
 
     def _call(self, identity: str, name: str, given: object) -> rec.ToolCall:
-        call = self.calls.begin(identity, self.turn)
-        return tool_call(call, name, decode_arguments(given))
+        identity = identity or f"call-{self.turn}-{len(self.waiting)}"
+        return self.call(identity, name, decode_arguments(given))
 
 
 _OPENAI = "prompt_tokens completion_tokens prompt_tokens_details.cached_tokens"

@@ -13,7 +13,6 @@ from msgspec import Struct, field
 
 from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.formats.claude_code_prompts import typed_words
 from leftoff.formats.claude_code_records import (
     Block,
     Body,
@@ -23,8 +22,16 @@ from leftoff.formats.claude_code_records import (
     Result,
     Tokens,
 )
-from leftoff.formats.injected import JOB_ENDED, is_continuation, is_interruption
-from leftoff.formats.lenient_json import dict_of, text_of
+from leftoff.formats.injected import (
+    JOB_ENDED,
+    is_continuation,
+    is_interruption,
+    shifted,
+    transcript_span,
+    typed_spans,
+)
+from leftoff.formats.lenient_json import Fields, dict_of, text_of
+from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import KINDS, PERSONS_SHELL, tool_call
 from leftoff.model import (
@@ -61,6 +68,22 @@ _DENIED = ("The user doesn't want to proceed with this tool use", "Permission to
 _TIMED_OUT = re.compile(r"Command timed out after|timed out after \d")
 # The client's own words after "the user said:" when a button was pressed.
 _CLARIFIES = "The user wants to clarify these questions."
+# Slash commands, and notices of the client and of wrappers around it.
+_COMMAND = re.compile(
+    r"\s*(?:<command-message>[^<]*</command-message>\s*)?"
+    r"<command-name>\s*/?(?P<name>[^<\s]+)\s*</command-name>\s*"
+    r"(?:<command-message>[^<]*</command-message>\s*)?"
+    r"(?:<command-args>(?P<arguments>.*?)</command-args>\s*)?",
+    re.DOTALL,
+)
+# Commands that the client carries out itself; alone, without arguments, they are a button.
+_CLIENT_COMMANDS = KINDS["claude_code_client_commands"]
+_UNKNOWN_COMMAND = re.compile(r"\s*Unknown (?:skill|slash command|command): \S+\s*")
+_NOTICE_BLOCK = re.compile(
+    r"<ci-monitor-event\b.*?(?:</ci-monitor-event>|\Z)"
+    r"|<{0,3}BEGIN_OPENCLAW_INTERNAL_CONTEXT\b.*?(?:END_OPENCLAW_INTERNAL_CONTEXT>{0,3}|\Z)",
+    re.DOTALL,
+)
 
 
 class ClaudeReader(Struct):
@@ -166,7 +189,7 @@ class ClaudeReader(Struct):
                 found = self._shell_mode(content)
                 if found is not None:
                     return found
-            shown, typed = typed_words(0, content, meta=line.isMeta is True)
+            shown, typed = _typed_words(0, content, meta=line.isMeta is True)
             return (Text(shown),), typed, "prompt" if typed else "injected"
         parts: list[Part] = []
         spans: tuple[Typed, ...] = ()
@@ -179,7 +202,7 @@ class ClaudeReader(Struct):
                 spans += words
             elif block.type == "text":
                 meta = line.isMeta is True or line.isCompactSummary is True
-                text, words = typed_words(len(parts), block.text or "", meta=meta)
+                text, words = _typed_words(len(parts), block.text or "", meta=meta)
                 spans += words
                 parts.append(Text(text))
             else:
@@ -303,7 +326,7 @@ class ClaudeReader(Struct):
 
     def _typed_in_queue(self) -> Iterator[str]:
         """The prompts in the queue; notices of the client wait there, too."""
-        return (prompt for prompt in self.queue if typed_words(0, prompt, "queued")[1])
+        return (prompt for prompt in self.queue if _typed_words(0, prompt, "queued")[1])
 
     def _waiting(self) -> tuple[str, ...]:
         words = (prompt for prompt in self._typed_in_queue() if not prompt.startswith("/"))
@@ -330,11 +353,54 @@ class ClaudeReader(Struct):
     def _queued_message(self, prompt: str, line: Line, cursor: Cursor) -> tuple[Record, ...]:
         self.delivered = [*self.delivered[-15:], prompt]
         via = "command" if prompt.startswith("/") else "queued"
-        text, typed = typed_words(0, prompt, via)
+        text, typed = _typed_words(0, prompt, via)
         if not typed:
             return ()
         time = line.timestamp or ""
         return (cursor.message("user", (Text(text),), "prompt", typed, time=time),)
+
+
+def _typed_words(
+    part: int, text: str, via: str = "prompt", *, meta: bool = False
+) -> tuple[str, tuple[Typed, ...]]:
+    """The text to show and the spans that a person typed.
+
+    A slash command is shown as it was typed, its name before its arguments; notices of the
+    client and of wrappers around it were typed by no person."""
+    if "<command-name>" in text and (found := _COMMAND.fullmatch(text)) is not None:
+        arguments = (found["arguments"] or "").strip()
+        shown = f"/{found['name']} {arguments}".rstrip()
+        button = not arguments and found["name"] in _CLIENT_COMMANDS
+        if meta or button:
+            return shown, ()
+        return shown, (Typed(part, 0, len(shown), "command"),)
+    if meta or _is_notice(text):
+        return text, ()
+    blocks: list[tuple[int, int]] = []
+    if "_OPENCLAW_INTERNAL_" in text or "<ci-monitor-event" in text:
+        blocks = [found.span() for found in _NOTICE_BLOCK.finditer(text)]
+    elif pasted := transcript_span(text):
+        blocks = [pasted]
+    if not blocks:
+        return text, typed_spans(part, text, via)
+    spans: list[Typed] = []
+    start = 0
+    for begins, ends in (*blocks, (len(text), len(text))):
+        # What is left of a prompt in front of a pasted block ends with the line.
+        spans += shifted(typed_spans(part, text[start:begins].rstrip(), via), start)
+        start = ends
+    return text, tuple(spans)
+
+
+def _is_notice(text: str) -> bool:
+    """Whether the whole text is a notice: JSON about a background task, or the answer to a
+    command that the client does not know."""
+    if text.startswith("Unknown "):
+        return _UNKNOWN_COMMAND.fullmatch(text) is not None
+    if not text.startswith("{") or '"task_id"' not in text[:4096]:
+        return False
+    notice = Fields(decode_arguments(text)).value
+    return "task_id" in notice and ("tool_use_id" in notice or "task_type" in notice)
 
 
 def _tagged(name: str, text: str) -> tuple[str | None, str]:

@@ -22,7 +22,7 @@ from leftoff.formats.openai_parts import (
     trim_span,
 )
 from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
-from leftoff.formats.vocabulary import KINDS, NAMES, kind_of, tool_call
+from leftoff.formats.vocabulary import KINDS, NAMES, kind_of
 
 # Kinds without a message: copies, progress, notices of the panel.
 NO_MESSAGE = KINDS["cline_no_message"]
@@ -49,10 +49,7 @@ class ClineReader(ItemReader):
 
     model: str = ""
     turns: int = 0
-    calls: int = 0
     usage: rec.Usage | None = None
-    waiting: list[tuple[str, str]] = field(default_factory=list)
-    """Id and name of the calls that have no result yet, oldest first."""
     output: dict[str, str] = field(default_factory=dict)
     """What a command has printed so far, by the id of its call."""
     removed: int = 0
@@ -113,7 +110,7 @@ class ClineReader(ItemReader):
                 self.shown = text
                 parts: list[rec.Part] = [rec.Text(text)]
                 if kind == "completion_result":
-                    parts.append(self._call("attempt_completion", {}))
+                    parts.append(self.call("", "attempt_completion", {}))
                 yield message("assistant", tuple(parts))
         elif kind == "reasoning":
             if text:
@@ -132,15 +129,15 @@ class ClineReader(ItemReader):
         if kind == "tool":
             name = given.text("tool") or "tool"
             known = _tool_arguments(name, given.value)
-            return self._call(name, known if given.value else decode_arguments(text))
+            return self.call("", name, known if given.value else decode_arguments(text))
         if kind == "command":
-            return self._call(kind, {"command": text.removesuffix(_APPROVAL_SUFFIX)})
+            return self.call("", kind, {"command": text.removesuffix(_APPROVAL_SUFFIX)})
         if kind in {"use_mcp_server", "use_mcp_tool"}:
             name = given.text("toolName") or "use_mcp_tool"
-            return self._call(name, decode_arguments(given.get("arguments")))
+            return self.call("", name, decode_arguments(given.get("arguments")))
         if kind in _ASKING:
             name = "ask_followup_question" if kind == "followup" else kind
-            return self._call(name, given.value or {"text": text})
+            return self.call("", name, given.value or {"text": text})
         return None
 
     def _api_request(self, facts: Fields, message: Builder) -> Iterator[rec.Record]:
@@ -209,9 +206,9 @@ class ClineReader(ItemReader):
                 spans = tag_spans(inner, dict.fromkeys(_OPENING_TAG.findall(inner)))
                 given = {n: inner[a:b].strip("\n") for n, a, b in spans}
                 if given:
-                    yield self._call(name, given)
+                    yield self.call("", name, given)
         elif kind == "tool_use":
-            yield self._call(block.text("name"), block.get("input"), block.text("id"))
+            yield self.call(block.text("id"), block.text("name"), block.get("input"))
         elif kind == "thinking":
             yield rec.Reasoning(block.text("thinking"))
         else:
@@ -250,19 +247,8 @@ class ClineReader(ItemReader):
         return message("user", tuple(parts), "", typed)
 
     def _match_call(self, name: str) -> str:
-        for call, waiting in self.waiting:
-            if _same_tool(waiting, name):
-                self.waiting = [w for w in self.waiting if w[0] != call]
-                return call
-        return ""
-
-    # -- both ----------------------------------------------------------------------------------
-
-    def _call(self, name: str, given: object, identity: str = "") -> rec.ToolCall:
-        self.calls += 1
-        identity = identity or f"call-{self.calls}"
-        self.waiting = [*self.waiting[-63:], (identity, name)]
-        return tool_call(identity, name, given)
+        known = next((call for call, shown in self.waiting if _same_tool(shown, name)), "")
+        return known and self.answered(known)
 
 
 def _same_tool(shown: str, named: str) -> bool:

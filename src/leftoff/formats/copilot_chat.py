@@ -14,7 +14,7 @@ from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, code_in
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
-from leftoff.formats.vocabulary import EDITS, text_argument, tool_call
+from leftoff.formats.vocabulary import EDITS, text_argument
 
 _EXIT_CODE = re.compile(r"exited with code:? (-?\d{1,9})")
 _DENIED = ("The user chose to skip", "The user cancelled", "User cancelled", "Canceled")
@@ -27,7 +27,6 @@ class CopilotChatReader(ItemReader):
 
     session: str = ""
     rounds: int = 0
-    calls: int = 0
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         self.session, title = document.text("sessionId"), document.text("customTitle")
@@ -98,10 +97,8 @@ class CopilotChatReader(ItemReader):
         if entry.text("response").strip():
             parts.append(rec.Text(entry.text("response")))
         for call in entry.each("toolCalls"):
-            self.calls += 1
-            identity = call.text("id") or f"call-{self.calls}"
             given = decode_arguments(call.get("arguments"))
-            parsed = tool_call(identity, call.text("name"), given)
+            parsed = self.call(call.text("id"), call.text("name"), given)
             if parsed.kind in EDITS:
                 edited.add(text_argument(parsed, "path"))
             parts.append(parsed)

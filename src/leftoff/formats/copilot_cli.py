@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from msgspec import field
-
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
@@ -36,8 +34,6 @@ class CopilotReader(ItemReader):
 
     cwd: str = ""
     model: str = ""
-    calls: dict[str, str] = field(default_factory=dict)
-    """Tool names of the calls without a result, by call id."""
     before: rec.Usage = rec.Usage()  # tokens that the recorder totalled up at the last shutdown
     output: int = 0  # output tokens of the messages since then
 
@@ -76,10 +72,9 @@ class CopilotReader(ItemReader):
             return
         if kind == "tool.execution_start":
             call, name = data.identity("toolCallId"), data.text("toolName")
-            if call and call not in self.calls:
+            if call and call not in dict(self.waiting):
                 # No message requested this call: the person ran it, or the message is lost.
-                self._store_call(call, name)
-                yield message("assistant", (tool_call(call, name, data.get("arguments")),))
+                yield message("assistant", (self.call(call, name, data.get("arguments")),))
                 return
         if identity:
             yield rec.Link(identity, parent)
@@ -97,18 +92,13 @@ class CopilotReader(ItemReader):
             yield rec.Text(data.text("content"))
         for request in data.each("toolRequests"):
             call, name = request.identity("toolCallId"), request.text("name")
-            if call:
-                self._store_call(call, name)
-            yield tool_call(call, name, request.get("arguments"))
-
-    def _store_call(self, call: str, name: str) -> None:
-        self.calls[call] = name
-        if len(self.calls) > 512:  # an interrupted session leaves calls open
-            del self.calls[next(iter(self.calls))]
+            asks = self.call if call else tool_call
+            yield asks(call, name, request.get("arguments"))
 
     def _result(self, data: Fields) -> tuple[tuple[rec.Part], str, tuple[rec.Typed, ...]]:
         call = data.identity("toolCallId")
-        name = self.calls.pop(call, "")
+        name = dict(self.waiting).get(call, "")
+        self.waiting = [known for known in self.waiting if known[0] != call]
         text = data.text("result.content", "error.message")
         code = data.number("toolTelemetry.metrics.exit_code")
         if code is None:

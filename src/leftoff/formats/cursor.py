@@ -42,7 +42,7 @@ class CursorReader(ItemReader):
             elif kind == "thinking":
                 parts.append(Reasoning(block.text("thinking")))
             elif kind == "tool_use":
-                call = self.call_id(block.identity("id"))
+                call = block.identity("id") or self.call_id()
                 parts.append(tool_call(call, block.text("name"), block.get("input")))
             elif kind == "tool_result":
                 results = True

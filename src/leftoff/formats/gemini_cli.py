@@ -3,7 +3,11 @@
 Earlier versions write one pretty-printed JSON document; `Message.item` counts its list
 `messages`. A call and its result stand in one item and so in one message. Newer versions write
 each item on a line, and append the whole item again when it has grown: written from the
-recorder's open source."""
+recorder's open source.
+
+Its checkpoints and exports are histories of the Gemini API, docs/formats/gemini_api.md: a list
+of `Content`, role and parts, alone or under `history` or `clientHistory` of an object;
+`Message.item` counts that list."""
 
 from __future__ import annotations
 
@@ -17,14 +21,14 @@ from leftoff import model as rec
 from leftoff.formats.gemini_parts import (
     SNAPSHOT,
     STATUS,
-    GeminiParts,
+    GeminiPartsReader,
     response_texts,
     result_of,
     usage_of,
 )
-from leftoff.formats.lenient_json import Fields, dict_of, text_of
+from leftoff.formats.lenient_json import Fields, text_of
 from leftoff.formats.openai_parts import decode_arguments
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
+from leftoff.formats.reader import Cursor, Format, items_under
 
 T = TypeVar("T")
 
@@ -37,10 +41,9 @@ _MAX_REPEATABLE = 32
 _MAX_REWIND = 4096
 
 
-class GeminiReader(ItemReader):
+class GeminiReader(GeminiPartsReader):
     """Reads one document."""
 
-    parts: GeminiParts = field(default_factory=GeminiParts)
     subagent: bool = False  # another agent started the session, so its prompts were not typed
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
@@ -51,11 +54,7 @@ class GeminiReader(ItemReader):
 
     def _facts(self, facts: Fields) -> rec.SessionFacts:
         self.subagent = self.subagent or facts.get("kind") == "subagent"
-        return rec.SessionFacts(
-            id=facts.text("sessionId"),
-            title=facts.text("summary"),
-            started=facts.text("startTime"),
-        )
+        return facts.facts(id="sessionId", title="summary", started="startTime")
 
     def _message(self, item: Fields, cursor: Cursor) -> rec.Message | rec.Unknown:
         kind = item.text("type")
@@ -70,7 +69,7 @@ class GeminiReader(ItemReader):
             parts, typed = self._assistant_parts(item)
             role = "assistant"
         elif kind in _NOTICES:
-            parts = self.parts.content(item.get("content"), False).parts
+            parts = self.content(item.get("content"), False).parts
             cancelled = len(parts) == 1 and parts[0] == rec.Text("Request cancelled.")
             role, origin = "system", "interruption" if cancelled else "meta"
         else:
@@ -88,16 +87,16 @@ class GeminiReader(ItemReader):
         )
 
     def _user_parts(self, item: Fields) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
-        open_calls = {identity for _, identity in self.parts.open}
-        content = self.parts.content(item.get("content"), not self.subagent)
+        waiting = {identity for identity, _ in self.waiting}
+        content = self.content(item.get("content"), not self.subagent)
         if content.results:
             # Synchronised history repeats results that are already recorded with their calls.
             return tuple(
                 p
                 for p in content.parts
-                if type(p) is not rec.ToolResult or p.call_id in open_calls
+                if type(p) is not rec.ToolResult or p.call_id in waiting
             ), ()
-        match self.parts.content(item.get("displayContent"), False).parts:
+        match self.content(item.get("displayContent"), False).parts:
             case (rec.Text(text=shown),) if shown and not self.subagent:
                 # The displayed part of the prompt was typed; the recorder inserted the rest.
                 for number, part in enumerate(content.parts):
@@ -115,15 +114,15 @@ class GeminiReader(ItemReader):
             parts.append(rec.Reasoning("\n".join(filter(None, words))))
         calls = item.each("toolCalls")
         call_ids = {call.identity("id") for call in calls}
-        for part in self.parts.content(item.get("content"), False).parts:
+        for part in self.content(item.get("content"), False).parts:
             # These calls follow, with their results.
             repeated = type(part) is rec.ToolCall and part.id in call_ids
             if not repeated and part != rec.Text(""):
                 parts.append(part)
         typed: tuple[rec.Typed, ...] = ()
         for call in calls:
-            tool_call = self.parts.tool_call(call)
-            self.parts.forget_call(tool_call.id)  # its result, if any, is in this record
+            tool_call = self.function_call(call)
+            self.answered(tool_call.id)  # its result, if any, is in this record
             parts.append(tool_call)
             result = _result(call, tool_call)
             if result is not None:
@@ -222,7 +221,7 @@ class GeminiLinesReader(GeminiReader):
         """The conversation was replaced; only the summary of the removed part is new."""
         for message in changed.each("messages"):
             identity = message.identity("id")
-            content = self.parts.content(message.get("content"), False)
+            content = self.content(message.get("content"), False)
             text = next((p.text for p in content.parts if type(p) is rec.Text), "")
             if not text.startswith(SNAPSHOT) or identity in self.parents:
                 continue
@@ -259,16 +258,54 @@ def _drop_oldest(entries: dict[str, T], limit: int) -> None:
         del entries[next(iter(entries))]
 
 
-def _detect_lines(sample: Sample) -> bool:
-    for line in sample.lines:
-        if "messages" not in line and {"sessionId", "projectHash"} <= line.keys():
-            return True
-        if line.get("type") == "gemini" and "content" in line and "id" in line:
-            return True
-        if "lastUpdated" in dict_of(line.get("$set")):
+_STOCK_REPLY = rec.Text("Got it. Thanks for the additional context!")
+
+
+class GeminiApiReader(GeminiPartsReader):
+    """Reads one history of the Gemini API."""
+
+    lists = ("clientHistory", "history")
+
+    def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        role = item.text("role")
+        if role not in ("user", "model"):
+            yield rec.Unknown(f"role/{role}")
+            return
+        content = self.content(item.get("parts"), role == "user")
+        if role == "model":
+            # The recorder's own stock reply to the context that it puts in front.
+            origin = "meta" if content.parts == (_STOCK_REPLY,) else "agent"
+            yield cursor.message("assistant", content.parts, origin, response=None)
+        elif not content.results and any(
+            type(p) is rec.Text and p.text.startswith(SNAPSHOT) for p in content.parts
+        ):
+            yield cursor.compaction()
+            yield cursor.message("user", content.parts, "compaction")
+        else:
+            origin = "tool" if content.results else ""
+            yield cursor.message("user", content.parts, origin, content.typed)
+
+
+def _is_line(line: dict[str, object]) -> bool:
+    match line:
+        case {"sessionId": _, "projectHash": _}:
+            return "messages" not in line
+        case {"type": "gemini", "content": _, "id": _} | {"$set": {"lastUpdated": _}}:
             return True
     return False
 
 
+def _is_content(item: dict[str, object]) -> bool:
+    return item.get("role") in ("user", "model") and "parts" in item
+
+
 FORMAT = Format("gemini_cli", "document", GeminiReader, lambda sample: sample.keys >= _HEADER)
-LINES = Format("gemini_cli_jsonl", "lines", GeminiLinesReader, _detect_lines)
+LINES = Format(
+    "gemini_cli_jsonl",
+    "lines",
+    GeminiLinesReader,
+    lambda sample: any(map(_is_line, sample.lines)),
+)
+HISTORY = Format(
+    "gemini_api", "document", GeminiApiReader, items_under(_is_content, *GeminiApiReader.lists)
+)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, json_text, text_of
-from leftoff.formats.vocabulary import kind_of, tool_call
+from leftoff.formats.reader import ItemReader
+from leftoff.formats.vocabulary import kind_of
 from leftoff.model import Media, Part, Reasoning, Text, ToolCall, ToolResult, Typed, Usage
 
 _EXIT_CODE = re.compile(r"^Exit Code: (\d+)", re.MULTILINE)
@@ -17,11 +18,6 @@ _ENDED = re.compile(
 )
 _FILES_FROM = "--- Content from referenced files ---"
 _FILES_TO = "--- End of content ---"
-# Calls without a response that are retained to match responses without an id. Chosen by hand;
-# not measured.
-_MAX_OPEN_CALLS = 256
-
-
 # How a call ended, in the words of the clients; "cancelled" is told apart by `result_of`.
 STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
 # How the summary of a compressed conversation begins.
@@ -36,15 +32,8 @@ class Content(Struct, frozen=True):
     results: bool = False
 
 
-class GeminiParts(Struct):
-    """Reads lists of parts; generates missing call ids and matches responses with calls.
-
-    Attributes:
-        open: calls without a response as (name, id), oldest first.
-        made: number of ids generated."""
-
-    open: list[tuple[str, str]] = field(default_factory=list)
-    made: int = 0
+class GeminiPartsReader(ItemReader):
+    """Reads objects with lists of parts."""
 
     def content(self, parts: object, person: bool) -> Content:
         """The parts in our types; `person`: a person may have typed their text."""
@@ -66,41 +55,27 @@ class GeminiParts(Struct):
                 inserted = inserted and _FILES_TO not in text
                 found.append(Text(text))
             elif "functionCall" in part.value:
-                found.append(self.tool_call(part.at("functionCall")))
+                found.append(self.function_call(part.at("functionCall")))
             elif "functionResponse" in part.value:
                 results = True
-                found.append(self.tool_result(part.at("functionResponse")))
+                found.append(self.function_response(part.at("functionResponse")))
             elif {"inlineData", "fileData"} & part.value.keys():
                 found.append(Media(part.text("inlineData.mimeType", "fileData.mimeType")))
             elif {"executableCode", "codeExecutionResult"} & part.value.keys():
                 found.append(Media("code"))
         return Content(tuple(found), typed, results)
 
-    def tool_call(self, call: Fields) -> ToolCall:
+    def function_call(self, call: Fields) -> ToolCall:
         """One `functionCall`."""
-        name, identity = call.text("name"), call.identity("id")
-        if not identity:
-            self.made += 1
-            identity = f"call-{self.made}"
-        self.open.append((name, identity))
-        del self.open[:-_MAX_OPEN_CALLS]
-        return tool_call(identity, name, call.get("args"))
+        return self.call(call.identity("id"), call.text("name"), call.get("args"))
 
-    def forget_call(self, call: str) -> None:
-        """Removes an open call whose response will not follow."""
-        self.open = [(name, known) for name, known in self.open if known != call]
-
-    def tool_result(self, response: Fields) -> ToolResult:
+    def function_response(self, response: Fields) -> ToolResult:
         """One `functionResponse`, matched by id, else with the oldest open call of its name."""
-        name, identity = response.text("name"), response.identity("id")
-        for number, (called, known) in enumerate(self.open):
-            if known == identity or (not identity and called == name):
-                identity = known
-                del self.open[number]
-                break
+        name = response.text("name")
+        call = self.answered(response.identity("id"), name)
         text, failed = response_text(response.get("response"))
         status = ("error" if failed else "ok") if response.get("response") else "unknown"
-        return result_of(identity, name, text, status)
+        return result_of(call, name, text, status)
 
 
 def response_text(response: object) -> tuple[str, bool]:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import field
-
 from leftoff import model as rec
-from leftoff.formats.injected import typed_spans
+from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, dicts_of, json_text
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
-from leftoff.formats.vocabulary import tool_call
 
 
 class KiroReader(ItemReader):
@@ -21,13 +18,12 @@ class KiroReader(ItemReader):
 
     lists = ("history",)
 
-    open: list[str] = field(default_factory=list)  # generated ids of calls without a result
     cwd: str = ""
     model: str = ""
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         self.model = document.text("model_info.model_id")
-        yield rec.SessionFacts(id=document.text("conversation_id"))
+        yield document.facts(id="conversation_id")
         if document.get("latest_summary"):
             # Stored beside the history; the messages that it replaced are not recorded.
             yield rec.Compaction(raw=bytes(document.raw("latest_summary")))
@@ -44,26 +40,23 @@ class KiroReader(ItemReader):
             self.cwd = where
             yield rec.SessionFacts(cwd=where)
         parts: list[rec.Part] = []
-        typed: tuple[rec.Typed, ...] = ()
-        results = False
         # Without content the agent went on by itself.
         for kind, value in user.at("content").value.items():
             given = Fields(value)
             if kind not in ("Prompt", "ToolUseResults", "CancelledToolUses"):
                 yield rec.Unknown(f"user/{kind}")
                 continue
-            for result in given.each("tool_use_results"):
-                results = True
-                parts.append(self._result(result, cancelled=kind == "CancelledToolUses"))
+            cancelled = kind == "CancelledToolUses"
+            results = given.each("tool_use_results")
+            parts += [self._result(result, cancelled=cancelled) for result in results]
             if prompt := given.text("prompt"):
-                typed += typed_spans(len(parts), prompt)
                 parts.append(rec.Text(prompt))
         if parts:
             yield cursor.message(
                 "user",
                 tuple(parts),
-                "tool" if results else "",
-                typed,
+                "tool" if any(type(p) is rec.ToolResult for p in parts) else "",
+                typed_parts(parts),
                 time=user.text("timestamp"),
                 cwd=self.cwd,
             )
@@ -78,14 +71,11 @@ class KiroReader(ItemReader):
             if given.text("content"):
                 parts.append(rec.Text(given.text("content")))
             if kind == "ToolUse":
-                self.open = []
+                self.waiting = []
             for use in given.each("tool_uses"):
-                call = use.identity("id")
-                if not call:
-                    call = self.call_id()
-                    self.open.append(call)
                 arguments = use.get("args" if "args" in use.value else "orig_args")
-                parts.append(tool_call(call, use.text("name", "orig_name"), arguments))
+                name = use.text("name", "orig_name")
+                parts.append(self.call(use.identity("id"), name, arguments))
             yield cursor.message(
                 "assistant",
                 tuple(parts),
@@ -95,9 +85,7 @@ class KiroReader(ItemReader):
             )
 
     def _result(self, result: Fields, *, cancelled: bool) -> rec.ToolResult:
-        call = result.identity("tool_use_id")
-        if not call and self.open:
-            call = self.open.pop(0)
+        call = self.answered(result.identity("tool_use_id"))
         texts: list[str] = []
         code: int | None = None
         for block in result.each("content"):

@@ -5,15 +5,16 @@ value costs one field or one item, and every item retains its own bytes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from leftoff import lazy_re as re
-from leftoff.model import MAX_COUNT, Usage
+from leftoff.model import MAX_COUNT, SessionFacts, Usage
 
 T = TypeVar("T")
 
@@ -22,32 +23,29 @@ _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _ITEMS = msgspec.json.Decoder(list[Raw])
 
 
+def _decoded(decode: Callable[[bytes | Raw], T], data: bytes | Raw | None, other: T) -> T:
+    """What a decoder gives; `other` for no data and for what it cannot decode."""
+    if data is None:
+        return other
+    try:
+        return decode(data)
+    except (ValueError, RecursionError):
+        return other
+
+
 def fields_of(data: bytes | Raw) -> dict[str, Raw]:
     """The raw values of a JSON object by name; {} for anything else."""
-    try:
-        return _FIELDS.decode(data)
-    except (ValueError, RecursionError):
-        return {}
+    return _decoded(_FIELDS.decode, data, {})
 
 
 def items_of(data: bytes | Raw | None) -> list[Raw]:
     """The raw items of a JSON list; [] for anything else."""
-    if data is None:
-        return []
-    try:
-        return _ITEMS.decode(data)
-    except (ValueError, RecursionError):
-        return []
+    return _decoded(_ITEMS.decode, data, [])
 
 
 def value_of(data: Raw | None) -> object:
     """The value of a raw field; None where there is none."""
-    if data is None:
-        return None
-    try:
-        return msgspec.json.decode(data)
-    except (ValueError, RecursionError):
-        return None
+    return _decoded(msgspec.json.decode, data, None)
 
 
 def text_of(value: object) -> str:
@@ -72,11 +70,6 @@ def count_of(value: object) -> int:
     return 0
 
 
-def int_of(value: object) -> int | None:
-    """The value if it is an integer, such as an exit code, and no boolean; else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 def code_in(pattern: re.Pattern[str], text: str) -> int | None:
     """The number, such as an exit code, in the first place that fits a pattern; else None."""
     found = pattern.search(text)
@@ -98,7 +91,8 @@ def usage_by(value: object, names: str, *, inclusive: bool = False) -> Usage | N
         inclusive: its input includes what was read from and written to the cache."""
     if not isinstance(value, dict):
         return None
-    counts = [Fields(value).count(*paths) for paths in _alternatives(names)]
+    fields = Fields(value)
+    counts = [fields.count(*paths) for paths in _alternatives(names)]
     given, output, read, written, thought = (*counts, 0, 0, 0, 0)[:5]
     if inclusive:
         given = max(0, given - read - written)
@@ -157,14 +151,14 @@ class Fields:
 
     def get(self, path: str) -> object:
         """The value at a path; None where there is none."""
-        found: object = self.value
-        for name in path.split("."):
-            if not isinstance(found, dict):
-                return None
-            found = found.get(name)
-            if isinstance(found, Raw):
-                found = value_of(found)
-        return found
+        if "." in path:
+            first, _, inside = path.partition(".")
+            found = self.get(first)
+            for name in inside.split("."):
+                found = found.get(name) if isinstance(found, dict) else None
+            return found
+        found = self.value.get(path)
+        return value_of(found) if isinstance(found, Raw) else found
 
     def _of(self, path: str, type_: type[T]) -> T | None:
         """The value at a path if it has a type; a value of another type is noted as lost."""
@@ -196,8 +190,12 @@ class Fields:
     def text(self, *paths: str) -> str:
         """A string; "" for anything else."""
         for path in paths:
-            if found := self._of(path, str):
-                return found
+            found = self.get(path)
+            if found.__class__ is str:
+                if found:
+                    return found
+            elif found is not None:
+                self.lost.append(path)
         return ""
 
     def identity(self, path: str) -> str:
@@ -206,12 +204,21 @@ class Fields:
 
     def count(self, *paths: str) -> int:
         """A count; 0 for anything else."""
-        return next(filter(None, (count_of(self._of(path, int)) for path in paths)), 0)
+        for path in paths:
+            if found := count_of(self._of(path, int)):
+                return found
+        return 0
 
     def number(self, *paths: str) -> int | None:
         """An integer, such as an exit code; None for anything else."""
-        found = (int_of(self.get(path)) for path in paths)
-        return next((value for value in found if value is not None), None)
+        found = map(self.get, paths)
+        return next((n for n in found if isinstance(n, int) and not isinstance(n, bool)), None)
+
+    def facts(self, **paths: str) -> SessionFacts:
+        """What is said of the session: the string at a path for each of its fields; `a|b` for
+        one of two."""
+        found: dict[str, Any] = {n: self.text(*path.split("|")) for n, path in paths.items()}
+        return SessionFacts(**found)
 
     def time(self, path: str) -> str:
         """Milliseconds since 1970 as ISO 8601."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import field
-
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.lenient_json import Fields, dict_of, time_of_ms
@@ -34,7 +32,6 @@ class MiniSweAgentReader(ItemReader):
     prompted: bool = False
     before: str = ""
     after: str = ""  # the template's text before and after the task in the first message
-    waiting: list[str] = field(default_factory=list)  # ids of the calls that have no result yet
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         info = document.at("info")
@@ -64,9 +61,9 @@ class MiniSweAgentReader(ItemReader):
             self.prompted = True
             typed = (rec.Typed(0, *self._task_span(text)),)
         elif named != "system" and self.waiting and not text.startswith(_FORMAT_ERROR):
-            call_id = item.text("tool_call_id")
-            call = call_id if call_id in self.waiting else self.waiting[0]
-            self.waiting = [w for w in self.waiting if w != call]
+            named_call = item.text("tool_call_id")
+            known = any(named_call == call for call, _ in self.waiting)
+            call = self.answered(named_call if known else "")
             role, part = "tool", _result(call, text, item.at("extra"))
         time = _time(item.get("extra.timestamp"))
         return (cursor.message(role, (part,), "", typed, time=time),)
@@ -84,16 +81,15 @@ class MiniSweAgentReader(ItemReader):
         calls = calls_of(item.get("tool_calls"))
         actions = item.each("extra.actions")
         if not calls and actions:
-            calls = [_command("", a.text("command")) for a in actions]
+            calls = [_command(a.text("command")) for a in actions]
         elif not calls:
             blocks = bash_blocks(text)
             # The agent rejects a reply with several blocks and runs none of them.
-            calls = [_command("", blocks[0])] if len(blocks) == 1 else []
+            calls = [_command(blocks[0])] if len(blocks) == 1 else []
         self.waiting = []
         for place, call in enumerate(calls):
             identity = call.id or f"call-{self.turns}" + (f".{place}" if place else "")
-            self.waiting.append(identity)
-            parts.append(rec.ToolCall(identity, call.name, call.kind, call.input))
+            parts.append(self.call(identity, call.name, call.input))
         return cursor.message(
             "assistant",
             tuple(parts),
@@ -135,8 +131,8 @@ def bash_blocks(text: str) -> list[str]:
     return found
 
 
-def _command(identity: str, command: str) -> rec.ToolCall:
-    return rec.ToolCall(identity, "bash", "shell", {"command": command})
+def _command(command: str) -> rec.ToolCall:
+    return rec.ToolCall("", "bash", "shell", {"command": command})
 
 
 def _time(seconds: object) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import msgspec
-from msgspec import Struct
 
 from leftoff.formats.lenient_json import Fields, dicts_of, usage_by
 from leftoff.formats.vocabulary import tool_call
@@ -97,25 +96,6 @@ def calls_of(tool_calls: object) -> list[ToolCall]:
         given = decode_arguments(call.get("function.arguments"))
         found.append(tool_call(call.text("id"), call.text("function.name"), given))
     return found
-
-
-class OpenCalls(Struct):
-    """Ids of the calls without a result, for results that name none."""
-
-    ids: list[str] = []
-
-    def begin(self, identity: str, turn: int) -> str:
-        """The id of a new call, one of our own if none is recorded."""
-        identity = identity or f"call-{turn}-{len(self.ids)}"
-        self.ids = [*self.ids[-31:], identity]
-        return identity
-
-    def end(self, identity: str) -> str:
-        """The id of the call that a result answers; the oldest open one if it names none."""
-        if identity:
-            self.ids = [known for known in self.ids if known != identity]
-            return identity
-        return self.ids.pop(0) if self.ids else ""
 
 
 _TOKENS = (

@@ -111,7 +111,7 @@ class OpencodeReader(ItemReader):
         self, piece: Fields, changes: list[rec.Changes], cursor: Cursor
     ) -> Iterable[rec.Part]:
         state, facts = piece.at("state"), piece.at("state.metadata")
-        call = self.call_id(piece.identity("callID"))
+        call = piece.identity("callID") or self.call_id()
         yield tool_call(call, piece.text("tool"), state.get("input"))
         status = _STATUS.get(state.text("status"), "unknown")
         text = state.text("output", "error")

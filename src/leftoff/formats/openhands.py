@@ -26,19 +26,15 @@ from leftoff.formats.openai_parts import (
     trim_span,
     usage_of,
 )
-from leftoff.formats.openhands_events import (
-    CALLS,
-    IGNORED_ACTIONS,
-    IGNORED_KINDS,
-    IGNORED_OBSERVATIONS,
-    RESULTS,
-    is_event,
-    is_instance,
-    is_sdk_event,
-)
 from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample, mostly
-from leftoff.formats.vocabulary import tool_call
+from leftoff.formats.vocabulary import KINDS
 
+IGNORED_ACTIONS = KINDS["openhands_ignored_actions"]
+IGNORED_OBSERVATIONS = frozenset({"agent_state_changed", "null", "success", "loop_detection"})
+CALLS = KINDS["openhands_calls"]
+RESULTS = KINDS["openhands_results"]
+# Events of the agent SDK that carry nothing of the conversation, or what another one does.
+IGNORED_KINDS = KINDS["openhands_ignored_kinds"]
 # The reason that the SDK writes when the person gave none.
 _REJECTED = "User rejected the action"
 _TASKS = ("issue_description", "pr_description", "problem_statement")
@@ -55,11 +51,9 @@ class OpenHandsReader(ItemReader):
 
     model: str = ""
     cwd: str = ""
-    calls: int = 0
     turns: int = 0
     response: str = ""
     spoken: bool = False  # a prompt was read: a message without a source is the agent's
-    waiting: list[str] = field(default_factory=list)
     created: list[str] = field(default_factory=list)
     """Ids of calls that may create a file; their results show whether they did."""
     prompt_total: int = 0
@@ -149,25 +143,21 @@ class OpenHandsReader(ItemReader):
         return say("user", shown, "", typed)
 
     def _sdk_action(self, event: Fields, say: Builder) -> rec.Message:
-        self.calls += 1
         name = event.text("tool_name", "tool_call.name")
         given = decode_arguments(event.get("tool_call.arguments"))
         if not isinstance(given, dict):
             given = {k: v for k, v in event.at("action").value.items() if k != "kind"}
-        identity = event.text("tool_call_id") or f"call-{self.calls}"
-        self.waiting = [*self.waiting[-63:], identity]
         parts: list[rec.Part] = [*_sdk_thoughts(event, Fields(None))]
         thought = content_text(event.get("thought"))
         if thought.strip():
             parts.append(rec.Text(thought))
         if name == "finish" and (said := Fields(given).text("message")):
             parts.append(rec.Text(said))
-        parts.append(tool_call(identity, name, given))
+        parts.append(self.call(event.text("tool_call_id"), name, given))
         return self._reply(event, parts, say)
 
     def _sdk_result(self, event: Fields, kind: str, say: Builder) -> rec.Message:
         call = event.text("tool_call_id")
-        self.waiting = [w for w in self.waiting if w != call]
         typed: tuple[rec.Typed, ...] = ()
         if kind == "UserRejectObservation":
             text = event.text("rejection_reason")
@@ -210,7 +200,6 @@ class OpenHandsReader(ItemReader):
         return self._reply(event, [rec.Text(text)], say)
 
     def _action_message(self, event: Fields, action: str, say: Builder) -> rec.Message:
-        self.calls += 1
         flat = not isinstance(event.get("args"), dict)
         args = event if flat else event.at("args")
         thought = args.text("thought") or event.text("thought")
@@ -218,10 +207,9 @@ class OpenHandsReader(ItemReader):
             thought = args.text("final_thought") or thought or event.text("message")
         name, given = _call(event.at("tool_call_metadata"), action, args, flat=flat)
         number = event.get("id")
-        identity = f"event-{number}" if isinstance(number, int) else f"call-{self.calls}"
+        call = self.call(f"event-{number}" if isinstance(number, int) else "", name, given)
         if action == "run_ipython" or action == "edit" or action == "write":
-            self.created = [*self.created[-15:], identity]
-        self.waiting = [*self.waiting[-63:], identity]
+            self.created = [*self.created[-15:], call.id]
         parts: list[rec.Part] = []
         response = event.at("tool_call_metadata.model_response")
         if response.text("id") != self.response or not self.response:
@@ -229,7 +217,7 @@ class OpenHandsReader(ItemReader):
                 parts.append(rec.Reasoning(reasoning))
         if thought.strip() and action != "think":
             parts.append(rec.Text(thought))
-        parts.append(tool_call(identity, name, given))
+        parts.append(call)
         return self._reply(event, parts, say)
 
     def _reply(self, event: Fields, parts: list[rec.Part], say: Builder) -> rec.Message:
@@ -268,10 +256,10 @@ class OpenHandsReader(ItemReader):
             call = f"event-{cause}"
         else:
             # Errors without a cause answer no call; the oldest results answer the last one.
-            call = self.waiting[-1] if self.waiting and kind != "error" else ""
-        if call not in self.waiting:
+            call = self.waiting[-1][0] if self.waiting and kind != "error" else ""
+        if not any(call == known for known, _ in self.waiting):
             return (say("user", (rec.Text(text),)),)
-        self.waiting = [w for w in self.waiting if w != call]
+        self.answered(call)
         code = extras.number("metadata.exit_code", "exit_code")
         code = event.number("exit_code") if code is None else code
         result = self._result(call, kind, text, code, extras)
@@ -373,11 +361,41 @@ def _call(metadata: Fields, action: str, args: Fields, *, flat: bool) -> tuple[s
     return name or action, {k: v for k, v in args.value.items() if k not in left_out}
 
 
+def _is_sdk_event(item: object) -> bool:
+    """Whether this is an event of the agent SDK: a kind, who caused it, and its content."""
+    match item:
+        case {"source": "user" | "agent" | "environment", "kind": str(kind)}:
+            return kind in KINDS["openhands_sdk_kinds"] or kind in IGNORED_KINDS
+    return False
+
+
+def _is_event(item: object) -> bool:
+    """Whether this is an event of either generation."""
+    if _is_sdk_event(item):
+        return True
+    if not isinstance(item, dict) or not ("action" in item or "observation" in item):
+        return False
+    return "source" in item or "args" in item or "extras" in item or "cause" in item
+
+
+def _is_instance(item: dict[str, object]) -> bool:
+    """Whether this is an instance of an evaluation output, with a history of events."""
+    history = item.get("history")
+    if not isinstance(history, list):
+        return False
+    if not {"instance_id", "issue", "git_patch"} & item.keys():
+        return False
+    return bool({"test_result", "git_patch"} & item.keys()) or any(
+        isinstance(e, dict) and ("action" in e or "observation" in e or _is_sdk_event(e))
+        for e in history
+    )
+
+
 def _detect(sample: Sample) -> bool:
     if "history" not in sample.keys:
-        return mostly(is_event, sample.listed(*_EVENT_LISTS))
+        return mostly(_is_event, sample.listed(*_EVENT_LISTS))
     # One instance alone on one line is an output file, see below.
-    return not OUTPUT.detect(sample) and is_instance(sample.document)
+    return not OUTPUT.detect(sample) and _is_instance(sample.document)
 
 
 FORMAT = Format("openhands", "document", OpenHandsReader, _detect)
@@ -385,12 +403,12 @@ OUTPUT = Format(
     "openhands_output",
     "lines",
     OpenHandsOutputReader,
-    lambda sample: any(map(is_instance, sample.lines[:3])),
+    lambda sample: any(map(_is_instance, sample.lines[:3])),
     several=True,
 )
 LINES = Format(
     "openhands_lines",
     "lines",
     OpenHandsReader,
-    lambda sample: any(map(is_sdk_event, sample.lines[:3])),
+    lambda sample: any(map(_is_sdk_event, sample.lines[:3])),
 )

@@ -3,47 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
-
-from msgspec import Struct
+from functools import partial
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import count_of, dicts_of, known_id, text_of, usage_by
-from leftoff.formats.reader import ChainLine, Cursor, Format, Sample
+from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
+from leftoff.formats.openai_parts import content_text
+from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
-
-
-class Body(Struct, gc=False):
-    role: str = ""
-    content: object = None
-    model: object = None
-    usage: object = None
-    stopReason: object = None
-    errorMessage: object = None
-    responseId: object = None
-    toolCallId: object = None
-    toolName: object = None
-    isError: object = None
-    command: object = None
-    output: object = None
-    exitCode: object = None
-    cancelled: object = None
-    summary: object = None
-
-
-class Line(ChainLine, gc=False):
-    cwd: object = None
-    version: object = None
-    parentSession: object = None
-    modelId: object = None
-    message: Body | None = None
-    summary: object = None
-    tokensBefore: object = None
-    content: object = None
-    name: object = None
-
 
 NO_MESSAGE = frozenset({"thinking_level_change", "custom", "leaf", "label"})
 # Reasons for the end of a response, as `Message.stop`.
@@ -52,168 +20,137 @@ _USAGE = "input output cacheRead cacheWrite"
 _EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 
 
-class PiReader(Struct):
+class PiReader(ItemReader):
     """Reads the lines of one session. Fields are its state between lines."""
-
-    record: ClassVar[type] = Line
 
     cwd: str = ""
     model: str = ""
     commands: int = 0  # how many commands the person ran; their calls have no ids
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
-        kind = line.type
-        if kind == "message":
-            body = line.message or Body()
-            if body.role == "assistant":
-                said = self._assistant_message(line, body, cursor)
-                if body.stopReason == "aborted" and body.content:
-                    return (said, rec.Turn("interrupted"))
-                if body.stopReason == "error":
-                    return (said, rec.Turn("failed", text_of(body.errorMessage)))
-                return (said,)
-            if body.role == "toolResult":
-                return (self._message(line, cursor, "tool", (_result(body),)),)
-            return self._other_message(line, body, cursor)
+    def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        kind, body = line.text("type"), line.at("message")
+        identity, parent = line.text("id"), line.text("parentId")
         if kind == "session":
-            self.cwd = text_of(line.cwd) or self.cwd
-            self.model = text_of(line.modelId) or self.model
-            version = line.version if isinstance(line.version, int) else 1
-            return (
-                rec.SessionFacts(
-                    id=line.id or "",
-                    cwd=self.cwd,
-                    agent_version=f"session v{version}",
-                    forked_from=text_of(line.parentSession),
-                    started=line.timestamp or "",
-                ),
+            self.cwd = line.text("cwd") or self.cwd
+            self.model = line.text("modelId") or self.model
+            yield rec.SessionFacts(
+                id=identity,
+                cwd=self.cwd,
+                agent_version=f"session v{line.number('version') or 1}",
+                forked_from=line.text("parentSession"),
+                started=line.text("timestamp"),
             )
-        if kind == "compaction":
-            compaction = cursor.compaction(recorded=count_of(line.tokensBefore))
-            parts = (rec.Text(text_of(line.summary)),)
-            return (compaction, self._message(line, cursor, "user", parts, "compaction"))
-        if kind in ("custom_message", "branch_summary"):
-            found = _blocks(line.content if kind == "custom_message" else line.summary)
-            return (self._message(line, cursor, "user", found, "injected"),)
-        link = line.link()
-        if kind == "model_change":
-            self.model = text_of(line.modelId) or self.model
-        elif kind == "session_info":
-            return (*link, rec.SessionFacts(title=text_of(line.name)))
-        elif kind not in NO_MESSAGE:
-            return (*link, rec.Unknown(kind))
-        return link
-
-    def _assistant_message(self, line: Line, body: Body, cursor: Cursor) -> rec.Message:
-        self.model = text_of(body.model) or self.model
-        parts = _blocks(body.content)
-        origin = "agent"
-        if not parts:
-            if body.stopReason == "aborted":
-                origin = "interruption"
-            elif body.stopReason == "error":
-                origin, parts = "meta", (rec.Text(text_of(body.errorMessage)),)
-        return self._message(line, cursor, "assistant", parts, origin, body=body)
-
-    def _other_message(self, line: Line, body: Body, cursor: Cursor) -> Iterable[rec.Record]:
-        role = body.role
-        if role == "user":
-            parts = _blocks(body.content)
-            return (self._message(line, cursor, "user", parts, "", typed_parts(parts)),)
-        if role == "bashExecution":
-            parts = self._user_command(body)
-            return (self._message(line, cursor, "user", parts, "injected"),)
-        if role in ("custom", "hookMessage", "branchSummary", "compactionSummary"):
-            parts = _blocks(body.content if body.content is not None else body.summary)
-            origin = "compaction" if role == "compactionSummary" else "injected"
-            return (self._message(line, cursor, "user", parts, origin),)
-        return (rec.Unknown(f"message/{role}"),)
-
-    def _user_command(self, body: Body) -> tuple[rec.Part, ...]:
-        self.commands += 1
-        call = f"person-{self.commands}"
-        code = body.exitCode if isinstance(body.exitCode, int) else None
-        status = "error" if code else "ok" if code == 0 else "unknown"
-        status = "interrupted" if body.cancelled is True else status
-        result = rec.ToolResult(call, text_of(body.output), status, code)
-        return tool_call(call, "bash", {"command": text_of(body.command)}), result
-
-    def _message(
-        self,
-        line: Line,
-        cursor: Cursor,
-        role: rec.Role,
-        parts: tuple[rec.Part, ...],
-        origin: str = "",
-        typed: tuple[rec.Typed, ...] = (),
-        body: Body | None = None,
-    ) -> rec.Message:
-        body = body or Body()
-        return cursor.message(
-            role,
-            parts,
-            origin,
-            typed,
-            response=text_of(body.responseId) or line.id or None,
-            key=line.id or "",
-            parent=line.parentId or "",
-            time=line.timestamp or "",
+            return
+        if body.get("role") == "assistant":
+            self.model = body.text("model") or self.model
+        message = partial(
+            cursor.message,
+            response=body.text("responseId") or identity or None,
+            key=identity,
+            parent=parent,
+            time=line.text("timestamp"),
             model=self.model,
             cwd=self.cwd,
-            usage=usage_by(body.usage, _USAGE),
-            stop=_STOPS.get(text_of(body.stopReason), ""),
+            usage=usage_by(body.get("usage"), _USAGE),
+            stop=_STOPS.get(body.text("stopReason"), ""),
         )
+        if kind == "message":
+            yield from self._message(body, message)
+        elif kind == "compaction":
+            yield cursor.compaction(recorded=line.count("tokensBefore"))
+            yield message("user", (rec.Text(line.text("summary")),), "compaction")
+        elif kind in ("custom_message", "branch_summary"):
+            found = line.get("content" if kind == "custom_message" else "summary")
+            yield message("user", _blocks(found), "injected")
+        else:
+            if identity:
+                yield rec.Link(identity, parent)
+            if kind == "model_change":
+                self.model = line.text("modelId") or self.model
+            elif kind == "session_info":
+                yield rec.SessionFacts(title=line.text("name"))
+            elif kind not in NO_MESSAGE:
+                yield rec.Unknown(kind)
+
+    def _message(self, body: Fields, message: Builder) -> Iterable[rec.Record]:
+        role, parts = body.text("role"), _blocks(body.get("content"))
+        if role == "assistant":
+            ended, why = body.text("stopReason"), body.text("errorMessage")
+            origin = "agent"
+            if not parts and ended == "aborted":
+                origin = "interruption"
+            elif not parts and ended == "error":
+                origin, parts = "meta", (rec.Text(why),)
+            yield message("assistant", parts, origin)
+            if ended == "error":
+                yield rec.Turn("failed", why)
+            elif ended == "aborted" and body.get("content"):
+                yield rec.Turn("interrupted")
+        elif role == "toolResult":
+            yield message("tool", (_result(body),))
+        elif role == "user":
+            yield message("user", parts, "", typed_parts(parts))
+        elif role == "bashExecution":
+            yield message("user", self._user_command(body), "injected")
+        elif role in ("custom", "hookMessage", "branchSummary", "compactionSummary"):
+            if body.get("content") is None:
+                parts = _blocks(body.get("summary"))
+            origin = "compaction" if role == "compactionSummary" else "injected"
+            yield message("user", parts, origin)
+        else:
+            yield rec.Unknown(f"message/{role}")
+
+    def _user_command(self, body: Fields) -> tuple[rec.Part, ...]:
+        self.commands += 1
+        call, code = f"person-{self.commands}", body.number("exitCode")
+        status = "error" if code else "ok" if code == 0 else "unknown"
+        status = "interrupted" if body.get("cancelled") is True else status
+        result = rec.ToolResult(call, body.text("output"), status, code)
+        return tool_call(call, "bash", {"command": body.text("command")}), result
 
 
 def _blocks(content: object) -> tuple[rec.Part, ...]:
     if isinstance(content, str):
         return (rec.Text(content),)
     parts: list[rec.Part] = []
-    for block in dicts_of(content):
-        kind = block.get("type")
+    for block in map(Fields, dicts_of(content)):
+        kind = block.text("type")
         if kind == "text":
-            parts.append(rec.Text(text_of(block.get("text"))))
+            parts.append(rec.Text(block.text("text")))
         elif kind == "thinking":
-            parts.append(rec.Reasoning(text_of(block.get("thinking"))))
+            parts.append(rec.Reasoning(block.text("thinking")))
         elif kind == "toolCall":
-            name = text_of(block.get("name"))
-            parts.append(tool_call(known_id(block.get("id")), name, block.get("arguments")))
+            call, name = block.identity("id"), block.text("name")
+            parts.append(tool_call(call, name, block.get("arguments")))
         else:
-            parts.append(rec.Media(text_of(block.get("mimeType")) or text_of(kind)))
+            parts.append(rec.Media(block.text("mimeType") or kind))
     return tuple(parts)
 
 
-def _result(body: Body) -> rec.ToolResult:
-    if isinstance(body.content, str):
-        text = body.content
-    else:
-        text = "\n".join(
-            text_of(b.get("text")) for b in dicts_of(body.content) if b.get("type") == "text"
-        )
+def _result(body: Fields) -> rec.ToolResult:
+    text = content_text(body.get("content"))
     status, code = "ok", None
-    if body.isError is True:
-        status = "error"
-        end = text[-300:]
-        exited = _EXIT_CODE.search(end)
-        if exited:
-            code = int(exited[1])
-        elif "Command timed out after" in end:
+    if body.get("isError") is True:
+        status, end = "error", text[-300:]
+        code = code_in(_EXIT_CODE, end)
+        if code is None and "Command timed out after" in end:
             status = "timeout"
-        elif end.rstrip().endswith(("Command aborted", "Operation aborted")):
+        elif code is None and end.rstrip().endswith(("Command aborted", "Operation aborted")):
             status = "interrupted"
-    return rec.ToolResult(known_id(body.toolCallId), text, status, code)
+    return rec.ToolResult(body.identity("toolCallId"), text, status, code)
 
 
 def _detect(sample: Sample) -> bool:
     for line in sample.lines:
-        kind, body = line.get("type"), line.get("message")
-        if kind == "session" and "cwd" in line and "timestamp" in line:
-            return True
-        # Without its first line: only Pi's messages have these.
-        if kind != "message" or not isinstance(body, dict):
-            continue
-        if body.get("role") in ("toolResult", "bashExecution") or "api" in body:
-            return True
+        match line:
+            case {"type": "session", "cwd": _, "timestamp": _}:
+                return True
+            # Without its first line: only Pi's messages have these.
+            case {
+                "type": "message",
+                "message": {"role": "toolResult" | "bashExecution"} | {"api": _},
+            }:
+                return True
     return False
 
 

@@ -7,12 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from msgspec import field
 
 from leftoff import model as rec
-from leftoff.formats.gemini_parts import STATUS, GeminiParts, result_of, usage_of
+from leftoff.formats.gemini_parts import STATUS, GeminiPartsReader, result_of, usage_of
 from leftoff.formats.lenient_json import Fields, dict_of
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
+from leftoff.formats.reader import Cursor, Format, Sample
 
 # Subtypes of user records whose text a person typed; the recorder wrote all others.
 _TYPED_SUBTYPES = frozenset({"", "mid_turn_user_message", "user_text_elements"})
@@ -22,10 +21,9 @@ _TOKENS = (
 )
 
 
-class QwenReader(ItemReader):
+class QwenReader(GeminiPartsReader):
     """Reads the lines of one session. Fields are its state between lines."""
 
-    parts: GeminiParts = field(default_factory=GeminiParts)
     facts: rec.SessionFacts = rec.SessionFacts()
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:
@@ -72,7 +70,7 @@ class QwenReader(ItemReader):
             and line.text("subtype") in _TYPED_SUBTYPES
             and line.get("provenance") in (None, "real_user")
         )
-        content = self.parts.content(line.at("message").get("parts"), person)
+        content = self.content(line.at("message").get("parts"), person)
         parts: tuple[rec.Part, ...] = content.parts
         role: rec.Role = "user"
         typed: tuple[rec.Typed, ...] = ()

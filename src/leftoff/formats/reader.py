@@ -14,20 +14,21 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from leftoff import codec
 from leftoff.codec import LineDecoder
 from leftoff.errors import FormatError
 from leftoff.formats.lenient_json import Fields, dicts_of, items_of
+from leftoff.formats.vocabulary import tool_call
 from leftoff.model import (
     Changes,
     Compaction,
-    Link,
     Message,
     Part,
     Record,
     Role,
+    ToolCall,
     Typed,
     Uncertain,
     Usage,
@@ -43,6 +44,9 @@ Shape: TypeAlias = Literal["lines", "document", "text"]
 
 
 _OBJECT: LineDecoder[dict[str, object]] = LineDecoder(dict)
+
+# Calls without a result that a reader remembers.
+MAX_WAITING = 256
 
 
 class Cursor(Struct):
@@ -174,19 +178,6 @@ class Cursor(Struct):
 Builder: TypeAlias = Callable[..., Message]
 
 
-class ChainLine(Struct, gc=False):
-    """A line of a recorder whose records follow each other in a chain (`parentId`)."""
-
-    type: str = ""
-    id: str | None = None
-    parentId: str | None = None
-    timestamp: str | None = None
-
-    def link(self) -> tuple[Link, ...]:
-        """The line's place in the chain, if it has one, for lines that are no message."""
-        return (Link(self.id, self.parentId or ""),) if self.id else ()
-
-
 class Reader(Protocol):
     """Turns records into messages. A msgspec Struct: its fields are its whole state."""
 
@@ -209,7 +200,9 @@ class ItemReader(Struct):
     # itself.
     lists: ClassVar[tuple[str, ...]] = ("messages",)
 
-    made: int = 0  # ids that were made for calls without one
+    calls: int = 0  # number of the last id that was made for a call
+    waiting: list[tuple[str, str]] = field(default_factory=list)
+    """Id and tool name of the calls that have no result yet, oldest first."""
 
     def read(self, record: bytes | dict[str, object], cursor: Cursor) -> Iterable[Record]:
         """The records of a line, or of a document."""
@@ -217,11 +210,12 @@ class ItemReader(Struct):
             return self.noted(Fields(record), cursor)
         return self._document(record, cursor)
 
-    def noted(self, item: Fields, cursor: Cursor) -> Iterator[Record]:
+    def noted(self, item: Fields, cursor: Cursor) -> Iterable[Record]:
         """The records of one object; on a line, the last one notes that fields were lost."""
-        yield from self.item(item, cursor)
+        found = tuple(self.item(item, cursor))
         if item.lost and cursor.line:
-            yield Uncertain("field_type", cursor.line)
+            return (*found, Uncertain("field_type", cursor.line))
+        return found
 
     def _document(self, data: bytes, cursor: Cursor) -> Iterator[Record]:
         document = Fields.of(data)
@@ -238,10 +232,26 @@ class ItemReader(Struct):
         """The records of one object."""
         raise NotImplementedError
 
-    def call_id(self, recorded: str = "") -> str:
-        """The id of a call, one of our own if none is recorded."""
-        self.made += not recorded
-        return recorded or f"call-{self.made}"
+    def call_id(self) -> str:
+        """An id of our own, for a call without one."""
+        self.calls += 1
+        return f"call-{self.calls}"
+
+    def call(self, recorded: str, name: str, given: object) -> ToolCall:
+        """A call, which waits for its result from now on; `recorded` is its id, or ""."""
+        own = self.call_id()
+        identity = recorded or own
+        self.waiting.append((identity, name))
+        del self.waiting[:-MAX_WAITING]
+        return tool_call(identity, name, given)
+
+    def answered(self, identity: str, name: str = "") -> str:
+        """The id of the call that a result answers, which waits no more: by its id, else the
+        oldest one, of this tool if it is named."""
+        oldest = (known for known, tool in self.waiting if name in {"", tool})
+        identity = identity or next(oldest, "")
+        self.waiting = [call for call in self.waiting if call[0] != identity]
+        return identity
 
     def end(self, document: Fields, cursor: Cursor) -> Iterable[Record]:
         """What follows from a document after its last item."""
@@ -392,9 +402,10 @@ _CONTROLS = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
 _BUILT_IN = (
     "iflow qwen_code claude_code_list=claude_code:LIST claude_code codex codex_exec "
     "copilot_cli pi factory_droid opencode gemini_cli gemini_cli_jsonl=gemini_cli:LINES "
-    "gemini_api kiro cursor atif mini_swe_agent swe_agent inspect "
+    "gemini_api=gemini_cli:HISTORY kiro cursor atif mini_swe_agent swe_agent inspect "
     "openhands_output=openhands:OUTPUT openhands openhands_lines=openhands:LINES cline "
-    "specstory aider opencode_markdown cursor_markdown claude_code_export sanitized "
+    "specstory aider opencode_markdown=markdown_exports:OPENCODE "
+    "cursor_markdown=markdown_exports:CURSOR claude_code_export sanitized "
     "leftoff=native:FORMAT langchain semantic_kernel agent_messages "
     "agent_message_lines=agent_messages:LINES copilot_chat "
     "openai_requests=openai_logs:REQUESTS openai_rows=openai_logs:FORMAT "

@@ -28,7 +28,6 @@ REASON = (
 class SanitizedReader(ItemReader):
     """Reads the lines of one session. Fields are its state between lines."""
 
-    calls: int = 0
     turns: int = 0
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
@@ -56,14 +55,9 @@ class SanitizedReader(ItemReader):
             return Unknown("message without a known role")
         self.turns += 1
         if text.startswith(_CALL) and text.endswith("]"):
-            part = self._call(text)
+            name, _, given = text[len(_CALL) : -1].partition(" ")
+            part = tool_call(self.call_id(), name, recorded_arguments(given) if given else {})
         return cursor.message("assistant", (part,), response=f"r{self.turns}", time=time)
-
-    def _call(self, text: str) -> Part:
-        name, _, given = text[len(_CALL) : -1].partition(" ")
-        arguments = recorded_arguments(given) if given else {}
-        self.calls += 1
-        return tool_call(f"call-{self.calls}", name, arguments)
 
 
 def _detect(sample: Sample) -> bool:

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec import field
-
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, dicts_of, json_text, time_of_ms
-from leftoff.formats.openai_parts import OpenCalls, decode_arguments, usage_of
+from leftoff.formats.openai_parts import decode_arguments, usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
-from leftoff.formats.vocabulary import tool_call
 
 _ROLES: dict[str, rec.Role] = {
     "user": "user",
@@ -31,12 +28,10 @@ class SemanticKernelReader(ItemReader):
     lists = ("messages", "chat_history")
 
     turns: int = 0
-    calls: OpenCalls = field(default_factory=OpenCalls)
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
-        facts = document.at("workflow_metadata")
-        if facts.value:
-            yield rec.SessionFacts(id=facts.text("id"), started=facts.text("started_at"))
+        if (about := document.at("workflow_metadata")).value:
+            yield about.facts(id="id", started="started_at")
 
     def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         item = _lowered(item)
@@ -61,7 +56,7 @@ class SemanticKernelReader(ItemReader):
     def _parts(self, item: Fields, role: rec.Role) -> Iterable[rec.Part]:
         text = item.text("content") if not item.get("items") else ""
         if role == "tool" and text:
-            yield rec.ToolResult(self.calls.end(item.text("toolcallid")), text)
+            yield rec.ToolResult(self.answered(item.text("toolcallid")), text)
             return
         if text:
             yield rec.Text(text)
@@ -78,7 +73,7 @@ class SemanticKernelReader(ItemReader):
             return self._call(block.text("id"), plugin, block, given)
         if kind == "functionresult":
             result = block.get("result")
-            call = self.calls.end(block.text("callid", "id"))
+            call = self.answered(block.text("callid", "id"))
             return rec.ToolResult(call, "" if result is None else json_text(result))
         text = block.get("text")
         if kind == "reasoning":
@@ -90,8 +85,8 @@ class SemanticKernelReader(ItemReader):
     def _call(self, identity: str, plugin: str, block: Fields, given: object) -> rec.ToolCall:
         name = block.text("functionname")
         name = f"{plugin}.{name}" if plugin else name
-        call = self.calls.begin(identity, self.turns)
-        return tool_call(call, name, decode_arguments(given))
+        identity = identity or f"call-{self.turns}-{len(self.waiting)}"
+        return self.call(identity, name, decode_arguments(given))
 
 
 def _lowered(fields: Fields) -> Fields:

@@ -6,31 +6,14 @@ The agent types one command for each turn: an editor command of its own interfac
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
-from typing import ClassVar
-
-from msgspec import Raw, Struct
+from collections.abc import Iterable
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.codec import LineDecoder
-from leftoff.formats.lenient_json import count_of, dict_of, fields_of, text_of, value_of
+from leftoff.formats.lenient_json import Fields
 from leftoff.formats.openai_parts import calls_of, content_text, decode_arguments, trim_span
-from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.vocabulary import tool_call
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 
-
-class Item(Struct, gc=False):
-    role: str = ""
-    content: object = None
-    is_demo: object = None
-    thought: object = None
-    action: object = None
-    tool_calls: object = None
-    tool_call_ids: object = None
-
-
-_ITEM = LineDecoder(Item)
 _STATE = re.compile(
     r"\n?\(Open file: (?P<open>[^\n]*)\)\n\(Current directory: (?P<cwd>[^\n]*)\)\n"
     r"\s*bash-\$\s*$"
@@ -72,84 +55,72 @@ _COMMAND_ARGUMENTS: dict[str, tuple[str, ...]] = {
 _IN_OPEN_FILE = frozenset({"edit", "goto", "insert", "scroll_down", "scroll_up", "search_file"})
 
 
-class SweAgentReader(Struct):
+class SweAgentReader(ItemReader):
     """Reads one trajectory. Fields are its state."""
 
-    record: ClassVar[type] = bytes
+    lists = ("history",)
 
     opened: str = ""
     cwd: str = ""
     model: str = ""
     turns: int = 0
-    calls: int = 0
     prompted: bool = False
-    waiting: list[tuple[str, str]] = []
-    """Id and name of the calls that have no result yet, oldest first."""
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
-        document = fields_of(data)
-        yield from self._facts(document)
-        for item in cursor.each(document.get("history"), _ITEM):
-            if item is None:
-                yield rec.Unknown("history item")
-            elif not item.is_demo:
-                yield self._message(item, cursor)
-        stats = dict_of(dict_of(value_of(document.get("info"))).get("model_stats"))
-        total = rec.Usage(
-            count_of(stats.get("tokens_sent")), count_of(stats.get("tokens_received"))
-        )
-        if total.total:
-            yield rec.TokenCount(rec.Usage(), total)
-
-    def _facts(self, document: dict[str, Raw]) -> Iterator[rec.Record]:
-        replay = decode_arguments(value_of(document.get("replay_config")))
-        agent = dict_of(dict_of(replay).get("agent"))
-        repo = dict_of(dict_of(dict_of(replay).get("env")).get("repo"))
-        self.model = text_of(dict_of(agent.get("model")).get("name"))
-        facts = rec.SessionFacts(
-            title=text_of(agent.get("name")), commit=text_of(repo.get("base_commit"))
-        )
+    def head(self, document: Fields) -> Iterable[rec.Record]:
+        replay = Fields(decode_arguments(document.get("replay_config")))
+        self.model = replay.text("agent.model.name")
+        facts = replay.facts(title="agent.name", commit="env.repo.base_commit")
         if facts.title or facts.commit:
             yield facts
 
-    def _message(self, item: Item, cursor: Cursor) -> rec.Record:
-        text = content_text(item.content)
-        if item.role == "assistant":
+    def end(self, document: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        stats = document.at("info.model_stats")
+        total = rec.Usage(stats.count("tokens_sent"), stats.count("tokens_received"))
+        if total.total:
+            yield rec.TokenCount(rec.Usage(), total)
+
+    def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        if not item.value:
+            yield rec.Unknown("history item")
+        elif not item.get("is_demo"):
+            yield self._message(item, cursor)
+
+    def _message(self, item: Fields, cursor: Cursor) -> rec.Record:
+        text, role = content_text(item.get("content")), item.text("role")
+        if role == "assistant":
             return self._assistant_message(item, text, cursor)
-        if item.role not in {"system", "user", "tool"}:
-            return rec.Unknown(f"role {item.role}")
+        if role not in {"system", "user", "tool"}:
+            return rec.Unknown(f"role {role}")
         state = _STATE.search(text)
         cwd = self.cwd
         if state is not None:
             opened = state["open"].strip()
             self.opened = "" if opened == "n/a" else opened
             self.cwd = cwd = state["cwd"].strip()
-        if item.role == "system":
+        if role == "system":
             return cursor.message("system", (rec.Text(text),), cwd=cwd)
-        given = item.tool_call_ids if isinstance(item.tool_call_ids, list) else []
-        ids = [i for i in given if isinstance(i, str)]
         if not self.waiting:
-            if item.role == "user" and not self.prompted:
+            if role == "user" and not self.prompted:
                 self.prompted = True
                 typed = (rec.Typed(0, *_task_span(text)),)
                 return cursor.message("user", (rec.Text(text),), "prompt", typed, cwd=cwd)
             return cursor.message("user", (rec.Text(text),), cwd=cwd)
-        known = dict(self.waiting)
-        call = next((i for i in ids if i in known), self.waiting[0][0])
+        given, known = item.get("tool_call_ids"), dict(self.waiting)
+        ids = given if isinstance(given, list) else ()
+        call = self.answered(next((i for i in known if i in ids), ""))
         name = known[call]
-        self.waiting = [w for w in self.waiting if w[0] != call]
         shown = text[: state.start()] if state is not None else text
         result = rec.ToolResult(call, shown, _status(name, shown))
         return cursor.message("tool", (result,), cwd=cwd)
 
-    def _assistant_message(self, item: Item, text: str, cursor: Cursor) -> rec.Message:
+    def _assistant_message(self, item: Fields, text: str, cursor: Cursor) -> rec.Message:
         self.turns += 1
-        action = text_of(item.action)
-        given = calls_of(item.tool_calls)
+        action = item.text("action")
+        given = calls_of(item.get("tool_calls"))
         self.waiting = []
         ended = bool(_EXIT_ACTION.match(action.strip()))
         parts: list[rec.Part] = []
-        thought = text_of(item.thought)
+        thought = item.text("thought")
         shown = thought if thought.strip() and action and not given else text
         if shown:
             parts.append(rec.Text(shown))
@@ -171,7 +142,7 @@ class SweAgentReader(Struct):
         if isinstance(given, dict) and call.name in _IN_OPEN_FILE and self.opened:
             if not any(k in given for k in ("path", "filename", "file")):
                 given = {"path": self.opened, **given}
-        return self._tool_call(call.id, call.name, given)
+        return self.call(call.id, call.name, given)
 
     def _command(self, action: str) -> rec.ToolCall:
         head = action.split(None, 1)
@@ -183,7 +154,7 @@ class SweAgentReader(Struct):
                 given: dict[str, object] = {"path": self.opened, "new_string": new}
                 if found[1]:
                     given |= {"start": int(found[1][:9]), "end": int(found[2][:9])}
-                return self._tool_call("", name, given)
+                return self.call("", name, given)
         if (
             name == "submit"
             or (name in _IN_OPEN_FILE or name in _COMMAND_ARGUMENTS)
@@ -194,14 +165,8 @@ class SweAgentReader(Struct):
             )
             if name in _IN_OPEN_FILE and self.opened and "file" not in given:
                 given["path"] = self.opened
-            return self._tool_call("", name, given)
-        return self._tool_call("", "bash", {"command": action.strip("\n")})
-
-    def _tool_call(self, identity: str, name: str, given: object) -> rec.ToolCall:
-        self.calls += 1
-        identity = identity or f"call-{self.calls}"
-        self.waiting = [*self.waiting, (identity, name)]
-        return tool_call(identity, name, given)
+            return self.call("", name, given)
+        return self.call("", "bash", {"command": action.strip("\n")})
 
 
 def _arguments(action: str) -> list[str]:
@@ -245,16 +210,10 @@ def _status(name: str, text: str) -> str:
 
 def _detect(sample: Sample) -> bool:
     keys = sample.keys
-    if "history" not in keys:
-        return False
-    if {"trajectory", "info"} <= keys:
-        return True
-    if keys - {"history", "info", "environment"}:
-        return False
-    history = sample.document["history"]
-    return isinstance(history, list) and any(
-        isinstance(m, dict) and "role" in m and "agent" in m and "content" in m
-        for m in history[:4]
+    if "history" not in keys or {"trajectory", "info"} <= keys:
+        return "history" in keys
+    return keys <= {"history", "info", "environment"} and any(
+        {"role", "agent", "content"} <= m.keys() for m in sample.listed("history")[:4]
     )
 
 

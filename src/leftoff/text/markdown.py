@@ -11,7 +11,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeVar
 
 from leftoff import lazy_re as re
 
@@ -285,10 +284,11 @@ _ASIDE_MARKS = re.compile(r"[()\[\]（）“”「」『』《》\"]")
 _ASIDE_PAIRS = {")": "(", "]": "[", "）": "（", "”": "“", "」": "「", "』": "『", "》": "《"}
 
 
-def code_spans(text: str, start: int, end: int) -> list[Span]:
+@lru_cache(maxsize=64)
+def code_spans(text: str, start: int, end: int) -> tuple[Span, ...]:
     """Gives the inline code of a block: runs of backticks paired with the next run as long."""
     if text.find("`", start, end) < 0:
-        return []
+        return ()
     runs = [(match.start(), match.end()) for match in _BACKTICKS.finditer(text, start, end)]
     following: dict[int, list[int]] = {}
     for index in range(len(runs) - 1, -1, -1):
@@ -302,10 +302,10 @@ def code_spans(text: str, start: int, end: int) -> list[Span]:
             continue
         done = same[-1]
         spans.append((run_start, runs[done][1]))
-    return spans
+    return tuple(spans)
 
 
-def _asides(text: str, start: int, end: int, code: list[Span]) -> list[Span]:
+def _asides(text: str, start: int, end: int, code: Sequence[Span]) -> list[Span]:
     """Gives the brackets and quotations of a block that are too short to hold sentences."""
     spans: list[Span] = []
     stack: list[tuple[str, int]] = []
@@ -349,7 +349,7 @@ def _merge(spans: list[Span]) -> list[Span]:
     return merged
 
 
-def _inside(spans: list[Span], position: int) -> bool:
+def _inside(spans: Sequence[Span], position: int) -> bool:
     """Says whether a position lies in one of the sorted, disjoint spans."""
     index = bisect_right(spans, (position, 1 << 62)) - 1
     return index >= 0 and position < spans[index][1]
@@ -398,7 +398,7 @@ def _stop_ends(text: str, start: int, end: int, match: re.Match[str], sentence: 
 def sentences_of_block(text: str, start: int, end: int) -> tuple[Span, ...]:
     """Gives the sentences of one block of prose."""
     code = code_spans(text, start, end)
-    asides = _merge(code + _asides(text, start, end, code))
+    asides = _merge([*code, *_asides(text, start, end, code)])
     found: list[Span] = []
     sentence = line = after = start
     for match in _CANDIDATE.finditer(text, start, end):
@@ -489,23 +489,18 @@ def block_before(blocks: tuple[Block, ...], position: int) -> int:
 
 
 class Layout:
-    """The layout of one text, for questions about many positions in it.
-
-    `sentence_at` and `in_code` find the layout of their text anew in each call; thousands of
-    hits in one paragraph would divide it thousands of times. This divides it once.
+    """The layout of one text, for questions about many positions in it: its blocks are found
+    once, and those asked about last are divided once.
 
     Args:
         text: Markdown or plain text.
     """
 
-    __slots__ = ("_code", "_sentences", "blocks", "text")
+    __slots__ = ("blocks", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.blocks = blocks_of(text)[0]
-        # By the number of the block. Positions mostly come in order, so few are needed.
-        self._code: dict[int, list[Span]] = {}
-        self._sentences: dict[int, Sequence[Span]] = {}
 
     def block_at(self, position: int) -> int:
         """Gives the index of the block that holds a position, or -1."""
@@ -516,10 +511,7 @@ class Layout:
         """Gives what `sentence_at` gives for the text."""
         index = self.block_at(position)
         if index >= 0 and self.blocks[index][2] in PROSE_KINDS:
-            spans = self._sentences.get(index)
-            if spans is None:
-                spans = sentences_of_block(self.text, *self.blocks[index][:2])
-                _remember(self._sentences, index, spans)
+            spans = sentences_of_block(self.text, *self.blocks[index][:2])
             number = bisect_right(spans, (position, 1 << 62)) - 1
             if number >= 0 and position < spans[number][1]:
                 return spans[number]
@@ -532,23 +524,7 @@ class Layout:
             return False
         if self.blocks[index][2] in CODE_KINDS:
             return True
-        spans = self._code.get(index)
-        if spans is None:
-            spans = code_spans(self.text, *self.blocks[index][:2])
-            _remember(self._code, index, spans)
-        return _inside(spans, position)
-
-
-# Blocks whose sentences or code a `Layout` remembers: as many as `sentences_of_block`.
-_REMEMBERED = 64
-
-S = TypeVar("S", bound=Sequence[Span])
-
-
-def _remember(known: dict[int, S], index: int, spans: S) -> None:
-    if len(known) >= _REMEMBERED:
-        known.clear()
-    known[index] = spans
+        return _inside(code_spans(self.text, *self.blocks[index][:2]), position)
 
 
 def sentence_at(text: str, position: int) -> Span:

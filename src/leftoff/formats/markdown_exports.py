@@ -1,21 +1,35 @@
-"""opencode's markdown export of a session (`/export`): docs/formats/opencode_markdown.md.
+"""Markdown exports of a chat whose turns begin with a rule, a blank line and a heading.
 
-A turn begins with a rule, a blank line and a heading, `## User` or `## Assistant (…)`. Tools
-stand in it under `**Tool: name**`, with fenced input and output. The recorder escapes nothing,
-so an output may hold fences and headings of its own: it lasts at least to the first bare fence
-with a blank line below it, and what no line can settle is reported."""
+opencode's (`/export`, docs/formats/opencode_markdown.md): `## User` or `## Assistant (…)`.
+Tools stand in a turn under `**Tool: name**`, with fenced input and output. The recorder escapes
+nothing, so an output may hold fences and headings of its own: it lasts at least to the first
+bare fence with a blank line below it, and what no line can settle is reported.
+
+Cursor's ("Export Chat", docs/formats/cursor_markdown.md): `**User**` or `**Cursor**`. It holds
+words only: tool calls, their results and thoughts are left out by the recorder."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
+from functools import partial
 
 from leftoff import lazy_re as re
+from leftoff.formats.injected import sent_by, typed_spans
 from leftoff.formats.openai_parts import recorded_arguments
 from leftoff.formats.opencode import failure
-from leftoff.formats.reader import Cursor, Format
-from leftoff.formats.text_reader import QUOTED_EXPORT, ExportReader, begins_with, text_lines
+from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.text_reader import TextReader, text_lines
 from leftoff.formats.vocabulary import kind_of, tool_call
-from leftoff.model import Part, Reasoning, Record, SessionFacts, Text, ToolResult, Uncertain
+from leftoff.model import (
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    ToolResult,
+    Uncertain,
+)
 
 _HEADER = re.compile(r"## (?:(?P<user>User)|Assistant(?: \((?P<about>.*)\))?)$")
 _TOOL = re.compile(r"\*\*Tool: (?P<name>[^*\n]+)\*\*$")
@@ -24,15 +38,59 @@ _SESSION = re.compile(r"\*\*Session ID:\*\* (\S+)$")
 _CREATED = re.compile(
     r"\*\*Created:\*\* (\d{1,2})/(\d{1,2})/(\d{4}), (\d{1,2}):(\d\d):(\d\d)\s([AP])M$"
 )
-_DETECT = re.compile(
+_OPENCODE = re.compile(
     r"# [^\n]*\r?\n\r?\n\*\*Session ID:\*\* \S+\r?\n\*\*Created:\*\* [^\n]*\n\*\*Updated:\*\* "
 )
 _SECONDS = re.compile(r"\d+(?:\.\d+)?s$")
 _VERDICTS = ("**Output:**", "**Error:**")
 
+# What an export leaves open, the codes of the issues: where a thought or an output ends, and
+# which turns are its own where it quotes another export.
 UNMARKED_THOUGHT = "unmarked_thought"
-# What the export leaves open: the codes of the issues.
 UNSURE_OUTPUT = "uncertain_output"
+QUOTED_EXPORT = "uncertain_turn"
+
+_EXPORTED = re.compile(r"_Exported on [^\n_]*? from Cursor(?: \(([^()\n]*)\))?_$")
+_CURSOR = re.compile(r"# [^\n]*\n_Exported on [^\n_]*? from Cursor(?: \([^()\n]*\))?_\r?\n")
+_SPEAKERS = {"**User**": "user", "**Cursor**": "assistant"}
+
+
+class ExportReader(TextReader):
+    """Reads an export whose turns begin with a rule, a blank line and a heading."""
+
+    who: str = ""  # user | assistant; "" before the first turn
+    rule: int = 0  # 1 after a rule, 2 after a rule and a blank line: here a turn may begin
+
+    def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
+        speaker = self._speaker(text) if self.rule == 2 else ""
+        if speaker:
+            found = tuple(self._flush(cursor))
+            self.who, self.first, self.lines, self.rule = speaker, cursor.line, [line], 0
+            self._begin(text)
+            return found
+        self.rule = 1 if text == "---" else 2 if self.rule == 1 and not text else 0
+        if not self.who:
+            return self._facts(text)
+        self.lines.append(line)
+        return self._inside(text, cursor)
+
+    def _speaker(self, text: str) -> str:
+        raise NotImplementedError
+
+    def _begin(self, text: str) -> None:
+        """Takes up what the heading of a new turn says."""
+
+    def _facts(self, text: str) -> Iterable[Record]:
+        raise NotImplementedError
+
+    def _inside(self, text: str, cursor: Cursor) -> Iterable[Record]:
+        """What a line in a turn gives before the turn is complete."""
+        return ()
+
+    def _prompt(self, texts: list[str], cursor: Cursor) -> Iterator[Message]:
+        body = "\n".join(texts).strip("\n")
+        if body:
+            yield cursor.message("user", (Text(body),), *sent_by(body))
 
 
 class OpencodeMarkdownReader(ExportReader):
@@ -225,4 +283,38 @@ def _model(about: str) -> str:
     return " · ".join(named)
 
 
-FORMAT = Format("opencode_markdown", "text", OpencodeMarkdownReader, begins_with(_DETECT))
+class CursorMarkdownReader(ExportReader):
+    """Reads the lines of one export. Fields are its state between lines."""
+
+    def _speaker(self, text: str) -> str:
+        return _SPEAKERS.get(text, "")
+
+    def _facts(self, text: str) -> Iterable[Record]:
+        exported = _EXPORTED.match(text)
+        if exported is not None and exported[1]:
+            return (SessionFacts(agent_version=exported[1]),)
+        return (SessionFacts(title=text[2:].strip()),) if text.startswith("# ") else ()
+
+    def _inside(self, text: str, cursor: Cursor) -> Iterable[Record]:
+        return (Uncertain(QUOTED_EXPORT, cursor.line),) if _EXPORTED.match(text) else ()
+
+    def _flush(self, cursor: Cursor) -> Iterator[Record]:
+        cursor = self._block(cursor, rule=True)
+        body = "\n".join(text_lines(cursor.raw)[1:]).strip("\n")
+        if not self.who or not body.strip():
+            return
+        if self.who == "assistant":
+            self.turns += 1
+            yield self._said((Text(body),), cursor)
+        else:
+            yield cursor.message("user", (Text(body),), typed=typed_spans(0, body))
+
+
+def _begins_with(pattern: re.Pattern[str], sample: Sample) -> bool:
+    return pattern.match(sample.text.lstrip()) is not None
+
+
+OPENCODE = Format(
+    "opencode_markdown", "text", OpencodeMarkdownReader, partial(_begins_with, _OPENCODE)
+)
+CURSOR = Format("cursor_markdown", "text", CursorMarkdownReader, partial(_begins_with, _CURSOR))
