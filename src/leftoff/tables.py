@@ -8,6 +8,7 @@ time, to load them 2.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.machinery import SourceFileLoader
 from os.path import dirname, join
 from types import ModuleType
@@ -51,3 +52,13 @@ def table(module: str, *name: str) -> dict[str, Any]:
     _Loader("table", join(dirname(module), *name) + _SUFFIX).exec_module(loaded)  # noqa: PTH118, PTH120 - pathlib costs 3 ms
     found: dict[str, object] = loaded.table
     return found
+
+
+def word_sets(rows: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """The words of each row, which blanks divide."""
+    return {name: frozenset(row.split()) for name, row in rows.items()}
+
+
+def by_word(rows: dict[str, str]) -> dict[str, str]:
+    """For each word of the rows the name of the first row that has it."""
+    return {word: name for name, row in reversed(rows.items()) for word in row.split()}

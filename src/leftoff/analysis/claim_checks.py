@@ -40,24 +40,9 @@ _MILESTONES = {kind: milestone for milestone, kinds in KINDS.items() for kind in
 
 # Activities after which a failed check would fail again.
 _HARMLESS = frozenset(
-    {
-        "look",
-        "search",
-        "inspect_change",
-        "fetch",
-        "read_pull_request",
-        "plan",
-        "ask",
-        "wait",
-        "commit",
-        "push",
-        "issue",
-        "pull_request",
-        "tidy",
-    }
+    "look search inspect_change fetch read_pull_request plan ask wait commit push issue"
+    " pull_request tidy".split()
 )
-
-_CHECKING = frozenset({"test", "build", "lint"})
 _LEVELS = ("e2e", "integration", "unit")
 _RUN_LEVEL = (
     (re.compile(r"e2e|end-to-end|playwright|cypress|smoke", re.IGNORECASE), "e2e"),

@@ -19,43 +19,22 @@ from leftoff.extraction.evidence import Called, Ran, Returned, Shown
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.summary import GitEvent
+from leftoff.tables import table
 
 if TYPE_CHECKING:
     from leftoff.analysis.git_commands import GitStep
 
-_COMMIT = re.compile(
-    r"\[([^\[\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] +(.*)", re.DOTALL
-)
-# How Aider reports the commits that it makes itself.
-_NAMED_COMMIT = re.compile(r"Commit ([0-9a-f]{7,40}) (.*)", re.DOTALL)
+_RE = re.patterns(table(__file__, "patterns.toml")["git"])
 
-_PUSH = re.compile(
-    r"(?:To (?P<remote>\S+)\n)? [ *+]\s*(?:\[new \w+\]|[0-9a-f]+\.{2,3}(?P<new>[0-9a-f]+))"
-    r"\s+(?P<source>\S+)\s+-(?:>|&gt;)\s+(?P<target>\S+)"
-)
-_MERGED = re.compile(r"✓ .*?pull request \S*?#(\d+)(?: \((.*)\))?")
-_NUMBER = re.compile(r"/(\d+)$")
-_REFUSED = re.compile(
-    r"nothing (?:added )?to commit|no changes added|^error:|^fatal:|Aborting commit"
-    r"|hook (?:id:|declined|failed)|husky - .*(?:failed|exited)|did not match any file",
-    re.MULTILINE,
-)
+
 _LOG_LINE = r"(?m)^\W{{0,4}}([0-9a-f]{{7,40}})(?: \([^)\n]*\))? {}"
-_STAT = re.compile(r"^ \d+ files? changed|^ (?:create|delete) mode ", re.MULTILINE)
 
 _COMMITS = frozenset({"commit", "cherry-pick", "revert", "merge", "am", "rebase"})
 _MAKING = _COMMITS | {"push", "pr create", "mr create", "pr merge", "mr merge", "pull-request"}
 _LINE_OF = {"push": "git_push", "pr create": "git_pr", "mr create": "git_pr"}
-# Remotes in folders for temporary files: repositories of a test or a demonstration.
-_SCRATCH = re.compile(r"(?:/private)?(?:/tmp/|/var/folders/)|[A-Za-z]:.*\\Temp\\")
 
 _LOOKING = frozenset({"look", "search", "inspect_change", "fetch", "read_pull_request"})
 _PR_CREATE = frozenset({"pr create", "mr create", "pull-request"})
-_POST = re.compile(r"-X POST|--method POST|\s-[fFd] |--data|--raw-field|--field")
-_PR_TOOL = re.compile(
-    r"create_\w*(?:pull|merge)_?request|(?:pull|merge)_?request\w*create|create_pr\b",
-    re.IGNORECASE,
-)
 
 
 @once
@@ -155,11 +134,11 @@ class _Judge:
         for line in lines:
             if line.kind != "git_commit":
                 continue
-            named = _NAMED_COMMIT.match(line.text)
+            named = _RE["named_commit"].match(line.text)
             if named is not None:
                 yield GitEvent("commit", named[2].rstrip(), line.ref, hash=named[1]), amends
                 continue
-            match = _COMMIT.match(line.text)
+            match = _RE["commit"].match(line.text)
             if match is None:
                 continue
             branch = "" if match[1] in {"detached HEAD", "HEAD"} else match[1]
@@ -176,13 +155,13 @@ class _Judge:
     ) -> Iterator[tuple[GitEvent, bool]]:
         pushes = [s for s in steps if s.verb in {"push", "subtree"} and s.program == "git"]
         for line in lines:
-            match = _PUSH.match(line.text) if line.kind == "git_push" else None
+            match = _RE["push"].match(line.text) if line.kind == "git_push" else None
             if match is None:
                 continue
             source, target = match["source"], match["target"]
             if not match["remote"] and (not pushes or target.endswith("/" + source)):
                 continue
-            if match["remote"] and _SCRATCH.match(match["remote"]):
+            if match["remote"] and _RE["scratch"].match(match["remote"]):
                 continue
             if not pushes and all(s.program == "git" for s in steps) and steps:
                 continue
@@ -205,7 +184,7 @@ class _Judge:
         for line in lines:
             if line.kind != "git_merge":
                 continue
-            match = _MERGED.match(line.text)
+            match = _RE["merged"].match(line.text)
             if match is not None:
                 yield (GitEvent("merge", match[2] or "", line.ref, number=int(match[1])), False)
             elif merges:
@@ -219,7 +198,7 @@ class _Judge:
     ) -> Iterator[tuple[GitEvent, bool]]:
         urls = [line for line in lines if line.kind == "git_pr"]
         creates = [s for s in steps if s.verb in _PR_CREATE]
-        by_tool = call is not None and bool(_PR_TOOL.search(call.name))
+        by_tool = call is not None and bool(_RE["pr_tool"].search(call.name))
         by_api = any(_posts(ran.command) for ran in commands)
         if not urls or not (creates or by_tool or by_api):
             return
@@ -227,7 +206,7 @@ class _Judge:
             return
         line = urls[-1] if creates else urls[0]
         url = line.text.strip()
-        number = _NUMBER.search(url)
+        number = _RE["number"].search(url)
         title = creates[-1].subject if creates else ""
         place = (line.call_message, line.call_part)
         outcome = self.view.outcomes.get(place)
@@ -286,7 +265,7 @@ class _Judge:
         ref: Ref,
     ) -> Iterator[tuple[GitEvent, bool]]:
         output = outcome.output
-        if _REFUSED.search(output):
+        if _RE["refused"].search(output):
             return
         amends = step.has("--amend")
         subject = re.escape(step.subject)
@@ -300,7 +279,7 @@ class _Judge:
         if not step.subject:
             return  # which commit it made is not recorded
         stats = any(s.verb in {"diff", "show", "log", "pull", "merge"} for s in steps)
-        if _STAT.search(output) and not stats:
+        if _RE["stat"].search(output) and not stats:
             yield GitEvent("commit", step.subject, ref), amends
         elif step.certain and outcome.status == "ok" and step.silent:
             yield GitEvent("commit", step.subject, ref), amends
@@ -310,7 +289,7 @@ class _Judge:
     def _quiet_push(
         self, place: tuple[int, int], step: GitStep, outcome: Returned, ref: Ref
     ) -> Iterator[tuple[GitEvent, bool]]:
-        if _REFUSED.search(outcome.output) or "up-to-date" in outcome.output:
+        if _RE["refused"].search(outcome.output) or "up-to-date" in outcome.output:
             return
         remote, branch = _remote([step]), _branch(step)
         if step.has("--delete", "-d"):
@@ -383,7 +362,8 @@ def _identity(event: GitEvent) -> tuple[str, ...]:
 def _posts(command: str) -> bool:
     """Whether a command line creates a pull request by the forge's API."""
     return bool(
-        re.search(r"/(?:pulls|merge_requests)(?=[\"'\s]|$)", command) and _POST.search(command)
+        re.search(r"/(?:pulls|merge_requests)(?=[\"'\s]|$)", command)
+        and _RE["post"].search(command)
     )
 
 

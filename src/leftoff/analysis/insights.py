@@ -13,15 +13,17 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.done_work import DoneWork
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state, user_requests
-from leftoff.extraction.checks import CUT
-from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
+from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran, Touched
 from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep
+from leftoff.tables import table
 from leftoff.text.truncation import whole
+
+_RE = re.patterns(table(__file__, "patterns.toml")["insights"])
 
 # A statement of what is left counts if it answers one of the last so many prompts. Chosen by
 # hand; not measured.
@@ -31,45 +33,10 @@ RECENT_PROMPTS = 2
 # not measured.
 STALE = 4
 
-_DEFERRED = re.compile(
-    r"\bdeferred\b|\bfuture (?:exercise|enhancement|pr|task|change|release)\b"
-    r"|\bseparate (?:pr|pull request|task|issue|ticket|feature|change|investigation|commit)\b"
-    r"|\bfollow[- ]?ups?\b|\bout of scope\b",
-    re.IGNORECASE,
-)
-# What is no step though a rule of `insights.toml` matches: it says that nothing is left, or
-# names no work.
-_NOTHING_LEFT = re.compile(
-    r"(?::|\bis)\s*(?:nothing|none|no)\b[^.]*\.?$|\btouched any|\bfeel free\b"
-    r"|^\W*(?:if|when|once|whenever)\b.*\byou (?:have|need) to\b|\bmust remain open\b"
-    r"|\b(?:each|every|an?) (?:untested|unverified|uncommitted|unpushed)\b"
-    r"|\bseparate (?:issue|concern|problem) from\b|\bmarked \W*(?:completed?|done)\b"
-    r"|^\W*(?:the|this|it|users?|they)\b[^.]*\bwill\b(?! (?:need|require|have to)\b)"
-    r"|\bonly (?:the )?pre-?existing\b|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
-    re.IGNORECASE,
-)
-
-_UNDELIVERED = re.compile(
-    r"\b(?:not (?:yet )?(?:pushed|committed)|ready to (?:commit|push)"
-    r"|(?:is|are|sits?|stays?|remains?|left|still) (?:still )?(?:uncommitted|unpushed))\b",
-    re.IGNORECASE,
-)
-
-# That something is not delivered is a case that the sentence speaks of, not what is so.
-_SUPPOSED = re.compile(
-    r"\b(?:if|when|once|unless|until|whether|where|which|e\.g|i\.e)\b|\((?:not|un)[^)]*\)"
-    r"|\b(?:shows?|marks?|lists?|warns?|detects?|displays?|indicates?|refuses?)\b",
-    re.IGNORECASE,
-)
 
 # At most so many findings, the latest.
 MAX_FINDINGS = 40
 
-# What a client writes for a call that it did not make, or that the person stopped.
-_NOT_RUN = re.compile(
-    r"sibling tool call errored|cancelled: parallel tool call|request interrupted by user",
-    re.IGNORECASE,
-)
 
 # At most so many changed files are named in what fixed an error.
 MAX_FIXES = 3
@@ -84,7 +51,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
     touched, ran = view.all(Touched), view.all(Ran)  # once: a large session unpacks them
     found: dict[tuple[str, str], ErrorSeen] = {}
     for failed in view.active(Failed):
-        if _NOT_RUN.search(failed.text):
+        if _RE["not_run"].search(failed.text):
             continue
         place = (failed.call_message, failed.call_part)
         made = view.calls.get(place)
@@ -361,19 +328,16 @@ def _tickets(view: SessionView) -> list[NextStep]:
     found: dict[str, NextStep] = {}
     at: dict[str, int] = {}
     for one in view.sentences("ticket"):
-        number = _TICKET.search(one.text, one.start)
+        number = _RE["ticket"].search(one.text, one.start)
         if number is not None:
             found.setdefault(number[0], NextStep(one.text, "said", view.ref(one.ref)))
             at.setdefault(number[0], one.ref.message)
     for one in view.sentences("ticket_settled"):
         before = [key for key in found if at[key] < one.ref.message]
         last = before[-1:] if "ticket" in one.text.casefold() else []
-        for key in {*(_TICKET.findall(one.text) or last)}.intersection(before):
+        for key in {*(_RE["ticket"].findall(one.text) or last)}.intersection(before):
             del found[key]
     return list(found.values())
-
-
-_TICKET = re.compile(r"#\d+\b|\b[A-Z]{2,}-\d+\b")
 
 
 def _offered(view: SessionView) -> str:
@@ -381,16 +345,7 @@ def _offered(view: SessionView) -> str:
     heard = view.state.extractors.get("requests")
     typed = max((asked.ref.message for asked in view.active(Asked)), default=-1)
     tail = heard.tail if isinstance(heard, Requests) and heard.said > typed else ""
-    return whole(next(reversed(_OFFERS.findall(tail)), "").strip(), MAX_STEP)
-
-
-_OFFERS = re.compile(
-    r"(?:^|[.!?:*]\s+)((?:(?:do you )?want me to|should i|shall i|would you like me to)\b"
-    r"[^\n?]{10,400}\?"
-    r"|if you (?:want|like|prefer),? i can (?:now )?(?:commit|push|merge|deploy|release)\b"
-    r"[^\n?.]{5,400}[?.])",
-    re.IGNORECASE | re.MULTILINE,
-)
+    return whole(next(reversed(_RE["offers"].findall(tail)), "").strip(), MAX_STEP)
 
 
 def _about_to(view: SessionView) -> str:
@@ -404,7 +359,7 @@ def _about_to(view: SessionView) -> str:
     ]
     for at in range(len(sentences) - 1, -1, -1):
         words = sentences[at]
-        if _ANNOUNCES.search(words) and not _CONDITION.search(words):
+        if _RE["announces"].search(words) and not _RE["condition"].search(words):
             return whole(" ".join(sentences[max(0, at - 1) : at + 1]), MAX_STEP)
     return ""
 
@@ -415,16 +370,6 @@ MAX_ACTED = 5
 
 # Code points of a step that was about to be taken.
 MAX_STEP = 400
-
-_ANNOUNCES = re.compile(
-    r"^\W{0,4}(?:(?:ok(?:ay)?|good|great|perfect|right|now|next|first|then|finally|so)\b"
-    r"[,:]? ?)*"
-    r"(?:let me|let['’]s|i['’]ll|i will|i['’]m (?:going to|now|\w+ing)|i am (?:going to|now)"
-    r"|we need to|i need to|i should|now task|next task|we should)\b"
-    r"|\b(?:let me|i['’]ll|i['’]m going to) (?:now )?\w+ \w+|我会|让我|接下来|voy a |vou ",
-    re.IGNORECASE,
-)
-_CONDITION = re.compile(r"\blet me know\b|\bif you\b|\?\s*$|\bonce you\b", re.IGNORECASE)
 
 
 def _place_of(view: SessionView, message: int) -> Ref | None:
@@ -441,13 +386,12 @@ def _put_off(view: SessionView) -> list[NextStep]:
     """What the person put off in so many words."""
     found = []
     for asked in view.active(Asked):
-        if asked.text.isascii():
-            low = asked.text.lower()
-            if not any(word in low for word in _LATER):
-                continue
+        if asked.text.isascii() and not _RE["later"].search(asked.text.lower()):
+            continue
         for match in re.finditer(r"[^.!?\n]+[.!?]?", asked.text):
             words = match[0].strip()
-            if 15 < len(words) <= 300 and _PERSON_DEFERS.search(words) and words[-1] != "?":
+            fits = 15 < len(words) <= 300 and words[-1] != "?"
+            if fits and _RE["person_defers"].search(words):
                 start = match.start() + match[0].index(words)
                 found.append(_quoted(view, asked, words, start, "agreed"))
     return found
@@ -456,37 +400,6 @@ def _put_off(view: SessionView) -> list[NextStep]:
 def _quoted(view: SessionView, asked: Asked, words: str, start: int, status: str) -> NextStep:
     """A step in the person's words, with the reference to just these."""
     return NextStep(words, status, view.ref_within(asked.ref, start, words))
-
-
-# One of these stands in whatever `_PERSON_DEFERS` matches.
-_LATER = (
-    "later",
-    "at some point",
-    "afterwards",
-    "another time",
-    "next time",
-    "future",
-    "separate",
-    "follow",
-    "our next ",
-    "from here",
-    "after that",
-    "when i ",
-    " is ok",
-    "continue",
-)
-
-_PERSON_DEFERS = re.compile(
-    r"\b(?:(?:we|i|let['’]s)(?:['’]ll| will| can| should| could|)\b.{0,60}"
-    r"\b(?:later(?! (?:more|than|on in))|at some point|afterwards|another time|next time)\b"
-    r"|(?:future|separate|follow[- ]?up)"
-    r" (?:exercise|enhancement|work(?! ?tree)|task|feature|plan|pr|issue|ticket|story)"
-    r"|our next (?:feature|task|step)"
-    r"|(?:from here|after that|when i (?:begin|start)\b[^,.]{0,40}|if [^,.]{3,40} is ok)[,.]? "
-    r"(?:i['’]d like to|(?:we|i)(?:['’]ll| will| want to))"
-    r"|i['’]m going to (?:continue|keep))\b",
-    re.IGNORECASE,
-)
 
 
 def _said_left(view: SessionView) -> list[NextStep]:
@@ -509,12 +422,12 @@ def _said_left(view: SessionView) -> list[NextStep]:
     recent = range(prompts[-STALE - 1] if len(prompts) > STALE else 0, last + 1)
     for said in sentences:
         text, at = said.text.strip(), said.ref.message
-        deferred = _DEFERRED.search(text) is not None
-        if text.endswith(("?", ":")) or _NOTHING_LEFT.search(text) or _LAYOUT.search(text):
+        deferred = _RE["deferred"].search(text) is not None
+        if text.endswith(("?", ":")) or _RE["nothing_left"].search(text):
             continue
-        undelivered = _UNDELIVERED.search(text) is not None
-        stays = undelivered and _SUPPOSED.search(text) is None
-        counts = deferred or stays or at == last or at in ends and _NOT_YET.search(text)
+        undelivered = _RE["undelivered"].search(text) is not None
+        stays = undelivered and _RE["supposed"].search(text) is None
+        counts = deferred or stays or at == last or at in ends and _RE["not_yet"].search(text)
         if said.rule == "left-undone" and not counts:
             continue
         lasting = (
@@ -522,9 +435,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
         )
         if not (lasting or (at >= since and prompts) or at == last):
             continue
-        if at < last and _INTENDS.search(text):
+        if at < last and _RE["intends"].search(text):
             continue
-        if (at < last or goes_on) and _ANNOUNCES.search(text):
+        if (at < last or goes_on) and _RE["announces"].search(text):
             continue  # it was announced, and the agent went on
         if undelivered and sent > at:
             continue
@@ -535,17 +448,7 @@ def _said_left(view: SessionView) -> list[NextStep]:
     return found
 
 
-# What is not so yet stays so after a prompt about something else.
-_NOT_YET = re.compile(
-    r"\byet\b|\bstill\b(?! (?:need|have) to)|\bcurrently (?:no|not|only)\b|^\W*before \w+ing\b",
-    re.IGNORECASE,
-)
-
 _SENDS, _SENT = frozenset({"commit", "push"}), frozenset({"committed", "pushed"})
-_LAYOUT = re.compile(r"^\W*\|.*\|\W*$|^\W*$")
-_INTENDS = re.compile(
-    r"^\W*(?:the )?next\b|\bI['’]m \w+ing\b.*\bnext\b|\bnext\b.*\bI['’]ll\b", re.IGNORECASE
-)
 
 
 def _done_words(view: SessionView) -> list[tuple[int, str]]:
