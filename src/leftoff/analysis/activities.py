@@ -10,6 +10,7 @@ activities, `progress` looks for edits, test runs and deliveries.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import lru_cache
 
 from leftoff import lazy_re as re
@@ -51,6 +52,25 @@ def activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
         else:
             found[place] = (of_call(call.kind, call.name, call.text),)
     return found
+
+
+class Done:
+    """What was done when: the places (message and part) of each activity, in order."""
+
+    def __init__(self, view: SessionView) -> None:
+        self.at: dict[str, list[tuple[int, int]]] = {}
+        for place, found in sorted(activities(view).items()):
+            for activity in found:
+                self.at.setdefault(activity, []).append(place)
+
+    def between(self, start: tuple[int, int], end: tuple[int, int]) -> set[str]:
+        """The activities from a place on, up to another one."""
+        first = {activity: bisect_left(places, start) for activity, places in self.at.items()}
+        return {
+            activity
+            for activity, at in first.items()
+            if at < len(self.at[activity]) and self.at[activity][at] < end
+        }
 
 
 def of_call(kind: str, name: str, text: str) -> str:

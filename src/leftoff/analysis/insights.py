@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, of_command, programs_in
@@ -47,8 +47,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
     was changed in between. The same check counts as the same call, however it was typed, and so
     does the same program on one of the same things with other options. Where only another call
     of that program or tool worked, it is not known whether that mended anything."""
-    clean = _clean_runs(view)
-    touched, ran = view.all(Touched), view.all(Ran)  # once: a large session unpacks them
+    clean = _CleanRuns(view)
     found: dict[tuple[str, str], ErrorSeen] = {}
     for failed in view.active(Failed):
         if _RE["not_run"].search(failed.text):
@@ -56,7 +55,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
         place = (failed.call_message, failed.call_part)
         made = view.calls.get(place)
         tool = made.name if made else ""
-        later = clean.first_after(place, clean.keys_of(place, made))
+        later = clean.first_after(place, [*clean.checks.get(place, ()), *_asked_for(made)])
         corrected = clean.corrected(place, made, failed.text)
         by = ""
         if corrected is not None and (later is None or corrected < later):
@@ -71,26 +70,56 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             ref=view.ref(failed.ref),
             count=known.count + 1 if known else 1,
             fixed=fixed,
-            fixed_by=by or (_between(view, touched, ran, place, later) if later else ""),
-            fixed_ref=clean.ref_of(later, touched, ran) if later else None,
+            fixed_by=by or (clean.changed_between(place, later) if later else ""),
+            fixed_ref=clean.ref_of(later) if later else None,
         )
     return tuple(found.values())
 
 
+_Place: TypeAlias = tuple[int, int]
+_Key: TypeAlias = tuple[str, ...]
+
+
 class _CleanRuns:
-    """Calls that worked, by what they did."""
+    """Calls that worked, by what they did.
+
+    Attributes:
+        touched, ran: what calls did, in file order.
+        commands: those that are longer than their call has them.
+        at: where each thing was done, in order.
+        refs: of the checks that passed, by their call.
+        checks: the checks of a call that failed, else those of which nothing is known.
+    """
 
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        # Of a longer one its call has the beginning alone.
-        self.commands = {
-            (r.ref.message, r.part): r.command
-            for r in view.each(Ran, rewound=True)
-            if len(r.command) > CUT
-        }
-        self.at: dict[tuple[str, ...], list[tuple[int, int]]] = {}
-        self.refs: dict[tuple[int, int], Ref] = {}
-        self.checks: dict[tuple[int, int], list[tuple[str, ...]]] = {}
+        self.touched, self.ran = view.all(Touched), view.all(Ran)
+        long = (ran for ran in self.ran if len(ran.command) > CUT)
+        self.commands = {_place(ran): ran.command for ran in long}
+        self.at: dict[_Key, list[_Place]] = {}
+        self.refs: dict[_Place, Ref] = {}
+        self.checks: dict[_Place, list[_Key]] = {}
+        unknown: dict[_Place, list[_Key]] = {}
+        for check in checks(view):
+            place = (check.ref.message, check.ref.part or 0)
+            key: _Key = ("check", check.kind, check.tool, check.scope)
+            failed = self.checks.setdefault(place, [])
+            if check.verdict == "passed":
+                self.at.setdefault(key, []).append(place)
+                self.refs[place] = check.ref
+            elif check.verdict == "failed":
+                failed.append(key)
+            else:
+                unknown.setdefault(place, []).append(key)
+        bad = {place for place, failed in self.checks.items() if failed}
+        self.checks |= {place: keys for place, keys in unknown.items() if place not in bad}
+        for call in view.each(Called, rewound=True):
+            place = (call.message, call.part)
+            if place not in bad and view.succeeded(*place):
+                for key in (*_like(call, self.programs_of(call)), *_asked_for(call)):
+                    self.at.setdefault(key, []).append(place)
+        for places in self.at.values():
+            places.sort()
 
     def programs_of(self, made: Called) -> list[tuple[str, str]]:
         """The programs of a command line with their subcommands, without idle ones."""
@@ -99,35 +128,22 @@ class _CleanRuns:
         command = self.commands.get((made.message, made.part), made.text)
         return [fact for fact in programs_in(command) if fact[0] not in IDLE]
 
-    def ref_of(
-        self, place: tuple[int, int], touched: Sequence[Touched], every: Sequence[Ran]
-    ) -> Ref | None:
+    def ref_of(self, place: _Place) -> Ref | None:
         """Where a call that worked stands: the check in it, else its last file or command."""
         if place in self.refs:
             return self.refs[place]
-        here: list[Touched | Ran] = [*_at(every, place), *_at(touched, place)]
+        before, after = (place[0], place[1] - 1), (place[0], place[1] + 1)
+        here: list[Touched | Ran] = [*_inside(self.ran, before, after)]
+        here += _inside(self.touched, before, after)
         return self.view.ref(here[-1].ref) if here else None
 
-    def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
-        """What the call did: its text, and the checks that failed, else the unknown ones."""
-        keys = list(self.checks.get(place, ()))
-        if made is not None and made.text:
-            keys.append((made.name, made.text))
-            if made.kind in EDITS:
-                keys.append(("file", made.text))
-        return keys
-
-    def first_after(
-        self, place: tuple[int, int], keys: Iterable[tuple[str, ...]]
-    ) -> tuple[int, int] | None:
+    def first_after(self, place: _Place, keys: Iterable[_Key]) -> _Place | None:
         """The first call after a place that did one of these, None if none did."""
         lists = [self.at[key] for key in keys if key in self.at]
         after = ((found, bisect_right(found, place)) for found in lists)
         return min((found[at] for found, at in after if at < len(found)), default=None)
 
-    def corrected(
-        self, place: tuple[int, int], made: Called | None, error: str
-    ) -> tuple[int, int] | None:
+    def corrected(self, place: _Place, made: Called | None, error: str) -> _Place | None:
         """The next call that worked of the one program that failed, if both name the same
         thing or the failed one named nothing. Other tests mend none."""
         if made is None or place in self.checks:
@@ -144,8 +160,34 @@ class _CleanRuns:
         same = not mine or any(mine & _operands(other.text, p) for p in self.programs_of(other))
         return later if same else None
 
+    def changed_between(self, start: _Place, end: _Place) -> str:
+        """What was changed between a failed call and the one that worked: names of files, else
+        the last command that worked; "" if nothing is known."""
+        names: dict[str, None] = {}
+        for item in _inside(self.touched, start, end):
+            if item.path and item.verb != "read" and self.view.succeeded(*_place(item)):
+                names.pop(item.path, None)
+                names[item.path] = None
+        if names:
+            cwd = self.view.state.header.cwd
+            shown = [relative(path, cwd) for path in list(names)[-MAX_FIXES:]]
+            more = len(names) - len(shown)
+            return "changes to " + ", ".join(shown) + (f" and {more} more" if more else "")
+        for ran in reversed(_inside(self.ran, start, end)):
+            looks = _LOOKS.issuperset(of_command(ran.command, ran.language))
+            if not looks and self.view.succeeded(*_place(ran)):
+                return whole(ran.command.strip().partition("\n")[0], 120)
+        return ""
 
-def _like(made: Called, programs: list[tuple[str, str]]) -> list[tuple[str, ...]]:
+
+def _asked_for(made: Called | None) -> list[_Key]:
+    """What a call asks for, by its text."""
+    if made is None or not made.text:
+        return []
+    return [(made.name, made.text), *([("file", made.text)] if made.kind in EDITS else [])]
+
+
+def _like(made: Called, programs: list[tuple[str, str]]) -> list[_Key]:
     """What a call is like: its programs, else its tool; of editing tools any."""
     if made.kind == "shell":
         return [("program", *fact) for fact in programs]
@@ -159,87 +201,17 @@ def _operands(command: str, program: tuple[str, str]) -> frozenset[str]:
     return frozenset(plain) - {*program, "cd"}
 
 
-def _clean_runs(view: SessionView) -> _CleanRuns:
-    found = _CleanRuns(view)
-    bad: set[tuple[int, int]] = set()
-    unknown: dict[tuple[int, int], list[tuple[str, ...]]] = {}
-    for check in checks(view):
-        place = (check.ref.message, check.ref.part or 0)
-        key = ("check", check.kind, check.tool, check.scope)
-        found.checks.setdefault(place, [])
-        if check.verdict == "passed":
-            found.at.setdefault(key, []).append(place)
-            found.refs[place] = check.ref
-        elif check.verdict == "failed":
-            found.checks[place].append(key)
-            bad.add(place)
-        else:
-            unknown.setdefault(place, []).append(key)
-    for place, keys in unknown.items():
-        found.checks[place] = found.checks[place] or keys
-    for call in view.each(Called, rewound=True):
-        place = (call.message, call.part)
-        if place in bad or not view.succeeded(*place):
-            continue
-        for like in _like(call, found.programs_of(call)):
-            found.at.setdefault(like, []).append(place)
-        if call.text:
-            found.at.setdefault((call.name, call.text), []).append(place)
-            if call.kind in EDITS:
-                found.at.setdefault(("file", call.text), []).append(place)
-    for places in found.at.values():
-        places.sort()
-    return found
-
-
 T = TypeVar("T", Touched, Ran)
 
 
-def _place(item: Touched | Ran) -> tuple[int, int]:
+def _place(item: Touched | Ran) -> _Place:
     return item.ref.message, item.part
 
 
-def _inside(items: Sequence[T], start: tuple[int, int], end: tuple[int, int]) -> Sequence[T]:
+def _inside(items: Sequence[T], start: _Place, end: _Place) -> Sequence[T]:
     """The items, which are in file order, of the calls between two places."""
     first = bisect_right(items, start, key=_place)
     return items[first : bisect_left(items, end, key=_place)]
-
-
-def _at(items: Sequence[T], place: tuple[int, int]) -> Sequence[T]:
-    """The items, which are in file order, of one call."""
-    return items[bisect_left(items, place, key=_place) : bisect_right(items, place, key=_place)]
-
-
-def _between(
-    view: SessionView,
-    touched: Sequence[Touched],
-    every: Sequence[Ran],
-    start: tuple[int, int],
-    end: tuple[int, int],
-) -> str:
-    """What was changed between a failed call and the one that worked: names of files, else the
-    last command that worked; "" if nothing is known."""
-    names: dict[str, None] = {}
-    for item in _inside(touched, start, end):
-        place = (item.ref.message, item.part)
-        changed = item.path and item.verb != "read" and view.succeeded(*place)
-        if start < place < end and changed:
-            names.pop(item.path, None)
-            names[item.path] = None
-    cwd = view.state.header.cwd
-    if names:
-        shown = [relative(path, cwd) for path in list(names)[-MAX_FIXES:]]
-        more = len(names) - len(shown)
-        return "changes to " + ", ".join(shown) + (f" and {more} more" if more else "")
-    for ran in reversed(_inside(every, start, end)):
-        place = (ran.ref.message, ran.part)
-        if (
-            start < place < end
-            and view.succeeded(*place)
-            and not _LOOKS.issuperset(of_command(ran.command, ran.language))
-        ):
-            return whole(ran.command.strip().partition("\n")[0], 120)
-    return ""
 
 
 _LOOKS = frozenset({"look", "search", "inspect_change", "wait", "fetch"})
@@ -289,12 +261,10 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     seen = {_key(step.text) for step in found}
     steps = [*_put_off(view), *_said_left(view), *_tickets(view)]
     if turn.status == "closed":
-        steps += _for_the_person(view)
-        steps += [
-            NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))
-            for said in view.sentences("step")
-            if said.ref.message == last
-        ]
+        prompted = max((a.ref.message for a in view.active(Asked)), default=-1)
+        if not any(call.message > prompted for call in view.each(Called)):
+            steps += _said_last(view, "proposal")  # with code to copy
+        steps += _said_last(view, "step")
     for step in sorted(steps, key=lambda step: step.ref.message):
         key = _key(step.text)
         if key not in seen:
@@ -310,14 +280,11 @@ def _unanswered(view: SessionView, status: str) -> bool:
     return status != "closed" or bool(requests) and requests[-1].status != "done"
 
 
-def _for_the_person(view: SessionView) -> list[NextStep]:
-    """What the last words propose with code to copy, where the agent did nothing itself."""
-    prompts = [a.ref.message for a in view.active(Asked)]
-    if any(call.message > max(prompts, default=-1) for call in view.each(Called)):
-        return []
+def _said_last(view: SessionView, topic: str) -> list[NextStep]:
+    """The sentences of a topic in the agent's last words."""
     return [
         NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))
-        for said in view.sentences("proposal")
+        for said in view.sentences(topic)
         if said.ref.message == view.state.last_at
     ]
 

@@ -85,11 +85,7 @@ class Candidate(Struct, frozen=True):
     @property
     def own(self) -> list[str]:
         """Features of its place."""
-        text, ref = self.said.text, self.said.ref
-        block, first, size, *around = self.said.value.split(" ")
-        codes, start = text.count("`") // 2, ref.start or 0
-        place = place_features(text, codes, block, first == "1", start, int(size))
-        return place + around
+        return place_features(self.said.text, self.said.ref.start or 0, self.said.value)
 
     @property
     def others(self) -> list[str]:
