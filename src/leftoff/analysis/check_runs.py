@@ -18,14 +18,10 @@ from leftoff import lazy_re as re
 from leftoff.analysis.check_commands import WORDS, Run, identified
 from leftoff.shell import analyze
 from leftoff.shell.ast import (
-    Background,
-    Case,
     Command,
     Function,
     Group,
-    If,
     Logical,
-    Loop,
     Negated,
     Opaque,
     Pipeline,
@@ -33,8 +29,8 @@ from leftoff.shell.ast import (
     Sequence,
     Statement,
     Variable,
-    While,
     Word,
+    parts,
 )
 from leftoff.shell.commands import unwrapped
 from leftoff.tables import table
@@ -317,22 +313,10 @@ class _Walk:
             return "group", (inner_tree,)
         if isinstance(node, Negated):
             return "not", (self.statement(node.item, how),)
-        inside: list[Statement] = []
-        if isinstance(node, Background):
-            inside = [node.item]
-        elif isinstance(node, Loop):
-            inside = [node.body]
-        elif isinstance(node, While):
-            inside = [node.condition, node.body]
-        elif isinstance(node, If):
-            inside = [part for branch in node.branches for part in branch]
-            inside += [node.otherwise] if node.otherwise is not None else []
-        elif isinstance(node, Case):
-            inside = [body for _, body in node.branches]
-        elif isinstance(node, Function):
+        if isinstance(node, Function):
             return "quiet"
         self.doubts += 1
-        for item in inside:
+        for item in parts(node):  # loops, branches, jobs in the background
             self.statement(item, how)
         self.doubts -= 1
         return "other"
