@@ -14,7 +14,6 @@ from leftoff.analysis.done_work import DoneWork
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state, user_requests
 from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran, Touched
-from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
@@ -309,9 +308,8 @@ def _tickets(view: SessionView) -> list[NextStep]:
 
 def _offered(view: SessionView) -> str:
     """The last question in the agent's last words that asks whether to do something."""
-    heard = view.state.extractors.get("requests")
     typed = max((asked.ref.message for asked in view.active(Asked)), default=-1)
-    tail = heard.tail if isinstance(heard, Requests) and heard.said > typed else ""
+    tail = view.heard.tail if view.heard.said > typed else ""
     return whole(next(reversed(_RE["offers"].findall(tail)), "").strip(), MAX_STEP)
 
 

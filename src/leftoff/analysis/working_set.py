@@ -11,7 +11,6 @@ from leftoff.analysis.decisions.select import chances
 from leftoff.analysis.git import last_commit
 from leftoff.analysis.names import names_in_use
 from leftoff.extraction.evidence import Asked, Ran, Returned
-from leftoff.extraction.requests import Requests
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.summary import CallOutcome, Command, Words, WorkingSet
@@ -70,24 +69,20 @@ def _queued(view: SessionView) -> tuple[str, ...]:
 
 
 def _report(view: SessionView) -> Words:
-    heard = view.state.extractors.get("requests")
-    if not isinstance(heard, Requests) or heard.report[0] in view.abandoned:
-        return Words()
-    return Words(heard.report[1], heard.report[0])
+    at, words = view.heard.report
+    return Words() if at in view.abandoned else Words(words, at)
 
 
 def _task(view: SessionView) -> CallOutcome | UnsetType:
-    heard = view.state.extractors.get("requests")
-    if not isinstance(heard, Requests) or heard.task[0] < 0 or heard.task[0] in view.abandoned:
+    at, tool, words, text = view.heard.task
+    if at < 0 or at in view.abandoned:
         return UNSET
-    at, tool, words, text = heard.task
     return CallOutcome(tool, words, "ok", view.ref(Ref(message=at)), text)
 
 
 def _links(view: SessionView) -> tuple[Words, ...] | UnsetType:
-    heard = view.state.extractors.get("requests")
-    known = heard.links if isinstance(heard, Requests) else {}
-    found = [Words(link, at) for link, at in known.items() if at not in view.abandoned]
+    known = view.heard.links.items()
+    found = [Words(link, at) for link, at in known if at not in view.abandoned]
     return tuple(found[::-1]) or UNSET
 
 
