@@ -9,11 +9,6 @@ from leftoff import lazy_re as re
 from leftoff.extraction.rules import SHORT_TEXT
 from leftoff.tables import table
 
-FAULT, REVIEW, ORDERED_REVIEW, DELIVERY = "fault", "review", "ordered review", "delivery"
-DESIGN, LOOKING, MAKING, TESTS = "design", "looking", "making", "tests"
-REMEDY, GO, QUESTION = "remedy", "go", "question"
-SHORT, LONG = "short", "long"
-
 _PATTERNS: dict[str, str] = {
     name: re.folded(row) for name, row in table(__file__, "intents.toml").items()
 }
@@ -38,10 +33,8 @@ _NAMES = tuple(_PATTERNS)
 _ODD = bytes((0x0B, *range(0x1C, 0x20)))
 
 _CONTINUE = re.compile(r"continue|try again|keep going|go on", re.IGNORECASE)
-_SUBJECTS = frozenset(
-    {FAULT, REVIEW, ORDERED_REVIEW, DELIVERY, DESIGN, LOOKING, MAKING, TESTS, REMEDY}
-)
-_SETTLED = frozenset({FAULT, REVIEW, ORDERED_REVIEW, DESIGN, LOOKING})
+_SUBJECTS = frozenset(_PATTERNS) - {"go", "question"}
+_SETTLED = frozenset({"fault", "review", "ordered review", "design", "looking"})
 
 
 def intents(text: str) -> frozenset[str]:
@@ -49,9 +42,9 @@ def intents(text: str) -> frozenset[str]:
     seen = f"{text[:500]}\n{text[-150:]}" if len(text) > 650 else text
     found = set(_found(seen))
     if len(text) < 40:
-        found.add(SHORT)
+        found.add("short")
     if len(text) > 1000:
-        found.add(LONG)
+        found.add("long")
     return frozenset(found)
 
 
@@ -76,7 +69,7 @@ def inherited(text: str, own: frozenset[str], before: frozenset[str]) -> frozens
     """
     if own & _SUBJECTS or not before:
         return own
-    combined = (before - {GO, SHORT, LONG}) | (own & {GO, SHORT, LONG})
-    if GO in own and not _CONTINUE.search(text):
+    combined = (before - {"go", "short", "long"}) | (own & {"go", "short", "long"})
+    if "go" in own and not _CONTINUE.search(text):
         combined -= _SETTLED
     return frozenset(combined)
