@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TypeAlias, TypeVar
 
 from leftoff import lazy_re as re
@@ -339,12 +339,8 @@ MAX_STEP = 400
 
 def _place_of(view: SessionView, message: int) -> Ref | None:
     """A reference to a message: that of any call in it."""
-    kinds: tuple[type[Ran | Touched], ...] = (Ran, Touched)
-    for kind in kinds:
-        for item in view.each(kind):
-            if item.ref.message == message:
-                return view.ref(item.ref)
-    return None
+    acts: Iterable[Ran | Touched] = chain(view.each(Ran), view.each(Touched))
+    return next((view.ref(act.ref) for act in acts if act.ref.message == message), None)
 
 
 def _put_off(view: SessionView) -> list[NextStep]:

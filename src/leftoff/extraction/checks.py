@@ -23,10 +23,11 @@ from leftoff.extraction.rules import Rule, lowered
 from leftoff.formats.injected import JOB_ENDED
 from leftoff.model import Text, ToolCall, ToolResult
 from leftoff.redaction.scanner import QuoteEnds
-from leftoff.tables import table
+from leftoff.tables import table, word_sets
 from leftoff.text.truncation import whole
 
-_RE = re.patterns(table(__file__, "patterns.toml")["checks"])
+_TABLE = table(__file__, "patterns.toml")
+_RE, _WORDS = re.patterns(_TABLE["checks"]), word_sets(_TABLE["words"])
 
 # Code points at either end of a longer output that are read: summaries stand at the end, and of
 # several checks in one command the first stand at the beginning. Chosen by hand; not measured.
@@ -38,12 +39,6 @@ MAX_APART = 4
 
 _KINDS = frozenset({"shell", "powershell", "script", "python", "other"})
 _MAX_TASKS = 64
-
-# All words that the pattern "empty" knows.
-_SAID_OF_NOTHING = frozenset(
-    "bash tool command script your completed ran executed done successfully with and did not"
-    " produce any produced without no output stdout".split()
-)
 
 _PROGRAMS = "|".join(
     sorted({re.escape(command.split()[0]) for tool in CHECK_TOOLS for command in tool.commands})
@@ -75,18 +70,9 @@ def may_run_a_check(command: str) -> bool:
     return bool(_commands_gate()(command.encode()))
 
 
-_STILL_RUNNING = (
-    "Script running with cell ID",
-    "Command running in background",
-    "Monitor started (task ",
-    "Process running with session ID",
-)
 _RUNNING = "\nProcess running with session ID"
 _JSON_ESCAPES = {"n": "\n", "t": "\t", "r": "\n", '"': '"', "\\": "\\", "/": "/"}
 _TASK_KEYS = "task_id bash_id shell_id session_id cell_id sessionId shellId id".split()
-_FAILED = frozenset({"failed", "error", "errors", "failing", "timed"})
-_PASSED = frozenset({"passed", "xpassed", "passing"})
-_SKIPPED = frozenset({"skipped", "todo", "pending", "xfailed", "deselected"})
 _BY_NUMBER: tuple[Rule, ...] = CHECK_RULES
 
 
@@ -150,7 +136,7 @@ class Checks(Struct):
         running = (
             result.status == "running"
             or bool(job and not code)
-            or text.startswith(_STILL_RUNNING)
+            or _RE["still_running"].match(text) is not None
             or text.find(_RUNNING, 0, 6000) >= 0
         )
         if running:
@@ -294,15 +280,15 @@ def _is_empty(text: str) -> bool:
     """Whether a short output holds no more than a client's words for one that is empty."""
     # The pattern takes long for a line of many signs, such as a rule around a word.
     words = _RE["word"].findall(text.lower())
-    return _SAID_OF_NOTHING.issuperset(words) and _RE["empty"].match(text) is not None
+    return _WORDS["empty"].issuperset(words) and _RE["empty"].match(text) is not None
 
 
 def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> Printed:
     groups = match.groupdict() if match.re.groupindex else {}
     numbers: dict[str, int | None] = {"passed": None, "failed": None, "skipped": None}
     for count, word in _RE["count"].findall(groups.get("counts") or ""):
-        for key, words in (("failed", _FAILED), ("passed", _PASSED), ("skipped", _SKIPPED)):
-            if word in words:
+        for key in ("failed", "passed", "skipped"):
+            if word in _WORDS[key]:
                 numbers[key] = (numbers[key] or 0) + int(count[:9])
     for key in numbers:
         if groups.get(key):

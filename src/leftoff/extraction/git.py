@@ -9,6 +9,7 @@ from leftoff.extraction.evidence import CUT, Called, Shown
 from leftoff.extraction.extractor import View
 from leftoff.extraction.rules import Hit
 from leftoff.redaction.scanner import safe_quote_end
+from leftoff.tables import table
 
 # Code points of a line that are recorded: subjects are rarely a tenth as long.
 MAX_LINE = 1000
@@ -20,10 +21,7 @@ _CREATES = re.compile(
     re.IGNORECASE,
 )
 # What the reference names: the subject of a commit, what was pushed where.
-_SAID = {
-    "git_commit": re.compile(r"^(?:\[[^\[\]\n]+\]|Commit [0-9a-f]+) +(\S.*)", re.DOTALL),
-    "git_push": re.compile(r"(\S+\s+-(?:>|&gt;)\s+\S+)$"),
-}
+_SAID = re.patterns(table(__file__, "patterns.toml")["git"])
 
 
 def git_facts(view: View) -> Iterator[Shown]:

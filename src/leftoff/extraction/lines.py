@@ -184,29 +184,23 @@ class LineReader(ABC):
             FormatError: as for `feed`.
         """
         for piece in pieces:
+            line = piece
             if piece[-1:] != b"\n":
                 self._add_partial_line(piece)
-            elif self._cut or len(piece) > codec.MAX_LINE:
+                continue
+            if self._cut or len(piece) > codec.MAX_LINE:
                 self._cut = False
                 self._partial_line.append(piece)
-                whole, self._partial_line = self._partial_line.whole(), HeldBytes()
-                if self._skipping or len(whole) > codec.MAX_LINE:
+                line, self._partial_line = self._partial_line.whole(), HeldBytes()
+                if self._skipping or len(line) > codec.MAX_LINE:
                     self._skipping = False
-                    self.offset += len(whole)
+                    self.offset += len(line)
                     self._skip_long()
-                else:
-                    self._add_line(whole)
-            elif self._strict is None:
-                self._add_to_buffer(piece)
+                    continue
+            if self._strict is None:
+                self._add_to_buffer(line)
             else:
-                self._line(piece)
-
-    def _add_line(self, line: bytes) -> None:
-        """Reads a whole line, or buffers it while the format is not known."""
-        if self._strict is None:
-            self._add_to_buffer(line)
-        else:
-            self._line(line)
+                self._line(line)
 
     def _add_partial_line(self, piece: bytes) -> None:
         """Adds to an unterminated line; one that grows too long is skipped up to its end."""
