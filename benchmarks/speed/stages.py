@@ -50,8 +50,8 @@ STAGES: dict[str, tuple[str, ...]] = {
     "decisions, model": ("leftoff.analysis.decisions.select.key_decisions",),
     "files": (
         "leftoff.analysis.files.track.Tracker.all",
-        "leftoff.analysis.files.track.file_modifications",
-        "leftoff.analysis.files.track.unknown_effects",
+        "leftoff.analysis.files.net_changes.file_modifications",
+        "leftoff.analysis.files.net_changes.unknown_effects",
     ),
     "progress": ("leftoff.analysis.progress.progress",),
     "working set": ("leftoff.analysis.assemble.working_set",),

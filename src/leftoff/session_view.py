@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from leftoff.extraction.evidence import Called, Returned, Said, Shown
+from leftoff.extraction.requests import Requests
 from leftoff.extraction.session_state import SessionState
 from leftoff.model import Ref, slice_hash
 
@@ -142,6 +143,12 @@ class SessionView:
         """Whether a call returned without an error, as far as the recorder says."""
         outcome = self.outcomes.get((message, part))
         return outcome is not None and outcome.status in {"ok", "unknown", "running"}
+
+    @property
+    def heard(self) -> Requests:
+        """What the extractor of the person's words remembers; nothing where it did not run."""
+        heard = self.state.extractors.get("requests")
+        return heard if isinstance(heard, Requests) else Requests()
 
     def shown(self, kinds: Iterable[str]) -> list[Shown]:
         """Results shown by tools, of the given kinds."""

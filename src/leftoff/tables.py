@@ -8,7 +8,10 @@ time, to load them 2.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from importlib.machinery import SourceFileLoader
+from os import stat
 from os.path import dirname, join
 from types import ModuleType
 from typing import Any
@@ -47,7 +50,25 @@ def table(module: str, *name: str) -> dict[str, Any]:
         OSError: there is no such file.
         tomllib.TOMLDecodeError: it is no TOML.
     """
+    path = join(dirname(module), *name)  # noqa: PTH118, PTH120 - pathlib costs 3 ms
+    state = stat(path)  # noqa: PTH116
+    return _loaded(path, (state.st_mtime_ns, state.st_size))
+
+
+@lru_cache(maxsize=8)
+def _loaded(path: str, changed: tuple[int, int]) -> dict[str, Any]:
+    """The table of a file; several modules of a package ask for the same one."""
     loaded = ModuleType("table")
-    _Loader("table", join(dirname(module), *name) + _SUFFIX).exec_module(loaded)  # noqa: PTH118, PTH120 - pathlib costs 3 ms
+    _Loader("table", path + _SUFFIX).exec_module(loaded)
     found: dict[str, object] = loaded.table
     return found
+
+
+def word_sets(rows: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """The words of each row, which blanks divide."""
+    return {name: frozenset(row.split()) for name, row in rows.items()}
+
+
+def by_word(rows: dict[str, str]) -> dict[str, str]:
+    """For each word of the rows the name of the first row that has it."""
+    return {word: name for name, row in reversed(rows.items()) for word in row.split()}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from leftoff import ContextSummary, Pass, api
-from leftoff.analysis.files.track import file_events
+from leftoff.analysis.files.track import Tracker
 from leftoff.analysis.summary_json import to_json
 from leftoff.extraction.evidence import Applied, Asked, Spent, Touched
 from leftoff.model import Usage
@@ -133,7 +133,7 @@ def test_no_edit_is_lost(public_corpus: Path) -> None:
         reading, _ = read(public_corpus / row["file"])
         for recording in reading.sessions[-1].values():
             view = SessionView(recording)
-            events = {(e.message, e.path) for e in file_events(view) if e.action != "read"}
+            events = {(e.message, e.path) for e in Tracker(view).all() if e.action != "read"}
             moved = {path for a in view.all(Applied) for *_, path in a.files}
             for touch in view.all(Touched):
                 message, path = touch.ref.message, touch.path

@@ -15,6 +15,7 @@ import click
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.strategies.claude_code import Recording
 
 from leftoff import Pass, api, codec, lazy_re, tokens
 from leftoff.__main__ import main
@@ -396,3 +397,18 @@ def test_ids_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert [item.value for item in found] == sorted(FINE)
     told = completions.complete(context, click.Argument(["session"]), "", sessions=True)
     assert {item.value for item in told} - {"", "latest"} == set(FINE)
+
+
+# A commit in the background, of which only the agent's words say that it was made, while the
+# output that was waited for shows the push behind it: a summary ended with `KeyError`.
+
+
+def test_a_commit_in_the_background_is_said_where_its_output_was_waited_for() -> None:
+    session = Recording()
+    session.say("Ship the uploader.")
+    session.call("Bash", {"command": "git commit -m 'Retry uploads'; git push"}, "with ID: b1")
+    pushed = "\nTo github.com:o/p.git\n   1a2b3c4..5d6e7f8  main -> main\n"
+    session.call("BashOutput", {"bash_id": "b1"}, "x" * 5000 + pushed)
+    session.answer("Committed and pushed.")
+    found = session.summary().git
+    assert [(event.kind, event.shown) for event in found] == [("push", True), ("commit", False)]

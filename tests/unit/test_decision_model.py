@@ -32,7 +32,7 @@ def test_lengths_are_told_by_the_edges_that_the_weights_were_trained_with() -> N
     ):
         for number, edge in enumerate(edges):
             for length, told in ((edge, number), (edge + 1, number + 1)):
-                found = place_features("x" * length, 0, "item", False, 3, length)
+                found = place_features("x" * length, 3, f"item 0 {length}")
                 assert f"l:{kind}{told}" in found
 
 

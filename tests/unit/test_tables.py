@@ -23,6 +23,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory where Python writes bytecode."""
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "bytecode"))
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    tables._loaded.cache_clear()
     return tmp_path / "bytecode"
 
 
@@ -31,6 +32,7 @@ def test_a_table_is_what_its_file_says(name: str, cache: Path) -> None:
     wanted = tomllib.loads((PACKAGE / name).read_text("utf-8"))
     parsed = tables.table(leftoff.__file__, name)
     assert len(list(cache.rglob("*.pyc"))) == 1
+    tables._loaded.cache_clear()
     loaded = tables.table(leftoff.__file__, name)
     assert parsed == loaded == wanted
 
@@ -42,6 +44,7 @@ def test_bytecode_is_used_and_a_changed_file_parsed_again(
     file.write_bytes(b"text = '''\r\none'''\r\n")
     (tmp_path / "rules.py").write_text("table = None")
     assert tables.table(str(tmp_path / "rules.py"), "rules.toml") == {"text": "one"}
+    tables._loaded.cache_clear()
     with monkeypatch.context() as patched:
         patched.setattr(tomllib, "loads", None)
         assert tables.table(str(tmp_path / "rules.py"), "rules.toml") == {"text": "one"}
@@ -57,6 +60,7 @@ def test_where_no_bytecode_may_be_written_the_file_is_parsed(
     cache.write_text("no directory")
     assert tables.table(str(tmp_path / "some.py"), "some.toml") == {"a": 1}
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    tables._loaded.cache_clear()
     assert tables.table(str(tmp_path / "some.py"), "some.toml") == {"a": 1}
 
 

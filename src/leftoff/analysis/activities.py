@@ -10,116 +10,27 @@ activities, `progress` looks for edits, test runs and deliveries.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import lru_cache
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Ran, Touched
+from leftoff.formats.vocabulary import EDITS
 from leftoff.session_view import SessionView, once
 from leftoff.shell import analyze, command_facts
 from leftoff.shell.paths import is_test
+from leftoff.tables import by_word, table
 
 # Activities that change the work itself, scratch files left out.
 EDITING = frozenset({"edit", "edit_doc", "edit_test"})
 
-_KINDS = {
-    "read": "look",
-    "list": "look",
-    "search": "search",
-    "fetch": "fetch",
-    "poll": "wait",
-    "plan": "plan",
-    "ask": "ask",
-    "subagent": "delegate",
-    "skill": "skill",
-    "think": "plan",
-    "browser": "run",
-    "finish": "pull_request",
-}
-_EDITS = frozenset({"edit", "create", "patch", "notebook", "delete", "move"})
+_TABLE = table(__file__, "activities.toml")
+_RE = re.patterns(_TABLE["patterns"])
+_TASKS = re.patterns(_TABLE["tasks"])
+_KINDS, _GIT, _PROGRAMS = (by_word(_TABLE[name]) for name in ("kinds", "git", "programs"))
 
-_GIT = {
-    "commit": "commit",
-    "add": "commit",
-    "tag": "deploy",
-    "push": "push",
-    "diff": "inspect_change",
-    "show": "inspect_change",
-    "log": "inspect_change",
-    "blame": "inspect_change",
-    "status": "inspect_change",
-    "range-diff": "inspect_change",
-    "merge": "sync",
-    "rebase": "sync",
-    "pull": "sync",
-    "fetch": "sync",
-    "checkout": "sync",
-    "switch": "sync",
-    "branch": "sync",
-    "stash": "sync",
-    "reset": "sync",
-    "restore": "sync",
-    "cherry-pick": "sync",
-    "worktree": "sync",
-    "merge-base": "inspect_change",
-    "rev-parse": "look",
-    "rev-list": "look",
-    "mv": "tidy",
-    "rm": "tidy",
-    "clean": "tidy",
-    "apply": "edit",
-    "am": "sync",
-    "revert": "sync",
-}
-_LOOKERS = frozenset(
-    "cat head tail sed nl less more bat awk cut sort uniq wc ls tree stat file pwd jq yq od xxd"
-    " view open scroll_down scroll_up goto which type realpath readlink du strings".split()
-)
-_SEARCHERS = frozenset("grep rg ag find fd ack search_dir search_file find_file ugrep".split())
 # Programs that stand beside the one that a command line is about.
-IDLE = frozenset(
-    "cd echo printf export true false set test [ exit source . read sleep pushd popd unset"
-    " local nvm eval : kill pkill if return basename dirname date tee xargs".split()
-)
-_TESTERS = frozenset(
-    "pytest py.test unittest nose2 jest vitest mocha ava tap rspec phpunit ctest tox nox"
-    " playwright cypress karma gotestsum nextest bats busted prove runtests.py".split()
-)
-_LINTERS = frozenset(
-    "ruff flake8 pylint mypy pyright black isort eslint prettier biome tslint stylelint"
-    " golangci-lint gofmt goimports staticcheck clippy-driver rubocop shellcheck hadolint"
-    " markdownlint markdownlint-cli2 vale swiftlint ktlint checkstyle clang-format clang-tidy"
-    " tsc tsgo pre-commit yamllint gopls".split()
-)
-_BUILDERS = frozenset(
-    "make cmake ninja bazel esbuild webpack rollup vite gcc clang javac".split()
-)
-_RUNNERS = frozenset(
-    "npm pnpm yarn bun mise just task gradle gradlew mvn mvnw dotnet swift mix deno go cargo"
-    " make rake hatch pdm turbo nx lerna ninja bundle composer".split()
-)
-_INSTALLERS = frozenset("pip pip3 apt apt-get brew uv poetry gem conda yum dnf apk".split())
-_DEPLOYERS = frozenset(
-    "kubectl helm terraform vercel netlify fly flyctl wrangler twine".split()
-)
-_INTERPRETERS = frozenset("python python3 node deno ruby php perl tsx ts-node java npx".split())
-
-_NAMED = (
-    (re.compile(r"test|spec|e2e|vitest|jest|nextest|verify|coverage"), "test"),
-    (re.compile(r"lint|check|fmt|format|vet|clippy|typecheck|tsc|types?\b"), "lint"),
-    (re.compile(r"publish|release|deploy"), "deploy"),
-    (re.compile(r"build|compile|bundle|package|assemble|generate"), "build"),
-    (re.compile(r"^(?:install|ci|add|i|restore|update|get|mod)$"), "install"),
-    (re.compile(r"^(?:run|start|dev|serve|exec|x|preview|cli|storybook)$"), "run"),
-)
-_SCRATCH = re.compile(r"repro|(?:^|/)(?:debug|scratch|tmp|temp|try)[^/]*\.\w+$|^/tmp/|test_fix")
-# Where clients put the plans that they show to the person.
-_PLAN = re.compile(r"(?:^|[/\\])\.\w+[/\\]plans[/\\][^/\\]+\.md$")
-_DOC = re.compile(
-    r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:README|CHANGELOG|LICENSE)", re.IGNORECASE
-)
-_CMD = re.compile(r"""\bcmd\s*:\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`([^`]*)`)""")
-_PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\\]+)")
-_ISSUE = re.compile(r"issue|ticket|linear|jira|comment", re.IGNORECASE)
+IDLE = frozenset(_TABLE["programs"]["idle"].split())
 
 
 @once
@@ -143,23 +54,39 @@ def activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
     return found
 
 
+class Done:
+    """What was done when: the places (message and part) of each activity, in order."""
+
+    def __init__(self, view: SessionView) -> None:
+        self.at: dict[str, list[tuple[int, int]]] = {}
+        for place, found in sorted(activities(view).items()):
+            for activity in found:
+                self.at.setdefault(activity, []).append(place)
+
+    def between(self, start: tuple[int, int], end: tuple[int, int]) -> set[str]:
+        """The activities from a place on, up to another one."""
+        first = {activity: bisect_left(places, start) for activity, places in self.at.items()}
+        return {
+            activity
+            for activity, at in first.items()
+            if at < len(self.at[activity]) and self.at[activity][at] < end
+        }
+
+
 def of_call(kind: str, name: str, text: str) -> str:
     """The activity of a call that runs no command."""
-    if kind in _EDITS:
+    if kind in EDITS:
         return of_edit(text)
-    known = _KINDS.get(kind)
-    if known is not None:
-        return known
-    return "issue" if _ISSUE.search(name) else "other"
+    return _KINDS.get(kind) or ("issue" if _RE["issue"].search(name) else "other")
 
 
 def of_edit(path: str) -> str:
     """The kind of edit, by the path: edit, edit_test, edit_doc, edit_scratch or plan."""
-    if _PLAN.search(path):
+    if _RE["plan"].search(path):
         return "plan"
-    if _SCRATCH.search(path):
+    if _RE["scratch"].search(path):
         return "edit_scratch"
-    if _DOC.search(path):
+    if _RE["doc"].search(path):
         return "edit_doc"
     return "edit_test" if is_test(path) else "edit"
 
@@ -169,8 +96,8 @@ def of_command(command: str, language: str = "bash") -> tuple[str, ...]:
     """The activities of a command line, sorted; ("look",) if none is recognised."""
     found: set[str] = set()
     if language == "javascript":
-        found |= {of_edit(path) for path in _PATCHED.findall(command)}
-        for groups in _CMD.findall(command):
+        found |= {of_edit(path) for path in _RE["patched"].findall(command)}
+        for groups in _RE["cmd"].findall(command):
             found.update(of_command(next(filter(None, groups), "").replace('\\"', '"')))
         if not found:
             return ("wait",) if "write_stdin" in command or "wait" in command else ("run",)
@@ -191,47 +118,26 @@ def programs_in(command: str) -> list[tuple[str, str]]:
 
 def _of_program(name: str, sub: str, command: str) -> str:
     name = name.removesuffix(".exe").removesuffix(".cmd")
-    if name in IDLE:
+    found = _PROGRAMS.get(name, "run")
+    if found == "idle":
         return ""
-    if name == "git":
+    if found == "git":
         return _GIT.get(sub, "inspect_change")
-    if name in {"gh", "glab", "hub"}:
+    if found == "hub":
         return _of_hub(sub, command)
-    if name in _TESTERS:
-        return "test"
-    if name in _LINTERS:
-        return "lint"
-    if name in _RUNNERS:
+    if found == "task":
         return _of_task(name, sub, command)
-    if name in _BUILDERS:
-        return "build"
-    if name in _INSTALLERS:
-        return "install"
-    if name in _DEPLOYERS:
-        return "deploy"
-    if name in _SEARCHERS:
-        return "search"
-    if name in _LOOKERS:
-        return (
-            "edit"
-            if name == "sed" and re.search(r"\bsed\s+(?:-\w+\s+)*-i", command)
-            else "look"
-        )
-    if name in {"apply_patch", "patch"}:
-        return "edit"
-    if name in {"rm", "mv", "cp", "mkdir", "touch", "chmod", "ln", "unlink"}:
-        return "tidy"
-    if name in _INTERPRETERS:
-        if re.search(r"runtests|\btest|pytest|unittest|vitest|jest|mocha", f"{name} {sub}"):
-            return "run_scratch" if _SCRATCH.search(sub) else "test"
-        return "run_scratch" if _SCRATCH.search(sub) or not sub else "run"
-    if name in {"curl", "wget", "http"}:
-        return "fetch"
-    return "run"
+    if found == "interpreter":
+        if _RE["scratch"].search(sub):
+            return "run_scratch"
+        if _RE["runs_tests"].search(f"{name} {sub}"):
+            return "test"
+        return "run" if sub else "run_scratch"
+    return "edit" if name == "sed" and _RE["sed_edits"].search(command) else found
 
 
 def _of_hub(sub: str, command: str) -> str:
-    match = re.search(r"\b(?:gh|glab|hub)\s+(?:pr|mr)\s+(\w[\w-]*)", command)
+    match = _RE["pull_request"].search(command)
     if sub in {"pr", "mr"} and match:
         if match[1] in {"create", "merge", "ready", "edit", "close", "reopen"}:
             return "pull_request"
@@ -250,12 +156,12 @@ def _of_task(name: str, sub: str, command: str) -> str:
     for word in words:
         if word.startswith("-") or "/" in word:
             continue
-        for pattern, activity in _NAMED:
+        for activity, pattern in _TASKS.items():
             if activity != "run" and pattern.search(word):
                 return activity
     if sub in {"run", "exec"} or name in {"make", "just", "task", "mise"}:
         return "build" if name == "make" else "run"
-    for pattern, activity in _NAMED:
+    for activity, pattern in _TASKS.items():
         if pattern.search(sub):
             return activity
     return "run"

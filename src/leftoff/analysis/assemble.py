@@ -13,9 +13,14 @@ from leftoff._version import __version__
 from leftoff.analysis import git, insights, progress, requests
 from leftoff.analysis.checks import checks
 from leftoff.analysis.decisions import select
-from leftoff.analysis.files import track
 from leftoff.analysis.files.edits import with_changes
-from leftoff.analysis.files.net_changes import FileEvent
+from leftoff.analysis.files.net_changes import (
+    FileEvent,
+    discarded_files,
+    file_modifications,
+    unknown_effects,
+)
+from leftoff.analysis.files.track import Tracker
 from leftoff.analysis.recent_calls import recent_calls, running, steps, to_do_list
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.analysis.summary_json import SCHEMA
@@ -62,31 +67,31 @@ def assemble(
     # The header of a subagent's own file describes the session that it belongs to.
     session_header = recordings[""].header if main_id and "" in recordings else header
     paths = [s.path for s in sources]
-    tracker = track.Tracker(view)
+    tracker = Tracker(view)
     events, unseen = tracker.all(), tracker.unseen
     written = _written(events)
     view.release()
     spent: dict[str, Usage] = {}
     child_summaries: list[Child] = []
     for child in children:
-        tracker = track.Tracker(child)
+        tracker = Tracker(child)
         child_events = tracker.all()
         events += child_events
         unseen += tracker.unseen
         spent[child.state.agent] = _total(spend(child))
         child_summaries.append(
-            _child(child, track.file_modifications(child_events, session_header.cwd))
+            _child(child, file_modifications(child_events, session_header.cwd))
         )
         child.release()
     modifications = with_changes(
-        track.file_modifications(events, session_header.cwd),
+        file_modifications(events, session_header.cwd),
         events,
         view,
         children,
         session_header.cwd,
     )
-    unknown_effects = track.unknown_effects(unseen)
-    discarded = track.discarded_files(events, session_header.cwd) or msgspec.UNSET
+    effects = unknown_effects(unseen)
+    discarded = discarded_files(events, session_header.cwd) or msgspec.UNSET
     del tracker, events, unseen
     view.release()
     # These two ask for the scores of all sentences, which take much memory, and no other does.
@@ -116,7 +121,7 @@ def assemble(
         key_decisions=key_decisions,
         progress=_analysed(progress.progress, view),
         file_modifications=modifications,
-        unknown_effects=unknown_effects,
+        unknown_effects=effects,
         user_requests=requests.user_requests(view),
         turn=requests.turn_state(view),
         checks=_analysed(checks, view),

@@ -12,6 +12,11 @@ from msgspec import Struct
 from leftoff import lazy_re as re
 from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
 from leftoff.shell.commands import unwrapped
+from leftoff.tables import table, word_sets
+
+_TABLE = table(__file__, "check_commands.toml")
+_RE = re.patterns(_TABLE["patterns"])
+WORDS = word_sets(_TABLE["words"])
 
 
 class Run(Struct, frozen=True):
@@ -54,109 +59,40 @@ _BY_COMMAND: dict[str, CheckTool] = {
 }
 BY_NAME: dict[str, CheckTool] = {tool.name: tool for tool in CHECK_TOOLS}
 
-_NO_RUN = frozenset(
-    "--version --help --collect-only --co --listTests --list --fixtures --print-config"
-    " --showConfig --init --list-files --dry-run --show-settings -list help serve install open"
-    " codegen init version".split()
-)
-_MANAGERS = frozenset("npm pnpm yarn bun lerna npx bunx corepack".split())
-_TASKS = frozenset("make gmake just task mise rake hatch pdm poe composer invoke deno".split())
-_RUN_WORDS = frozenset(
-    "run run-script exec dlx x workspaces foreach t run-many affected r".split()
-)
-_TAKES = frozenset(
-    "--prefix --filter -F -C -w --workspace --cwd --dir --directory -f --project -P --target -t"
-    " --targets --projects -p --scope --parallel --concurrency -j -o -c --config".split()
-)
-_SCOPES = frozenset(
-    "-run -k -m -t -g --grep --filter --testNamePattern --testPathPattern --tests -tags --tags"
-    " --project -p --package --test -bench --workspace -w -F -Dtest -Dtests".split()
-)
-# Options whose value is no scope, though it looks like a path or the option like a flag.
-_VALUED = frozenset(
-    "-o -c -n -W --config --tb --cov --rcfile --reporter --configuration --tsconfig --output"
-    " --outfile".split()
-)
-
-_AMOUNT = re.compile(r"\d+(?:\.\d+)?(?:ms|[smh%])?|no:\w+|[$]+")
 # Code points of a scope. Chosen by hand; not measured.
 MAX_SCOPE = 160
 
-_NO_TESTS = re.compile(r"-run[= ](?:\^\$|'?\^\$|NONE|XXX|none|xxx|\^#)")
-_EVERYTHING = frozenset({".", "./...", "...", "./", "--", "src", "all"})
-_INTERPRETERS = re.compile(r"^(?:python[\d.]*|node|php|ruby|tsx|ts-node|bun|deno|perl)$")
-_MODULE = re.compile(r"(?:run )?(?:-[WX] \S+ |-\S+ )*?-m \S")
-SHELLS = frozenset("bash sh zsh dash pwsh powershell eval".split())
-
-_LEVEL = re.compile(r"e2e|end-to-end|integration|smoke|playwright|cypress", re.IGNORECASE)
-_SKIPPED_SCRIPT = re.compile(
-    r"watch|^dev\b|start|serve|clean|install|deploy|release|publish|fixture|seed|^pre|^post"
-    r"|generate|codegen",
-    re.IGNORECASE,
-)
-_SCRIPT_KINDS = (
-    (
-        re.compile(
-            r"(?:fmt|format|prettier).*(?:check|verify|ci)|check.*(?:fmt|format|prettier)"
-        ),
-        "format",
-    ),
-    (
-        re.compile(
-            r"type-?s?check|check-?types|check:ts|^tsc|:tsc|:types?$|^types?$|mypy|pyright"
-        ),
-        "typecheck",
-    ),
-    (re.compile(r"lint|clippy|^vet$|ruff|shellcheck|static-?check"), "lint"),
-    (
-        re.compile(
-            r"(?<![a-z])(?:unit|py|run)?(?:tests?|specs?)(?![a-z])|e2e|vitest|jest"
-            r"|cypress|playwright|coverage"
-        ),
-        "test",
-    ),
-    (
-        re.compile(r"(?<![a-z])(?:re)?(?:build|compile|bundle)|^dist$|^package$|^assemble"),
-        "build",
-    ),
-    (re.compile(r"check|verify|validate|^ci|:ci|precommit|preflight|^qa$|^gate"), "other"),
-)
-_TEST_SCRIPT = re.compile(r"(?:^|/)(?:tests?|specs?|e2e)/[^/]+\.(?:sh|bash|zsh|ps1|bat)$")
-_TEMPORARY = re.compile(r"(?:/private)?/(?:tmp|var/folders)/")
-_GOALS = (
-    (re.compile(r"test|^check$|verify"), "test"),
-    (re.compile(r"build|assemble|compile|package|^install$|jar$"), "build"),
-)
+_SCRIPTS, _GOALS = re.patterns(_TABLE["scripts"]), re.patterns(_TABLE["goals"])
 
 
 def kind_of_script(name: str) -> str:
     """The kind of check that a script or target is called by, "" if it is none."""
-    if _SKIPPED_SCRIPT.search(name):
+    if _RE["skipped_script"].search(name):
         return ""
     low = name.lower()
-    return next((kind for pattern, kind in _SCRIPT_KINDS if pattern.search(low)), "")
+    return next((kind for kind, pattern in _SCRIPTS.items() if pattern.search(low)), "")
 
 
 def identified(words: list[str], depth: int = 0) -> Run | None:
     """The check that one program call is, None if it is none."""
-    if depth > 4 or not words or not _NO_RUN.isdisjoint(words[1:3]):
+    if depth > 4 or not words or not WORDS["no_run"].isdisjoint(words[1:3]):
         return None
-    if any(word[:1] == "-" and word in _NO_RUN for word in words[3:10]):
+    if any(word[:1] == "-" and word in WORDS["no_run"] for word in words[3:10]):
         return None
     inner, _ = unwrapped(words, tasks=True)
     if len(inner) != len(words):
         check = identified(inner, depth + 1)
-        if check is not None or _base(words[0]) not in _TASKS:
+        if check is not None or _base(words[0]) not in WORDS["tasks"]:
             return check
     name, rest = _base(words[0]), words[1:]
-    if _INTERPRETERS.match(name) or name == "coverage":
-        module = _MODULE.match(" ".join(rest[:6]))
+    if _RE["interpreters"].match(name) or name == "coverage":
+        module = _RE["module"].match(" ".join(rest[:6]))
         if module is not None:
             return identified(rest[rest.index("-m") + 1 :], depth + 1)
         behind = _behind(name, rest, depth)
         if behind is not None:
             return behind
-    if name in _MANAGERS or name in {"turbo", "nx"}:
+    if name in WORDS["managers"] or name in {"turbo", "nx"}:
         return _managed(name, rest, depth)
     operands = _operands(rest)
     tool = None
@@ -168,18 +104,20 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
         rest = rest[rest.index(found[0]) + 1 :]
     else:
         tool = _BY_COMMAND.get(name)
-    if name in _TASKS and (tool is None or tool.name in {"", "make"}):
-        return _target(name, [o for o in operands if o not in _RUN_WORDS])
+    if name in WORDS["tasks"] and (tool is None or tool.name in {"", "make"}):
+        return _target(name, [o for o in operands if o not in WORDS["run"]])
     if tool is None:
         return _script(name, rest)
-    if tool.name == "go test" and _NO_TESTS.search(" ".join(rest)):
+    if tool.name == "go test" and _RE["no_tests"].search(" ".join(rest)):
         return None  # only benchmarks
     if tool.needs and not any(w.split("=")[0] in tool.needs for w in rest):
         return None
     kind = tool.kind
     if tool.name in {"gradle", "maven"}:
         goals = [o.rpartition(":")[2] for o in operands]
-        kinds = [kind for pattern, kind in _GOALS for goal in goals if pattern.search(goal)]
+        kinds = [
+            kind for kind, pattern in _GOALS.items() for goal in goals if pattern.search(goal)
+        ]
         if not kinds:
             return None
         return Run(tool.name, "test" if "test" in kinds else "build", _scope(rest, tool))
@@ -211,7 +149,7 @@ def _operands(words: list[str]) -> list[str]:
         if skip:
             skip = False
         elif word[:1] == "-":
-            skip = word in _TAKES
+            skip = word in WORDS["takes"]
         elif "=" not in word:
             found.append(word)
     return found
@@ -223,12 +161,12 @@ def _managed(name: str, rest: list[str], depth: int) -> Run | None:
     if name == "bun" and operands[:1] == ["test"]:
         return Run("bun", "test", _scope(rest[1:], BY_NAME["bun"]))
     if name in {"turbo", "nx"}:
-        named = [w.split("=")[-1] for w in rest if w not in _RUN_WORDS]
+        named = [w.split("=")[-1] for w in rest if w not in WORDS["run"]]
         kinds = [k for w in named for k in [kind_of_script(w.rpartition(":")[2])] if k]
         if not kinds:
             return None
         return Run(name, kinds[0] if len(set(kinds)) == 1 else "other", "", True)
-    while operands and (operands[0] in _RUN_WORDS or operands[0] == "workspace"):
+    while operands and (operands[0] in WORDS["run"] or operands[0] == "workspace"):
         if operands[0] == "t":
             return Run("npm", "test", "", True, script="test")
         operands = operands[2:] if operands[0] == "workspace" else operands[1:]
@@ -236,7 +174,11 @@ def _managed(name: str, rest: list[str], depth: int) -> Run | None:
         return None
     script = operands[0]
     base = _base(script)
-    if base in _BY_COMMAND and base not in _MANAGERS or " ".join(operands[:2]) in _BY_COMMAND:
+    if (
+        base in _BY_COMMAND
+        and base not in WORDS["managers"]
+        or " ".join(operands[:2]) in _BY_COMMAND
+    ):
         if script in rest:
             return identified([base, *rest[rest.index(script) + 1 :]], depth + 1)
     if name in {"npx", "bunx"} or script in {"install", "add", "i", "ci", "create", "init"}:
@@ -249,10 +191,10 @@ def _managed(name: str, rest: list[str], depth: int) -> Run | None:
 
 def _script_scope(script: str, rest: list[str]) -> str:
     """A script's name where it says more than its kind, and the package that it runs in."""
-    named = [script] if re.search(r"[:._-]\w", script) or _LEVEL.search(script) else []
+    named = [script] if re.search(r"[:._-]\w", script) or _RE["level"].search(script) else []
     options = ("--filter", "-F", "--workspace", "-w", "--prefix", "-C")
     after = [rest[rest.index(option) + 1] for option in options if option in rest[:-1]]
-    named += [word for word in after if word not in _RUN_WORDS and word != script]
+    named += [word for word in after if word not in WORDS["run"] and word != script]
     if rest[:1] == ["workspace"]:
         named += rest[1:2]
     after = rest[rest.index("--") + 1 :] if "--" in rest else []
@@ -281,7 +223,7 @@ def _is_value(before: str, word: str, needs: tuple[str, ...] = ()) -> bool:
     """
     if before[:1] != "-" or before == "--" or "=" in before or before in needs:
         return False
-    if before in _VALUED or _AMOUNT.fullmatch(word):
+    if before in WORDS["valued"] or _RE["amount"].fullmatch(word):
         return True
     long = len(before) > 2 or before in {"-D", "-A"}
     return long and "/" not in word and "." not in word
@@ -295,25 +237,25 @@ def _target(name: str, targets: list[str]) -> Run | None:
     kinds = [kind for target in targets if (kind := kind_of_script(target))]
     if not kinds:
         return Run(tool, "build", " ".join(targets), True) if targets == ["all"] else None
-    scope = [t for t in targets if re.search(r"[:._-]\w", t) or _LEVEL.search(t)]
+    scope = [t for t in targets if re.search(r"[:._-]\w", t) or _RE["level"].search(t)]
     return Run(tool, kinds[0] if len(set(kinds)) == 1 else "other", _bounded(scope), True)
 
 
 def _script(name: str, rest: list[str]) -> Run | None:
     """A script of the project that is called by what it checks."""
     path = name
-    weak = bool(_INTERPRETERS.match(name))
-    if weak or name in SHELLS:
+    weak = bool(_RE["interpreters"].match(name))
+    if weak or name in WORDS["shells"]:
         path = next((w for w in rest if w[:1] != "-"), "")
         if weak and "-c" in rest[:2] or "-e" in rest[:2]:
             return None
     elif not name.endswith((".sh", ".py", ".ps1", ".bat")):
         return None
-    if _TEMPORARY.match(path):
+    if _RE["temporary"].match(path):
         return None  # a script of the moment, not of the project
     stem = re.sub(r"\.\w+$", "", _base(path))
     kind = kind_of_script(stem)
-    if not kind and not _SKIPPED_SCRIPT.search(stem) and _TEST_SCRIPT.search(path):
+    if not kind and not _RE["skipped_script"].search(stem) and _RE["test_script"].search(path):
         kind, weak = "test", True
     return Run("", kind, _base(path), True, weak or path.endswith(".py")) if kind else None
 
@@ -328,10 +270,10 @@ def _scope(rest: list[str], tool: CheckTool) -> str:
             found += [word] if word[:3] != "no:" else []
             wanted = False
         elif word[:1] == "-":
-            if option in _SCOPES and tool.kind == "test":
+            if option in WORDS["scopes"] and tool.kind == "test":
                 found += [value] if value else []
                 wanted = not value
-        elif word not in _EVERYTHING and word != "run" and "=" not in word:
-            if not _is_value(before, word, tool.needs) and not _AMOUNT.fullmatch(word):
+        elif word not in WORDS["everything"] and word != "run" and "=" not in word:
+            if not _is_value(before, word, tool.needs) and not _RE["amount"].fullmatch(word):
                 found.append(word)
     return _bounded(found)

@@ -15,17 +15,13 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from leftoff import lazy_re as re
-from leftoff.analysis.check_commands import SHELLS, Run, identified
+from leftoff.analysis.check_commands import WORDS, Run, identified
 from leftoff.shell import analyze
 from leftoff.shell.ast import (
-    Background,
-    Case,
     Command,
     Function,
     Group,
-    If,
     Logical,
-    Loop,
     Negated,
     Opaque,
     Pipeline,
@@ -33,10 +29,13 @@ from leftoff.shell.ast import (
     Sequence,
     Statement,
     Variable,
-    While,
     Word,
+    parts,
 )
 from leftoff.shell.commands import unwrapped
+from leftoff.tables import table
+
+_RE = re.patterns(table(__file__, "patterns.toml")["check_runs"])
 
 # A run's number, a node with its branches, or "quiet" (a command that hardly fails), "echo:X"
 # (one that prints a line, X* where only its beginning is known), "stop" (one that always
@@ -54,21 +53,8 @@ class Line(Struct, frozen=True):
     reports: tuple[tuple[Tree, bool], ...] = ()
 
 
-_QUIET = frozenset(
-    "cd echo printf export mkdir source . true set sleep pushd popd date pwd touch unset ls"
-    " which nvm ulimit alias : umask rm clear trap shopt".split()
-)
 # Lines that a filter has to show: a report may begin or end with a blank one.
 _MIN_SHOWN = 3
-
-# Programs that may end another one before it says anything, or not start it.
-_KILLERS = frozenset({"timeout", "gtimeout", "xargs", "ssh"})
-
-# Programs that may fail without a word: what follows them after `&&` may not have run.
-_SPEECHLESS = frozenset("test [ [[ grep egrep rg cmp diff pgrep pidof which false read".split())
-
-_TAILS = frozenset("tail cat tee less more ts col nl Out-String Tee-Object Out-Host".split())
-_FILTERS_OF_FAILURE = re.compile(r"fail|err|✖|✗|×|❌|not ok|issue|problem", re.IGNORECASE)
 
 
 def implied(tree: Tree, ok: bool, line: Line) -> dict[int, bool]:
@@ -224,7 +210,7 @@ def runs_of(command: str) -> Line:
 
         command = unescape(command)
     walk = _Walk()
-    walk.merged = "|&" in command and not _PLAIN_PIPE.search(command)
+    walk.merged = "|&" in command and not _RE["plain_pipe"].search(command)
     script = analyze(command)
     if isinstance(script.body, Opaque):
         tree = walk.powershell(command)
@@ -248,9 +234,6 @@ def own_command(command: str, kind: str, tool: str) -> str:
         if fits:
             return " && ".join(dict.fromkeys(r.text for r in fits))
     return ""
-
-
-_PLAIN_PIPE = re.compile(r"(?<!\|)\|(?![|&])")
 
 
 # How much of an output is shown, whether errors are hidden, whether a filter looks for
@@ -330,22 +313,10 @@ class _Walk:
             return "group", (inner_tree,)
         if isinstance(node, Negated):
             return "not", (self.statement(node.item, how),)
-        inside: list[Statement] = []
-        if isinstance(node, Background):
-            inside = [node.item]
-        elif isinstance(node, Loop):
-            inside = [node.body]
-        elif isinstance(node, While):
-            inside = [node.condition, node.body]
-        elif isinstance(node, If):
-            inside = [part for branch in node.branches for part in branch]
-            inside += [node.otherwise] if node.otherwise is not None else []
-        elif isinstance(node, Case):
-            inside = [body for _, body in node.branches]
-        elif isinstance(node, Function):
+        if isinstance(node, Function):
             return "quiet"
         self.doubts += 1
-        for item in inside:
+        for item in parts(node):  # loops, branches, jobs in the background
             self.statement(item, how)
         self.doubts -= 1
         return "other"
@@ -359,7 +330,7 @@ class _Walk:
             name = words[0].rpartition("/")[2] if words else ""
             if isinstance(item, Command) and _redirected(item.redirects, how)[0] == "nothing":
                 filters.append("nothing")
-            elif name in _TAILS:
+            elif name in WORDS["tails"]:
                 filters.append("tail")
             elif name == "head":
                 filters.append("head")
@@ -373,7 +344,7 @@ class _Walk:
             else:
                 filters.append("grep")
                 looks = " ".join(words[1:])
-                failure = failure or bool(_FILTERS_OF_FAILURE.search(looks))
+                failure = failure or bool(_RE["filters_of_failure"].search(looks))
         for kind in ("tail", "head", "rest", "grep", "nothing"):
             if kind in filters and shown != "nothing":
                 shown = kind
@@ -403,13 +374,13 @@ class _Walk:
             said, variable, _ = " ".join(words[1:]).strip().partition("$")
             if len(said) > 1:
                 return f"echo:{said}*" if variable else f"echo:{said}"
-        if name in _QUIET:
+        if name in WORDS["quiet"]:
             return "quiet"
         if name in {"exit", "return", "false"}:
             return "quiet" if words[1:] == ["0"] else "stop"
         how = _redirected(node.redirects, how)
         before, merged = self.doubts, self.merged
-        self.doubts += not _KILLERS.isdisjoint(words[:4])
+        self.doubts += not WORDS["killers"].isdisjoint(words[:4])
         self.merged |= _merges(node.redirects)
         inner = _inner_script(words)
         run = identified(words) if inner is None else None
@@ -431,7 +402,7 @@ def _speechless(node: Statement) -> bool:
     if not isinstance(node, Command):
         return not isinstance(node, Pipeline | Group)
     words = _words(node)
-    return bool(words) and words[0].rpartition("/")[2] in _SPEECHLESS
+    return bool(words) and words[0].rpartition("/")[2] in WORDS["speechless"]
 
 
 def _shows(node: Statement) -> bool:
@@ -439,7 +410,7 @@ def _shows(node: Statement) -> bool:
     words = _words(node) if isinstance(node, Command) else []
     name = words[0].rpartition("/")[2] if words else ""
     if name in {"tail", "head"} and words[1:]:
-        count = _SHOWN_LINES.fullmatch(" ".join(words[1:]))
+        count = _RE["shown_lines"].fullmatch(" ".join(words[1:]))
         return count is not None and int(count[1]) >= _MIN_SHOWN
     return name in {"tail", "head", "cat", "tee"} or name in _GREPS and bool(_left_out(words))
 
@@ -454,7 +425,6 @@ def _left_out(words: list[str]) -> str:
 
 
 _GREPS = frozenset({"grep", "egrep"})
-_SHOWN_LINES = re.compile(r"(?:-n ?|--lines[= ]|-)(\d{1,6})")
 
 
 def _merges(redirects: tuple[Redirect, ...]) -> bool:
@@ -502,7 +472,7 @@ def _inner_script(words: list[str]) -> str | None:
     if script:
         return script
     for at, word in enumerate(words[:8]):
-        if word.rpartition("/")[2] in SHELLS:
+        if word.rpartition("/")[2] in WORDS["shells"]:
             for i in range(at + 1, min(len(words) - 1, at + 5)):
                 if re.fullmatch(r"-\w*c|-[Cc]ommand", words[i]):
                     return words[i + 1]

@@ -69,6 +69,28 @@ class _Output(Struct):
     scripts: tuple[tuple[str, str], ...] = ()
     exit_code: int | None = None
     head: str = ""
+    outcome: Returned | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the end of the call is not known."""
+        return self.outcome is None or self.outcome.status in _NO_OUTCOME or self.running
+
+
+class _Share(Struct):
+    """What a call shows of one tool that it ran.
+
+    Attributes:
+        printed: the lines of its output that are the tool's.
+        passed: whether it succeeded, as far as exit codes say so.
+        silent: it printed nothing, and its errors would have been seen.
+    """
+
+    tool: str
+    kind: str
+    printed: list[Printed]
+    passed: bool | None = None
+    silent: bool = False
 
 
 class _Judge:
@@ -100,16 +122,14 @@ class _Judge:
             lines = [(ran, runs_of(ran.command)) for ran in several]
             if not any(line.runs for _, line in lines):
                 continue
-            output, outcome = self._output(place, outcome, several[0])
-            ok = self._ok(several[0], outcome, output) if len(several) == 1 else None
+            output = self._output(place, outcome)
+            ok = self._ok(several[0], output) if len(several) == 1 else None
             total = sum(len(line.runs) for _, line in lines)
             for ran, line in lines:
-                found += self._of_line(ran, line, output, outcome, ok, total)
+                found += self._of_line(ran, line, output, ok, total)
         return tuple(found)
 
-    def _output(
-        self, place: tuple[int, int], outcome: Returned | None, ran: Ran
-    ) -> tuple[_Output, Returned | None]:
+    def _output(self, place: tuple[int, int], outcome: Returned | None) -> _Output:
         """The output of a call with that of the job that it started, and the last outcome."""
         first = self.outputs.get(place)
         pieces = [first] if first is not None else []
@@ -117,7 +137,7 @@ class _Judge:
             pieces = [c for c in self.jobs[first.task] if c.ref.message >= first.ref.message]
             last = pieces[-1]
             outcome = self.view.outcomes.get((last.call_message, last.call_part), outcome)
-        found = _Output([], [])
+        found = _Output([], [], outcome=outcome)
         for piece in pieces:
             known = list(found.ends)  # what is read twice is one run's
             found.ends += [p for p in piece.printed if _RULES[p.rule].ends and p not in known]
@@ -129,20 +149,19 @@ class _Judge:
             found.running = piece.running
             found.lines += piece.lines
             found.scripts += piece.scripts
-            found.exit_code = (
-                piece.exit_code if piece.exit_code is not None else found.exit_code
-            )
+            if piece.exit_code is not None:
+                found.exit_code = piece.exit_code
         found.silent = bool(pieces) and all(piece.silent for piece in pieces)
-        return found, outcome
+        return found
 
-    def _ok(self, ran: Ran, outcome: Returned | None, output: _Output) -> bool | None:
+    def _ok(self, ran: Ran, output: _Output) -> bool | None:
         """Whether a command line succeeded, None where the recorder does not say."""
-        if outcome is None or outcome.status in _NO_OUTCOME or output.running:
+        outcome = output.outcome
+        if outcome is None or output.stopped:
             return None
-        if output.exit_code is not None:
-            return None if output.exit_code in _KILLED else output.exit_code == 0
-        if outcome.exit_code is not None:
-            return None if outcome.exit_code in _KILLED else outcome.exit_code == 0
+        code = outcome.exit_code if output.exit_code is None else output.exit_code
+        if code is not None:
+            return None if code in _KILLED else code == 0
         # Claude Code marks a failed command and says nothing of one that worked; other clients
         # say "ok" of any command that they could start.
         trusted = ran.tool == "Bash" or (ran.tool == "bash" and self.reported)
@@ -150,13 +169,7 @@ class _Judge:
         return True if started and trusted else None
 
     def _of_line(
-        self,
-        ran: Ran,
-        line: Line,
-        output: _Output,
-        outcome: Returned | None,
-        ok: bool | None,
-        total: int,
+        self, ran: Ran, line: Line, output: _Output, ok: bool | None, total: int
     ) -> list[Check]:
         status = implied(line.tree, ok, line) if ok is not None else {}
         status |= _printed_status(line, output.printed)
@@ -196,60 +209,35 @@ class _Judge:
                 for number in filter(own.get, numbers):
                     run, end = runs_named[number], own[number]
                     tool = run.tool if not run.wrapper else _tool_of(end, run.kind)
-                    did = status.get(number)
-                    check = self._check(
-                        ran, [run], tool, run.kind, [end], output, outcome, did, silent=False
-                    )
-                    found.append((number, check))
+                    one = _Share(tool, run.kind, [end], status.get(number))
+                    found.append((number, self._check(ran, [run], one, output)))
                 continue
             known = [status.get(number) for number in numbers]
             passed = (
                 False if False in known else True if all(k is True for k in known) else None
             )
             alone = len(groups) == 1 and len(numbers) == total
-            for tool, kind, printed in _shares(runs[0], output.printed, runs_named, alone):
+            for one in _shares(runs[0], output.printed, runs_named, alone):
+                one.passed, one.silent = passed, silent.issuperset(numbers)
                 if passed:
-                    others = {run.tool for run in runs_named} - {tool}
-                    printed = [
+                    others = {run.tool for run in runs_named} - {one.tool}
+                    one.printed = [
                         p
-                        for p in printed
+                        for p in one.printed
                         if not _fails(p) or others.isdisjoint(_RULES[p.rule].tools)
                     ]
                 if not runs[0].wrapper:
                     once = len(numbers) == 1 and numbers[0] in numbers_of(line.tree)
-                    printed = _as_the_last(printed, output.ends, tool, once)
-                check = self._check(
-                    ran,
-                    runs,
-                    tool,
-                    kind,
-                    printed,
-                    output,
-                    outcome,
-                    passed,
-                    silent=silent.issuperset(numbers),
-                )
-                found.append((numbers[0], check))
+                    one.printed = _as_the_last(one.printed, output.ends, one.tool, once)
+                found.append((numbers[0], self._check(ran, runs, one, output)))
         found.sort(key=lambda item: item[0])
         return [check for _, check in found if check is not None]
 
     def _check(
-        self,
-        ran: Ran,
-        runs: Sequence[Run],
-        tool: str,
-        kind: str,
-        printed: list[Printed],
-        output: _Output,
-        outcome: Returned | None,
-        passed: bool | None,
-        *,
-        silent: bool,
+        self, ran: Ran, runs: Sequence[Run], one: _Share, output: _Output
     ) -> Check | None:
-        run = runs[0]
-        verdict, basis = self._verdict(
-            run, tool, printed, output, outcome, passed, silent=silent
-        )
+        run, tool, printed, outcome = runs[0], one.tool, one.printed, output.outcome
+        verdict, basis = self._verdict(run, one, output)
         if run.weak and basis != "output":
             return None  # a script by whose name alone nothing can be said
         if basis == "exit_code" and (outcome is None or outcome.exit_code is None):
@@ -265,7 +253,7 @@ class _Judge:
         at = ran.ref.message
         place = bisect_right(self.edits, at)
         return Check(
-            kind=kind,
+            kind=one.kind,
             tool=tool,
             command=ran.command,
             verdict=verdict,
@@ -282,35 +270,21 @@ class _Judge:
             result=self.view.ref(output.ref) if output.ref is not None else None,
         )
 
-    def _verdict(
-        self,
-        run: Run,
-        tool: str,
-        printed: list[Printed],
-        output: _Output,
-        outcome: Returned | None,
-        passed: bool | None,
-        *,
-        silent: bool,
-    ) -> tuple[str, str]:
-        """The verdict on one run and what it rests on.
-
-        Args:
-            silent: it printed nothing, and its errors would have been seen.
-        """
-        known = BY_NAME.get(tool)
+    def _verdict(self, run: Run, one: _Share, output: _Output) -> tuple[str, str]:
+        """The verdict on one run and what it rests on."""
+        printed, passed, outcome = one.printed, one.passed, output.outcome
+        known = BY_NAME.get(one.tool)
         bad = [p for p in printed if _fails(p)]
         good = [p for p in printed if _passes(p)]
         nothing = any(_is_empty(p) for p in printed)
         if nothing and all(_RULES[p.rule].own for p in good):
             good = []
-        stopped = outcome is None or outcome.status in _NO_OUTCOME or output.running
         if bad:
             counted = any(p.failed for p in bad)
             if passed and good and not counted and outcome and outcome.exit_code == 0:
                 return "passed", "output"  # a test that prints what a failure looks like
             return "failed", "output"
-        if stopped:
+        if output.stopped:
             return "unknown", ""
         if good:
             if passed is False:
@@ -330,7 +304,7 @@ class _Judge:
         if known is not None and not run.errors_hidden:
             # Clients that say nothing of failures show their messages.
             quiet = known.loud if run.shown != "rest" else _drops_no_failure(run, known)
-            if silent and quiet or known.silent and output.silent and run.shown == "all":
+            if one.silent and quiet or known.silent and output.silent and run.shown == "all":
                 if outcome is not None and outcome.status in {"ok", "unknown"}:
                     return "passed", "output"
         return "unknown", ""
@@ -422,14 +396,14 @@ def _named(run: Run, scripts: Sequence[tuple[str, str]]) -> Run:
 
 def _shares(
     run: Run, printed: Iterable[Printed], runs: Sequence[Run], alone: bool
-) -> list[tuple[str, str, list[Printed]]]:
-    """The lines that a run printed, as (tool, kind, lines): several for a script that runs
-    several tools. `alone`: the call runs nothing else."""
+) -> list[_Share]:
+    """The lines that a run printed: several shares for a script that runs several tools.
+    `alone`: the call runs nothing else."""
     lines = [p for p in printed if _RULES[p.rule].topic != "status"]
     if not run.wrapper:
         own = [p for p in lines if _belongs(p, run.tool) or "" in _RULES[p.rule].tools]
         own = [p for p in own if not _explained(p, run, lines, runs)]
-        return [(run.tool, run.kind, own)]
+        return [_Share(run.tool, run.kind, own)]
     named = {other.tool for other in runs if not other.wrapper}
     # Some lines ("Found 2 errors.") are those of several tools.
     taken = {p.line for p in lines if named.intersection(_RULES[p.rule].tools)}
@@ -451,7 +425,7 @@ def _shares(
                 continue
         by_tool.setdefault(tools[0], []).append(p)
     if run.kind == "other" and len(by_tool) > 1:
-        return [(tool, BY_NAME[tool].kind, found) for tool, found in by_tool.items()]
+        return [_Share(tool, BY_NAME[tool].kind, found) for tool, found in by_tool.items()]
     of_kind = [t for t in by_tool if BY_NAME[t].kind == run.kind] or list(by_tool)
     tool = of_kind[-1] if len(set(of_kind)) == 1 else run.tool
     kind = run.kind
@@ -460,12 +434,12 @@ def _shares(
     if by_tool and tool in by_tool and run.kind in {"test", "lint"}:
         # A build before the tests that succeeded says nothing about the tests.
         rest = [p for t, ps in by_tool.items() if t != tool for p in ps if _fails(p)]
-        return [(tool, kind, [*general, *rest, *by_tool[tool]])]
+        return [_Share(tool, kind, [*general, *rest, *by_tool[tool]])]
     everything = [*general, *(p for found in by_tool.values() for p in found)]
     if by_tool and run.kind == "test" and not any(BY_NAME[t].kind == "test" for t in by_tool):
         everything = [p for p in everything if not _passes(p)]
         tool = run.tool
-    return [(tool, kind, everything)]
+    return [_Share(tool, kind, everything)]
 
 
 def _explained(

@@ -16,7 +16,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import EDITING, activities
+from leftoff.analysis.activities import EDITING, Done
 from leftoff.analysis.checks import checks
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.rule_sets import CHECK_TOOLS
@@ -40,24 +40,9 @@ _MILESTONES = {kind: milestone for milestone, kinds in KINDS.items() for kind in
 
 # Activities after which a failed check would fail again.
 _HARMLESS = frozenset(
-    {
-        "look",
-        "search",
-        "inspect_change",
-        "fetch",
-        "read_pull_request",
-        "plan",
-        "ask",
-        "wait",
-        "commit",
-        "push",
-        "issue",
-        "pull_request",
-        "tidy",
-    }
+    "look search inspect_change fetch read_pull_request plan ask wait commit push issue"
+    " pull_request tidy".split()
 )
-
-_CHECKING = frozenset({"test", "build", "lint"})
 _LEVELS = ("e2e", "integration", "unit")
 _RUN_LEVEL = (
     (re.compile(r"e2e|end-to-end|playwright|cypress|smoke", re.IGNORECASE), "e2e"),
@@ -117,11 +102,8 @@ class ClaimChecks:
         self.last_until = [*accumulate((c.ref.message for c in self.all), max)]
         outputs = [(c.result or c.ref).message for c in reversed(self.all)]
         self.first_from = [*accumulate(outputs, min)][::-1]
-        acts = activities(view)
         self.typed = sorted(asked.ref.message for asked in view.active(Asked))
-        self.done = sorted(
-            (message, part, did) for (message, part), found in acts.items() for did in found
-        )
+        self.done = Done(view)
 
     def kinds_before(self, message: int, part: int, since: int) -> Iterator[str]:
         """The milestone kinds of the checks run last before a place, from `since` on."""
@@ -179,7 +161,7 @@ class ClaimChecks:
         if verdicts == {"passed"}:
             if RULES["of-all"].search(text) and kind == "tests_pass" and _narrow(last):
                 return Proof("claimed", "the last run was of a part only")
-            if self._between(check, message, part, EDITING):
+            if not EDITING.isdisjoint(self._between(check, message, part)):
                 return Proof("claimed", "files were edited after the last run")
             return _proof("verified", "the last run before it passed", number, check)
         if verdicts != {"failed"}:
@@ -207,7 +189,7 @@ class ClaimChecks:
         quoted = [w for w in re.findall(r"`([^`]+)`", text) if not _NAMED_TOOL.search(w)]
         if quoted and not all(w in check.command for w in quoted):
             return "it names something else than what was run"
-        if self._between(check, message, part, None):
+        if self._between(check, message, part) - _HARMLESS:
             return "something else was done after the last run"
         typed = bisect_left(self.typed, check.ref.message)
         if typed < len(self.typed) and self.typed[typed] <= message:
@@ -223,18 +205,10 @@ class ClaimChecks:
             for c in self.all
         )
 
-    def _between(
-        self, check: Check, message: int, part: int, wanted: Iterable[str] | None
-    ) -> bool:
-        """Whether one of some activities, or (None) any that could change the result, lies
-        between a check and a claim."""
-        start = (check.ref.message, check.ref.part if check.ref.part is not None else -1)
-        first = bisect_left(self.done, (start[0], start[1] + 1, ""))
-        end = bisect_left(self.done, (message, part, ""))
-        between = {did for _, _, did in self.done[first:end]}
-        if wanted is not None:
-            return not between.isdisjoint(wanted)
-        return bool(between - _HARMLESS)
+    def _between(self, check: Check, message: int, part: int) -> set[str]:
+        """The activities between a check and a claim."""
+        after = check.ref.part + 1 if check.ref.part is not None else 0
+        return self.done.between((check.ref.message, after), (message, part))
 
 
 def kinds_named(text: str) -> list[str]:

@@ -8,7 +8,6 @@ appears first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -16,6 +15,7 @@ from leftoff.extraction.evidence import Asked, Evidence
 from leftoff.extraction.requests import Requests
 from leftoff.extraction.session_state import Header, SessionState
 from leftoff.formats.thread import Thread
+from leftoff.session_view import SessionView
 
 
 def related(one: SessionState, other: SessionState) -> bool:
@@ -74,7 +74,8 @@ def stitch(parts: Sequence[tuple[SessionState, int]]) -> SessionState:
             queued.setdefault(words, moved[index][0])
         fresh = {old for old, (_, copied) in moved.items() if not copied}
         for item in recording.evidence:
-            if _message_of(item) in fresh or _message_of(item) >= len(recording.thread):
+            at = SessionView.message_of(item)
+            if at in fresh or at >= len(recording.thread):
                 whole.evidence.append(_move(item, moved, source))
         _learn(whole.header, recording.header)
         whole.occupancy = recording.occupancy
@@ -131,12 +132,6 @@ def _move_thread(
             linked.add(key)
             whole.append_link(key, parent)
     return moved
-
-
-def _message_of(item: Any) -> int:
-    ref = getattr(item, "ref", None)
-    index: int = ref.message if ref is not None else item.message
-    return index
 
 
 def _move(item: Evidence, moved: dict[int, tuple[int, bool]], source: int) -> Evidence:

@@ -8,54 +8,31 @@ not fail, and are marked `shown=False`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any
 
-from msgspec.structs import replace
+from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import of_command
+from leftoff.analysis.git_commands import GitStep, git_steps
 from leftoff.extraction.evidence import Called, Ran, Returned, Shown
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.summary import GitEvent
+from leftoff.tables import table
 
-if TYPE_CHECKING:
-    from leftoff.analysis.git_commands import GitStep
+_RE = re.patterns(table(__file__, "patterns.toml")["git"])
 
-_COMMIT = re.compile(
-    r"\[([^\[\]\n]+?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] +(.*)", re.DOTALL
-)
-# How Aider reports the commits that it makes itself.
-_NAMED_COMMIT = re.compile(r"Commit ([0-9a-f]{7,40}) (.*)", re.DOTALL)
 
-_PUSH = re.compile(
-    r"(?:To (?P<remote>\S+)\n)? [ *+]\s*(?:\[new \w+\]|[0-9a-f]+\.{2,3}(?P<new>[0-9a-f]+))"
-    r"\s+(?P<source>\S+)\s+-(?:>|&gt;)\s+(?P<target>\S+)"
-)
-_MERGED = re.compile(r"✓ .*?pull request \S*?#(\d+)(?: \((.*)\))?")
-_NUMBER = re.compile(r"/(\d+)$")
-_REFUSED = re.compile(
-    r"nothing (?:added )?to commit|no changes added|^error:|^fatal:|Aborting commit"
-    r"|hook (?:id:|declined|failed)|husky - .*(?:failed|exited)|did not match any file",
-    re.MULTILINE,
-)
 _LOG_LINE = r"(?m)^\W{{0,4}}([0-9a-f]{{7,40}})(?: \([^)\n]*\))? {}"
-_STAT = re.compile(r"^ \d+ files? changed|^ (?:create|delete) mode ", re.MULTILINE)
 
 _COMMITS = frozenset({"commit", "cherry-pick", "revert", "merge", "am", "rebase"})
 _MAKING = _COMMITS | {"push", "pr create", "mr create", "pr merge", "mr merge", "pull-request"}
 _LINE_OF = {"push": "git_push", "pr create": "git_pr", "mr create": "git_pr"}
-# Remotes in folders for temporary files: repositories of a test or a demonstration.
-_SCRATCH = re.compile(r"(?:/private)?(?:/tmp/|/var/folders/)|[A-Za-z]:.*\\Temp\\")
 
 _LOOKING = frozenset({"look", "search", "inspect_change", "fetch", "read_pull_request"})
 _PR_CREATE = frozenset({"pr create", "mr create", "pull-request"})
-_POST = re.compile(r"-X POST|--method POST|\s-[fFd] |--data|--raw-field|--field")
-_PR_TOOL = re.compile(
-    r"create_\w*(?:pull|merge)_?request|(?:pull|merge)_?request\w*create|create_pr\b",
-    re.IGNORECASE,
-)
 
 
 @once
@@ -70,9 +47,25 @@ def last_commit(view: SessionView) -> str:
     return hashes[-1] if hashes else ""
 
 
+class _Call(Struct):
+    """A call with git or a forge in it: its command lines, their steps, the lines of its output
+    that show something, and the call itself, None where it is not known."""
+
+    place: tuple[int, int]
+    commands: list[Ran]
+    steps: list[GitStep]
+    lines: list[Shown]
+    made: Called | None
+
+    def of(self, kind: str) -> list[Shown]:
+        """The lines that show one kind of event."""
+        return [line for line in self.lines if line.kind == kind]
+
+
 class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
+        self.found: list[tuple[GitEvent, bool]] = []  # with whether it amends the one before
         self.ran: dict[tuple[int, int], list[Ran]] = {}
         for ran in view.each(Ran, rewound=True):
             if ran.language != "python" and (
@@ -89,48 +82,44 @@ class _Judge:
 
     def events(self) -> list[GitEvent]:
         """All events in the order of what shows them."""
-        found: list[tuple[int, int, GitEvent, bool]] = []
         for place in sorted(self.ran.keys() | self.shown.keys()):
-            for event, amends in self._of_call(place):
-                event = replace(event, ref=self.view.ref(event.ref))
-                found.append((event.ref.message, len(found), event, amends))
-        found.sort(key=lambda item: item[:2])
-        return _each_once((event, amends) for _, _, event, amends in found)
+            self._of_call(place)
+        self.found.sort(key=lambda found: found[0].ref.message)
+        return _each_once(self.found)
 
-    def _of_call(self, place: tuple[int, int]) -> Iterator[tuple[GitEvent, bool]]:
-        from leftoff.analysis.git_commands import git_steps
+    def _add(
+        self, kind: str, text: str, ref: Ref, *, amends: bool = False, **known: Any
+    ) -> None:
+        self.found.append((GitEvent(kind, text, self.view.ref(ref), **known), amends))
 
+    def _of_call(self, place: tuple[int, int]) -> None:
         commands = self.ran.get(place, [])
         steps = [step for ran in commands for step in git_steps(ran.command)]
-        lines = self.shown.get(place, [])
-        call = self.view.calls.get(place)
-        if lines and call is not None and call.kind in {"poll", "script"} and not steps:
-            steps = self._awaited(place)
-        if lines and not self._only_looked(place, call, steps):
-            yield from self._commits_shown(lines, steps)
-            yield from self._pushes_shown(lines, steps)
-            yield from self._merges_shown(lines, steps)
-            yield from self._requests_shown(lines, steps, call, commands)
+        lines, made = self.shown.get(place, []), self.view.calls.get(place)
+        call = _Call(place, commands, steps, lines, made)
+        if lines and made is not None and made.kind in {"poll", "script"} and not steps:
+            call.steps = self._awaited(place)
+        if lines and not self._only_looked(call):
+            self._commits_shown(call)
+            self._pushes_shown(call)
+            self._merges_shown(call)
+            self._requests_shown(call)
         outcome = self.view.outcomes.get(place)
-        if steps and outcome is not None and outcome.status in {"ok", "unknown", "running"}:
-            yield from self._unshown(place, steps, lines, outcome)
+        if outcome is not None and outcome.status in {"ok", "unknown", "running"}:
+            self._unshown(call, outcome)
 
-    def _only_looked(
-        self, place: tuple[int, int], call: Called | None, steps: list[GitStep]
-    ) -> bool:
+    @staticmethod
+    def _only_looked(call: _Call) -> bool:
         """Whether the call only displays something."""
-        if any(s.verb in _MAKING or s.has("--push") for s in steps):
+        if any(s.verb in _MAKING or s.has("--push") for s in call.steps):
             return False
-        if call is None or call.kind not in {"shell", "powershell"}:
+        if call.made is None or call.made.kind not in {"shell", "powershell"}:
             return False
-        commands = self.ran.get(place, ())
-        return all(set(of_command(r.command, r.language)) <= _LOOKING for r in commands)
+        return all(set(of_command(r.command, r.language)) <= _LOOKING for r in call.commands)
 
     def _awaited(self, place: tuple[int, int]) -> list[GitStep]:
         """The steps of the latest command before a poll that makes something and whose own
         output did not show it: it may still have been running."""
-        from leftoff.analysis.git_commands import git_steps
-
         for earlier in sorted((p for p in self.ran if p < place), reverse=True):
             if place[0] - earlier[0] > _RUNNING:
                 break
@@ -145,148 +134,108 @@ class _Judge:
 
     # -- what output shows -------------------------------------------------------------------
 
-    def _commits_shown(
-        self, lines: list[Shown], steps: list[GitStep]
-    ) -> Iterator[tuple[GitEvent, bool]]:
-        made = [s for s in steps if s.program == "git" and s.verb in _COMMITS]
-        if not made and not (lines and self._by_tool(lines[0])):
+    def _commits_shown(self, call: _Call) -> None:
+        made = [s for s in call.steps if s.program == "git" and s.verb in _COMMITS]
+        if not made and not self._by_tool(call.lines[0]):
             return
         amends = any(s.has("--amend") for s in made)
-        for line in lines:
-            if line.kind != "git_commit":
-                continue
-            named = _NAMED_COMMIT.match(line.text)
-            if named is not None:
-                yield GitEvent("commit", named[2].rstrip(), line.ref, hash=named[1]), amends
-                continue
-            match = _COMMIT.match(line.text)
-            if match is None:
-                continue
-            branch = "" if match[1] in {"detached HEAD", "HEAD"} else match[1]
-            subject = match[3].rstrip()
-            yield GitEvent("commit", subject, line.ref, hash=match[2], branch=branch), amends
+        for line in call.of("git_commit"):
+            if named := _RE["named_commit"].match(line.text):
+                self._add("commit", named[2].rstrip(), line.ref, hash=named[1], amends=amends)
+            elif match := _RE["commit"].match(line.text):
+                branch = "" if match[1] in {"detached HEAD", "HEAD"} else match[1]
+                subject = match[3].rstrip()
+                self._add(
+                    "commit", subject, line.ref, amends=amends, hash=match[2], branch=branch
+                )
 
     def _by_tool(self, line: Shown) -> bool:
         """Whether a tool of its own printed a line: for git, or a call not known."""
         call = self.view.calls.get((line.call_message, line.call_part))
         return call is None or call.kind == "other"
 
-    def _pushes_shown(
-        self, lines: list[Shown], steps: list[GitStep]
-    ) -> Iterator[tuple[GitEvent, bool]]:
-        pushes = [s for s in steps if s.verb in {"push", "subtree"} and s.program == "git"]
-        for line in lines:
-            match = _PUSH.match(line.text) if line.kind == "git_push" else None
+    def _pushes_shown(self, call: _Call) -> None:
+        pushes = [s for s in call.steps if s.verb in {"push", "subtree"} and s.program == "git"]
+        if not pushes and call.steps and all(s.program == "git" for s in call.steps):
+            return
+        for line in call.of("git_push"):
+            match = _RE["push"].match(line.text)
             if match is None:
                 continue
-            source, target = match["source"], match["target"]
-            if not match["remote"] and (not pushes or target.endswith("/" + source)):
+            remote, source, target = match["remote"], match["source"], match["target"]
+            if not remote and (not pushes or target.endswith("/" + source)):
                 continue
-            if match["remote"] and _SCRATCH.match(match["remote"]):
+            if remote and _RE["scratch"].match(remote):
                 continue
-            if not pushes and all(s.program == "git" for s in steps) and steps:
-                continue
-            yield (
-                GitEvent(
-                    "push",
-                    line.text[match.start("source") : match.end("target")],
-                    line.ref,
-                    hash=match["new"] or "",
-                    branch=target.removeprefix("refs/heads/"),
-                    remote=match["remote"] or _remote(pushes),
-                ),
-                False,
+            self._add(
+                "push",
+                line.text[match.start("source") : match.end("target")],
+                line.ref,
+                hash=match["new"] or "",
+                branch=target.removeprefix("refs/heads/"),
+                remote=remote or _remote(pushes),
             )
 
-    def _merges_shown(
-        self, lines: list[Shown], steps: list[GitStep]
-    ) -> Iterator[tuple[GitEvent, bool]]:
-        merges = [s for s in steps if s.program == "git" and s.verb == "merge"]
-        for line in lines:
-            if line.kind != "git_merge":
-                continue
-            match = _MERGED.match(line.text)
+    def _merges_shown(self, call: _Call) -> None:
+        merges = [s for s in call.steps if s.program == "git" and s.verb == "merge"]
+        for line in call.of("git_merge"):
+            match = _RE["merged"].match(line.text)
             if match is not None:
-                yield (GitEvent("merge", match[2] or "", line.ref, number=int(match[1])), False)
+                self._add("merge", match[2] or "", line.ref, number=int(match[1]))
             elif merges:
-                names = merges[-1].operands
-                branch = names[-1] if names else ""
-                yield GitEvent("merge", branch, line.ref, branch=branch), False
-                merges = merges[:-1]
+                branch = (merges.pop().operands or ("",))[-1]
+                self._add("merge", branch, line.ref, branch=branch)
 
-    def _requests_shown(
-        self, lines: list[Shown], steps: list[GitStep], call: Called | None, commands: list[Ran]
-    ) -> Iterator[tuple[GitEvent, bool]]:
-        urls = [line for line in lines if line.kind == "git_pr"]
-        creates = [s for s in steps if s.verb in _PR_CREATE]
-        by_tool = call is not None and bool(_PR_TOOL.search(call.name))
-        by_api = any(_posts(ran.command) for ran in commands)
+    def _requests_shown(self, call: _Call) -> None:
+        urls = call.of("git_pr")
+        creates = [s for s in call.steps if s.verb in _PR_CREATE]
+        by_tool = call.made is not None and bool(_RE["pr_tool"].search(call.made.name))
+        by_api = any(_posts(ran.command) for ran in call.commands)
         if not urls or not (creates or by_tool or by_api):
             return
         if not all(s.certain or s.counted for s in creates):
             return
         line = urls[-1] if creates else urls[0]
         url = line.text.strip()
-        number = _NUMBER.search(url)
-        title = creates[-1].subject if creates else ""
-        place = (line.call_message, line.call_part)
-        outcome = self.view.outcomes.get(place)
+        outcome = self.view.outcomes.get((line.call_message, line.call_part))
         if outcome is not None and outcome.status in {"error", "denied", "timeout"}:
             return
-        yield (
-            GitEvent(
-                "pull_request",
-                title,
-                line.ref,
-                number=int(number[1]) if number else None,
-                url=url,
-                branch=creates[-1].value("--head", "-H", "--source-branch") if creates else "",
-            ),
-            False,
-        )
+        number = _RE["number"].search(url)
+        title = branch = ""
+        if creates:
+            title = creates[-1].subject
+            branch = creates[-1].value("--head", "-H", "--source-branch")
+        known = int(number[1]) if number else None
+        self._add("pull_request", title, line.ref, number=known, url=url, branch=branch)
 
     # -- what the exit status or the agent's words show --------------------------------------
 
-    def _unshown(
-        self,
-        place: tuple[int, int],
-        steps: list[GitStep],
-        lines: list[Shown],
-        outcome: Returned,
-    ) -> Iterator[tuple[GitEvent, bool]]:
-        kinds = {line.kind for line in lines}
-        ref = self._result_ref(outcome)
-        for step in steps:
-            if (
-                not step.counted
-                or step.has("--dry-run", "-h", "--help", "-n")
-                and (step.verb != "commit" or not step.has("-n"))
-            ):
+    def _unshown(self, call: _Call, outcome: Returned) -> None:
+        kinds = {line.kind for line in call.lines}
+        # Results that show nothing have no reference of their own.
+        ref = call.commands[0].ref if call.commands else Ref(message=outcome.message)
+        for step in call.steps:
+            sure = step.certain and outcome.status == "ok"
+            if not step.counted or step.has("--dry-run", "-h", "--help"):
+                continue
+            if step.has("-n") and step.verb != "commit":
                 continue
             if step.program == "git" and step.verb == "commit" and "git_commit" not in kinds:
-                yield from self._quiet_commit(place, step, steps, outcome, ref)
+                self._quiet_commit(call, step, outcome, ref)
             elif step.program == "git" and step.verb == "push" and "git_push" not in kinds:
-                yield from self._quiet_push(place, step, outcome, ref)
+                self._quiet_push(call, step, outcome, ref)
             elif step.program == "git" and step.verb == "tag":
                 name = _tag_name(step)
-                if name and step.certain and outcome.status == "ok":
-                    yield GitEvent("tag", name, ref), False
+                if name and sure:
+                    self._add("tag", name, ref)
             elif step.verb in {"pr merge", "mr merge"} and "git_merge" not in kinds:
-                names = [w for w in step.operands if w.isdigit()]
-                if step.certain and outcome.status == "ok" and not step.has("--auto"):
-                    number = int(names[0]) if names else None
-                    yield GitEvent("merge", "", ref, number=number), False
+                number = next((int(w) for w in step.operands if w.isdigit()), None)
+                if sure and not step.has("--auto"):
+                    self._add("merge", "", ref, number=number)
 
-    def _quiet_commit(
-        self,
-        place: tuple[int, int],
-        step: GitStep,
-        steps: list[GitStep],
-        outcome: Returned,
-        ref: Ref,
-    ) -> Iterator[tuple[GitEvent, bool]]:
+    def _quiet_commit(self, call: _Call, step: GitStep, outcome: Returned, ref: Ref) -> None:
         output = outcome.output
-        if _REFUSED.search(output):
+        if _RE["refused"].search(output):
             return
         amends = step.has("--amend")
         subject = re.escape(step.subject)
@@ -295,52 +244,37 @@ class _Judge:
         if subject and output:
             match = re.search(_LOG_LINE.format(f"({subject})"), output)
             if match is not None:
-                yield GitEvent("commit", match[2].rstrip(), ref, hash=match[1]), amends
+                self._add("commit", match[2].rstrip(), ref, hash=match[1], amends=amends)
                 return
         if not step.subject:
             return  # which commit it made is not recorded
-        stats = any(s.verb in {"diff", "show", "log", "pull", "merge"} for s in steps)
-        if _STAT.search(output) and not stats:
-            yield GitEvent("commit", step.subject, ref), amends
-        elif step.certain and outcome.status == "ok" and step.silent:
-            yield GitEvent("commit", step.subject, ref), amends
-        elif outcome.status != "running" and not output.strip():
-            yield from self._said("committed", place, "commit", step.subject, amends=amends)
+        stats = any(s.verb in {"diff", "show", "log", "pull", "merge"} for s in call.steps)
+        sure = step.certain and outcome.status == "ok" and step.silent
+        if sure or _RE["stat"].search(output) and not stats:
+            self._add("commit", step.subject, ref, amends=amends)
+        elif self._said("committed", call.place, outcome):
+            self._add("commit", step.subject, ref, amends=amends, shown=False)
 
-    def _quiet_push(
-        self, place: tuple[int, int], step: GitStep, outcome: Returned, ref: Ref
-    ) -> Iterator[tuple[GitEvent, bool]]:
-        if _REFUSED.search(outcome.output) or "up-to-date" in outcome.output:
+    def _quiet_push(self, call: _Call, step: GitStep, outcome: Returned, ref: Ref) -> None:
+        if _RE["refused"].search(outcome.output) or "up-to-date" in outcome.output:
             return
-        remote, branch = _remote([step]), _branch(step)
         if step.has("--delete", "-d"):
             return
-        if step.certain and outcome.status == "ok" and step.silent:
-            yield GitEvent("push", branch, ref, branch=branch, remote=remote), False
-        elif outcome.status != "running" and not outcome.output.strip():
-            for event, _ in self._said("pushed", place, "push", branch):
-                yield (
-                    GitEvent(
-                        "push", branch, event.ref, branch=branch, remote=remote, shown=False
-                    ),
-                    False,
-                )
+        branch = _branch(step)
+        shown = step.certain and outcome.status == "ok" and step.silent
+        if shown or self._said("pushed", call.place, outcome):
+            remote = _remote([step])
+            self._add("push", branch, ref, branch=branch, remote=remote, shown=shown)
 
-    def _said(
-        self, value: str, place: tuple[int, int], kind: str, text: str, *, amends: bool = False
-    ) -> Iterator[tuple[GitEvent, bool]]:
-        """The agent says soon after a call, whose output is not recorded, that it succeeded."""
-        for said in self.view.sentences("milestone"):
-            if said.value == value and place[0] <= said.ref.message <= place[0] + _SOON:
-                yield GitEvent(kind, text, self.ran[place][0].ref, shown=False), amends
-                return
-
-    def _result_ref(self, outcome: Returned) -> Ref:
-        """The call's result, by the place of the call: results that show nothing have no
-        reference of their own."""
-        for ran in self.ran.get((outcome.call_message, outcome.call_part), ()):
-            return ran.ref
-        return Ref(message=outcome.message)
+    def _said(self, value: str, place: tuple[int, int], outcome: Returned) -> bool:
+        """Whether the agent says soon after a call, whose output is not recorded, that it
+        succeeded."""
+        if outcome.status == "running" or outcome.output.strip():
+            return False
+        return any(
+            said.value == value and place[0] <= said.ref.message <= place[0] + _SOON
+            for said in self.view.sentences("milestone")
+        )
 
 
 # Messages between a command and the poll that shows its end. Chosen by hand; not measured.
@@ -382,9 +316,7 @@ def _identity(event: GitEvent) -> tuple[str, ...]:
 
 def _posts(command: str) -> bool:
     """Whether a command line creates a pull request by the forge's API."""
-    return bool(
-        re.search(r"/(?:pulls|merge_requests)(?=[\"'\s]|$)", command) and _POST.search(command)
-    )
+    return bool(_RE["requests"].search(command) and _RE["post"].search(command))
 
 
 def _remote(pushes: list[GitStep]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, of_command, programs_in
@@ -13,15 +13,16 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.done_work import DoneWork
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import turn_state, user_requests
-from leftoff.extraction.checks import CUT
-from leftoff.extraction.evidence import Asked, Called, Failed, Planned, Ran, Touched
-from leftoff.extraction.requests import Requests
+from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran, Touched
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep
+from leftoff.tables import table
 from leftoff.text.truncation import whole
+
+_RE = re.patterns(table(__file__, "patterns.toml")["insights"])
 
 # A statement of what is left counts if it answers one of the last so many prompts. Chosen by
 # hand; not measured.
@@ -31,52 +32,10 @@ RECENT_PROMPTS = 2
 # not measured.
 STALE = 4
 
-_DEFERRED = re.compile(
-    r"\bdeferred\b(?! until)|\bfuture (?:exercise|enhancement|pr|task|change|release)\b"
-    r"|\bseparate (?:pr|pull request|task|issue|ticket|feature|change|investigation|commit)\b"
-    r"|\b(?:an?|as|for|in|into|via|consider|later) (?:\w+ ){0,2}follow[- ]?ups?\b"
-    r"|^\W*follow[- ]?ups?\b|\bout of scope\b",
-    re.IGNORECASE,
-)
-# What waits for the person, not for work.
-_ASKS_YOU = re.compile(
-    r"\bquestions? (?:is |are )?(?:still )?(?:open|pending)\b[^\w]*:|\bquestions? for you\b"
-    r"|\b(?:need|want) from you\b|\byour (?:call|decision|answer|input)\b",
-    re.IGNORECASE,
-)
-# What is no step though a rule of `insights.toml` matches: it says that nothing is left, or
-# names no work.
-_NOTHING_LEFT = re.compile(
-    r"(?::|\bis)\s*(?:nothing|none|no)\b[^.]*\.?$|\btouched any|\bfeel free\b"
-    r"|^\W*(?:if|when|once|whenever)\b.*\byou (?:have|need) to\b|\bmust remain open\b"
-    r"|\b(?:each|every|an?) (?:untested|unverified|uncommitted|unpushed)\b"
-    r"|\bseparate (?:issue|concern|problem) from\b|\bmarked \W*(?:completed?|done)\b"
-    r"|^\W*(?:the|this|it|users?|they)\b[^.]*\bwill\b(?! (?:need|require|have to)\b)"
-    r"|\bonly (?:the )?pre-?existing\b|\bnot (?:a|any) (?:\w+ ){0,2}(?:for )?future\b",
-    re.IGNORECASE,
-)
-
-_UNDELIVERED = re.compile(
-    r"\b(?:not (?:yet )?(?:pushed|committed)|ready to (?:commit|push)"
-    r"|(?:is|are|sits?|stays?|remains?|left|still) (?:still )?(?:uncommitted|unpushed))\b",
-    re.IGNORECASE,
-)
-
-# That something is not delivered is a case that the sentence speaks of, not what is so.
-_SUPPOSED = re.compile(
-    r"\b(?:if|when|once|unless|until|whether|where|which|e\.g|i\.e)\b|\((?:not|un)[^)]*\)"
-    r"|\b(?:shows?|marks?|lists?|warns?|detects?|displays?|indicates?|refuses?)\b",
-    re.IGNORECASE,
-)
 
 # At most so many findings, the latest.
 MAX_FINDINGS = 40
 
-# What a client writes for a call that it did not make, or that the person stopped.
-_NOT_RUN = re.compile(
-    r"sibling tool call errored|cancelled: parallel tool call|request interrupted by user",
-    re.IGNORECASE,
-)
 
 # At most so many changed files are named in what fixed an error.
 MAX_FIXES = 3
@@ -87,16 +46,15 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
     was changed in between. The same check counts as the same call, however it was typed, and so
     does the same program on one of the same things with other options. Where only another call
     of that program or tool worked, it is not known whether that mended anything."""
-    clean = _clean_runs(view)
-    touched, ran = view.all(Touched), view.all(Ran)  # once: a large session unpacks them
+    clean = _CleanRuns(view)
     found: dict[tuple[str, str], ErrorSeen] = {}
     for failed in view.active(Failed):
-        if _NOT_RUN.search(failed.text):
+        if _RE["not_run"].search(failed.text):
             continue
         place = (failed.call_message, failed.call_part)
         made = view.calls.get(place)
         tool = made.name if made else ""
-        later = clean.first_after(place, clean.keys_of(place, made))
+        later = clean.first_after(place, [*clean.checks.get(place, ()), *_asked_for(made)])
         corrected = clean.corrected(place, made, failed.text)
         by = ""
         if corrected is not None and (later is None or corrected < later):
@@ -111,26 +69,56 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             ref=view.ref(failed.ref),
             count=known.count + 1 if known else 1,
             fixed=fixed,
-            fixed_by=by or (_between(view, touched, ran, place, later) if later else ""),
-            fixed_ref=clean.ref_of(later, touched, ran) if later else None,
+            fixed_by=by or (clean.changed_between(place, later) if later else ""),
+            fixed_ref=clean.ref_of(later) if later else None,
         )
     return tuple(found.values())
 
 
+_Place: TypeAlias = tuple[int, int]
+_Key: TypeAlias = tuple[str, ...]
+
+
 class _CleanRuns:
-    """Calls that worked, by what they did."""
+    """Calls that worked, by what they did.
+
+    Attributes:
+        touched, ran: what calls did, in file order.
+        commands: those that are longer than their call has them.
+        at: where each thing was done, in order.
+        refs: of the checks that passed, by their call.
+        checks: the checks of a call that failed, else those of which nothing is known.
+    """
 
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        # Of a longer one its call has the beginning alone.
-        self.commands = {
-            (r.ref.message, r.part): r.command
-            for r in view.each(Ran, rewound=True)
-            if len(r.command) > CUT
-        }
-        self.at: dict[tuple[str, ...], list[tuple[int, int]]] = {}
-        self.refs: dict[tuple[int, int], Ref] = {}
-        self.checks: dict[tuple[int, int], list[tuple[str, ...]]] = {}
+        self.touched, self.ran = view.all(Touched), view.all(Ran)
+        long = (ran for ran in self.ran if len(ran.command) > CUT)
+        self.commands = {_place(ran): ran.command for ran in long}
+        self.at: dict[_Key, list[_Place]] = {}
+        self.refs: dict[_Place, Ref] = {}
+        self.checks: dict[_Place, list[_Key]] = {}
+        unknown: dict[_Place, list[_Key]] = {}
+        for check in checks(view):
+            place = (check.ref.message, check.ref.part or 0)
+            key: _Key = ("check", check.kind, check.tool, check.scope)
+            failed = self.checks.setdefault(place, [])
+            if check.verdict == "passed":
+                self.at.setdefault(key, []).append(place)
+                self.refs[place] = check.ref
+            elif check.verdict == "failed":
+                failed.append(key)
+            else:
+                unknown.setdefault(place, []).append(key)
+        bad = {place for place, failed in self.checks.items() if failed}
+        self.checks |= {place: keys for place, keys in unknown.items() if place not in bad}
+        for call in view.each(Called, rewound=True):
+            place = (call.message, call.part)
+            if place not in bad and view.succeeded(*place):
+                for key in (*_like(call, self.programs_of(call)), *_asked_for(call)):
+                    self.at.setdefault(key, []).append(place)
+        for places in self.at.values():
+            places.sort()
 
     def programs_of(self, made: Called) -> list[tuple[str, str]]:
         """The programs of a command line with their subcommands, without idle ones."""
@@ -139,35 +127,22 @@ class _CleanRuns:
         command = self.commands.get((made.message, made.part), made.text)
         return [fact for fact in programs_in(command) if fact[0] not in IDLE]
 
-    def ref_of(
-        self, place: tuple[int, int], touched: Sequence[Touched], every: Sequence[Ran]
-    ) -> Ref | None:
+    def ref_of(self, place: _Place) -> Ref | None:
         """Where a call that worked stands: the check in it, else its last file or command."""
         if place in self.refs:
             return self.refs[place]
-        here: list[Touched | Ran] = [*_at(every, place), *_at(touched, place)]
+        before, after = (place[0], place[1] - 1), (place[0], place[1] + 1)
+        here: list[Touched | Ran] = [*_inside(self.ran, before, after)]
+        here += _inside(self.touched, before, after)
         return self.view.ref(here[-1].ref) if here else None
 
-    def keys_of(self, place: tuple[int, int], made: Called | None) -> list[tuple[str, ...]]:
-        """What the call did: its text, and the checks that failed, else the unknown ones."""
-        keys = list(self.checks.get(place, ()))
-        if made is not None and made.text:
-            keys.append((made.name, made.text))
-            if made.kind in EDITS:
-                keys.append(("file", made.text))
-        return keys
-
-    def first_after(
-        self, place: tuple[int, int], keys: Iterable[tuple[str, ...]]
-    ) -> tuple[int, int] | None:
+    def first_after(self, place: _Place, keys: Iterable[_Key]) -> _Place | None:
         """The first call after a place that did one of these, None if none did."""
         lists = [self.at[key] for key in keys if key in self.at]
         after = ((found, bisect_right(found, place)) for found in lists)
         return min((found[at] for found, at in after if at < len(found)), default=None)
 
-    def corrected(
-        self, place: tuple[int, int], made: Called | None, error: str
-    ) -> tuple[int, int] | None:
+    def corrected(self, place: _Place, made: Called | None, error: str) -> _Place | None:
         """The next call that worked of the one program that failed, if both name the same
         thing or the failed one named nothing. Other tests mend none."""
         if made is None or place in self.checks:
@@ -184,8 +159,34 @@ class _CleanRuns:
         same = not mine or any(mine & _operands(other.text, p) for p in self.programs_of(other))
         return later if same else None
 
+    def changed_between(self, start: _Place, end: _Place) -> str:
+        """What was changed between a failed call and the one that worked: names of files, else
+        the last command that worked; "" if nothing is known."""
+        names: dict[str, None] = {}
+        for item in _inside(self.touched, start, end):
+            if item.path and item.verb != "read" and self.view.succeeded(*_place(item)):
+                names.pop(item.path, None)
+                names[item.path] = None
+        if names:
+            cwd = self.view.state.header.cwd
+            shown = [relative(path, cwd) for path in list(names)[-MAX_FIXES:]]
+            more = len(names) - len(shown)
+            return "changes to " + ", ".join(shown) + (f" and {more} more" if more else "")
+        for ran in reversed(_inside(self.ran, start, end)):
+            looks = _LOOKS.issuperset(of_command(ran.command, ran.language))
+            if not looks and self.view.succeeded(*_place(ran)):
+                return whole(ran.command.strip().partition("\n")[0], 120)
+        return ""
 
-def _like(made: Called, programs: list[tuple[str, str]]) -> list[tuple[str, ...]]:
+
+def _asked_for(made: Called | None) -> list[_Key]:
+    """What a call asks for, by its text."""
+    if made is None or not made.text:
+        return []
+    return [(made.name, made.text), *([("file", made.text)] if made.kind in EDITS else [])]
+
+
+def _like(made: Called, programs: list[tuple[str, str]]) -> list[_Key]:
     """What a call is like: its programs, else its tool; of editing tools any."""
     if made.kind == "shell":
         return [("program", *fact) for fact in programs]
@@ -199,87 +200,17 @@ def _operands(command: str, program: tuple[str, str]) -> frozenset[str]:
     return frozenset(plain) - {*program, "cd"}
 
 
-def _clean_runs(view: SessionView) -> _CleanRuns:
-    found = _CleanRuns(view)
-    bad: set[tuple[int, int]] = set()
-    unknown: dict[tuple[int, int], list[tuple[str, ...]]] = {}
-    for check in checks(view):
-        place = (check.ref.message, check.ref.part or 0)
-        key = ("check", check.kind, check.tool, check.scope)
-        found.checks.setdefault(place, [])
-        if check.verdict == "passed":
-            found.at.setdefault(key, []).append(place)
-            found.refs[place] = check.ref
-        elif check.verdict == "failed":
-            found.checks[place].append(key)
-            bad.add(place)
-        else:
-            unknown.setdefault(place, []).append(key)
-    for place, keys in unknown.items():
-        found.checks[place] = found.checks[place] or keys
-    for call in view.each(Called, rewound=True):
-        place = (call.message, call.part)
-        if place in bad or not view.succeeded(*place):
-            continue
-        for like in _like(call, found.programs_of(call)):
-            found.at.setdefault(like, []).append(place)
-        if call.text:
-            found.at.setdefault((call.name, call.text), []).append(place)
-            if call.kind in EDITS:
-                found.at.setdefault(("file", call.text), []).append(place)
-    for places in found.at.values():
-        places.sort()
-    return found
-
-
 T = TypeVar("T", Touched, Ran)
 
 
-def _place(item: Touched | Ran) -> tuple[int, int]:
+def _place(item: Touched | Ran) -> _Place:
     return item.ref.message, item.part
 
 
-def _inside(items: Sequence[T], start: tuple[int, int], end: tuple[int, int]) -> Sequence[T]:
+def _inside(items: Sequence[T], start: _Place, end: _Place) -> Sequence[T]:
     """The items, which are in file order, of the calls between two places."""
     first = bisect_right(items, start, key=_place)
     return items[first : bisect_left(items, end, key=_place)]
-
-
-def _at(items: Sequence[T], place: tuple[int, int]) -> Sequence[T]:
-    """The items, which are in file order, of one call."""
-    return items[bisect_left(items, place, key=_place) : bisect_right(items, place, key=_place)]
-
-
-def _between(
-    view: SessionView,
-    touched: Sequence[Touched],
-    every: Sequence[Ran],
-    start: tuple[int, int],
-    end: tuple[int, int],
-) -> str:
-    """What was changed between a failed call and the one that worked: names of files, else the
-    last command that worked; "" if nothing is known."""
-    names: dict[str, None] = {}
-    for item in _inside(touched, start, end):
-        place = (item.ref.message, item.part)
-        changed = item.path and item.verb != "read" and view.succeeded(*place)
-        if start < place < end and changed:
-            names.pop(item.path, None)
-            names[item.path] = None
-    cwd = view.state.header.cwd
-    if names:
-        shown = [relative(path, cwd) for path in list(names)[-MAX_FIXES:]]
-        more = len(names) - len(shown)
-        return "changes to " + ", ".join(shown) + (f" and {more} more" if more else "")
-    for ran in reversed(_inside(every, start, end)):
-        place = (ran.ref.message, ran.part)
-        if (
-            start < place < end
-            and view.succeeded(*place)
-            and not _LOOKS.issuperset(of_command(ran.command, ran.language))
-        ):
-            return whole(ran.command.strip().partition("\n")[0], 120)
-    return ""
 
 
 _LOOKS = frozenset({"look", "search", "inspect_change", "wait", "fetch"})
@@ -329,12 +260,10 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     seen = {_key(step.text) for step in found}
     steps = [*_put_off(view), *_said_left(view), *_tickets(view)]
     if turn.status == "closed":
-        steps += _for_the_person(view)
-        steps += [
-            NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))
-            for said in view.sentences("step")
-            if said.ref.message == last
-        ]
+        prompted = max((a.ref.message for a in view.active(Asked)), default=-1)
+        if not any(call.message > prompted for call in view.each(Called)):
+            steps += _said_last(view, "proposal")  # with code to copy
+        steps += _said_last(view, "step")
     for step in sorted(steps, key=lambda step: step.ref.message):
         key = _key(step.text)
         if key not in seen:
@@ -350,14 +279,11 @@ def _unanswered(view: SessionView, status: str) -> bool:
     return status != "closed" or bool(requests) and requests[-1].status != "done"
 
 
-def _for_the_person(view: SessionView) -> list[NextStep]:
-    """What the last words propose with code to copy, where the agent did nothing itself."""
-    prompts = [a.ref.message for a in view.active(Asked)]
-    if any(call.message > max(prompts, default=-1) for call in view.each(Called)):
-        return []
+def _said_last(view: SessionView, topic: str) -> list[NextStep]:
+    """The sentences of a topic in the agent's last words."""
     return [
         NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))
-        for said in view.sentences("proposal")
+        for said in view.sentences(topic)
         if said.ref.message == view.state.last_at
     ]
 
@@ -368,36 +294,23 @@ def _tickets(view: SessionView) -> list[NextStep]:
     found: dict[str, NextStep] = {}
     at: dict[str, int] = {}
     for one in view.sentences("ticket"):
-        number = _TICKET.search(one.text, one.start)
+        number = _RE["ticket"].search(one.text, one.start)
         if number is not None:
             found.setdefault(number[0], NextStep(one.text, "said", view.ref(one.ref)))
             at.setdefault(number[0], one.ref.message)
     for one in view.sentences("ticket_settled"):
         before = [key for key in found if at[key] < one.ref.message]
         last = before[-1:] if "ticket" in one.text.casefold() else []
-        for key in {*(_TICKET.findall(one.text) or last)}.intersection(before):
+        for key in {*(_RE["ticket"].findall(one.text) or last)}.intersection(before):
             del found[key]
     return list(found.values())
 
 
-_TICKET = re.compile(r"#\d+\b|\b[A-Z]{2,}-\d+\b")
-
-
 def _offered(view: SessionView) -> str:
     """The last question in the agent's last words that asks whether to do something."""
-    heard = view.state.extractors.get("requests")
     typed = max((asked.ref.message for asked in view.active(Asked)), default=-1)
-    tail = heard.tail if isinstance(heard, Requests) and heard.said > typed else ""
-    return whole(next(reversed(_OFFERS.findall(tail)), "").strip(), MAX_STEP)
-
-
-_OFFERS = re.compile(
-    r"(?:^|[.!?:*]\s+)((?:(?:do you )?want me to|should i|shall i|would you like me to)\b"
-    r"[^\n?]{10,400}\?"
-    r"|if you (?:want|like|prefer),? i can (?:now )?(?:commit|push|merge|deploy|release)\b"
-    r"[^\n?.]{5,400}[?.])",
-    re.IGNORECASE | re.MULTILINE,
-)
+    tail = view.heard.tail if view.heard.said > typed else ""
+    return whole(next(reversed(_RE["offers"].findall(tail)), "").strip(), MAX_STEP)
 
 
 def _about_to(view: SessionView) -> str:
@@ -411,7 +324,7 @@ def _about_to(view: SessionView) -> str:
     ]
     for at in range(len(sentences) - 1, -1, -1):
         words = sentences[at]
-        if _ANNOUNCES.search(words) and not _CONDITION.search(words):
+        if _RE["announces"].search(words) and not _RE["condition"].search(words):
             return whole(" ".join(sentences[max(0, at - 1) : at + 1]), MAX_STEP)
     return ""
 
@@ -423,28 +336,17 @@ MAX_ACTED = 5
 # Code points of a step that was about to be taken.
 MAX_STEP = 400
 
-_ANNOUNCES = re.compile(
-    r"^\W{0,4}(?:(?:ok(?:ay)?|good|great|perfect|right|now|next|first|then|finally|so)\b"
-    r"[,:]? ?)*"
-    r"(?:let me|let['’]s|i['’]ll|i will|i['’]m (?:going to|now|\w+ing)|i am (?:going to|now)"
-    r"|we need to|i need to|i should|now task|next task|we should)\b"
-    r"|\b(?:let me|i['’]ll|i['’]m going to) (?:now )?\w+ \w+|我会|让我|接下来|voy a |vou ",
-    re.IGNORECASE,
-)
-_CONDITION = re.compile(r"\blet me know\b|\bif you\b|\?\s*$|\bonce you\b", re.IGNORECASE)
-
 
 def _put_off(view: SessionView) -> list[NextStep]:
     """What the person put off in so many words."""
     found = []
     for asked in view.active(Asked):
-        if asked.text.isascii():
-            low = asked.text.lower()
-            if not any(word in low for word in _LATER):
-                continue
+        if asked.text.isascii() and not _RE["later"].search(asked.text.lower()):
+            continue
         for match in re.finditer(r"[^.!?\n]+[.!?]?", asked.text):
             words = match[0].strip()
-            if 15 < len(words) <= 300 and _PERSON_DEFERS.search(words) and words[-1] != "?":
+            fits = 15 < len(words) <= 300 and words[-1] != "?"
+            if fits and _RE["person_defers"].search(words):
                 start = match.start() + match[0].index(words)
                 found.append(_quoted(view, asked, words, start, "agreed"))
     return found
@@ -453,37 +355,6 @@ def _put_off(view: SessionView) -> list[NextStep]:
 def _quoted(view: SessionView, asked: Asked, words: str, start: int, status: str) -> NextStep:
     """A step in the person's words, with the reference to just these."""
     return NextStep(words, status, view.ref_within(asked.ref, start, words))
-
-
-# One of these stands in whatever `_PERSON_DEFERS` matches.
-_LATER = (
-    "later",
-    "at some point",
-    "afterwards",
-    "another time",
-    "next time",
-    "future",
-    "separate",
-    "follow",
-    "our next ",
-    "from here",
-    "after that",
-    "when i ",
-    " is ok",
-    "continue",
-)
-
-_PERSON_DEFERS = re.compile(
-    r"\b(?:(?:we|i|let['’]s)(?:['’]ll| will| can| should| could|)\b.{0,60}"
-    r"\b(?:later(?! (?:more|than|on in))|at some point|afterwards|another time|next time)\b"
-    r"|(?:future|separate|follow[- ]?up)"
-    r" (?:exercise|enhancement|work(?! ?tree)|task|feature|plan|pr|issue|ticket|story)"
-    r"|our next (?:feature|task|step)"
-    r"|(?:from here|after that|when i (?:begin|start)\b[^,.]{0,40}|if [^,.]{3,40} is ok)[,.]? "
-    r"(?:i['’]d like to|(?:we|i)(?:['’]ll| will| want to))"
-    r"|i['’]m going to (?:continue|keep))\b",
-    re.IGNORECASE,
-)
 
 
 def _said_left(view: SessionView) -> list[NextStep]:
@@ -506,12 +377,12 @@ def _said_left(view: SessionView) -> list[NextStep]:
     recent = range(prompts[-STALE - 1] if len(prompts) > STALE else 0, last + 1)
     for said in sentences:
         text, at = said.text.strip(), said.ref.message
-        deferred = _DEFERRED.search(text) is not None
-        if text.endswith(("?", ":")) or _NOTHING_LEFT.search(text) or _LAYOUT.search(text):
+        deferred = _RE["deferred"].search(text) is not None
+        if text.endswith(("?", ":")) or _RE["nothing_left"].search(text):
             continue
-        undelivered = _UNDELIVERED.search(text) is not None
-        stays = undelivered and _SUPPOSED.search(text) is None
-        counts = deferred or stays or at == last or at in ends and _NOT_YET.search(text)
+        undelivered = _RE["undelivered"].search(text) is not None
+        stays = undelivered and _RE["supposed"].search(text) is None
+        counts = deferred or stays or at == last or at in ends and _RE["not_yet"].search(text)
         if said.rule == "left-undone" and not counts:
             continue
         lasting = (
@@ -519,31 +390,21 @@ def _said_left(view: SessionView) -> list[NextStep]:
         )
         if not (lasting or (at >= since and prompts) or at == last):
             continue
-        if at < last and _INTENDS.search(text):
+        if at < last and _RE["intends"].search(text):
             continue
-        if (at < last or goes_on) and _ANNOUNCES.search(text):
+        if (at < last or goes_on) and _RE["announces"].search(text):
             continue  # it was announced, and the agent went on
         if undelivered and sent > at:
             continue
         if done.after(at, text):
             continue
-        if _ASKS_YOU.search(text) and prompts and prompts[-1] > at:
+        if _RE["asks_you"].search(text) and prompts and prompts[-1] > at:
             continue  # the person answered
         found.append(NextStep(said.text, "said", view.ref(said.ref)))
     return found
 
 
-# What is not so yet stays so after a prompt about something else.
-_NOT_YET = re.compile(
-    r"\byet\b|\bstill\b(?! (?:need|have) to)|\bcurrently (?:no|not|only)\b|^\W*before \w+ing\b",
-    re.IGNORECASE,
-)
-
 _SENDS, _SENT = frozenset({"commit", "push"}), frozenset({"committed", "pushed"})
-_LAYOUT = re.compile(r"^\W*\|.*\|\W*$|^\W*$")
-_INTENDS = re.compile(
-    r"^\W*(?:the )?next\b|\bI['’]m \w+ing\b.*\bnext\b|\bnext\b.*\bI['’]ll\b", re.IGNORECASE
-)
 
 
 def _done_words(view: SessionView) -> list[tuple[int, str]]:

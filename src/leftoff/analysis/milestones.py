@@ -8,11 +8,11 @@ confirms it, `git` whether a commit, a push or a merge does. The patterns stand 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import EDITING, activities
+from leftoff.analysis.activities import EDITING
 from leftoff.analysis.claim_checks import KINDS, RULES, ClaimChecks, Proof, kinds_named
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import is_fault, wants_words
@@ -59,6 +59,7 @@ _REPEAT_NEEDS = {
 }
 
 
+_LOOKING = frozenset("look search inspect_change fetch wait read_pull_request".split())
 _WORDS = re.compile(r"[^\W\d_]+")
 
 
@@ -79,10 +80,7 @@ class Claims:
         )
         self.inputs = view.thread.inputs()
         self.words = {a.ref.message: a.text for a in view.active(Asked)}
-        acts = activities(view)
         self.calls = sorted({c.message for c in view.each(Called)})
-        self.done = sorted((m, a) for (m, _), found in acts.items() for a in found)
-        self.edits = sorted({m for m, a in self.done if a in EDITING})
         self.claimed: dict[str, int] = {}
         self.left_out: list[tuple[Said, str]] = []
         self.sources: dict[Milestone, Said] = {}
@@ -141,7 +139,8 @@ class Claims:
             if not _says("negated", _clause(before)):
                 yield said.value
         elif rule == "in-commit":
-            if not _says("negated", _clause(before)) and self._committed(said.ref.message):
+            committed = "commit" in self._done(said.ref.message)
+            if committed and not _says("negated", _clause(before)):
                 yield "committed"
         elif rule == "deployed":
             if not _says("hedged", _clause(before)):
@@ -170,11 +169,13 @@ class Claims:
         head = said.text[: said.start]
         if _says("negated", _clause(head)) or _says("delivered", said.text):
             return
-        if _says("delivery-request", self._request(at)) and not self._changed(at):
+        done = self._done(at)
+        if _says("delivery-request", self._request(at)) and EDITING.isdisjoint(done):
             return
-        if said.value == "did" and (_says("no-result", said.text) or not self._worked(at)):
+        worked = bool(done - _LOOKING)  # anything but looking
+        if said.value == "did" and (_says("no-result", said.text) or not worked):
             return
-        if said.value == "done" and not strong and not self._worked(at):
+        if said.value == "done" and not strong and not worked:
             return
         yield "end"
 
@@ -217,23 +218,9 @@ class Claims:
         later = bisect_right(self.calls, message)
         return later >= len(self.calls) or self.calls[later] > until
 
-    def _worked(self, message: int) -> bool:
-        """Whether anything but looking was done for the request before a message."""
-        start = self._since_prompt(message)
-        place = bisect_left(self.done, (start, ""))
-        end = bisect_left(self.done, (message + 1, ""))
-        looking = {"look", "search", "inspect_change", "fetch", "wait", "read_pull_request"}
-        return any(activity not in looking for _, activity in self.done[place:end])
-
-    def _committed(self, message: int) -> bool:
-        """Whether a commit was made for the request before a message."""
-        start = bisect_left(self.done, (self._since_prompt(message), ""))
-        end = bisect_left(self.done, (message + 1, ""))
-        return any(activity == "commit" for _, activity in self.done[start:end])
-
-    def _changed(self, message: int) -> bool:
-        """Whether a file was edited for the request before a message."""
-        return self._edited(self._since_prompt(message) - 1, message + 1)
+    def _done(self, message: int) -> set[str]:
+        """What was done for the request before a message."""
+        return self.checks.done.between((self._since_prompt(message), 0), (message + 1, 0))
 
     def _repeats(self, kind: str, message: int) -> bool:
         """Whether the same was claimed before and nothing was done since."""
@@ -242,11 +229,8 @@ class Claims:
             return False
         if before == message:
             return True
-        place = bisect_right(self.done, (before, "~"))
-        end = bisect_left(self.done, (message + 1, ""))
-        needed = _REPEAT_NEEDS.get(kind, _CHECKING)
-        since = {activity for _, activity in self.done[place:end]}
-        return not since & needed
+        since = self.checks.done.between((before + 1, 0), (message + 1, 0))
+        return since.isdisjoint(_REPEAT_NEEDS.get(kind, _CHECKING))
 
     # -- evidence ----------------------------------------------------------------------------
 
@@ -265,10 +249,6 @@ class Claims:
             if shown.good and shown.ref.message <= at:
                 return Proof("verified", "a tool shows it", shown.text, shown.ref)
         return Proof("claimed", "no tool shows it")
-
-    def _edited(self, start: int, end: int) -> bool:
-        place = bisect_right(self.edits, start)
-        return place < len(self.edits) and self.edits[place] < end
 
     def _unclaimed(self) -> Iterator[Milestone]:
         """Results of tools without a claim near them."""

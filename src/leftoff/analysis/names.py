@@ -10,6 +10,7 @@ from operator import itemgetter
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Ran, Said, Wrote
+from leftoff.extraction.names import without_placeholders
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
 from leftoff.summary import Name
@@ -45,9 +46,6 @@ _NO_NAME = re.compile(
 
 # A word without a match of this holds no match of `_NAME`.
 _SIGN = re.compile(r"[/_\d]|\.[a-z]|[a-z][A-Z]")
-
-# Parts of a text that are no names: placeholders of secrets, escapes.
-_SEPARATORS = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
 
 # Between two texts that are redacted together: printable, since redaction looks twice around
 # what is not; no letter of a credential.
@@ -103,7 +101,7 @@ class NameFinder:
 
     def names(self, texts: Iterable[str]) -> list[set[str]]:
         """The names in each text."""
-        words = [_without_placeholders(text).split() for text in texts]
+        words = [without_placeholders(text).split() for text in texts]
         new = set().union(*words) - self._seen
         self._seen |= new
         for word in filter(_SIGN.search, new):
@@ -120,10 +118,6 @@ class NameFinder:
             if len(name) > 2 and not _NO_NAME.match(name) and _LETTER.search(name):
                 found.add(name)
         return found
-
-
-def _without_placeholders(text: str) -> str:
-    return _SEPARATORS.sub(" ", text) if "\\" in text or "[REDACTED:" in text else text
 
 
 _LETTER = re.compile(r"[^\W\d_]")

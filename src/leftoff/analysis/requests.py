@@ -9,7 +9,7 @@ from leftoff import lazy_re as re
 from leftoff.analysis.activities import EDITING, activities
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
-from leftoff.analysis.intents import DELIVERY, LOOKING, MAKING, TESTS, intents
+from leftoff.analysis.intents import intents
 from leftoff.analysis.standing import rules_in
 from leftoff.analysis.turns import CLOSED, INTERRUPTED, OPEN, Turns, turn_state
 from leftoff.extraction.evidence import Asked, Called
@@ -169,9 +169,9 @@ class _Outcomes:
             return "answered"
         wanted = intents(item.text)
         evidence: Sequence[int] = self.edits
-        if DELIVERY in wanted and MAKING not in wanted:
+        if "delivery" in wanted and "making" not in wanted:
             evidence = self.pushed if _PUSHES.search(item.text) else self.delivered
-        elif TESTS in wanted and MAKING not in wanted and LOOKING not in wanted:
+        elif "tests" in wanted and "making" not in wanted and "looking" not in wanted:
             evidence = self.tested
         if evidence is self.edits and place >= 0:
             if any(_objects(later.text) for later in self.asked[number + 1 : place + 1]):

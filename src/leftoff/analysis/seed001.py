@@ -15,41 +15,30 @@ __all__ = ["format_context_summary", "percentage_as_number", "seed_shape"]
 def seed_shape(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:
     """The JSON object with exactly the keys and shapes of the original design."""
     value = to_plain(summary, redactor)
+    progress = value["progress"]
+    stage = {"currentStage": progress["current_stage"]} if progress["current_stage"] else {}
     return {
-        "stats": {
-            "messageCount": value["stats"]["message_count"],
-            "toolCallCount": value["stats"]["tool_call_count"],
-            "estimatedTokens": value["stats"]["estimated_tokens"],
-        },
+        "stats": _renamed(value["stats"], "message_count tool_call_count estimated_tokens"),
         "keyDecisions": [
-            {
-                "text": d["text"],
-                "type": d["type"],
-                "confidence": d["confidence"],
-                "messageIndex": d["message_index"],
-            }
-            for d in value["key_decisions"]
+            _renamed(d, "text type confidence message_index") for d in value["key_decisions"]
         ],
         "progress": {
-            "completedStages": value["progress"]["completed_stages"],
-            **(
-                {"currentStage": value["progress"]["current_stage"]}
-                if value["progress"]["current_stage"]
-                else {}
-            ),
+            "completedStages": progress["completed_stages"],
+            **stage,
             "progressPercentage": percentage_as_number(summary.progress),
-            "milestones": [m["text"] for m in value["progress"]["milestones"]],
+            "milestones": [m["text"] for m in progress["milestones"]],
         },
         "fileModifications": [
-            {
-                "path": f["path"],
-                "action": f["action"],
-                "touchCount": f["touch_count"],
-                "tools": f["tools"],
-            }
-            for f in value["file_modifications"]
+            _renamed(f, "path action touch_count tools") for f in value["file_modifications"]
         ],
         "toolsUsed": value["tools_used"],
         "userRequests": [r["text"] for r in value["user_requests"]],
         "formatted": value["formatted"],
     }
+
+
+def _renamed(row: dict[str, Any], names: str) -> dict[str, Any]:
+    """Some values of a row under the names that the original design gives them: messageCount
+    for message_count."""
+    words = ((name, name.title().replace("_", "")) for name in names.split())
+    return {name[0] + word[1:]: row[name] for name, word in words}

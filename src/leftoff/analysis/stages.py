@@ -18,22 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff.analysis.activities import activities
-from leftoff.analysis.intents import (
-    DELIVERY,
-    DESIGN,
-    FAULT,
-    GO,
-    LONG,
-    MAKING,
-    ORDERED_REVIEW,
-    QUESTION,
-    REMEDY,
-    REVIEW,
-    SHORT,
-    TESTS,
-    inherited,
-    intents,
-)
+from leftoff.analysis.intents import inherited, intents
 from leftoff.extraction.evidence import Asked, Failed, Planned, Ran, Said, Shown, Touched
 from leftoff.model import Ref, slice_hash
 from leftoff.session_view import SessionView
@@ -194,14 +179,14 @@ def _labels(segment: Segment, stage: str, *, first: bool) -> list[str]:
     edits = segment.places(_EDITS)
     delivers = segment.places(_DELIVERS)
     own, size = segment.own, len(segment.turns)
-    review = ORDERED_REVIEW in segment.intents and REMEDY not in own
-    fault = FAULT in segment.intents and not review
-    if DELIVERY in own and delivers and not (edits and size > 12):
+    review = "ordered review" in segment.intents and "remedy" not in own
+    fault = "fault" in segment.intents and not review
+    if "delivery" in own and delivers and not (edits and size > 12):
         return ["deployment"] * size
-    if not (edits or review or fault or REVIEW in own):
+    if not (edits or review or fault or "review" in own):
         if segment.count(frozenset({"delegate"})) >= 2:
             return ["implementation"] * size
-    if REVIEW in own and not first and DELIVERY not in own:
+    if "review" in own and not first and "delivery" not in own:
         if segment.did(frozenset({"read_pull_request"})):
             return _answering_review(segment, edits, delivers)
     writes = segment.count(_WRITES)
@@ -223,16 +208,16 @@ def _labels_of_last(segment: Segment, labels: list[str]) -> list[str]:
     if len(labels) >= MIN_READING or segment.did(_EDITS):
         return labels
     said, own = set(labels), segment.own
-    if SHORT in own and DELIVERY in own and not own & _UNSETTLED:
+    if "short" in own and "delivery" in own and not own & _UNSETTLED:
         return ["deployment"] * len(labels)
-    makes = MAKING in segment.intents and not segment.intents & _UNSETTLED and said <= _EARLY
-    fixes = own & {GO, REMEDY} and not own & _UNSETTLED - {REVIEW} and said == {"review"}
+    makes = "making" in segment.intents and not segment.intents & _UNSETTLED and said <= _EARLY
+    fixes = own & {"go", "remedy"} and not own & _UNSETTLED - {"review"} and said == {"review"}
     if makes or fixes:
         return ["implementation"] * len(labels)
     return labels
 
 
-_UNSETTLED = frozenset({QUESTION, FAULT, REVIEW, ORDERED_REVIEW, DESIGN})
+_UNSETTLED = frozenset({"question", "fault", "review", "ordered review", "design"})
 _EARLY = frozenset({"planning", "other"})
 
 
@@ -241,13 +226,13 @@ def _without_calls(segment: Segment, stage: str, *, first: bool) -> str:
     own = segment.own
     if first:
         return "planning"
-    if FAULT in own:
+    if "fault" in own:
         return "testing"
-    if stage == "architecture" or (stage == "planning" and own & {DESIGN, GO}):
+    if stage == "architecture" or (stage == "planning" and own & {"design", "go"}):
         return "architecture"
-    if DESIGN in own and (QUESTION in own or MAKING not in own) and stage != "testing":
+    if "design" in own and ("question" in own or "making" not in own) and stage != "testing":
         return "architecture"
-    if stage == "deployment" or (stage == "implementation" and QUESTION in own):
+    if stage == "deployment" or (stage == "implementation" and "question" in own):
         return "other"
     return stage
 
@@ -277,16 +262,16 @@ def _without_edits(segment: Segment, stage: str, *, fault: bool, first: bool) ->
     tests = segment.count(_TESTS)
     if segment.did(_DELIVERS) and not fault:
         return "deployment"
-    if REVIEW in own and DESIGN not in own:
+    if "review" in own and "design" not in own:
         # Reading the findings of a review comes before the answer to it.
-        return "planning" if first and ORDERED_REVIEW not in own else "review"
-    if fault and not (first and LONG in own):
+        return "planning" if first and "ordered review" not in own else "review"
+    if fault and not (first and "long" in own):
         return "testing"
-    if TESTS in own and tests:
+    if "tests" in own and tests:
         return "testing"
-    if stage == "testing" and not own & {DESIGN, MAKING}:
+    if stage == "testing" and not own & {"design", "making"}:
         return "testing"
-    if stage == "architecture" and own & {DESIGN, QUESTION}:
+    if stage == "architecture" and own & {"design", "question"}:
         return "architecture"
     if stage == "implementation" and size <= 2:
         return stage
@@ -299,8 +284,8 @@ def _with_edits(
 ) -> list[str]:
     own, turns, size = segment.own, segment.turns, len(segment.turns)
     begin, last = edits[0], edits[-1]
-    lead = "testing" if fault and not (first and LONG in own) else "planning"
-    if SHORT in own and own & {GO, REMEDY} and begin < 9 and not fault:
+    lead = "testing" if fault and not (first and "long" in own) else "planning"
+    if "short" in own and own & {"go", "remedy"} and begin < 9 and not fault:
         lead = "implementation"
     work = "testing" if fault and not first and size <= MAX_FIX_TURNS else "implementation"
     writes = segment.count(_WRITES)
@@ -309,7 +294,7 @@ def _with_edits(
     reads = MIN_RUN if first or fault else MIN_READING
     labels = [lead if begin >= reads else work] * begin + [work] * (size - begin)
     sent = [k for k in delivers if k < begin]
-    if sent and (DELIVERY in own or sent[-1] >= 2):
+    if sent and ("delivery" in own or sent[-1] >= 2):
         # Delivered first: the work after reading comments answers them.
         after = sent[-1] + 1
         labels[:after] = ["deployment"] * after

@@ -26,17 +26,13 @@ MIN_RULE, MAX_RULE = 10, 400
 MAX_RULES = 30
 
 
-def rules_in(text: str) -> list[Span]:
+@lru_cache(maxsize=16)
+def rules_in(text: str) -> tuple[Span, ...]:
     """The spans of the rules in a prompt, in order; none where there are more than `MAX_RULES`.
 
     A rule is a sentence that forbids, limits or requires always, an item of a list under a
     heading that names rules, or a whole list under "do not:".
     """
-    return list(_rules_in(text))
-
-
-@lru_cache(maxsize=16)
-def _rules_in(text: str) -> tuple[Span, ...]:
     if len(text) > MAX_PROMPT:
         return ()
     found: list[Span] = []

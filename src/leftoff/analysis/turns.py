@@ -97,12 +97,8 @@ class Turns(Struct):
             return True
         if call.kind == "ask" or call.name in _WAITING:
             return place not in self.view.outcomes
-        return call.kind == "shell" and matches_command(call.text)
-
-
-def matches_command(command: str) -> bool:
-    """Whether a command line ends the work of an agent."""
-    return any(rule.search(command) is not None for rule in RULES["finishes"])
+        # A command line may end the work of an agent, too.
+        return call.kind == "shell" and any(r.search(call.text) for r in RULES["finishes"])
 
 
 @once
@@ -119,7 +115,8 @@ def turn_state(view: SessionView) -> TurnState:
     unanswered = {
         a.ref.message for a in view.active(Asked) if matches("client_command", a.text)
     }
-    typed = max((m for m in _typed(view) if m not in unanswered), default=-1)
+    asked = (a.ref.message for a in view.active(Asked))
+    typed = max((m for m in asked if m not in unanswered), default=-1)
     latest = len(view.thread) - 1
     while latest >= 0 and (latest in unanswered or not _counts(view, latest)):
         latest -= 1
@@ -165,11 +162,6 @@ def turn_state(view: SessionView) -> TurnState:
 def _is_answer(view: SessionView, message: int) -> bool:
     """Whether what was typed in a message answers the client, in the middle of the turn."""
     return {a.via for a in view.active(Asked) if a.ref.message == message} == {"answer"}
-
-
-def _typed(view: SessionView) -> set[int]:
-    """The messages in which the person typed something that the agent has to answer."""
-    return {a.ref.message for a in view.active(Asked)}
 
 
 def _goes_on(view: SessionView, words: Requests, latest: int) -> bool:

@@ -11,10 +11,12 @@ from leftoff.analysis.decisions.select import chances
 from leftoff.analysis.git import last_commit
 from leftoff.analysis.names import names_in_use
 from leftoff.extraction.evidence import Asked, Ran, Returned
-from leftoff.extraction.requests import Requests
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.summary import CallOutcome, Command, Words, WorkingSet
+from leftoff.tables import table
+
+_RE = re.patterns(table(__file__, "patterns.toml")["working_set"])
 
 # At most so many commands, those of checks first, then the latest.
 MAX_COMMANDS = 20
@@ -28,16 +30,7 @@ MAX_COMMAND = 300
 _CHECKS = ("test", "build", "lint")
 _ACTIONS = frozenset({*_CHECKS, "run", "install"})
 _NEUTRAL = frozenset({"look", "search", "inspect_change", "other", "wait"})
-_QUOTED_SCRIPT = re.compile(r"<<|\n")
 
-_VARIABLE = re.compile(
-    r"\$\{?([A-Z][A-Z0-9_]{2,})\b|\bexport ([A-Z][A-Z0-9_]{2,})="
-    r"|(?:^|[;&|] ?)([A-Z][A-Z0-9_]{2,})="
-    r"|\b(?:environ(?:\.get\(|\[)|getenv\(|process\.env\.)[\"']?([A-Z][A-Z0-9_]{2,})",
-    re.MULTILINE,
-)
-# A command without a match of this holds no match of `_VARIABLE`.
-_CAPITALS = re.compile(r"[A-Z][A-Z0-9_]{2}")
 _COMMON = frozenset(
     "HOME PATH PWD OLDPWD USER SHELL LANG TERM TMPDIR EDITOR PAGER IFS EOF BASH_SOURCE"
     " PYTHONPATH RANDOM SECONDS LINENO PIPESTATUS".split()
@@ -76,24 +69,20 @@ def _queued(view: SessionView) -> tuple[str, ...]:
 
 
 def _report(view: SessionView) -> Words:
-    heard = view.state.extractors.get("requests")
-    if not isinstance(heard, Requests) or heard.report[0] in view.abandoned:
-        return Words()
-    return Words(heard.report[1], heard.report[0])
+    at, words = view.heard.report
+    return Words() if at in view.abandoned else Words(words, at)
 
 
 def _task(view: SessionView) -> CallOutcome | UnsetType:
-    heard = view.state.extractors.get("requests")
-    if not isinstance(heard, Requests) or heard.task[0] < 0 or heard.task[0] in view.abandoned:
+    at, tool, words, text = view.heard.task
+    if at < 0 or at in view.abandoned:
         return UNSET
-    at, tool, words, text = heard.task
     return CallOutcome(tool, words, "ok", view.ref(Ref(message=at)), text)
 
 
 def _links(view: SessionView) -> tuple[Words, ...] | UnsetType:
-    heard = view.state.extractors.get("requests")
-    known = heard.links if isinstance(heard, Requests) else {}
-    found = [Words(link, at) for link, at in known.items() if at not in view.abandoned]
+    known = view.heard.links.items()
+    found = [Words(link, at) for link, at in known if at not in view.abandoned]
     return tuple(found[::-1]) or UNSET
 
 
@@ -127,7 +116,7 @@ def _commands(view: SessionView) -> tuple[Command, ...]:
             not found
             or outcome is None
             or len(text) > MAX_COMMAND
-            or _QUOTED_SCRIPT.search(text)
+            or _RE["quoted_script"].search(text)
         ):
             continue
         before = last.pop(text, None)
@@ -163,6 +152,8 @@ def _variables(view: SessionView) -> tuple[str, ...]:
     found: set[str] = set()
     for ran in view.each(Ran):
         command = ran.command
-        if ("$" in command or "=" in command or "env" in command) and _CAPITALS.search(command):
-            found.update(m[m.lastindex or 0] for m in _VARIABLE.finditer(command))
+        if ("$" in command or "=" in command or "env" in command) and _RE["capitals"].search(
+            command
+        ):
+            found.update(m[m.lastindex or 0] for m in _RE["variable"].finditer(command))
     return tuple(sorted(found - _COMMON))

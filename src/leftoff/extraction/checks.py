@@ -16,14 +16,18 @@ from typing import Any, ClassVar
 from msgspec import Struct, field
 
 from leftoff import lazy_re as re
-from leftoff.extraction.evidence import Called, Checked, Evidence, Printed
+from leftoff.extraction.evidence import CUT, Called, Checked, Evidence, Printed
 from leftoff.extraction.extractor import CALL, RESULT, TYPED, View
 from leftoff.extraction.rule_sets import CHECK_OUTPUTS, CHECK_RULES, CHECK_TOOLS
 from leftoff.extraction.rules import Rule, lowered
 from leftoff.formats.injected import JOB_ENDED
 from leftoff.model import Text, ToolCall, ToolResult
 from leftoff.redaction.scanner import QuoteEnds
+from leftoff.tables import table, word_sets
 from leftoff.text.truncation import whole
+
+_TABLE = table(__file__, "patterns.toml")
+_RE, _WORDS = re.patterns(_TABLE["checks"]), word_sets(_TABLE["words"])
 
 # Code points at either end of a longer output that are read: summaries stand at the end, and of
 # several checks in one command the first stand at the beginning. Chosen by hand; not measured.
@@ -36,43 +40,11 @@ MAX_APART = 4
 _KINDS = frozenset({"shell", "powershell", "script", "python", "other"})
 _MAX_TASKS = 64
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_HEADER = re.compile(
-    r"\A(?:(?:Chunk ID|Wall time|Original token count|Total output lines|Exit code|Script"
-    r"|Process|Command|Directory)\b[^\n]*\n)*(?:Output:[ \n])?"
-)
-# What task runners and readers of files put before each line: "[test] ", "web:test: ",
-# "packages/a test: ", a line number.
-_PREFIX = re.compile(
-    r"\n(?:\[[A-Za-z][\w:./#@-]*\] |[ ]*\d+[\t→]"
-    r"|@?[\w./-]++[:# ](?:test|build|lint|check|typecheck|type-check)[\w:-]*: )"
-)
-
-# What node and npm print about themselves, around any program that they start; titles of a
-# terminal, whose escapes were lost, and its prompts.
-_NOISE = re.compile(
-    r"(?m)^(?:Debugger attached\.|Waiting for the debugger to disconnect\.\.\."
-    r"|npm notice\b.*|(?:[^\n\x07]{0,200}\x07)+|\??➜ .*)(?:\n|\Z)"
-)
-
-_EMPTY = re.compile(
-    r"\A\W*(?:\(?(?:Bash|Tool|Command|Script|Your command)? ?(?:completed|ran|executed|done)?"
-    r"(?: successfully)?(?: with| and|\W|did not produce any|produced|without)* ?(?:no )?"
-    r"(?:output|stdout)?\.?\)?)?\W*\Z",
-    re.IGNORECASE,
-)
-_WORD = re.compile(r"\w+")
-# All words that `_EMPTY` knows.
-_SAID_OF_NOTHING = frozenset(
-    "bash tool command script your completed ran executed done successfully with and did not"
-    " produce any produced without no output stdout".split()
-)
-
 _PROGRAMS = "|".join(
     sorted({re.escape(command.split()[0]) for tool in CHECK_TOOLS for command in tool.commands})
 )
 # A command that may run a check.
-_COMMANDS = (
+_COMMANDS = re.compile(
     rf"(?<![\w.-])(?:{_PROGRAMS})(?:\.exe|\.cmd)?(?![\w-])"
     r"|(?<![a-z])(?:test|check|lint|build|spec)"
 )
@@ -88,69 +60,19 @@ def _commands_gate() -> Any:
     return re.automaton([pattern])
 
 
-# A recorded command of so many code points may have been cut.
-CUT = 290
-
-# A command line of programs that only look, whatever the files are called.
-_LOOKING = re.compile(
-    r"\s*(?:(?:cat|ls|sed|head|tail|grep|egrep|rg|wc|nl|pwd|cd|echo|tree|stat|file|sort|uniq|cut"
-    r"|git (?:diff|log|show|status|add|blame|ls-files|branch|stash))(?=[\s;&|]|$)[^;&|\n`$()<]*"
-    r"(?:&&|\|\||[;&|\n]|$)\s*)+"
-)
-
-
 @lru_cache(maxsize=512)
 def may_run_a_check(command: str) -> bool:
     """Whether a command, as far as it is recorded, may run a check."""
-    if len(command) < CUT and _LOOKING.fullmatch(command):
+    if len(command) < CUT and _RE["looking"].fullmatch(command):
         return False
     if not command.isascii():
-        return _compiled(_COMMANDS).search(command) is not None
+        return _COMMANDS.search(command) is not None
     return bool(_commands_gate()(command.encode()))
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-_STARTED = re.compile(
-    r"(?:running in (?:the )?background with (?:task )?ID:? |running with session ID:? "
-    r"|SESSION_ID=|Script running with cell ID |Background task id: |shellId: |agentId: "
-    r"|Monitor started \(task )"
-    r"([\w.-]+[\w-])"
-)
-_UNFINISHED = re.compile(r"<status>(?:running|pending)</status>")
-_STILL_RUNNING = (
-    "Script running with cell ID",
-    "Command running in background",
-    "Monitor started (task ",
-    "Process running with session ID",
-)
 _RUNNING = "\nProcess running with session ID"
-_JOB_IN_SCRIPT = re.compile(r"(?:session_id|cell_id)[\"']?\s*:\s*[\"']?(\w+)")
-_JSON_OUTPUT = re.compile(r'"output"\s*:\s*"((?:[^"\\]|\\.)*)')
-_JSON_CODE = re.compile(r'"exit_code"\s*:\s*(\d{1,3})\b')
-_JSON_JOB = re.compile(r'"session_id"\s*:\s*(\d+)')
 _JSON_ESCAPES = {"n": "\n", "t": "\t", "r": "\n", '"': '"', "\\": "\\", "/": "/"}
-# What npm and pnpm, or yarn, print before a script: its name and its command line.
-_BANNER = re.compile(r"(?m)^> (?:\S+ )?([\w:.-]+)(?: /[^\n]*)?\n> ([^\n]+)\n?|^\$ ([^\n]+)\n?")
-
-_LOG = re.compile(r"[Oo]utput is being written to: (\S+)")
-_TASK_KEYS = (
-    "task_id",
-    "bash_id",
-    "shell_id",
-    "session_id",
-    "cell_id",
-    "sessionId",
-    "shellId",
-    "id",
-)
-_COUNT = re.compile(r"(\d+) ([a-z]+)")
-_FAILED = frozenset({"failed", "error", "errors", "failing", "timed"})
-_PASSED = frozenset({"passed", "xpassed", "passing"})
-_SKIPPED = frozenset({"skipped", "todo", "pending", "xfailed", "deselected"})
+_TASK_KEYS = "task_id bash_id shell_id session_id cell_id sessionId shellId id".split()
 _BY_NUMBER: tuple[Rule, ...] = CHECK_RULES
 
 
@@ -189,7 +111,7 @@ class Checks(Struct):
         given = call.input if isinstance(call.input, dict) else {}
         job = next((str(given[key]) for key in _TASK_KEYS if given.get(key)), "")
         if call.kind == "script":
-            match = _JOB_IN_SCRIPT.search(str(call.input)[:4000])
+            match = _RE["job_in_script"].search(str(call.input)[:4000])
             job = match[1] if match is not None else ""
         elif call.kind != "poll":
             words = str(given.get("file_path") or given.get("path") or given.get("command", ""))
@@ -210,26 +132,26 @@ class Checks(Struct):
             return None
         code = job = None
         if text.find('"chunk_id"', 0, 400) >= 0 or text.find('"session_id"', 0, 400) >= 0:
-            code, job = _JSON_CODE.search(text), _JSON_JOB.search(text)
+            code, job = _RE["json_code"].search(text), _RE["json_job"].search(text)
         running = (
             result.status == "running"
             or bool(job and not code)
-            or text.startswith(_STILL_RUNNING)
+            or _RE["still_running"].match(text) is not None
             or text.find(_RUNNING, 0, 6000) >= 0
         )
         if running:
             started = (
-                _STARTED.search(text, 0, 2000)
-                or _STARTED.search(text, max(0, len(text) - 400))
+                _RE["started"].search(text, 0, 2000)
+                or _RE["started"].search(text, max(0, len(text) - 400))
                 or job
             )
             if started is not None:
                 task = task or started[1]
-                log = _LOG.search(text, 0, 2000)
+                log = _RE["log"].search(text, 0, 2000)
                 if log is not None:
                     self.logs[log[1]] = task
                     _bound(self.logs)
-        if task and (running or _UNFINISHED.search(text, 0, 400)):
+        if task and (running or _RE["unfinished"].search(text, 0, 400)):
             self.open.setdefault(task, (call.message, call.part))
             _bound(self.open)
         elif task:
@@ -273,7 +195,7 @@ def clean(text: str) -> str:
         head = whole(text, HEAD) or text[: text.rfind('"', 0, HEAD) + 1]  # JSON without blanks
         text = f"{head}\n{rest}"
     if "\x1b" in text:
-        text = _ESCAPES.sub("", text)
+        text = _RE["escapes"].sub("", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "&gt;" in text or "&lt;" in text or "&amp;" in text:
@@ -281,17 +203,17 @@ def clean(text: str) -> str:
 
         text = unescape(text)
     if any(map(text.__contains__, ("ebugger", "npm notice", "\x07", "➜"))):
-        text = _NOISE.sub("", text)
+        text = _RE["noise"].sub("", text)
     text = text.replace("\u2009", " ").replace("\xa0", " ")  # RE2 knows no other spaces
-    text = _HEADER.sub("", text, count=1)
+    text = _RE["header"].sub("", text, count=1)
     if text[:400].lstrip()[:1] == "{" and '"output"' in text:
-        found = _JSON_OUTPUT.findall(text)
+        found = _RE["json_output"].findall(text)
         text = "\n".join(
             re.sub(r"\\(.)", lambda m: _JSON_ESCAPES.get(m[1], m[0]), one) for one in found
         )
     if text.startswith("<"):
         text = text.replace("<output>", "\n").replace("</output>", "\n")
-    return _PREFIX.sub("\n", f"\n{text}")[1:]
+    return _RE["prefix"].sub("\n", f"\n{text}")[1:]
 
 
 def read_output(
@@ -312,8 +234,9 @@ def read_output(
         always: also read the last lines of an output without a telling one.
     """
     text = clean(text)
-    scripts = tuple((m[1] or "", (m[2] or m[3])[:200]) for m in _BANNER.finditer(text))[:8]
-    rest = _BANNER.sub("", text) if scripts and len(text) < 2000 else text
+    banner = _RE["banner"]
+    scripts = tuple((m[1] or "", (m[2] or m[3])[:200]) for m in banner.finditer(text))[:8]
+    rest = banner.sub("", text) if scripts and len(text) < 2000 else text
     if len(rest) < 200 and _is_empty(rest):
         return (), (), "", True, scripts, ""
     found: dict[str, Printed] = {}
@@ -356,16 +279,16 @@ def read_output(
 def _is_empty(text: str) -> bool:
     """Whether a short output holds no more than a client's words for one that is empty."""
     # The pattern takes long for a line of many signs, such as a rule around a word.
-    words = _WORD.findall(text.lower())
-    return _SAID_OF_NOTHING.issuperset(words) and _EMPTY.match(text) is not None
+    words = _RE["word"].findall(text.lower())
+    return _WORDS["empty"].issuperset(words) and _RE["empty"].match(text) is not None
 
 
 def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> Printed:
     groups = match.groupdict() if match.re.groupindex else {}
     numbers: dict[str, int | None] = {"passed": None, "failed": None, "skipped": None}
-    for count, word in _COUNT.findall(groups.get("counts") or ""):
-        for key, words in (("failed", _FAILED), ("passed", _PASSED), ("skipped", _SKIPPED)):
-            if word in words:
+    for count, word in _RE["count"].findall(groups.get("counts") or ""):
+        for key in ("failed", "passed", "skipped"):
+            if word in _WORDS[key]:
                 numbers[key] = (numbers[key] or 0) + int(count[:9])
     for key in numbers:
         if groups.get(key):

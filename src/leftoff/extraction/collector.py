@@ -175,7 +175,7 @@ class Collector(LineReader):
         self.names = (*builtin, *extra)
         self.sessions: list[dict[str, SessionState]] = []
         self._gate: Gate = gate_for(self.names)
-        super().__init__(where, None)
+        super().__init__(where)
         self._start_session()
         if format is not None:
             self._set_format(formats.get(format))

@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from leftoff import lazy_re as re
 from leftoff.codec import blake2b
-from leftoff.extraction.rules import Rule, lowered
+from leftoff.extraction.rules import Rule, as_rules, lowered
 from leftoff.tables import table
 from leftoff.text.markdown import FENCE, HEADING, ITEM, PARAGRAPH, Block
 
@@ -284,16 +284,6 @@ def _verb_classes(table: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _rules(table: Mapping[str, Any], name: str) -> tuple[Rule, ...]:
-    found: list[Rule] = []
-    for row in table[name]:
-        fields: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in row.items()
-        }
-        found.append(Rule(topic=name, **fields))
-    return tuple(found)
-
-
 _FOLDER = Path(__file__).with_name("rules")
 _TABLE = table(__file__, "rules", "decisions.toml")
 # Form of a verb to its class.
@@ -324,20 +314,7 @@ _BEGINNINGS = frozenset(
 
 # The hand-written patterns beside the model, by what they find.
 PATTERNS: dict[str, tuple[Rule, ...]] = {
-    name: _rules(_TABLE, name)
-    for name in (
-        "rationale",
-        "alternative",
-        "reversal",
-        "refusal",
-        "recall",
-        "adoption",
-        "commitment",
-        "stated",
-        "plain",
-        "no_choice",
-        "routine",
-    )
+    name: as_rules(rows, topic=name) for name, rows in _TABLE.items() if isinstance(rows, list)
 }
 
 _WEIGHTS = _FOLDER.joinpath("decisions.json").read_bytes()
@@ -490,19 +467,16 @@ def message_features(found: Sequence[str]) -> list[str]:
     )
 
 
-def place_features(
-    text: str, codes: int, block: str, first: bool, start: int, size: int
-) -> list[str]:
+def place_features(text: str, start: int, where: str) -> list[str]:
     """Features of where a sentence stands.
 
     Args:
         text: the sentence.
-        codes: pieces of inline code in it.
-        block: paragraph | item | heading.
-        first: it opens its block.
-        start: where it starts in the message's text, and `size`, how long that text is.
+        start: where it starts in the message's text.
+        where: its place, see `decisions.Decisions`.
     """
-    length = len(text)
+    block, first, whole, *around = where.split(" ")
+    length, size = len(text), int(whole)
     at = "l:mid"
     if size <= length + 2:
         at = "l:only"
@@ -511,8 +485,8 @@ def place_features(
     elif start + length + 2 >= size:
         at = "l:last"
     end = _ENDS.get(text[-1:], "l:endx")
-    found = ["l:" + block, end, _LENGTH(length), _SIZE(size), at, _CODES(codes)]
-    return [*found, "l:opens"] if first else found
+    found = ["l:" + block, end, _LENGTH(length), _SIZE(size), at, _CODES(text.count("`") // 2)]
+    return [*found, *(["l:opens"] if first == "1" else []), *around]
 
 
 # Blocks on each side in which the list and the heading of a sentence are looked for.

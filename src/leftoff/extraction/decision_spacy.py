@@ -58,44 +58,14 @@ _WILL = {"LOWER": {"IN": ["will", "'ll", "’ll"]}}
 _AM = {"LOWER": {"IN": ["am", "are", "'m", "’m", "'re", "’re"]}}
 _CHOOSE = {
     "LOWER": {
-        "IN": [
-            "use",
-            "keep",
-            "add",
-            "drop",
-            "skip",
-            "replace",
-            "remove",
-            "switch",
-            "store",
-            "split",
-            "move",
-            "leave",
-            "avoid",
-            "reuse",
-            "treat",
-            "default",
-        ]
+        "IN": "use keep add drop skip replace remove switch store split move leave avoid reuse"
+        " treat default".split()
     }
 }
 _CHOOSING = {
     "LOWER": {
-        "IN": [
-            "using",
-            "keeping",
-            "adding",
-            "dropping",
-            "skipping",
-            "replacing",
-            "removing",
-            "switching",
-            "storing",
-            "splitting",
-            "moving",
-            "leaving",
-            "reusing",
-            "going",
-        ]
+        "IN": "using keeping adding dropping skipping replacing removing switching storing"
+        " splitting moving leaving reusing going".split()
     }
 }
 
@@ -196,12 +166,9 @@ def decisions_in(text: str, least: float) -> list[tuple[int, int, str, float]]:
     found: list[tuple[int, int, str, float]] = []
     for start, end, where in candidates(text):
         sentence = text[start:end]
-        block, first, size, *around = where.split(" ")
         own = words(sentence)
-        place = place_features(
-            sentence, sentence.count("`") // 2, block, first == "1", start, int(size)
-        )
-        features = word_features(own) + place + sentence_subjects(own) + around
+        features = word_features(own) + place_features(sentence, start, where)
+        features += sentence_subjects(own)
         chance = MODEL.statement_probability(MODEL.score(features), 0)
         if chance >= least:
             found.append((start, end, MODEL.kind(features + message), round(chance, 3)))

@@ -22,9 +22,12 @@ from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.redaction.scanner import is_quiet
 from leftoff.shell.paths import absolute
+from leftoff.tables import table
 from leftoff.text.line_hashes import Replaced, line_hash, line_hashes
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import whole
+
+_RE = re.patterns(table(__file__, "patterns.toml")["edits"])
 
 # Lines of an edit that are compared line by line; of a longer one only the lines at its ends
 # that are equal are left out. Chosen by hand; not measured.
@@ -35,25 +38,6 @@ MAX_HUNK_LINES, MAX_HUNK = 8, 400
 
 # Symbols recorded of one edit. Chosen by hand.
 MAX_SYMBOLS = 6
-
-# `re` finds the line end before it far faster than the place after one.
-_SYMBOL = re.compile(
-    r"\n[ \t]*(?:(?:export|default|public|private|protected|internal|static|final|abstract"
-    r"|async|override|suspend|pub(?:\([a-z]+\))?|unsafe|extern|inline|virtual|sealed"
-    r"|partial) +)*"
-    r"(?:def|class|func(?: \([^)]*\))?|function\*?|fn|struct|enum|interface|trait|impl|type"
-    r"|module|namespace|record|protocol|object|macro_rules!|(?:const|let|var)(?= +\w+ *="
-    r" *(?:async )?(?:\(|function|\w+ *=>))) +([A-Za-z_$][\w$.]*)"
-)
-
-_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
-# A block of Cline's edits.
-_BLOCK = re.compile(
-    r"^[-<]{5,} SEARCH>?\n(.*?)^={5,}\n(.*?)^[+>]{5,} REPLACE>?$", re.DOTALL | re.MULTILINE
-)
-_FILE = re.compile(
-    r"^(?:\*\*\* (?:Add|Update|Delete) File: (?P<marked>.+?)|\+\+\+ (?:b/)?(?P<diff>.+?))\s*$"
-)
 
 
 class Edits(Struct):
@@ -131,15 +115,15 @@ class Seen(Struct):
 def telling_lines(output: str) -> str:
     """What an output is about, redacted: of a file the lines that define something, else the
     first lines with letters; then the names that occur most often."""
-    text = _ENVELOPE.sub("", _LINE_NUMBER.sub("", clean(output[:_MAX_LOOKED])))
+    text = _RE["envelope"].sub("", _RE["line_number"].sub("", clean(output[:_MAX_LOOKED])))
     if not is_quiet(text):
         text = Redactor().text(text)  # before the cut: no rule recognises half of a secret
-    defined = (m[0].strip() for m in _SYMBOL.finditer("\n" + text))
+    defined = (m[0].strip() for m in _RE["symbol"].finditer("\n" + text))
     found = list(islice(dict.fromkeys(defined), MAX_SEEN))
     if len(found) < 2:
         lines = (line.strip() for line in text.splitlines())
         found = list(islice((li for li in lines if any(map(str.isalpha, li))), 12))
-    names = Counter(_NAME.findall(text)).most_common(MAX_SEEN // 4)
+    names = Counter(_RE["name"].findall(text)).most_common(MAX_SEEN // 4)
     shown = whole("\n".join(found), _MAX_LINES)
     new = (name for name, _ in names if name not in shown)
     return whole("\n".join(filter(None, (shown, " ".join(new)))), MAX_SEEN)
@@ -150,20 +134,6 @@ _MAX_LOOKED = 16_000
 
 # Code points of its lines, before its names. Chosen by hand.
 _MAX_LINES = 160
-
-# Identifiers of several words, and names of files.
-_NAME = re.compile(
-    r"\b(?=[a-zA-Z]*(?:_[a-zA-Z]|[a-z][A-Z]))[A-Za-z]\w{3,39}\b|\b[\w-]+\.[a-z]{1,4}\b"
-)
-
-# What clients put before an output.
-_ENVELOPE = re.compile(
-    r"\A(?:(?:Chunk ID|Wall time|Original token count|Total output lines|Exit code|Process)"
-    r"\b[^\n]*\n)*(?:Output:[ \n])?"
-)
-
-# What readers put before the lines of a file.
-_LINE_NUMBER = re.compile(r"^[ \t]*\d+(?:→|\t|: |\|)", re.MULTILINE)
 
 
 def _all_changes(view: View) -> Iterator[tuple[int, ToolCall, str, str, list[Change]]]:
@@ -223,7 +193,7 @@ def _symbols(changes: Sequence[Change]) -> tuple[str, ...]:
         "\n".join(["", *(line for c in changes for line in c.added)]),
         "\n".join(["", *(line for c in changes for line in c.removed)]),
     ):
-        for match in _SYMBOL.finditer(text):
+        for match in _RE["symbol"].finditer(text):
             found[match[1]] = None
             if len(found) == MAX_SYMBOLS:
                 return tuple(found)
@@ -256,7 +226,9 @@ def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change]]]:
         first = given.get("start")
         at = first if type(first) is int and first > 0 else 0
         yield paths[0], [_replaced(old if isinstance(old, str) else "", texts[0], at)]
-    elif blocks := _BLOCK.findall(diff if isinstance(diff := given.get("diff"), str) else ""):
+    elif blocks := _RE["block"].findall(
+        diff if isinstance(diff := given.get("diff"), str) else ""
+    ):
         yield paths[0], [_replaced(old_lines, new_lines) for old_lines, new_lines in blocks]
     elif patch := text_argument(call, "patch"):
         changes = [c for _, cs in _patch(f"+++ {paths[0]}\n{patch}") for c in cs]
@@ -314,7 +286,7 @@ def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
             added.clear()
 
     for line in clean(patch).splitlines():
-        named = _FILE.match(line)
+        named = _RE["file"].match(line)
         if named is not None:
             close()
             if path and found:
@@ -322,7 +294,7 @@ def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
             path, found, first, before = named["marked"] or named["diff"], [], 0, ""
         elif line.startswith("@@"):
             close()
-            place = _HUNK.match(line)
+            place = _RE["hunk"].match(line)
             first, before = int(place[1][:9]) if place else 0, ""
         elif line.startswith("+"):
             added.append(line[1:])

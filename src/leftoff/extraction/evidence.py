@@ -13,6 +13,9 @@ from msgspec import Struct
 from leftoff.model import Ref, Usage
 from leftoff.text.line_hashes import Replaced
 
+# A `text` of `Called` of so many code points may have been cut.
+CUT = 290
+
 
 class Called(Struct, frozen=True, gc=False, tag="c", array_like=True):
     """The agent called a tool.

@@ -15,12 +15,14 @@ from leftoff.formats.vocabulary import argument, text_argument
 from leftoff.model import ToolCall, ToolResult
 from leftoff.shell.embedded.steps import RUNNABLE
 from leftoff.shell.paths import absolute
+from leftoff.tables import table
+
+_RE = re.patterns(table(__file__, "patterns.toml")["files"])
 
 # Code points of a written script that is recorded, so that a later run of it can be analysed; a
 # longer one is not recorded. Chosen by hand; not measured.
 MAX_SCRIPT = 20_000
 
-_ESCAPED = re.compile(r"%(?:20|3A|5C|2F)", re.IGNORECASE)
 _LANGUAGES = {"shell": "bash", "powershell": "powershell", "python": "python"}
 # Tools that refuse to write a file that exists.
 _CREATE_ONLY = frozenset({"create", "create_file", "copilot_createFile", "newFileCreated"})
@@ -120,7 +122,7 @@ def edited_paths(call: ToolCall) -> list[str]:
 
 def _decoded(path: str) -> str:
     """A path that was written as part of a URI, as Visual Studio Code records it."""
-    return unquote(path) if _ESCAPED.search(path) else path
+    return unquote(path) if _RE["escaped"].search(path) else path
 
 
 def _new_text(call: ToolCall, verb: str, path: str) -> tuple[str, str, int, int]:
@@ -181,18 +183,6 @@ def _script(view: View, number: int, call: ToolCall) -> list[Evidence]:
     return found
 
 
-_WAS_THERE = re.compile(
-    r"\bfile\b[^\n]{0,400}\b(?:updated|overwritten|modified|replaced)\b|^overwr(?:ote|itten)\b",
-    re.IGNORECASE,
-)
-_IS_NEW = re.compile(
-    r"^\W*(?:successfully )?(?:(?:new )?file created|created (?:a )?(?:new )?file"
-    r"|wrote[^\n]{0,40}\bnew file)\b"
-    r"|^[^\n]{0,400}\bsuccessfully created and wrote to new file\b",
-    re.IGNORECASE,
-)
-
-
 def was_created(result: ToolResult, kind: str) -> bool | None:
     """Whether a result says that the file is new: by what the recorder states, or by the words
     of a tool that writes whole files; None where neither says so."""
@@ -203,4 +193,6 @@ def was_created(result: ToolResult, kind: str) -> bool | None:
         return None
     # SpecStory puts outputs in fences.
     head = result.text[:500].lstrip("`\n").partition("\n")[0]
-    return True if _IS_NEW.search(head) else False if _WAS_THERE.search(head) else None
+    return (
+        True if _RE["is_new"].search(head) else False if _RE["was_there"].search(head) else None
+    )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leftoff import lazy_re as re
-from leftoff.extraction.evidence import Called, Shown
+from leftoff.extraction.evidence import CUT, Called, Shown
 from leftoff.extraction.extractor import View
 from leftoff.extraction.rules import Hit
 from leftoff.redaction.scanner import safe_quote_end
+from leftoff.tables import table
 
 # Code points of a line that are recorded: subjects are rarely a tenth as long.
 MAX_LINE = 1000
@@ -20,13 +21,7 @@ _CREATES = re.compile(
     re.IGNORECASE,
 )
 # What the reference names: the subject of a commit, what was pushed where.
-_SAID = {
-    "git_commit": re.compile(r"^(?:\[[^\[\]\n]+\]|Commit [0-9a-f]+) +(\S.*)", re.DOTALL),
-    "git_push": re.compile(r"(\S+\s+-(?:>|&gt;)\s+\S+)$"),
-}
-
-# A recorded command of so many code points may have been cut: it may create something.
-_CUT = 290
+_SAID = re.patterns(table(__file__, "patterns.toml")["git"])
 
 
 def git_facts(view: View) -> Iterator[Shown]:
@@ -70,7 +65,7 @@ def _header(text: str, hit: Hit) -> str:
 
 
 def _may_create(call: Called) -> bool:
-    return len(call.text) >= _CUT or bool(_CREATES.search(f"{call.name} {call.text}"))
+    return len(call.text) >= CUT or bool(_CREATES.search(f"{call.name} {call.text}"))
 
 
 def _end(text: str, hit: Hit) -> int:

@@ -62,7 +62,8 @@ class Insights(Struct):
         if view.outputs:
             yield from git_facts(view)
         listed: set[tuple[str, int, int]] = set()
-        for hit, start, end, text in sentences_with_hits(view, self.name):
+        for hit, layout, start, end in sentences_with_hits(view, self.name):
+            text = layout.text[start:end]
             if hit.rule.topic in {"next_list", "next_step"}:
                 # A line that only introduces a list is not a step; its items are.
                 listing = hit.rule.id != "left-undone"  # it heads lists of all kinds

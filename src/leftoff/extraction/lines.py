@@ -9,14 +9,14 @@ import io
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from leftoff import codec
 from leftoff.errors import FormatError
 from leftoff.extraction.session_state import MAX_AGENTS, MAX_CLAIMS, MAX_PARTS, Lines
-from leftoff.formats.reader import Cursor, Format, Sample, detect, formats, unrecognised
+from leftoff.formats.reader import Cursor, Format, Sample, detect, unrecognised
 from leftoff.model import (
     Issue,
     Link,
@@ -27,6 +27,7 @@ from leftoff.model import (
     Uncertain,
     Unknown,
 )
+from leftoff.tables import table
 
 # Bytes after which an unrecognised recording must be one document.
 SNIFF = 1 << 20
@@ -40,39 +41,17 @@ MAX_PLACES = 20
 # From so many issues on, records of further unknown kinds are counted together.
 MAX_KINDS = 200
 
+_LIMITS = {
+    "line": codec.MAX_LINE >> 20,
+    "agents": MAX_AGENTS,
+    "parts": MAX_PARTS,
+    "claims": MAX_CLAIMS,
+}
+_TABLE = table(__file__, "issues.toml")
 _ISSUES: dict[str, tuple[Severity, str]] = {
-    "blank_line": ("info", "blank lines"),
-    "line_too_long": ("error", f"lines of more than {codec.MAX_LINE >> 20} MiB, skipped"),
-    "no_json": ("warning", "lines that hold no JSON object"),
-    "not_a_record": ("warning", "JSON values that are no records"),
-    "cut": ("warning", "lines cut short"),
-    "glued": ("warning", "lines that hold several records, taken apart"),
-    "nul": ("warning", "NUL bytes, removed"),
-    "bom": ("info", "byte order marks, removed"),
-    "invalid_utf8": ("warning", "bytes that are no UTF-8, replaced"),
-    "surrogate": ("warning", "lone surrogates, replaced"),
-    "not_a_number": ("warning", "numbers that JSON does not know, dropped"),
-    "control_character": ("warning", "raw control characters inside strings"),
-    "field_type": ("warning", "fields of an unexpected type, ignored"),
-    "odd_count": ("warning", "counts that cannot be, ignored"),
-    "mended_document": ("warning", "damage in the document, repaired"),
-    "too_deep": ("error", "values nested too deeply, skipped"),
-    "uncertain_turn": (
-        "warning",
-        "headings of turns that may be quoted, or the other way round",
-    ),
-    "unmarked_thought": ("warning", "thoughts without an end mark, words may stand in them"),
-    "uncertain_output": ("warning", "tool outputs that may end earlier or later"),
-    "many_subagents": (
-        "warning",
-        f"messages of subagents after the first {MAX_AGENTS:,}, read as those of one subagent",
-    ),
-    "many_parts": ("error", f"parts of messages after the first {MAX_PARTS:,}, not read"),
-    "many_claims": (
-        "warning",
-        f"messages with more than {MAX_CLAIMS:,} sentences to look at, the others not read",
-    ),
-    "repeated_record": ("info", "records repeated word for word, counted once"),
+    code: (severity, what.format(**_LIMITS))
+    for severity in get_args(Severity)
+    for code, what in _TABLE[severity].items()
 }
 
 # So many lines of fewer than so many bytes on average are no document: what a compression bomb
@@ -156,7 +135,6 @@ class LineReader(ABC):
 
     Args:
         where: the name of the recording for error messages, e.g. its path.
-        format: name of the format, or None to recognise it by content.
 
     Attributes:
         offset: bytes read up to the end of the last whole line.
@@ -164,7 +142,7 @@ class LineReader(ABC):
         issues: damage found in the lines, by code and detail.
     """
 
-    def __init__(self, where: str, format: str | None) -> None:
+    def __init__(self, where: str) -> None:
         self.where = where
         self.offset = 0
         self.lines = Lines()
@@ -177,8 +155,6 @@ class LineReader(ABC):
         self._skipping = False  # inside a line that is too long
         self._cut = False  # inside a line
         self._detect_from = 0
-        if format is not None:
-            self._set_format(formats.get(format))
 
     # -- records, for subclasses -----------------------------------------------------------
 
@@ -208,29 +184,23 @@ class LineReader(ABC):
             FormatError: as for `feed`.
         """
         for piece in pieces:
+            line = piece
             if piece[-1:] != b"\n":
                 self._add_partial_line(piece)
-            elif self._cut or len(piece) > codec.MAX_LINE:
+                continue
+            if self._cut or len(piece) > codec.MAX_LINE:
                 self._cut = False
                 self._partial_line.append(piece)
-                whole, self._partial_line = self._partial_line.whole(), HeldBytes()
-                if self._skipping or len(whole) > codec.MAX_LINE:
+                line, self._partial_line = self._partial_line.whole(), HeldBytes()
+                if self._skipping or len(line) > codec.MAX_LINE:
                     self._skipping = False
-                    self.offset += len(whole)
+                    self.offset += len(line)
                     self._skip_long()
-                else:
-                    self._add_line(whole)
-            elif self._strict is None:
-                self._add_to_buffer(piece)
+                    continue
+            if self._strict is None:
+                self._add_to_buffer(line)
             else:
-                self._line(piece)
-
-    def _add_line(self, line: bytes) -> None:
-        """Reads a whole line, or buffers it while the format is not known."""
-        if self._strict is None:
-            self._add_to_buffer(line)
-        else:
-            self._line(line)
+                self._line(line)
 
     def _add_partial_line(self, piece: bytes) -> None:
         """Adds to an unterminated line; one that grows too long is skipped up to its end."""

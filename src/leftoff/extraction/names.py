@@ -30,8 +30,6 @@ IN_CODE = re.compile(
     r"|\b[A-Za-z]\w*(?:\.[A-Za-z]\w+)+"  # a dotted name, a file
 )
 
-
-# Parts of a text that are no names: placeholders of secrets, escapes.
 _REDACTED = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
 
 
@@ -47,15 +45,19 @@ class Names(Struct):
             if type(part) is ToolCall and part.kind in _WRITES:
                 # Redact first: no rule recognises a secret that is cut into names.
                 written = Redactor().text(whole("\n".join(_texts(part.input)), MAX_TEXT))
-                if "\\" in written or "[REDACTED:" in written:
-                    written = _REDACTED.sub(" ", written)
-                words, counts = Counter(written.split()), dict[str, int]()
+                words = Counter(without_placeholders(written).split())
+                counts: dict[str, int] = {}
                 for found, times in zip(map(_names_in, words), words.values(), strict=True):
                     for name in found:
                         counts[name] = counts.get(name, 0) + times
                 if counts:
                     names = sorted(sorted(counts), key=counts.__getitem__, reverse=True)
                     yield Wrote(view.message.index, number, tuple(names[:MAX_NAMES]))
+
+
+def without_placeholders(text: str) -> str:
+    """A text without what holds no names: placeholders of secrets, escapes."""
+    return _REDACTED.sub(" ", text) if "\\" in text or "[REDACTED:" in text else text
 
 
 @lru_cache(1 << 14)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import ClassVar
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from leftoff.extraction.evidence import Evidence, Said, Shown
 from leftoff.extraction.extractor import HIT, OUTPUT, STAGE, TYPED, View
 from leftoff.extraction.rule_sets import GROUPS
 from leftoff.extraction.rules import Hit, lowered
-from leftoff.extraction.sentences import MAX_SENTENCE, hits_with_layout
+from leftoff.extraction.sentences import MAX_SENTENCE, sentences_with_hits
 from leftoff.model import Text
 from leftoff.redaction.scanner import safe_quote_end
 from leftoff.text.markdown import HEADING, Layout
@@ -29,8 +29,15 @@ class Progress(Struct):
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
         if view.hits:
-            for hit, start, end, words in _claims(view, self.name):
-                yield _said(view, hit, start, end, words)
+            for hit, layout, start, end in sentences_with_hits(
+                view, self.name, either_end=True
+            ):
+                if hit.rule.topic == "milestone":
+                    if _is_plan(layout, start):
+                        continue
+                    if hit.rule.value in {"done", "did"}:
+                        end = _whole_statement(layout, start, end)
+                yield _said(view, hit, start, end, layout.text[start:end])
         if message.typed:
             yield from _typed_markers(view)
         if message.role == "system":
@@ -51,41 +58,6 @@ class Progress(Struct):
                     text[hit.start : end].strip(),
                     hit.rule.id,
                 )
-
-
-def _claims(view: View, extractor: str) -> Iterator[tuple[Hit, int, int, str]]:
-    """Each hit with its sentence, hits in code left out. A claim may begin or end in code
-    ("`go test` passes"); it is enough if one of its ends is in prose."""
-    given: set[tuple[str, int, int]] = set()
-    # By rule, the latest sentence that was looked at: a hit inside it needs no look-up.
-    settled: dict[str, tuple[int, int]] = {}
-    part = -1
-    for hit, layout in hits_with_layout(view, extractor):
-        if hit.part != part:
-            part = hit.part
-            settled.clear()
-        elif hit.rule.id in settled:
-            start, end = settled[hit.rule.id]
-            if start <= hit.start and max(hit.start, hit.end - 1) < end:
-                continue
-        start = end = 0
-        for place in (max(hit.start, hit.end - 1), hit.start):
-            if not layout.in_code(place):
-                start, end = layout.sentence_at(place)
-                if start < end:
-                    break
-        if start == end:
-            continue
-        settled[hit.rule.id] = start, end
-        if end - start > MAX_SENTENCE or (hit.rule.id, hit.part, start) in given:
-            continue
-        if hit.rule.topic == "milestone":
-            if _is_plan(layout, start):
-                continue
-            if hit.rule.value in {"done", "did"}:
-                end = _whole_statement(layout, start, end)
-        given.add((hit.rule.id, hit.part, start))
-        yield hit, start, end, layout.text[start:end]
 
 
 _WORDS = re.compile(r"[^\W\d_]+")

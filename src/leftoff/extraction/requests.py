@@ -16,7 +16,10 @@ from leftoff.extraction.rules import SHORT_TEXT, Rule, ascii_gate, lowered
 from leftoff.formats.injected import is_plan
 from leftoff.formats.vocabulary import EDITS, argument
 from leftoff.model import Text, ToolCall, ToolResult, Typed
+from leftoff.tables import table
 from leftoff.text.truncation import tail, whole
+
+_RE = re.patterns(table(__file__, "patterns.toml")["requests"])
 
 # Code points of the agent's last words that are searched for a question. Chosen by hand.
 TAIL = 2000
@@ -40,9 +43,6 @@ MAX_TRAIL, MAX_REMARK = 30, 240
 # Addresses in the agent's words that are remembered, the last. Chosen by hand.
 MAX_LINKS = 6
 
-_LINK = re.compile(
-    r"https?://(?!localhost|127\.|0\.0)[^\s)`\"'*\\<>{}\[\]|…]{4,200}(?=[\s)`\"'*\\>\]|]|$)"
-)
 
 # Code points of the text of a plan or a ticket that are remembered. Chosen by hand; not
 # measured.
@@ -57,23 +57,7 @@ MAX_PROPOSED = 4
 # Old and new text of an edit that names neither: of several places, say.
 _UNKNOWN_EDIT = ("\0", "")
 
-_TASK_FILE = re.compile(
-    r"(?:^|[/\\\s])(?:plans[/\\][\w.-]+|[\w.-]*(?:\b|_)(?:plans?|to-?do|tasks?|tickets?|roadmap"
-    r"|backlog|spec|briefs?)(?:\b|_)[\w.-]*)\.(?:mdx?|txt|rst|org|adoc)$",
-    re.IGNORECASE,
-)
 _TASK_ENDINGS = (".md", ".mdx", ".txt", ".rst", ".org", ".adoc")
-_TASK_COMMAND = re.compile(
-    r"(?:^|&& |; )(?:bd show|(?:gh|glab) issue view|jira issue view)\b"
-    r"|^(?:cat|head) [^|;&]*(?:\b|_)(?:plan|todo|tasks?|roadmap)[\w-]*\.(?:md|txt)\b",
-    re.IGNORECASE,
-)
-_START = re.compile(r"1(?:→|\t)|# |---\s|=+\s")
-_NUMBER = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
-_TASK_TOOL = re.compile(
-    r"(?:get|read|view|show)_?(?:issue|ticket|task)$|(?:issue|ticket|task)_?(?:get|read|view)$",
-    re.IGNORECASE,
-)
 
 
 def _by_topic() -> dict[str, tuple[Rule, ...]]:
@@ -194,8 +178,8 @@ class Requests(Struct):
             if shown.status in {"ok", "unknown"} and _shows_task(call):
                 text = whole(shown.text, 2 * MAX_TASK).strip()
                 # What begins in the middle of a document says neither what it is about nor why.
-                if call.kind != "read" or _START.match(text):
-                    text = _NUMBER.sub("", text)
+                if call.kind != "read" or _RE["start"].match(text):
+                    text = _RE["number"].sub("", text)
                     self._remember(call.message, call.name, call.text, text)
         if message.typed:
             return self._typed(view)
@@ -205,7 +189,7 @@ class Requests(Struct):
 
     def _linked(self, at: int, text: str) -> None:
         # An address in a block of code is part of an example or of an output.
-        for found in _LINK.finditer("\n".join(text.split("```")[::2])):
+        for found in _RE["link"].finditer("\n".join(text.split("```")[::2])):
             link = found[0].rstrip(".,:;!?")
             if not link[-1].isalnum() and link[-1] != "/":
                 continue  # a pattern: the rest stands for something
@@ -220,7 +204,7 @@ class Requests(Struct):
             return
         old, new = argument(call, "old"), argument(call, "new")
         if isinstance(text, str):
-            if _TASK_FILE.search(path):
+            if _RE["task_file"].search(path):
                 self.proposed.append((at, number, "", whole(text, 2 * MAX_TASK).strip()))
         elif path == self.task[2]:
             texts = _UNKNOWN_EDIT
@@ -304,17 +288,17 @@ def _shows_task(call: Called) -> bool:
     """Whether a call shows a plan or a ticket."""
     if call.kind == "read":
         named = call.text.rstrip("\n").lower().endswith(_TASK_ENDINGS)
-        return named and _TASK_FILE.search(call.text) is not None
+        return named and _RE["task_file"].search(call.text) is not None
     if call.kind in {"shell", "powershell"}:
         low = call.text.lower()
         named = "show" in low or "view" in low or low.startswith(("cat ", "head "))
-        return named and _TASK_COMMAND.search(call.text) is not None
+        return named and _RE["task_command"].search(call.text) is not None
     return _is_task_tool(call.name)
 
 
 @lru_cache(maxsize=1024)
 def _is_task_tool(name: str) -> bool:
-    return _TASK_TOOL.search(name) is not None
+    return _RE["task_tool"].search(name) is not None
 
 
 def _plan(view: View) -> list[Evidence]:
@@ -341,22 +325,15 @@ def _questions(call: ToolCall) -> list[str]:
     return found[:MAX_QUESTIONS]
 
 
-_QUOTED = re.compile(r'"([^\n]+?)"\s*=\s*"?$')
-
-
 def _quoted_question(before: str) -> str:
     """The question in front of an answer where a recorder writes `"question"="answer"`."""
-    found = _QUOTED.search(before.lstrip('"')[-MAX_QUESTION - 200 :])
+    found = _RE["quoted"].search(before.lstrip('"')[-MAX_QUESTION - 200 :])
     if found is None:
         return ""
     words = found[1]
     if '", "' in words:  # after what the recorder adds to the answer before
         words = words.rsplit('", "', 1)[1]
     return whole(words.strip().lstrip('", '), MAX_QUESTION)
-
-
-# Up to the last sentence of a line: `re` goes back from the end of `.*`.
-_BEFORE_LAST = re.compile(r"(?:.*(?:[.!?。！]\s+(?=\S)|[。！](?=.)))?")
 
 
 def _ending(tail: str) -> str:
@@ -369,7 +346,7 @@ def _ending(tail: str) -> str:
 def announces(tail: str) -> bool:
     """Whether words end by saying what their speaker does next."""
     line = tail.rstrip().rsplit("\n", 1)[-1][-400:]
-    return bool(line) and matches("announces", _BEFORE_LAST.sub("", line, 1))
+    return bool(line) and matches("announces", _RE["before_last"].sub("", line, 1))
 
 
 def _question_on_line(text: str, end: int) -> str:
@@ -378,10 +355,7 @@ def _question_on_line(text: str, end: int) -> str:
     return line[: line.rfind("?") + 1].strip()[:MAX_QUESTION]
 
 
-# What follows a question that the agent answers itself.
-_ANSWERED = re.compile(r"\W*(?:yes|no|nope|because|not)\b", re.IGNORECASE)
 _MARKS = " \t*_`>#|"
-_ITEM = re.compile(r"^\s*(?:[-*+•]\s+|\(?(?:\d{1,2}|[a-zA-Z])[.):]\s|\|)")
 
 
 def last_question(tail: str) -> str:
@@ -395,9 +369,9 @@ def last_question(tail: str) -> str:
         return ""
     place = len(lines) - 1
     if not matches("question", lines[place]) and "?" not in lines[place]:
-        while place > 0 and len(lines) - place <= 9 and _ITEM.match(lines[place]):
+        while place > 0 and len(lines) - place <= 9 and _RE["item"].match(lines[place]):
             place -= 1
-        if place == len(lines) - 1 or _ITEM.match(lines[place]):
+        if place == len(lines) - 1 or _RE["item"].match(lines[place]):
             return ""
     line = lines[place].strip(_MARKS)
     if "?" not in line and not matches("question", line):
@@ -405,7 +379,7 @@ def last_question(tail: str) -> str:
     at = line.rfind("?")
     if at >= 0 and len(line) - at > 160:  # chosen by hand: much follows, so it is no question
         return ""
-    if at >= 0 and _ANSWERED.match(line, at + 1):
+    if at >= 0 and _RE["answered"].match(line, at + 1):
         return ""
     asked = line if at < 0 else line[: at + 1]
     # The sentence of the question, with one before it where it is short ("Ok?").
@@ -416,18 +390,10 @@ def last_question(tail: str) -> str:
     return whole[:MAX_QUESTION]
 
 
-_LABEL = re.compile(
-    r"^\W*(?:(?:yes|ok(?:ay)?|let['’]?s (?:do|go with)|go with|do|use|take|i (?:prefer|choose"
-    r"|pick|like))[\s,]+)*(?:(?:option|choice|number|approach|plan|variant)\s+)?#?"
-    r"([a-eA-E]|\d{1,2})(?:[.)!]*\s*$|[\s,;–—-]+(?!\d).{0,80}$)",
-    re.DOTALL | re.IGNORECASE,
-)
-
-
 def option_text(tail: str, words: str) -> str:
     """The agent's words for the option that a short answer names by letter or number, "" if
     the answer names none or the agent's words list none under that label."""
-    found = _LABEL.match(words.strip())
+    found = _RE["label"].match(words.strip())
     if found is None:
         return ""
     label = re.escape(found[1])

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -133,7 +133,12 @@ def rules(name: str) -> tuple[Rule, ...]:
     """
     found = table(__file__, "rules", f"{name}.toml")
     shared = {key: found[key] for key in ("topic", "ignore_case") if key in found}
-    return tuple(msgspec.convert(shared | row, Rule) for row in found.get("rule", []))
+    return as_rules(found["rule"], **shared)
+
+
+def as_rules(rows: Iterable[dict[str, Any]], **shared: object) -> tuple[Rule, ...]:
+    """Rows of a table as rules that have some fields in common."""
+    return tuple(msgspec.convert(shared | row, Rule) for row in rows)
 
 
 def digest(*groups: Sequence[Rule], salt: str = "") -> str:

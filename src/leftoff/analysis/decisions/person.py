@@ -41,6 +41,10 @@ from leftoff.summary import KeyDecision
 from leftoff.tables import table
 from leftoff.text.markdown import Span, sentences
 
+_WORDS = table(__file__, "patterns.toml")
+_RE = re.patterns(_WORDS["person"])
+_GENERIC = frozenset(_WORDS["words"]["generic"].split())
+
 # Confidence of an answer with its question, and of what a rule for another language finds: the
 # share that is one, by reading.
 ANSWER_CONFIDENCE = FOREIGN_CONFIDENCE = 0.9
@@ -237,41 +241,26 @@ def _answer(asked: Asked) -> tuple[str, str] | None:
         return f"{asked.question}{ARROW}{said}", "agreement"
     if not _asks_for_a_way(asked.question):
         return None
-    if matches("approval", said) or _NO.match(said):
+    if matches("approval", said) or _RE["no"].match(said):
         open_ = _pattern("open_question").match(lowered(asked.question))
         return None if open_ else (f"{asked.question}{ARROW}{said}", "approval")
     named = _content(said) & _content(asked.question)
-    if matches("choice", said) and named or _LETTER.match(said):
+    if matches("choice", said) and named or _RE["letter"].match(said):
         return f"{asked.question}{ARROW}{said}", "reply"
     return None
 
 
 def _agrees_with_words(said: str, question: str) -> bool:
     """Whether a yes goes on with words of the question that name more than routine."""
-    agreed = _AGREED.match(said.lower())
+    agreed = _RE["agreed"].match(said.lower())
     if agreed is None or said.rstrip(" \n)*_").endswith("?"):
         return False
     shared = _content(said[agreed.end() :]) & _content(question)
     return bool(shared - _GENERIC)
 
 
-_AGREED = re.compile(
-    r"\W*(?:yes|yeah|yep|sure|ok(?:ay)?)\b[\s,.!]*(?:please\b[\s,]*)?"
-    r"(?:(?:proceed|continue|go ahead) (?:with|and) )?"
-)
-_GENERIC = frozenset(
-    "with this that these those them from into your make please changes change test tests "
-    "commit push check continue proceed plan phase step next task work start show code".split()
-)
-_LETTER = re.compile(
-    r"(?:option )?[a-d](?:[,.:;)]\s*\w|\s+(?:but|and|with|because|since)\b)", re.IGNORECASE
-)
-_NO = re.compile(r"^\W*(?:no|nope|nah)\b[\s\w,.!]{0,40}$", re.IGNORECASE)
-_WORD = re.compile(r"\w{4,}")
-
-
 def _content(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower()))
+    return set(_RE["word"].findall(text.lower()))
 
 
 def _asks_for_a_way(question: str) -> bool:
@@ -315,7 +304,7 @@ def read_prompt(text: str) -> list[Sentence]:
     """The sentences of a prompt."""
     found: list[Sentence] = []
     for start, end in _lines(text):
-        item = _ITEM.search(text[max(0, start - 12) : start]) is not None
+        item = _RE["item"].search(text[max(0, start - 12) : start]) is not None
         found.append(_sentence(text[start:end], start, end, item=item))
     return found
 
@@ -332,7 +321,7 @@ def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentenc
     used = set(low.split())
     english, foreign = len(used & ENGLISH), len(used & _ONLY_FOREIGN)
     other = is_foreign(said) or foreign > max(1, english)
-    parts = [_marked(part) for part in _PART.split(said)] if other else [marked]
+    parts = [_marked(part) for part in _RE["part"].split(said)] if other else [marked]
     acts: Iterable[Act] = ()
     if len(marked) > MIN_SENTENCE and not pasted:
         acts = ACTS if other else _acts_of(marked)
@@ -410,9 +399,9 @@ def _stated(
     asks = False
     for number, one in enumerate(read):
         said = asked.text[one.start : one.end]
-        if said[-1] == ":" and (one.other or _CODE.match(asked.text, one.end)):
+        if said[-1] == ":" and (one.other or _RE["code"].match(asked.text, one.end)):
             continue  # a heading, or a line that only introduces code in a pasted answer
-        asks = asks if one.item else _ASKS.match(said) is not None
+        asks = asks if one.item else _RE["asks"].match(said) is not None
         if one.item and asks:
             continue  # the list is what the question is about
         names = features(asked, read, number)
@@ -423,19 +412,6 @@ def _stated(
         if likely and quotes.end(one.start, one.end) == one.end:
             rule = one.act.id if one.act else "words"
             yield _decision(view, asked, one.start, one.end, said, rule, round(chance, 3))
-
-
-_ASKS = re.compile(
-    r"(?:what|which|how|why|where|who|is|are|do|does|did|has|have)\b[^\n]*\?[\s*]*\Z",
-    re.IGNORECASE,
-)
-# A block of code; "typescriptCopy" is what the pages of assistants leave of its heading.
-_CODE = re.compile(r"\s*(?:```|~~~|[a-z+#]{2,12}Copy\b)")
-
-# Ends the parts of a sentence in which a rule for another language looks.
-_PART = re.compile("[，；。,;]")
-
-_ITEM = re.compile(r"(?:^|\n)[^\S\n]*(?:[-*•+–]|\d{1,2}[.)])[^\S\n]+\Z")
 
 
 def _lines(text: str) -> Iterator[Span]:

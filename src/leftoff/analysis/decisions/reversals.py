@@ -21,28 +21,14 @@ from leftoff.extraction.requests import matches
 from leftoff.formats.vocabulary import EDITS
 from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
+from leftoff.tables import table
+
+_TABLE = table(__file__, "patterns.toml")
+_RE = re.patterns(_TABLE["reversals"])
+_STOP_WORDS = frozenset(_TABLE["words"]["stop"].split())
 
 # Names and content words.
 Topics: TypeAlias = tuple[frozenset[str], frozenset[str]]
-
-_NAMES = re.compile(
-    r"`([^`\n]{2,80})`|([\w.-]+/[\w./-]+|\w+\.[a-z]{1,4}\b)"
-    r"|\b(\w+(?:_\w+)+|[a-z]+[A-Z]\w+|[A-Z]\w+[A-Z]\w*|[A-Z]{3,})\b"
-)
-_PLAIN = re.compile(r"[a-z]{4,}")
-_STOP_WORDS = frozenset(
-    "that this with from then them they have will would could should into instead rather than"
-    " when where which what just also only make making using used need needs keep keeping"
-    " change changes code file files test tests actually back let's want like please there"
-    " here these those some more most very same other another each every both about after"
-    " before over under your mine ours their does done been being were because since still"
-    " now revert reverting reverted undo drop dropping dropped remove removing removed replace"
-    " replaced switch switched switching longer works work working approach simpler"
-    " implementation implement version option first second modify modifying handle handling"
-    " installing exposing calling tracking inheriting copying extracting manually entire"
-    " directly existing separate single plain simple custom current whole".split()
-)
-
 
 # So many words after a verb are its object. Chosen by hand; not measured.
 OBJECT_WORDS = 3
@@ -51,8 +37,12 @@ OBJECT_WORDS = 3
 @lru_cache(maxsize=1024)
 def topics(text: str) -> Topics:
     """What a statement is about: the names in it, and its content words by their stems."""
-    names = frozenset(next(n for n in found if n).lower() for found in _NAMES.findall(text))
-    plain = frozenset(_stem(w) for w in _PLAIN.findall(text.lower()) if w not in _STOP_WORDS)
+    names = frozenset(
+        next(n for n in found if n).lower() for found in _RE["names"].findall(text)
+    )
+    plain = frozenset(
+        _stem(w) for w in _RE["plain"].findall(text.lower()) if w not in _STOP_WORDS
+    )
     return names, plain
 
 
@@ -68,13 +58,6 @@ def with_status(view: SessionView, decisions: Sequence[KeyDecision]) -> list[Key
     does so without naming it, and where the file that one is about was deleted or restored."""
     prompts = [a.ref.message for a in view.active(Asked)]
     return _denied(view, _undone(view, _recalled(view, by_words(decisions, prompts))), prompts)
-
-
-_NEXT = re.compile(
-    r"\W*(?:(?:now|then|next|first|ok(?:ay)?)\b[,:]? )*(?:let me|let['’]s|i['’]ll|i will"
-    r"|i am going to|i['’]m going to|i need to)\b",
-    re.IGNORECASE,
-)
 
 
 def _denied(
@@ -104,7 +87,7 @@ def _denied(
         )
         named = [n for n in said if name and name in out[n].text.casefold()]
         latest = [n for n in said if since < out[n].message_index == last][-1:]
-        latest = [n for n in latest if _NEXT.match(out[n].text)]
+        latest = [n for n in latest if _RE["next"].match(out[n].text)]
         for number in named if named and not again else latest:
             if out[number].status == "made":
                 out[number] = msgspec.structs.replace(out[number], status="reversed")
@@ -263,12 +246,6 @@ def _recalled(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecisi
     return out
 
 
-_RESTORES = re.compile(
-    r"\bgit\s+(?:checkout\s+(?:[\w./~^-]+\s+)?--\s+|restore\s+(?!--staged)(?:--\S+\s+)*)"
-    r"([^;&|\n]+)"
-    r"|\b(?:git\s+)?rm\s+(?:-\w+\s+)*([^;&|\n]+)"
-)
-_ENDING = re.compile(r"\.\w{1,5}$")
 _CHANGES = frozenset({"shell", "delete", "edit", "create", "patch", "notebook"})
 
 
@@ -280,7 +257,7 @@ def _undone(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecision
         if decision.status == "made":
             for name in topics(decision.text)[0]:
                 base = name.rsplit("/", 1)[-1]
-                if _ENDING.search(base):
+                if _RE["ending"].search(base):
                     named.setdefault(base, []).append(number)
     if not named:
         return decisions
@@ -294,7 +271,7 @@ def _undone(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecision
         if not view.succeeded(call.message, call.part):
             continue
         if kind == "shell":
-            for match in _RESTORES.finditer(call.text):
+            for match in _RE["restores"].finditer(call.text):
                 for path in (match[1] or match[2]).split():
                     base = path.strip("'\"").rsplit("/", 1)[-1].lower()
                     if base in named:

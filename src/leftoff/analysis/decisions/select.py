@@ -36,6 +36,9 @@ from leftoff.formats.vocabulary import EDITS
 from leftoff.model import slice_hash
 from leftoff.session_view import SessionView, once
 from leftoff.summary import KeyDecision
+from leftoff.tables import table
+
+_RE = re.patterns(table(__file__, "patterns.toml")["select"])
 
 # Decisions below this confidence are left out of a summary.
 REPORT_THRESHOLD = MODEL.least / SCALE
@@ -82,11 +85,7 @@ class Candidate(Struct, frozen=True):
     @property
     def own(self) -> list[str]:
         """Features of its place."""
-        text, ref = self.said.text, self.said.ref
-        block, first, size, *around = self.said.value.split(" ")
-        codes, start = text.count("`") // 2, ref.start or 0
-        place = place_features(text, codes, block, first == "1", start, int(size))
-        return place + around
+        return place_features(self.said.text, self.said.ref.start or 0, self.said.value)
 
     @property
     def others(self) -> list[str]:
@@ -449,31 +448,15 @@ class _Context:
 # not measured.
 _PROMPT_READ = 600
 
-_ASKS = re.compile(
-    r"^\W*(?:what|why|how|when|where|which|who|is|are|do|does|did|should|would|explain"
-    r"|tell me|review|summar|analy[sz]e|investigate|look"
-    r"|(?:can|could) you (?:explain|tell|give|look|check|review))\b",
-    re.IGNORECASE,
-)
-_PICKS = re.compile(
-    r"^\W*(?:\d\b|[a-d]\b\)?|option|ye[sp]|yeah|ok(?:ay)?|sure|agreed?|let'?s|go|do|no\b"
-    r"|i(?:'d)? (?:prefer|like|want|think)|we should)",
-    re.IGNORECASE,
-)
-_FAULT_WORDS = re.compile(
-    r"\b(?:review|comment|feedback|thread|issue|bug|error|fail\w*|broken|wrong)\b",
-    re.IGNORECASE,
-)
-
 
 @lru_cache(maxsize=4096)
 def _prompt_features(prefix: str, typed: str) -> tuple[str, ...]:
     """Features of a prompt: whether it asks, picks or reports a fault, and its length."""
     head = typed[:2000]
     return (
-        f"{prefix}asks{int(_ASKS.match(head) is not None)}",
-        f"{prefix}picks{int(_PICKS.match(head) is not None)}",
-        f"{prefix}doubts{int(_FAULT_WORDS.search(head) is not None)}",
+        f"{prefix}asks{int(_RE['asks'].match(head) is not None)}",
+        f"{prefix}picks{int(_RE['picks'].match(head) is not None)}",
+        f"{prefix}doubts{int(_RE['fault_words'].search(head) is not None)}",
         f"{prefix}query{int('?' in head)}",
         f"{prefix}ends-query{int(typed.rstrip()[-1:] == '?')}",
         prefix + _LENGTH(len(typed)),

@@ -14,21 +14,12 @@ from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.shell.paths import relative
 from leftoff.summary import FileModification
+from leftoff.tables import table
+
+_RE = re.patterns(table(__file__, "patterns.toml")["edits"])
 
 # Symbols of one file, the latest. Chosen by hand.
 MAX_SYMBOLS = 8
-
-_COMMIT = re.compile(r"\bgit\b[^\n;&|]*\bcommit\b")
-_ADDS_ALL = re.compile(
-    r"\bgit\b[^\n;&|]*(?:\badd +(?:-A|--all|-u|\.|:/)(?=[\s;&|]|$)"
-    r"|\bcommit\b[^\n;&|\"']* (?:-[b-z]*a[b-z]*|--all)\b)"
-)
-_ADDS = re.compile(r"\bgit\b[^\n;&|]*\b(?:add|rm|mv|commit)\b([^\n;&|]*)")
-# A commit of named files alone, whatever else is staged.
-_COMMITS_ONLY = re.compile(
-    r"\bgit commit(?:\s+(?:-[\w-]+|\"[^\"]*\"|'[^']*'))*\s+--"
-    r"((?:\s+[\w./\\-]+\.\w+)+)\s*(?=$|[;&|\n])"
-)
 
 
 class _Changes(Struct):
@@ -154,13 +145,13 @@ class _Commits:
         for ran in view.each(Ran):
             if "git" not in ran.command or not view.succeeded(ran.ref.message, ran.part):
                 continue
-            if commits := _COMMIT.findall(ran.command):
-                only = _COMMITS_ONLY.findall(ran.command)
+            if commits := _RE["commit"].findall(ran.command):
+                only = _RE["commits_only"].findall(ran.command)
                 limit = " ".join(only) if len(only) == len(commits) else ""
                 self.made[ran.ref.message, ran.part] = limit
-            if _ADDS_ALL.search(ran.command):
+            if _RE["adds_all"].search(ran.command):
                 self.staged.append((ran.ref.message, "*"))
-            self.staged += [(ran.ref.message, m[1]) for m in _ADDS.finditer(ran.command)]
+            self.staged += [(ran.ref.message, m[1]) for m in _RE["adds"].finditer(ran.command)]
 
     def include(self, path: str, last: tuple[int, int]) -> bool | None:
         """Whether a commit after a call (message, part) includes a file: False for no commit,

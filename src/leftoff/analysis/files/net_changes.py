@@ -243,12 +243,8 @@ def _rename(track: _Track, event: FileEvent, former: _Track | None) -> None:
     if former is None:
         track.origin = event.renamed_from
         return
-    if former.existed is False:
-        track.origin = former.origin
-        track.edited = former.edited
-    else:
-        track.origin = event.renamed_from
-        track.edited = former.edited
+    track.origin = former.origin if former.existed is False else event.renamed_from
+    track.edited = former.edited
     if track.origin == event.path:  # it has its first name again
         track.origin = ""
         track.changed = track.edited

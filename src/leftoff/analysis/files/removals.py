@@ -7,19 +7,11 @@ from functools import cache
 
 from leftoff import lazy_re as re
 from leftoff.shell.commands import program_rules
+from leftoff.tables import table
 
-_REMOVE_ITEM = re.compile(
-    r"(?:^|[;&|{(\n])\s*(?:Remove-Item|ri|del|erase|rm)\b((?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|]+))*)",
-    re.IGNORECASE,
-)
-_WORD = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'|([^\s;&|,]+)")
+_RE = re.patterns(table(__file__, "patterns.toml")["removals"])
+
 _VALUED = frozenset({"-erroraction", "-ea", "-include", "-exclude", "-filter", "-stream"})
-
-_REFUSED = re.compile(
-    r"^(?:zsh|\(eval\))(?::\d+)?: (?:operation not permitted|permission denied"
-    r"|no such file or directory|read-only file system|is a directory): (\S.*)$",
-    re.IGNORECASE | re.MULTILINE,
-)
 
 
 def removed_by_powershell(command: str) -> list[str]:
@@ -29,9 +21,9 @@ def removed_by_powershell(command: str) -> list[str]:
     ['C:/w/a b.txt']
     """
     found: list[str] = []
-    for match in _REMOVE_ITEM.finditer(command):
+    for match in _RE["remove_item"].finditer(command):
         skip = False
-        for word in _WORD.finditer(match[1]):
+        for word in _RE["word"].finditer(match[1]):
             text = word[1] or word[2] or word[3] or ""
             if skip or text[:1] == "-":
                 skip = not skip and text.casefold() in _VALUED
@@ -50,19 +42,12 @@ def only_shows(command: str) -> bool:
     >>> only_shows("Get-Content a.txt | ForEach-Object { Remove-Item $_ }")
     False
     """
-    words = _STRING.sub("''", command)
-    if _ACTS.search(words):
+    words = _RE["string"].sub("''", command)
+    if _RE["acts"].search(words):
         return False
     known = _without_effects()
     steps = filter(str.strip, re.split(r"[;|\n]|&&", words))
-    return all((m := _STEP.match(step)) and m[1].casefold() in known for step in steps)
-
-
-_STRING = re.compile(r"'[^'\n]*'|\"[^\"\n$`]*\"")
-_ACTS = re.compile(
-    r"(?<!2)>|2>(?!&1|\s*\$null|\s*NUL\b)|\$\(|(?<![&\d>])&(?!&)|\]::|\.\w+\(|`", re.IGNORECASE
-)
-_STEP = re.compile(r"\s*(?:\$\w+\s*=\s*)?([A-Za-z][\w-]*)(?:\.exe)?(?![\w.:\\/-])")
+    return all((m := _RE["step"].match(step)) and m[1].casefold() in known for step in steps)
 
 
 @cache
@@ -74,7 +59,7 @@ def _without_effects() -> frozenset[str]:
 
 def refused_paths(output: str) -> list[str]:
     """The files that a shell could not open for a redirection, as its output names them."""
-    return [match[1].strip() for match in _REFUSED.finditer(output)]
+    return [match[1].strip() for match in _RE["refused"].finditer(output)]
 
 
 def one_that_ends_with(path: str, known: Iterable[str]) -> str:

@@ -11,13 +11,7 @@ from itertools import chain
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.files.net_changes import (
-    FileEvent,
-    UnknownChange,
-    discarded_files,
-    file_modifications,
-    unknown_effects,
-)
+from leftoff.analysis.files.net_changes import FileEvent, UnknownChange
 from leftoff.analysis.files.removals import (
     one_that_ends_with,
     only_shows,
@@ -35,32 +29,12 @@ from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of
 from leftoff.summary import ACTIONS
 
-__all__ = [
-    "FileEvent",
-    "Tracker",
-    "UnknownChange",
-    "discarded_files",
-    "file_events",
-    "file_modifications",
-    "unknown_effects",
-]
-
 _PSEUDO_FILES = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
 _SCRIPTS = (".py", ".sh", ".js")
 _POWERSHELL = re.compile(r"\b(?:Remove-Item|del|erase)\b", re.IGNORECASE)
 # What an agent's own editor says in a notebook cell's output where it changed nothing.
 _REFUSED = "introduced new syntax error"
-
-
-def file_events(view: SessionView, known: FileState | None = None) -> list[FileEvent]:
-    """What every call did to every file, in order. Calls that failed, were denied or have no
-    result did nothing.
-
-    Args:
-        known: what is known of files at the start; it is updated.
-    """
-    return Tracker(view, known).all()
 
 
 def _place(act: Touched | Ran | Applied) -> tuple[int, int]:
@@ -87,7 +61,8 @@ SEVERAL = 3
 
 
 class Tracker:
-    """Replays the calls of a session over a model of its files.
+    """Replays the calls of a session over a model of its files. Calls that failed, were denied
+    or have no result did nothing.
 
     Attributes:
         events: what the calls so far did to files.
@@ -103,9 +78,9 @@ class Tracker:
             put them there, so they are names to a shell, too.
     """
 
-    def __init__(self, view: SessionView, known: FileState | None = None) -> None:
+    def __init__(self, view: SessionView) -> None:
         self.view = view
-        self.known = FileState() if known is None else known
+        self.known = FileState()
         self.events: list[FileEvent] = []
         self.unseen: list[UnknownChange] = []
         self.has_results = bool(view.outcomes)
