@@ -342,7 +342,7 @@ _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 def _is_place(v: object) -> bool:
     """Whether it is a reference into a recording: numbers, and 8 hex digits of a hash. Two of
-    three structs of a summary are; one with a longer hash is of a damaged file."""
+    five structs of a summary are; one with a longer hash is of a damaged file."""
     return type(v) is Ref and len(v.hash) <= 8
 
 
