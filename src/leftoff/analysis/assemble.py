@@ -24,7 +24,7 @@ from leftoff.analysis.files.track import Tracker
 from leftoff.analysis.recent_calls import recent_calls, running, steps, to_do_list
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.analysis.summary_json import SCHEMA
-from leftoff.analysis.working_set import working_set
+from leftoff.analysis.working_set import recent_sentences, working_set
 from leftoff.budget.usage import context, conversation_tokens, spend
 from leftoff.extraction.evidence import Asked, Called, Failed
 from leftoff.extraction.rule_sets import rules_digest
@@ -96,8 +96,9 @@ def assemble(
     view.release()
     # These two ask for the scores of all sentences, which take much memory, and no other does.
     key_decisions = _analysed(select.key_decisions, view)
-    at_the_end = _analysed(working_set, view)
+    recent = _analysed(recent_sentences, view)
     select.forget_scores(view)
+    at_the_end = _analysed(working_set, view)
     summary = ContextSummary(
         schema=SCHEMA,
         leftoff=__version__,
@@ -131,6 +132,7 @@ def assemble(
         next_steps=_analysed(insights.next_steps, view),
         working_set=msgspec.structs.replace(
             at_the_end,
+            recent=recent,
             calls=recent_calls(view),
             to_dos=to_do_list(view),
             steps=steps(view, written),

@@ -19,7 +19,7 @@ from leftoff.summary import Name
 MAX_NAMES = 300
 
 # Texts that are redacted in one call.
-REDACTION_BATCH = 10_000
+REDACTION_BATCH = 2_000
 
 # Code points; a longer word is searched in pieces: it is data, and the search takes quadratic
 # time in the length of a word.
@@ -96,7 +96,7 @@ class NameFinder:
     def __init__(self, cwd: str = "") -> None:
         cwd = cwd.rstrip("/")
         self._here = f"{cwd}/" if cwd else ""
-        self._names: dict[str, set[str]] = {}
+        self._names: dict[str, tuple[str, ...]] = {}  # a set takes four times the memory
         self._seen: set[str] = set()
 
     def names(self, texts: Iterable[str]) -> list[set[str]]:
@@ -106,7 +106,7 @@ class NameFinder:
         self._seen |= new
         for word in filter(_SIGN.search, new):
             if names := self.normalised(_names_in(word)):
-                self._names[word] = names
+                self._names[word] = tuple(names)
         known, names_of = self._names.keys(), self._names.__getitem__
         return [set().union(*map(names_of, known & several)) for several in words]
 

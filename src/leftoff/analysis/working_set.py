@@ -38,7 +38,7 @@ _COMMON = frozenset(
 
 
 def working_set(view: SessionView) -> WorkingSet:
-    """The working set of a session."""
+    """The working set of a session, but for its latest sentences."""
     return WorkingSet(
         commit=last_commit(view),
         commit_at_start=view.state.header.commit,
@@ -46,7 +46,6 @@ def working_set(view: SessionView) -> WorkingSet:
         variables=_variables(view),
         names=names_in_use(view),
         last_words=_last_words(view),
-        recent=_recent(view),
         report=_report(view),
         queued=_queued(view),
         task=_task(view),
@@ -86,7 +85,7 @@ def _links(view: SessionView) -> tuple[Words, ...] | UnsetType:
     return tuple(found[::-1]) or UNSET
 
 
-def _recent(view: SessionView) -> tuple[Words, ...]:
+def recent_sentences(view: SessionView) -> tuple[Words, ...]:
     """The latest candidate sentences for decisions, each once."""
     found: dict[str, Words] = {}
     for said, chance in chances(view):

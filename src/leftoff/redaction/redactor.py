@@ -57,6 +57,7 @@ from msgspec.structs import astuple
 from leftoff import lazy_re as re
 from leftoff.codec import JsonObject
 from leftoff.errors import UsageError
+from leftoff.model import Ref
 from leftoff.redaction.disguise import disguised
 from leftoff.redaction.plausible import CHECKS
 from leftoff.redaction.rules import RULES, compiled, encode, gate_of, is_secret_path
@@ -312,6 +313,8 @@ class Redactor:
     def _rebuild(self, v: object, texts: Iterator[str], depth: int) -> Any:
         if isinstance(v, str):
             return next(texts)
+        if _is_place(v):
+            return v
         if depth >= MAX_NESTING and isinstance(v, (dict, list, tuple, Struct)):
             return self._placeholder("nesting", f"nesting {self.last_number}")
         if isinstance(v, dict):
@@ -337,12 +340,18 @@ class Redactor:
 _SCALARS: Final = frozenset({int, float, bool, type(None)})
 
 
+def _is_place(v: object) -> bool:
+    """Whether it is a reference into a recording: numbers, and 8 hex digits of a hash. Two of
+    five structs of a summary are; one with a longer hash is of a damaged file."""
+    return type(v) is Ref and len(v.hash) <= 8
+
+
 def _collect(v: object, texts: list[str], names: dict[int, str], depth: int) -> bool:
     """Appends all strings of `v` to `texts` in order, keys before values, and to `names` the
     checks for values under a name, by index. True if some are nested too deeply to be read."""
     if isinstance(v, str):
         texts.append(v)
-    if not isinstance(v, (dict, list, tuple, Struct)):
+    if _is_place(v) or not isinstance(v, (dict, list, tuple, Struct)):
         return False
     if depth >= MAX_NESTING:
         return True
@@ -363,9 +372,10 @@ def _collect(v: object, texts: list[str], names: dict[int, str], depth: int) -> 
     pairs = (
         v.items() if isinstance(v, dict) else zip(v.__struct_fields__, astuple(v), strict=True)
     )
+    keyed = isinstance(v, dict)
     entry = v.get("name") if isinstance(v, dict) and "value" in v else None
     for key, item in pairs:
-        if isinstance(v, dict) and isinstance(key, str):
+        if keyed and isinstance(key, str):
             texts.append(key)
         if isinstance(key, str) and isinstance(item, str):
             named = entry if key == "value" and isinstance(entry, str) else key
