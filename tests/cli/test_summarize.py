@@ -17,7 +17,9 @@ import pytest
 from leftoff import api
 from leftoff.analysis.assemble import view_of
 from leftoff.analysis.decisions.explain import Explanation, explain
+from leftoff.analysis.session_pass import Pass
 from leftoff.extraction.decision_model import MODEL, PERSON
+from leftoff.rendering import explanation
 from leftoff.summary import ContextSummary
 
 # `summarize`, `show` and `verify`: streams, exit codes, forms.
@@ -202,6 +204,21 @@ def test_with_json_it_is_an_object(run: Run, session: Path) -> None:
     assert list(value) == ["threshold", "decisions", "milestones", "stages"]
     scored = [decision["parts"] for decision in value["decisions"] if decision["parts"]]
     assert scored[0][0]["feature"] == "bias"
+
+
+def test_secrets_are_hidden() -> None:
+    secret = "ghp_" + "a1B2" * 9
+    gathered = Pass()
+    lines = [
+        {"role": "user", "text": "Make the upload work."},
+        {"role": "assistant", "text": f"I'll use the token {secret} instead of a password."},
+    ]
+    gathered.feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    gathered.close()
+    found = explain(view_of(gathered.sessions[-1], {})[1], near=1.0)
+    assert any(secret in d.text for d in found.decisions)
+    assert secret not in explanation.text(found)
+    assert secret not in str(explanation.plain(found))
 
 
 # `summarize -f html` and `report`: the page, what it quotes, streams and exit codes.

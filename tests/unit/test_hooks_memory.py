@@ -263,6 +263,15 @@ def test_one_setting_switches_it_off(client: Client) -> None:
     assert not (client.home / queue.STATE / "a1" / queue.RECALL).exists()
 
 
+def test_secrets_are_not_in_the_index(client: Client) -> None:
+    secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    client.record("a1", "outbox")
+    client.said("a1", f"Deploy the outbox with the token {secret} to staging.rb")
+    for path in (client.home / queue.STATE).rglob("*"):
+        assert not path.is_file() or secret.encode() not in path.read_bytes(), path
+    assert "[REDACTED" in client.prompt("b2", "Which token does the deploy to staging.rb take?")
+
+
 @pytest.mark.parametrize(
     "change",
     [
