@@ -17,7 +17,7 @@ python=$(bash .ci/environment dev) || {
     echo "the environment dev could not be installed"
     exit 77
 }
-run() { "$python" -m "tests.fuzz.$@"; }
+run() { "$python" -m tests.fuzz "$@"; }
 run escapes ids --rounds 150
 run escapes race --rounds 300
 run escapes sessions --rounds 40

@@ -7,7 +7,7 @@ python=$(bash .ci/environment dev) || {
     echo "the environment dev could not be installed"
     exit 77
 }
-"$python" -m tests.fuzz.saves power --trials 20
-"$python" -m tests.fuzz.disturbed limits --only "log create, o"
-"$python" -m tests.fuzz.disturbed disks --only "log create, o" --steps 4
-"$python" -m tests.fuzz.disturbed short --only "log create, o"
+"$python" -m tests.fuzz saves power --trials 20
+"$python" -m tests.fuzz disturbed limits --only "log create, o"
+"$python" -m tests.fuzz disturbed disks --only "log create, o" --steps 4
+"$python" -m tests.fuzz disturbed short --only "log create, o"

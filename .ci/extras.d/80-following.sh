@@ -6,6 +6,6 @@ python=$(bash .ci/environment dev) || {
     echo "the environment dev could not be installed"
     exit 77
 }
-timeout 120 "$python" -m tests.fuzz.follow --seconds 30 --each 2000
-timeout 60 "$python" -m tests.fuzz.hooked --trials 3 --records 1500
-timeout 60 "$python" -m tests.fuzz.prefixes corpora/sessions --cuts 6
+timeout 120 "$python" -m tests.fuzz follow --seconds 30 --each 2000
+timeout 60 "$python" -m tests.fuzz hooked --trials 3 --records 1500
+timeout 60 "$python" -m tests.fuzz prefixes corpora/sessions --cuts 6

@@ -11,6 +11,9 @@ from typing import TypeAlias
 
 import pytest
 
+from leftoff.cli import group
+
+Call: TypeAlias = Callable[..., tuple[int, str, str]]
 Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[bytes]"]
 FORKED = Path(__file__).parents[1] / "strategies" / "forked.py"
 
@@ -57,6 +60,18 @@ def run(
         return subprocess.CompletedProcess(words, code, out, err)
 
     return runner
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Call:
+    """`leftoff ARGS` in this process: exit code, stdout, stderr."""
+
+    def caller(*args: str) -> tuple[int, str, str]:
+        code = group.main(list(args))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return caller
 
 
 @pytest.fixture

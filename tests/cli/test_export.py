@@ -3,35 +3,19 @@
 import json
 import re
 import sys
-from collections.abc import Callable
 from html import unescape
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
+from tests.cli.conftest import Call
 from tests.strategies.conversations import Call as ToolUse
 from tests.strategies.conversations import Step
 from tests.strategies.writers import WRITERS
 
 from leftoff import api
-from leftoff.cli import group
 from leftoff.model import Text, ToolResult
 
 CLAUDE = Path("corpora") / "sessions" / "claude_code"
-
-Call: TypeAlias = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """`leftoff ARGS` in this process: exit code, stdout, stderr."""
-
-    def caller(*args: str) -> tuple[int, str, str]:
-        code = group.main(list(args))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return caller
 
 
 # -- export ----------------------------------------------------------------------------------

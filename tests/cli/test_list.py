@@ -6,12 +6,12 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.cli.conftest import Call
 from tests.strategies.writers import claude_line
 
 from leftoff.cli import group
@@ -25,7 +25,6 @@ from leftoff.sources.open import read_head
 
 # `list`, bare `leftoff`, and naming a session by id: streams, exit codes, speed.
 
-Call: TypeAlias = Callable[..., tuple[int, str, str]]
 NOON = 1_790_000_000
 
 
@@ -52,18 +51,6 @@ def home(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(home))
     return home
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Call:
-    """`leftoff ARGS` in this process: exit code, stdout, stderr."""
-
-    def caller(*args: str) -> tuple[int, str, str]:
-        code = group.main(list(args))
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return caller
 
 
 def test_a_name_that_is_no_text_is_listed(call: Call, home: Path) -> None:

@@ -6,7 +6,6 @@ Commands on the first page, in the tutorial and in the how-tos are done in an em
 """
 
 import contextlib
-import importlib.util
 import io
 import os
 import re
@@ -14,9 +13,9 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tests.docs import follow
 
 ROOT = Path(__file__).resolve().parents[2]
 UPDATE = bool(os.environ.get("LEFTOFF_UPDATE_DOCS"))
@@ -72,28 +71,16 @@ def python(body: str, names: dict[str, object]) -> str:
     return "\n".join(shown) + "\n"
 
 
-def follow() -> ModuleType:
-    """The program that does what a page says; tests are no package."""
-    path = Path(__file__).with_name("follow.py")
-    spec = importlib.util.spec_from_file_location("follow", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def refreshed(page: Path, folder: Path) -> str:
     """The page with every example's real output."""
     names: dict[str, object] = {}
     text = page.read_text(encoding="utf-8")
     followed = page in FOLLOWED
     if followed:
-        guide = follow()
-        missing = guide.lacking(text)
+        missing = follow.lacking(text)
         if missing:
             pytest.skip(f"needs {', '.join(missing)}; .ci/extras.d/70-docs.sh installs them")
-        text = guide.followed(text, folder)
+        text = follow.followed(text, folder)
 
     def replace(match: re.Match[str]) -> str:
         if match["mark"]:

@@ -1,15 +1,15 @@
 """The pages with figures show what the committed runs hold, and those hold numbers only."""
 
-import importlib.util
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
 import pytest
+from benchmarks.accuracy.labels import figures as figures_of_labels
+from benchmarks.batch import figures as figures_of_batch
 from benchmarks.speed.figures import PARTS, rendered
 
 from leftoff.batch.outputs import columns_of
@@ -22,16 +22,6 @@ from leftoff.evaluation.resume_runs import ResumeRun
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "benchmarks" / "accuracy" / "labels" / "runs"
-
-
-def program(path: Path) -> ModuleType:
-    """The program that writes a page's figures; benchmarks are no installed package."""
-    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_figures", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -48,7 +38,7 @@ def texts(value: Any) -> Iterator[str]:
 def test_the_figures_on_the_page_are_those_of_the_runs() -> None:
     page = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
     assert "<!-- figures " in page
-    assert program(RUNS.parent / "figures.py").rendered(page) == page
+    assert figures_of_labels.rendered(page) == page
 
 
 @pytest.mark.parametrize("run", sorted(RUNS.glob("*.json")), ids=lambda run: run.name)
@@ -96,7 +86,7 @@ def test_the_page_quotes_the_committed_run(root: Path) -> None:
 def test_the_figures_on_the_page_are_those_of_the_run(root: Path) -> None:
     page = (root / "docs" / "scale.md").read_text("utf-8")
     assert "<!-- figures -->" in page
-    assert program(root / "benchmarks/batch/figures.py").rendered(page) == page
+    assert figures_of_batch.rendered(page) == page
 
 
 def test_every_column_is_on_the_page(root: Path) -> None:

@@ -1,6 +1,6 @@
 """Sets the clock forward and back while thresholds are crossed and documents are kept.
 
-    python -m tests.fuzz.clocks [--times 300] [--seed 1]
+    python -m tests.fuzz clocks [--times 300] [--seed 1]
 
 `sessions`: a running session of the library whose clock jumps by up to ten years between calls
     and which is begun anew from its file between them: each threshold is told once, in order,
@@ -15,10 +15,8 @@ import logging
 import os
 import random
 import shutil
-import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -147,11 +145,10 @@ def retention(chance: random.Random, folder: Path, wrong: Wrong) -> None:
         wrong("retention: a pinned one is gone")
 
 
-def tried(times: int, seed: int) -> tuple[Counter[str], list[str]]:
+def tried(times: int, seed: int) -> harness.Found:
     """All of it: what was counted, and what was wrong."""
     chance = random.Random(seed)
-    counts: Counter[str] = Counter()
-    found: list[str] = []
+    counts, found = harness.nothing()
     # In memory where that can be: that files come to the disk is not what is looked at here.
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as name:
@@ -167,7 +164,3 @@ def main() -> int:
     args = harness.options(__doc__, times=300, seed=1)
     logging.disable()
     return harness.tried("clocks", lambda: tried(args.times, args.seed))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

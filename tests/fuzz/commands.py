@@ -21,8 +21,6 @@ from typing import NamedTuple, Self
 from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parents[2]
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))  # for `benchmarks`
 
 SESSION = "5e551011-0000-4000-8000-000000000000"
 """The id under which `tests.strategies.writers` write."""

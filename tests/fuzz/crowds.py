@@ -1,7 +1,7 @@
 """Everything that works in one project at once: killed at random, or many of a kind.
 
-    python -m tests.fuzz.crowds kills [--kills 300] [--seed 1]
-    python -m tests.fuzz.crowds updates|indexers [--writers 16] [--rounds 25]
+    python -m tests.fuzz crowds kills [--kills 300] [--seed 1]
+    python -m tests.fuzz crowds updates|indexers [--writers 16] [--rounds 25]
 
 kills     two sessions grow; after each turn their hooks are answered and their workers work and
           keep the index of the memory. Beside them resume logs are made and cleaned up, and a
@@ -243,8 +243,7 @@ def finished(place: Place, want: dict[str, bytes]) -> Iterator[str]:
 def killed(kills: int, seed: int, folder: Path) -> harness.Found:
     """Kills so many times: what was counted, and what was wrong."""
     chance = random.Random(seed)
-    counts: Counter[str] = Counter()
-    found: list[str] = []
+    counts, found = harness.nothing()
     place = Place(folder / "place")
     for number in range(kills):
         children = Children(*place.works(chance), enter=place.enter)
@@ -353,7 +352,3 @@ def main() -> int:
             return parts[args.what](Path(folder))
 
     return harness.tried(args.what, work)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,7 @@
 """Disturbs every command that writes: kills, failing calls, limits, full disks, short writes.
 
-    python -m tests.fuzz.disturbed kills|all|faults [--only NAME] [--but NAME] [--every 1]
-    python -m tests.fuzz.disturbed limits|disks|short [--only NAME] [--but NAME] [--steps 6]
+    python -m tests.fuzz disturbed kills|all|faults [--only NAME] [--but NAME] [--every 1]
+    python -m tests.fuzz disturbed limits|disks|short [--only NAME] [--but NAME] [--steps 6]
 
 kills   killed (kill -9) on entering each system call that changes something, which leaves
         everything that a kill can leave; `all` on entering every call
@@ -281,8 +281,7 @@ def left(writer: Writer) -> dict[str, str]:
 
 def tried(what: str, chosen: list[Writer], every: int, steps: int) -> harness.Found:
     """All trials of these writers: their ends, and what was wrong."""
-    counts: Counter[str] = Counter()
-    wrong = []
+    counts, wrong = harness.nothing()
     for writer in chosen:
         began = time.monotonic()
         results: Counter[str] = Counter()
@@ -330,7 +329,3 @@ def main() -> int:
     except Unable as error:
         print(f"skipped: {error}")
         return 77
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,6 +1,6 @@
 """Tries to make leftoff write where it must not, or so that others can read it.
 
-    python -m tests.fuzz.escapes [ids|sessions|links|race|modes ...] [--rounds N]
+    python -m tests.fuzz escapes [ids|sessions|links|race|modes ...] [--rounds N]
 
 ids: hostile ids, and twins of one name, through every store. sessions: the same as session ids,
 working directories, branches and agents inside recordings, through every command that names a
@@ -27,8 +27,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.fuzz import harness
 from tests.fuzz.commands import (
@@ -136,9 +134,10 @@ def traced(part: str, rounds: int, root: Path) -> tuple[dict[str, int], list[str
     """Runs a part in a child under strace: what it counted, and what was wrong."""
     log = root.parent / "trace"
     before = strace(log, f"chdir,{CHANGES}")
-    words = [sys.executable, __file__, part, "--rounds", str(rounds), "--inside", str(root)]
+    words = [*harness.PROGRAM, "escapes", part, "--rounds", str(rounds), "--inside", str(root)]
     done = subprocess.run([*before, *words], capture_output=True, check=False, cwd=root,
-                          env={**os.environ, "TMPDIR": str(root), "PYTHONDONTWRITEBYTECODE": "1"})  # fmt: skip
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(root),
+                               "PYTHONDONTWRITEBYTECODE": "1"})  # fmt: skip
     if done.returncode:
         return {}, [f"{part}: exit {done.returncode}: {done.stderr.decode()[-2000:]}"]
     told = json.loads((root / "result.json").read_text())
@@ -149,10 +148,9 @@ def traced(part: str, rounds: int, root: Path) -> tuple[dict[str, int], list[str
 # -- ids -------------------------------------------------------------------------------------
 
 
-def ids(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
+def ids(root: Path, rounds: int) -> harness.Found:
     """Every name through every store."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     names = hostile(rounds, 7)
     opened: dict[str, Callable[[], Any]] = {
         "files": lambda: open_store(root / "files"),
@@ -221,10 +219,9 @@ def recordings(id: str, root: Path) -> dict[str, bytes]:
     return {**made, "leftoff": dump.encode()}
 
 
-def sessions(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
+def sessions(root: Path, rounds: int) -> harness.Found:
     """Recordings with every own, through every command that names a file for it."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     scene = Scene(root / "scene", plain_session())
     lines = ("log create S", "checkpoint create S --markdown dumps", "resume --save S",
              "summarize S --since last", "batch S -o rows.jsonl -w 1 -q", "convert S --to leftoff")  # fmt: skip
@@ -252,10 +249,9 @@ def sessions(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
 # -- links -----------------------------------------------------------------------------------
 
 
-def links(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
+def links(root: Path, rounds: int) -> harness.Found:
     """Links at everything that commands write: what they lead to stays as it was."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     first = Scene(root / "first", plain_session())
     for command in COMMANDS:
         first.run_inside(command)
@@ -313,10 +309,9 @@ def _state(folder: Path) -> dict[str, Any]:
 # -- a race ----------------------------------------------------------------------------------
 
 
-def race(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
+def race(root: Path, rounds: int) -> harness.Found:
     """Saves while somebody swaps the folder, and the one of the locks, for a link."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     store, away = open_store(root / "kept", patience=2.0), root.parent / "away"
     store.save("task", "a", {"n": 0})
     tasks, aside = root / "kept" / "tasks", root / "kept" / "aside"
@@ -358,10 +353,9 @@ def race(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
 # -- modes -----------------------------------------------------------------------------------
 
 
-def modes(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
+def modes(root: Path, rounds: int) -> harness.Found:
     """Every command under two umasks, then over files that others can read."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     for umask in (0o000, 0o077):
         scene = Scene(root / f"umask{umask:o}", plain_session())
         made = set(scene.root.rglob("*"))
@@ -371,7 +365,7 @@ def modes(root: Path, rounds: int) -> tuple[Counter[str], list[str]]:
                 for path in (p for p in scene.project.rglob("*") if p not in made):
                     path.chmod(0o755 if path.is_dir() else 0o644)
             before = {p: p.stat().st_mtime_ns for p in scene.root.rglob("*") if p.is_file()}
-            words = [sys.executable, __file__, "commands", "--inside", str(scene.root)]
+            words = [*harness.PROGRAM, "escapes", "commands", "--inside", str(scene.root)]
             done = subprocess.run(
                 [*strace(log, CHANGES), *words], umask=umask, capture_output=True, check=False
             )
@@ -441,7 +435,3 @@ def one(part: str, rounds: int) -> harness.Found:
             PARTS_OF[part](root, rounds) if part in UNTRACED else traced(part, rounds, root)
         )
         return Counter(counts), [f"{line!r:.400}" for line in wrong]
-
-
-if __name__ == "__main__":
-    sys.exit(main())

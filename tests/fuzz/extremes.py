@@ -1,6 +1,6 @@
 """Inputs that are too much: bombs, depths, endless lines, hostile repeats, nasty JSON.
 
-    python -m tests.fuzz.extremes [memory] [growth] [json] [strings] [literals]
+    python -m tests.fuzz extremes [memory] [growth] [json] [strings] [literals]
         [--megabytes 1024] [--limit 400] [--full]
 
 `memory`: the command on bombs, nests and long recordings, in processes whose address space is
@@ -656,7 +656,3 @@ def main() -> int:
         harness.tried(kind, lambda kind=kind: (Counter(), parts[kind]()))  # type: ignore[misc]
         for kind in args.kinds or parts
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

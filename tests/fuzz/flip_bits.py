@@ -1,6 +1,6 @@
 """Damages what is kept, bit by bit and byte by byte, and looks whether that is noticed.
 
-    python -m tests.fuzz.flip_bits [--every 1]
+    python -m tests.fuzz flip_bits [--every 1]
 
 Each bit of a kept resume log, checkpoint (compressed), task and resume state is flipped, and
 each is cut off at every byte; so are its backup, its markdown, and the kept pass of hooks.
@@ -12,7 +12,6 @@ A row of an SQLite store is tried, too.
 """
 
 import sqlite3
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -141,10 +140,9 @@ class Case:
             self.counts["saved over: damaged bytes kept aside"] += 1
 
 
-def sqlite_case(store: SqliteStore, every: int) -> tuple[Counter[str], list[str]]:
+def sqlite_case(store: SqliteStore, every: int) -> harness.Found:
     """Flips in the row of a document."""
-    counts: Counter[str] = Counter()
-    wrong = []
+    counts, wrong = harness.nothing()
     document = {"goal": "sort the invoices", "n": 1.5, "words": ["a", "é"]}
     store.save("task", "one", document)
     with closing(sqlite3.connect(store.path)) as base:
@@ -169,10 +167,9 @@ def _loaded(store: Store, document: dict[str, object]) -> str:
     return "the same document" if kept and kept.document == document else "WRONG"
 
 
-def pass_case(folder: Path, every: int) -> tuple[Counter[str], list[str]]:
+def pass_case(folder: Path, every: int) -> harness.Found:
     """Flips in what hooks keep of a reading: the summary must be that of the recording."""
-    counts: Counter[str] = Counter()
-    wrong = []
+    counts, wrong = harness.nothing()
     path = folder / "session.jsonl"
     path.write_bytes(b"".join(SESSION.read_bytes().splitlines(keepends=True)[:LINES]))
     kept = SavedPass(folder / "state")
@@ -214,10 +211,9 @@ def _short(value: object) -> object:
     return {} if isinstance(value, dict) else value
 
 
-def flipped(every: int) -> tuple[Counter[str], list[str]]:
+def flipped(every: int) -> harness.Found:
     """All of it: what was counted, and what was wrong."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     with tempfile.TemporaryDirectory() as name:
         store = FileStore(Path(name) / "kept", compress={"checkpoint": 0})
         for kind, document in documents():
@@ -237,7 +233,3 @@ def flipped(every: int) -> tuple[Counter[str], list[str]]:
 def main() -> int:
     args = harness.options(__doc__, every=1)
     return harness.tried("flips and cuts", lambda: flipped(args.every))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,6 +1,6 @@
 """Follows recordings that grow and are rotated, with a follower that is killed at random.
 
-    python -m tests.fuzz.follow [--lines 200000 | --seconds S] [--each 20000]
+    python -m tests.fuzz follow [--lines 200000 | --seconds S] [--each 20000]
         [--kinds rename,copytruncate,...] [--format claude_code|aider] [--seed 1]
 
 In each trial a writer numbers its records and writes them in pieces of random length: through
@@ -24,13 +24,13 @@ comes and goes between two looks cannot be seen. When the writer is done:
   the newest session is the one before);
 - the follower's summary is that of a batch run over these files, byte for byte.
 
-    python -m tests.fuzz.follow --calls [--every 1]
+    python -m tests.fuzz follow --calls [--every 1]
 
 A look that finds a renamed recording, a copied one and a new one is killed at each of its system
 calls (needs strace), and each of them fails in every way that it can; another follower goes on,
 and the same must hold.
 
-    python -m tests.fuzz.follow --minutes 60
+    python -m tests.fuzz follow --minutes 60
 
 One follower runs through while a paced writer goes on and rotates; its memory (RSS) and open
 descriptors are sampled. By a line fitted through the samples after the first tenth memory may
@@ -46,7 +46,6 @@ import random
 import re
 import shutil
 import signal
-import sys
 import tempfile
 import time
 import traceback
@@ -60,6 +59,7 @@ from typing import Any, Protocol
 
 from tests.fuzz import harness
 from tests.fuzz.harness import forked
+from tests.fuzz.prefixes import differences
 from tests.fuzz.tracing import failures, kills, traced
 
 from leftoff import api
@@ -364,21 +364,19 @@ def differs(follower: Follower, got: ContextSummary) -> str:
     """How a summary differs from a batch run over the files that it tells of, "" if not."""
     paths = [source.path for source in got.session.sources]
     batch = to_json(api.summarize(paths if len(paths) > 1 else paths[0]))
-    if to_json(got) == batch:
-        return ""
-    one, other = json.loads(to_json(got)), json.loads(batch)
-    keys = [key for key in other if one.get(key) != other[key]]
-    first = keys[0]
-    return f"not as a batch run: {keys}: {str(one[first])[:300]} | {str(other[first])[:300]}"
+    return (
+        ""
+        if to_json(got) == batch
+        else f"not as a batch run: {differences(to_json(got), batch)}"
+    )
 
 
 def trial(
     recorder: str, kinds: list[str], lines: int, seed: int, *, kills: bool = True
-) -> tuple[Counter[str], list[str]]:
+) -> harness.Found:
     """One recording followed to its end: what was counted, and what was wrong."""
     chance = random.Random(seed)
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     with tempfile.TemporaryDirectory(prefix="follow-") as folder:
         home, state, told = Path(folder) / "home", Path(folder) / "state", Path(folder) / "told"
         home.mkdir()
@@ -444,10 +442,9 @@ def trial(
     return counts, wrong
 
 
-def calls_run(every: int) -> tuple[Counter[str], list[str]]:
+def calls_run(every: int) -> harness.Found:
     """A look killed, and failing, at each of its system calls, or every n-th."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
 
     def tried(inject: list[str]) -> str:
         with tempfile.TemporaryDirectory(prefix="follow-") as folder:
@@ -563,7 +560,3 @@ def main() -> int:
         return found, odd
 
     return harness.tried("follow", lambda: harness.each(one, seeds()))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,6 +16,8 @@ from typing import Any
 
 from leftoff.stores.protocol import Store, open_store
 
+PROGRAM = [sys.executable, "-m", "tests.fuzz"]
+
 # -- children --------------------------------------------------------------------------------
 
 
@@ -200,8 +202,13 @@ def options(doc: str | None, *positional: str, **given: Any) -> argparse.Namespa
     return parser.parse_args()
 
 
-Found = tuple[Counter[str], Sequence[str]]
+Found = tuple[Counter[str], list[str]]
 """What a run counted, and what was wrong."""
+
+
+def nothing() -> Found:
+    """What a run has found before it begins."""
+    return Counter(), []
 
 
 def tried(what: str, work: Callable[[], Found], show: int = 20) -> int:
@@ -212,8 +219,7 @@ def tried(what: str, work: Callable[[], Found], show: int = 20) -> int:
 
 def each(work: Callable[[Any], Found], items: Iterable[Any]) -> Found:
     """Work on one item after the other; what was wrong is said at once."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = nothing()
     for item in items:
         found, odd = work(item)
         counts += found

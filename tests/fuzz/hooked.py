@@ -1,6 +1,6 @@
 """The hooks' worker over a transcript that grows, killed at random: it tells what a batch run does.
 
-    python -m tests.fuzz.hooked [--trials 20] [--records 3000] [--seed 1]
+    python -m tests.fuzz hooked [--trials 20] [--records 3000] [--seed 1]
 
 A writer records as `follow.py` does; now and then the transcript is emptied, rewritten, removed
 and made again, or replaced, and another conversation begins in it. All the while hooks leave
@@ -18,10 +18,8 @@ import os
 import random
 import re
 import signal
-import sys
 import tempfile
 import time
-from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -40,11 +38,10 @@ from leftoff.sources.place import place_of
 SESSION = "s1"
 
 
-def trial(records: int, seed: int) -> tuple[Counter[str], list[str]]:
+def trial(records: int, seed: int) -> harness.Found:
     """One transcript to its end: what was counted, and what was wrong."""
     chance = random.Random(seed)
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     with tempfile.TemporaryDirectory(prefix="hooked-") as place:
         project = Path(place) / "project"
         project.mkdir()
@@ -113,7 +110,3 @@ def main() -> int:
     args = harness.options(__doc__, trials=20, records=3000, seed=1)
     seeds = range(args.seed, args.seed + args.trials)
     return harness.tried("hooked", lambda: harness.each(partial(trial, args.records), seeds))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,6 +1,6 @@
 """Lets tools and files say what people, agents and leftoff say, and looks where it comes out.
 
-    python -m tests.fuzz.injections [--cases 1500] [--seed 1]
+    python -m tests.fuzz injections [--cases 1500] [--seed 1]
 
 A case is a session whose tool results and quoted files hold orders, roles, decisions, to-dos,
 milestones, fences, headings and delimiters of ours, each with a mark of its own. Whatever is made
@@ -15,7 +15,6 @@ Recordings of Claude Code, Codex, OpenAI's chat and aider's markdown are made.
 import json
 import random
 import re
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -23,8 +22,6 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.fuzz import harness
 from tests.strategies.conversations import Call, Step
@@ -263,8 +260,7 @@ def checked(seed: int, name: str, folder: Path) -> list[str]:
 
 
 def cases(number: int, first: int) -> harness.Found:
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(first, first + number):
             name = list(MAKERS)[seed % len(MAKERS)]
@@ -277,7 +273,3 @@ def cases(number: int, first: int) -> harness.Found:
 def main() -> int:
     args = harness.options(__doc__, cases=1500, seed=1)
     return harness.tried("injections", lambda: cases(args.cases, args.seed), show=40)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,8 @@
 """Any input gives an answer or a refusal in words: coverage-guided fuzzing of every door.
 
     python -m pip install atheris
-    python -m tests.fuzz.inputs TARGET [--seconds 60] [--seeds FOLDER] [--out FOLDER]
-    python -m tests.fuzz.inputs --list
+    python -m tests.fuzz inputs TARGET [--seconds 60] [--seeds FOLDER] [--out FOLDER]
+    python -m tests.fuzz inputs --list
 
 TARGET is a target's name, `readers` (each reader in turn), or `all`; --seconds are shared out
 among them. A run starts from `corpora/sessions`, `corpora/gold`, the shipped examples of
@@ -543,7 +543,7 @@ def fuzzed(name: str, seconds: float, out: Path, folders: list[Path]) -> tuple[i
     if not (place / "seeds").exists():
         sow(name, place / "seeds", folders)
     command = [
-        sys.executable, "-m", "tests.fuzz.inputs", name, "--child",
+        *harness.PROGRAM, "inputs", name, "--child",
         "--seconds", str(seconds), "--out", str(out),
     ]  # fmt: skip
     with (place / "log").open("ab") as log:
@@ -557,7 +557,3 @@ def fuzzed(name: str, seconds: float, out: Path, folders: list[Path]) -> tuple[i
         print(f"{name}: the fuzzer ended with {code}: {words[-400:]}")
         bad = 1
     return int(counts[-1]) if counts else 0, bad
-
-
-if __name__ == "__main__":
-    sys.exit(main())

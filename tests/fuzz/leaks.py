@@ -1,6 +1,6 @@
 """Plants secrets in sessions, runs every command on them, and searches every byte that they write.
 
-    python -m tests.fuzz.leaks [--secrets 112] [--seed 1] [--plain]
+    python -m tests.fuzz leaks [--secrets 112] [--seed 1] [--plain]
 
 Secrets stand wherever people and tools put them, at every place where texts are cut, in the
 header of the recording, in what a client answers, in a diff, in damaged files, in settings of a
@@ -19,12 +19,9 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.accuracy.redaction.documents import Plant, pieces, session
 from benchmarks.accuracy.redaction.planted import STRUCTURED
@@ -219,8 +216,7 @@ def _first(plants: Iterable[Plant]) -> str:
 def planted(least: int, seed: int, *, traced: bool) -> harness.Found:
     """Sessions until so many secrets were planted."""
     chance = random.Random(seed)
-    counts: Counter[str] = Counter()
-    found: list[str] = []
+    counts, found = harness.nothing()
     while counts["secrets"] < least:
         with tempfile.TemporaryDirectory() as folder:
             count = min(28, least - counts["secrets"])
@@ -242,7 +238,3 @@ def main() -> int:
     return harness.tried(
         "leaks", lambda: planted(args.secrets, args.seed, traced=not args.plain), show=40
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

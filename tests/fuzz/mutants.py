@@ -1,6 +1,6 @@
 """Breaks one place of a module at a time; the module's tests must notice each.
 
-    python -m tests.fuzz.mutants MODULE... [--tests PATH...] [--most N] [--seed S]
+    python -m tests.fuzz mutants MODULE... [--tests PATH...] [--most N] [--seed S]
         [--only WHICH...] [--limit SECONDS]
 
 MODULE is a file below src/leftoff: `tokens` or `stores/files`. Of all places that can be broken
@@ -315,7 +315,3 @@ def main() -> int:
             killed, total = killed + dead, total + len(tried)
     print(f"{killed} of {total} mutants killed ({killed / max(1, total):.0%})")
     return 0 if killed == total else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

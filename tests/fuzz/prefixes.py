@@ -1,6 +1,6 @@
 """Reads every prefix of a recording that it is shown from a saved state, and from scratch.
 
-    python -m tests.fuzz.prefixes FOLDER [--cuts 12] [--most MIB] [--seed 1] [--without NAME]
+    python -m tests.fuzz prefixes FOLDER [--cuts 12] [--most MIB] [--seed 1] [--without NAME]
 
 Each recording in FOLDER grows to its full length in so many steps, cut at random bytes: in the
 middle of a line, of a character, of an escape. At each step a kept pass reads on, and what it
@@ -12,9 +12,7 @@ long; tests/contracts/test_faults.py does it with shipped sessions.
 import argparse
 import json
 import random
-import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -54,12 +52,9 @@ def differences(one: bytes, other: bytes) -> str:
     return f"{keys}: {str(a[inner])[:300]} | {str(b[inner])[:300]}"
 
 
-def grown(
-    data: bytes, name: str, cuts: list[int], folder: Path
-) -> tuple[Counter[str], list[str]]:
+def grown(data: bytes, name: str, cuts: list[int], folder: Path) -> harness.Found:
     """A recording that grows from cut to cut: what was counted, and what was wrong."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     path, kept = folder / name, SavedPass(folder / "state")
     path.touch()
     for cut in [*cuts, len(data)]:
@@ -113,7 +108,3 @@ def main() -> int:
         return found, [f"{place.parent.name}: {line}" for line in odd]
 
     return harness.tried("prefixes", lambda: harness.each(one, recordings(args)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

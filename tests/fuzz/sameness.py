@@ -1,6 +1,6 @@
 """Runs every command in many surroundings: what it prints and keeps must be the same bytes.
 
-    python -m tests.fuzz.sameness [--only NAME ...] [--python PROGRAM ...]
+    python -m tests.fuzz sameness [--only NAME ...] [--python PROGRAM ...]
 
 Surroundings: seeds of Python's hash, time zones, locales (C, tr_TR where it is there) with and
 without Python's UTF-8 mode, an umask, working directories, the order in which folders give their
@@ -18,12 +18,10 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.fuzz import harness
 from tests.fuzz.commands import COMMANDS, ROOT, Command, Scene, plain_session
@@ -170,55 +168,39 @@ def main() -> int:
         found = told(name, folder, COMMANDS[:: args.every])
         (folder / "told.json").write_text(json.dumps(found))
         return 0
-    has_turkish = (
-        "tr_TR.utf8"
-        in subprocess.run(["locale", "-a"], capture_output=True, text=True, check=False).stdout
-    )
-    wrong = compared = 0
+    locales = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=False)
+    names = dict.fromkeys(["as it is", *(args.only or SURROUNDINGS)])
+    if "tr_TR.utf8" not in locales.stdout and names.pop("LC_ALL tr_TR.UTF-8", "") is None:
+        harness.tell("tr_TR is left out (localedef -i tr_TR -f UTF-8 tr_TR.UTF-8)")
+    runs = [(name, sys.executable) for name in names]
     first: dict[str, str] = {}
-    runs = [
-        (name, sys.executable)
-        for name in dict.fromkeys(["as it is", *(args.only or SURROUNDINGS)])
-    ]
-    runs += [(program, program) for program in args.python]
-    for name, program in runs:
-        if "tr_TR" in name and not has_turkish:
-            print(f"{name}: the locale is not there (localedef -i tr_TR -f UTF-8 tr_TR.UTF-8)")
-            continue
-        began = time.monotonic()
+
+    def one(run: tuple[str, str]) -> harness.Found:
+        nonlocal first
+        name, program = run
         # Of one name, since how long a path is counts where tokens are counted.
         place = Path(tempfile.gettempdir()) / "leftoff-sameness"
         shutil.rmtree(place, ignore_errors=True)
         with made(place):
-            words = [
-                program, __file__, "--inside", name, str(place), "--every", str(args.every),
-            ]  # fmt: skip
+            words = [program, *harness.PROGRAM[1:], "sameness", "--inside", name, str(place)]
             environ = {**os.environ, **SURROUNDINGS.get(name, {})}
-            done = subprocess.run(words, env=environ, capture_output=True, check=False)
+            done = subprocess.run(
+                [*words, "--every", str(args.every)],
+                env=environ,
+                capture_output=True,
+                check=False,
+            )
             if done.returncode:
-                print(f"{name}: {done.stderr.decode()[-2000:]}")
-                wrong += 1
-                continue
+                return Counter(), [f"{name}: {done.stderr.decode()[-2000:]}"]
             found = json.loads((place / "told.json").read_text("utf-8"))
         first = first or found
         keys = found.keys() if name == "another cwd" else first.keys() | found.keys()
-        differing = [k for k in keys if first.get(k) != found.get(k)]
-        compared += len(found)
-        wrong += len(differing)
-        print(
-            f"{name}: {len(found)} outputs, {len(differing)} differ, {time.monotonic() - began:.0f} s",
-            flush=True,
-        )
-        for key in sorted(differing)[:8]:
-            if key in first and key in found:
-                print(f"  DIFFERS {key}: {difference(first[key], found[key])}", flush=True)
-            else:
-                print(
-                    f"  DIFFERS {key}: only {'before' if key in first else 'here'}", flush=True
-                )
-    print(f"{len(runs)} surroundings, {compared} outputs, {wrong} differ")
-    return 1 if wrong else 0
+        differing = sorted(key for key in keys if first.get(key) != found.get(key))
+        harness.tell(f"{name}: {len(found)} outputs, {len(differing)} differ")
+        return Counter(outputs=len(found)), [
+            f"{name}: {key}: {difference(first.get(key, ''), found.get(key, ''))}"
+            for key in differing
+        ]
 
-
-if __name__ == "__main__":
-    sys.exit(main())
+    runs += [(program, program) for program in args.python]
+    return harness.tried("sameness", lambda: harness.each(one, runs))

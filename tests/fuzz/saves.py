@@ -1,9 +1,9 @@
 """Processes that save to the same stores for ever: killed, without power, in a crowd, locked out.
 
-    python -m tests.fuzz.saves kills [--store files|packed|sqlite] [--trials 1000] [--seed 1]
-    python -m tests.fuzz.saves power [--mode ordered|writeback] [--trials 250] [--careless]
-    python -m tests.fuzz.saves crowd [--store files|packed|sqlite] [--writers 16] [--seconds 20]
-    python -m tests.fuzz.saves locks
+    python -m tests.fuzz saves kills [--store files|packed|sqlite] [--trials 1000] [--seed 1]
+    python -m tests.fuzz saves power [--mode ordered|writeback] [--trials 250] [--careless]
+    python -m tests.fuzz saves crowd [--store files|packed|sqlite] [--writers 16] [--seconds 20]
+    python -m tests.fuzz saves locks
 
 Each process saves unique marks under shared ids and ids of its own, and notes on the outside when
 each save began and ended. What is read afterwards must be explained, id by id, by one order of the
@@ -196,8 +196,7 @@ def faults(calls: Iterable[Call]) -> Iterator[str]:
 
 def kills(sort: str, trials: int, seed: int, folder: Path) -> harness.Found:
     chance = random.Random(seed)
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     root, logs = folder / "store", [folder / f"log{who}" for who in range(4)]
     root.mkdir()
     known: list[Call] = []
@@ -254,8 +253,7 @@ def power(mode: str, trials: int, seed: int, put: Put, folder: Path) -> harness.
     if os.name != "posix" or os.geteuid() != 0:
         raise Unable("only root can mount")
     chance = random.Random(seed)
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     image, cut, at, look, log = (folder / n for n in ("image", "cut", "disk", "look", "log"))
     while counts["cuts"] < trials:
         log.unlink(missing_ok=True)
@@ -324,8 +322,7 @@ def held(store: FileStore, id: str) -> Iterator[Children]:
 
 def locks(folder: Path) -> harness.Found:
     """Ill locks: what happens, and how long it takes."""
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
+    counts, wrong = harness.nothing()
     root = folder / "store"
 
     def expect(what: str, patience: float, work: Callable[[], object]) -> None:
@@ -393,7 +390,3 @@ def main() -> int:
     except Unable as error:
         print(f"skipped: {error}")
         return 77
-
-
-if __name__ == "__main__":
-    sys.exit(main())

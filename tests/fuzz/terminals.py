@@ -1,6 +1,6 @@
 """Puts control characters and hidden text into sessions and looks for them in every print.
 
-    python -m tests.fuzz.terminals [--cases 600] [--seed 1]
+    python -m tests.fuzz terminals [--cases 600] [--seed 1]
 
 A case is a piece of text (C0 and C1 controls, CSI, OSC 0, 8 and 52, DCS, APC, bidirectional
 overrides, tags, joiners, lone surrogates, broken sequences) that stands in every place of a
@@ -15,15 +15,12 @@ import gzip
 import json
 import random
 import re
-import sys
 import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.fuzz import harness
 from tests.fuzz.commands import COMMANDS, WRITTEN_IN, Command, Ran, Scene
@@ -205,7 +202,3 @@ def cases(number: int, seed: int) -> harness.Found:
 def main() -> int:
     args = harness.options(__doc__, cases=600, seed=1)
     return harness.tried("terminals", lambda: cases(args.cases, args.seed), show=60)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

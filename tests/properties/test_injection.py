@@ -1,6 +1,5 @@
 """Whatever was recorded and whatever the prompt says: the block holds and the prompt stands."""
 
-import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,13 +21,11 @@ from leftoff.handover.checkpoint.document import (
     from_summary,
     validated,
 )
-from leftoff.handover.checkpoint.from_summary import collect_facts
 from leftoff.handover.checkpoint.injection import block, inject
 from leftoff.handover.checkpoint.templates import TEMPLATES
 from leftoff.handover.lines import KINDS, TITLES
 from leftoff.handover.packing import BudgetTooSmall
 from leftoff.model import ToolResult
-from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -146,46 +143,18 @@ def test_hostile_transcripts_never_break_out_of_the_place_of_tool_text(
         assert validated(codec.parse(codec.dumps(checkpoint.to_dict()))) == checkpoint
         kept = " ".join(e.content for e in checkpoint.conversation.full_history)
         assert all(mark in kept for mark in marks)
-        facts = collect_facts(summary)
-        quiet_facts = (*facts.said, *facts.to_dos, *facts.open_items, *facts.decisions)
-        told = " ".join(f.text for f in (*quiet_facts, *filter(None, [facts.goal])))
-        assert not [mark for mark in marks if mark in told]
-        text = block(checkpoint)
-        _holds(text)
-        sections = _sections(text)
-        bare = re.sub(r"`[^`\n]*`", "", "".join(sections.values()))
-        assert not [mark for mark in marks if mark in bare]
-        page = dumps.build_payload(checkpoint, facts, project_path="p.md", specific_path="s.md")
-        document = ""
-        for part in (page.project_md, page.specific_project_md):
-            shown = Redactor(personal=True).text(f"{part.section}\n{part.content}")
-            document = dumps.replace_section("", "t1 95", shown)
+        _holds(block(checkpoint))
+        lists, texts, _ = injections.documents(path)
+        assert not [mark for mark in marks if mark in str(lists)]
+        assert not list(injections.bare(texts["block"], marks))
+        level = TEMPLATES.for_capacity("95")
+        known = {*level.dump.splitlines(), *(f"### {KINDS[t].shown or t}" for t in TITLES)}
+        known |= {"### Validation", "### Git diff"}
+        for section in ("section", "own section"):
+            document = dumps.replace_section("", "t1 95", texts[section])
             assert list(dumps.sections(document)) == ["t1 95"]
             assert dumps.without_sections(document) == ""
-            headings = [n for n in document.splitlines() if n.startswith("#")]
-            level = TEMPLATES.for_capacity("95")
-            own = {*level.dump.splitlines(), part.section}
-            own |= {f"### {KINDS[t].shown or t}" for t in TITLES}
-            own |= {f"### {t}" for t in ("Validation", "Git diff")}
-            assert set(headings) <= own
-        needed = _part(page.project_md.content, "### What needs to be finished:")
-        needed += _part(page.project_md.content, "### Recommended Next Steps:")
-        assert not [mark for mark in marks if mark in needed]
-
-
-def _sections(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    title = ""
-    for line in text.splitlines():
-        if line.endswith(":") and line[:-1] in TITLES:
-            title = line[:-1]
-        elif line.startswith("- "):
-            found[title] = found.get(title, "") + line + "\n"
-    return found
-
-
-def _part(text: str, heading: str) -> str:
-    return text.partition(heading + "\n")[2].partition("\n###")[0]
+            assert {line for line in document.splitlines() if line.startswith("#")} <= known
 
 
 def test_a_block_is_no_evidence_when_it_is_read_again(tmp_path: Any) -> None:

@@ -14,12 +14,15 @@ import random
 import re
 import string
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from tests.properties.test_redaction_of_split_tokens import SEPARATORS
+from tests.strategies.claude_code import Recording
+from tests.strategies.hooks import hook_input
 
 from leftoff.__main__ import main
 from leftoff.api import summarize
@@ -62,36 +65,24 @@ def said(separator: str, spelt: str) -> str:
     return f"{quote}{spelt}{quote}"
 
 
-def session_lines(separators: list[str], chance: random.Random) -> tuple[list[Any], list[str]]:
-    """Records of a Claude Code session, and the keys in it."""
+def recorded(separators: list[str], chance: random.Random) -> tuple[Recording, list[str]]:
+    """A Claude Code session, and the keys in it."""
     keys: list[str] = []
-    lines: list[dict[str, Any]] = []
-
-    def add(kind: str, content: Any, **more: Any) -> None:
-        number = len(lines)
-        lines.append(
-            {"type": kind, "uuid": f"u{number}", "sessionId": "s1", "cwd": "/home/dev/shop",
-             "parentUuid": f"u{number - 1}" if number else None,
-             "timestamp": f"2031-04-05T06:{number // 60:02}:{number % 60:02}Z",
-             "message": {"role": kind, "content": content, **more}}
-        )  # fmt: skip
-
-    def written(separator: str, kind: str) -> str:
-        key, spelt = split_key(chance, kind, separator)
-        keys.append(key)
-        return said(separator, spelt)
-
+    clock = "2031-04-05T06:00:{n:02}Z"
+    made = Recording(clock=clock, sessionId="s1", cwd="/home/dev/shop")
     names = list(KINDS)
     for number, separator in enumerate(separators):
         kind = names[(number + len(separator)) % len(names)]
 
         def make(separator: str = separator, kind: str = kind) -> str:
-            return written(separator, kind)
+            key, spelt = split_key(chance, kind, separator)
+            keys.append(key)
+            return said(separator, spelt)
 
-        add("user", f"Please upload with {make()} and fix the counter.")
+        made.say(f"Please upload with {make()} and fix the counter.")
         use = {"type": "tool_use", "id": f"t{number}"}
         bash = {"command": f"curl -H 'X-Key: {make()}' https://a.example"}
-        parts = [
+        made.add("assistant", [
             {"type": "text", "text": f"I'll use {make()} because it never expires."},
             {"type": "text", "text": f"Next steps:\n\n- rotate {make()} on the server"},
             {**use, "name": "Bash", "input": bash},
@@ -100,19 +91,16 @@ def session_lines(separators: list[str], chance: random.Random) -> tuple[list[An
             {**use, "id": f"d{number}", "name": "TodoWrite",
              "input": {"todos": [{"content": f"rotate {make()}", "status": "pending",
                                   "activeForm": "rotating"}]}},
-        ]  # fmt: skip
-        add("assistant", parts, id=f"m{number}")
+        ])  # fmt: skip
         done = {"type": "tool_result"}
-        add("user", [
+        made.add("user", [
             {**done, "tool_use_id": f"t{number}", "is_error": True,
              "content": f"Error: the server refused {make()} today"},
             {**done, "tool_use_id": f"w{number}", "content": "File created successfully"},
             {**done, "tool_use_id": f"d{number}", "content": "ok"},
         ])  # fmt: skip
-        add(
-            "assistant", [{"type": "text", "text": f"All tests pass now with {make()} in use."}]
-        )
-    return lines, keys
+        made.answer(f"All tests pass now with {make()} in use.")
+    return made, keys
 
 
 @pytest.fixture(scope="module")
@@ -122,10 +110,8 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, list[
     folder = tmp_path_factory.mktemp("ways-out")
     made = []
     for first in range(0, len(EVERY), EACH):
-        lines, keys = session_lines(EVERY[first : first + EACH], chance)
-        path = folder / f"{first}.jsonl"
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
-        made.append((path, keys))
+        recording, keys = recorded(EVERY[first : first + EACH], chance)
+        made.append((recording.save(folder / f"{first}.jsonl"), keys))
     return made
 
 
@@ -202,14 +188,13 @@ def test_names_of_files_reorder_and_hide_nothing(
     """No mark of a recorded path, branch or title reaches a terminal or a document."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    lines, _ = session_lines(["-"], random.Random(1))
-    for line in lines:
+    recording, _ = recorded(["-"], random.Random(1))
+    for line in recording.lines:
         line |= {"cwd": f"/home/dev/{MARKS}", "gitBranch": MARKS}
         for part in line["message"]["content"]:
             if isinstance(part, dict) and part.get("name") == "Write":
                 part["input"]["file_path"] = f"/home/dev/{MARKS}/{MARKS}"
-    path = tmp_path / "named.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    path = recording.save(tmp_path / "named.jsonl")
     shown = run([str(path) + w[1:] if w[:1] == "S" else w for w in command.split()])
     assert "Traceback" not in shown, shown
     for file in sorted(tmp_path.rglob("*")):
@@ -293,12 +278,7 @@ def _hooks(path: Path) -> Iterator[str]:
     project = path.parent / f"project{path.stem}"
     project.mkdir(exist_ok=True)
 
-    def event(name: str, session: str, **more: Any) -> bytes:
-        return json.dumps(
-            {"hook_event_name": name, "session_id": session, "cwd": str(project),
-             "transcript_path": str(path), **more}
-        ).encode()  # fmt: skip
-
+    event = partial(hook_input, project=project, transcript=path)
     index = path.parent / f"hooks-{path.stem}.sqlite3"
     environ = {"HOME": str(path.parent), "CLAUDE_PROJECT_DIR": str(project)}
     environ["LEFTOFF_MEMORY"] = str(index)

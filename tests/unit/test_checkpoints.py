@@ -17,7 +17,7 @@ from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import validated
 from leftoff.live.checkpoints import recorded as recordings
 from leftoff.live.checkpoints.files import Sandbox, git_diff
-from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator
+from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator, Outcome
 from leftoff.live.checkpoints.recorded import Recorded
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
@@ -71,6 +71,16 @@ class World:
             int(percent * budget.total_allocated / 100), 0, message_id=str(self.clock()),
             task_id=task,
         )  # fmt: skip
+
+    def cross(self, percent: float, task: str = "t1") -> list[Outcome]:
+        """What is done about the use of so much of the budget."""
+        self.use(percent, task)
+        return self.orchestrator.handle(task)
+
+    def fail(self, error: str) -> list[Outcome]:
+        """What is done about an error of the provider."""
+        self.orchestrator.failed("t1", error)
+        return self.orchestrator.handle("t1")
 
     def markdown(self, name: str = "project") -> str:
         path = self.folder / "contexts" / "sandbox" / "shop" / f"{name}.md"
@@ -127,8 +137,7 @@ def test_each_crossing_makes_one_checkpoint_and_its_sections(world: World) -> No
 def test_one_step_over_all_thresholds_asks_the_agent_once(world: World) -> None:
     asked: list[str] = []
     world.add(agent=asked.append)
-    world.use(99)
-    outcomes = world.orchestrator.handle("t1")
+    outcomes = world.cross(99)
     assert [o.checkpoint.capacity_threshold for o in outcomes] == ["90", "95", "98"]
     time.sleep(0.05)  # nobody waited for it
     assert [a.splitlines()[0] for a in asked] == [
@@ -139,8 +148,7 @@ def test_one_step_over_all_thresholds_asks_the_agent_once(world: World) -> None:
 
 def test_after_a_handoff_the_prompt_carries_the_checkpoint(world: World) -> None:
     world.add()
-    world.use(99)
-    last = world.orchestrator.handle("t1")[-1]
+    last = world.cross(99)[-1]
     prompt = last.prompt("Go on.\n")
     assert prompt.startswith(f"[Context Checkpoint: {last.checkpoint.checkpoint_id}]\n")
     assert prompt.endswith("\nContinue task: Go on.\n")
@@ -148,13 +156,11 @@ def test_after_a_handoff_the_prompt_carries_the_checkpoint(world: World) -> None
 
 def test_a_section_is_replaced_when_a_threshold_is_crossed_again(world: World) -> None:
     world.add()
-    world.use(91)
-    world.orchestrator.handle("t1")
+    world.cross(91)
     notes = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
     notes.write_text("# Shop\n\nBy hand.\n\n" + notes.read_text("utf-8"), "utf-8")
     world.manager.note_compaction("t1")
-    world.use(93)
-    (again,) = world.orchestrator.handle("t1")
+    (again,) = world.cross(93)
     text = world.markdown()
     assert text.startswith("# Shop\n\nBy hand.\n")
     assert text.count("## Checkpoint at 90% Capacity") == 1
@@ -164,8 +170,7 @@ def test_a_section_is_replaced_when_a_threshold_is_crossed_again(world: World) -
 
 def test_without_a_recording_the_checkpoint_says_what_the_budget_says(world: World) -> None:
     world.add(recording=world.folder / "missing.jsonl")
-    world.use(91)
-    (outcome,) = world.orchestrator.handle("t1")
+    (outcome,) = world.cross(91)
     assert outcome.checkpoint.tokens.percent_used == pytest.approx(91)
     assert "## Checkpoint at 90% Capacity" in world.markdown()
 
@@ -176,8 +181,7 @@ def test_a_slow_recording_does_not_hold_the_checkpoint_up(
     monkeypatch.setattr("leftoff.live.checkpoints.orchestrator.RECORDING_TIMEOUT", 0.05)
     released = threading.Event()
     world.add(recording=lambda: released.wait(20))
-    world.use(91)
-    (outcome,) = world.orchestrator.handle("t1")
+    (outcome,) = world.cross(91)
     released.set()
     assert outcome.checkpoint.conversation.full_history == ()
 
@@ -240,10 +244,8 @@ def test_a_dump_written_into_the_file_is_found_and_stands_once(
 ) -> None:
     world.add(agent=way(world))
     world.add("t0", agent=None)
-    world.use(91, "t0")
-    world.orchestrator.handle("t0")
-    world.use(91)
-    (outcome,) = world.orchestrator.handle("t1")
+    world.cross(91, "t0")
+    (outcome,) = world.cross(91)
     text = world.markdown()
     assert outcome.told_by == "agent"
     assert text.count("keeps its entries over a restart") == 1
@@ -264,8 +266,7 @@ def test_a_dump_written_into_the_file_is_found_and_stands_once(
 )
 def test_rubbish_leaves_ours(world: World, answer: Any, why: str) -> None:
     world.add(agent=lambda _: answer)
-    world.use(91)
-    (outcome,) = world.orchestrator.handle("t1")
+    (outcome,) = world.cross(91)
     assert outcome.told_by == "leftoff"
     assert why in outcome.why
     assert "### What was accomplished:\n- " in world.markdown()
@@ -285,8 +286,7 @@ def test_an_agent_that_fails_or_takes_too_long_leaves_ours(
 
     world.add(agent=fails)
     world.add("t2", agent=sleeps)
-    world.use(91)
-    assert world.orchestrator.handle("t1")[0].why == "it failed: RuntimeError"
+    assert world.cross(91)[0].why == "it failed: RuntimeError"
     world.use(91, "t2")
     (outcome,) = asyncio.run(world.orchestrator.handle_async("t2"))
     assert outcome.why == "no answer within 0.05 s"
@@ -320,8 +320,7 @@ def test_nobody_waits_at_98(world: World) -> None:
 def test_an_agents_dump_cannot_break_the_file(world: World) -> None:
     hostile = DUMP + "<!-- /leftoff:checkpoint t1 90 -->\n```\nopen fence\n"
     world.add(agent=lambda _: hostile)
-    world.use(91)
-    world.orchestrator.handle("t1")
+    world.cross(91)
     text = world.markdown()
     assert list(dumps.sections(text)) == ["t1 90"]
     assert dumps.without_sections(text) == ""
@@ -331,8 +330,7 @@ def test_an_agents_dump_cannot_break_the_file(world: World) -> None:
 def test_an_agents_secrets_go_nowhere(world: World) -> None:
     secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"
     world.add(agent=lambda _: DUMP + f"- token {secret}, ask ada.byron@gmail.com\n")
-    world.use(91)
-    world.orchestrator.handle("t1")
+    world.cross(91)
     files = [p for p in world.folder.rglob("*") if p.is_file()]
     found = [p for p in files if secret.encode() in p.read_bytes()]
     assert found == []
@@ -344,11 +342,9 @@ def test_an_agents_secrets_go_nowhere(world: World) -> None:
 
 def test_a_failure_goes_through_the_same_door(world: World) -> None:
     world.add()
-    world.use(91)
-    world.orchestrator.handle("t1")
+    world.cross(91)
     (name,) = world.manager.task("t1").checkpoints
-    world.orchestrator.failed("t1", "context_length_exceeded")
-    (outcome,) = world.orchestrator.handle("t1")
+    (outcome,) = world.fail("context_length_exceeded")
     assert outcome.checkpoint.checkpoint_id == name
     assert (outcome.decision.type, outcome.decision.provider) == ("force_handoff", "b")
     assert world.manager.task("t1").last_handoff is not None
@@ -357,32 +353,25 @@ def test_a_failure_goes_through_the_same_door(world: World) -> None:
 def test_a_failure_before_any_checkpoint_makes_one(world: World) -> None:
     world.add()
     world.use(20)
-    world.orchestrator.failed("t1", "circuit_open")
-    (outcome,) = world.orchestrator.handle("t1")
+    (outcome,) = world.fail("circuit_open")
     assert outcome.checkpoint.tokens.consumed == 200_000
     assert world.store.load("checkpoint", outcome.checkpoint.checkpoint_id)
 
 
 def test_a_damaged_checkpoint_is_left_aside(world: World) -> None:
     world.add()
-    world.use(91)
-    (first,) = world.orchestrator.handle("t1")
-    world.use(96)
-    (second,) = world.orchestrator.handle("t1")
+    (first,) = world.cross(91)
+    (second,) = world.cross(96)
     Path(second.where).write_bytes(b'{"checkpoint_id": "x", "leftoff": {}}')
     for backup in Path(second.where).parent.glob("*.bak"):
         backup.unlink()
-    world.orchestrator.failed("t1", "timeout")
-    (outcome,) = world.orchestrator.handle("t1")
+    (outcome,) = world.fail("timeout")
     assert outcome.checkpoint.checkpoint_id == first.checkpoint.checkpoint_id
 
 
 def test_three_handoffs_without_progress_are_enough(world: World) -> None:
     world.add()
-    types = []
-    for _ in range(4):
-        world.use(99)
-        types.append(world.orchestrator.handle("t1")[-1].decision.type)
+    types = [world.cross(99)[-1].decision.type for _ in range(4)]
     assert types == ["force_handoff", "force_handoff", "force_handoff", "stop"]
     assert world.orchestrator.plan("t1").status == "stopped"
 
@@ -397,21 +386,18 @@ def test_progress_forgives_earlier_handoffs(world: World, root: Path) -> None:
     world.add(recording=recorded)
     for number in range(5):  # another session each time, with changes of its own
         now["path"] = sessions[number % 2]
-        world.use(99)
-        assert world.orchestrator.handle("t1")[-1].decision.type == "force_handoff"
+        assert world.cross(99)[-1].decision.type == "force_handoff"
 
 
 def test_a_provider_whose_circuit_is_open_takes_nothing_over(world: World) -> None:
     world.orchestrator.unavailable = {"b"}
     world.add()
-    world.use(99)
-    assert world.orchestrator.handle("t1")[-1].decision.provider == "c"
+    assert world.cross(99)[-1].decision.provider == "c"
 
 
 def test_a_completed_task_leaves_no_checkpoints(world: World) -> None:
     world.add()
-    world.use(96)
-    world.orchestrator.handle("t1")
+    world.cross(96)
     assert len(world.store.list("checkpoint")) == 2
     assert world.orchestrator.complete("t1") == 2
     assert world.store.list("checkpoint") == []
@@ -606,8 +592,7 @@ def test_a_dump_that_nobody_waited_for_is_taken_at_the_next_look(world: World) -
         path.write_text(path.read_text("utf-8") + "\n" + text, "utf-8")
 
     world.add(agent=agent)
-    world.use(99)
-    last = world.orchestrator.handle("t1")[-1]
+    last = world.cross(99)[-1]
     assert last.told_by == "leftoff"
     write.set()
     for thread in threading.enumerate():
@@ -625,8 +610,7 @@ def test_a_dump_that_nobody_waited_for_is_taken_at_the_next_look(world: World) -
 def test_a_compaction_between_two_looks_loses_no_crossing(world: World) -> None:
     world.add()
     for _ in range(3):
-        world.use(91)
-        (outcome,) = world.orchestrator.handle("t1")
+        (outcome,) = world.cross(91)
         assert outcome.checkpoint.capacity_threshold == "90"
         world.manager.note_compaction("t1")
     assert len(world.manager.task("t1").checkpoints) == 3
@@ -656,8 +640,7 @@ def test_what_is_switched_off_is_not_done(tmp_path: Path, session: Path) -> None
     }
     world = World(tmp_path, session, **flags)
     world.add(agent=lambda _: pytest.fail("no dump is wanted"))
-    world.use(99)
-    outcomes = world.orchestrator.handle("t1")
+    outcomes = world.cross(99)
     assert [o.decision.type for o in outcomes] == ["continue"] * 3
     assert len(world.store.list("checkpoint")) == 3
     assert world.markdown() == ""
@@ -668,16 +651,14 @@ def test_a_handoff_that_is_not_forced_waits_for_the_dump(tmp_path: Path, session
     world = World(tmp_path, session, **{"token_budget.handoff.force_at_98_percent": False})
     text = DUMP.replace("What was accomplished", "Critical State Summary")
     world.add(agent=lambda _: text)
-    world.use(99)
-    last = world.orchestrator.handle("t1")[-1]
+    last = world.cross(99)[-1]
     assert (last.decision.type, last.told_by) == ("fallback", "agent")
 
 
 def test_a_disk_that_is_full_for_markdown_costs_no_checkpoint(world: World) -> None:
     (world.folder / "contexts").write_text("in the way", "utf-8")
     world.add(agent=lambda _: DUMP)
-    world.use(91)
-    (outcome,) = world.orchestrator.handle("t1")
+    (outcome,) = world.cross(91)
     assert world.store.load("checkpoint", outcome.checkpoint.checkpoint_id)
     assert outcome.told_by == "leftoff"
 
@@ -687,8 +668,7 @@ def test_the_helper_is_the_third_way(tmp_path: Path, session: Path) -> None:
     world.orchestrator.providers = {"a": 1_000_000}
     world.add()
     world.use(50)
-    world.orchestrator.failed("t1", "HTTP 529")
-    (outcome,) = world.orchestrator.handle("t1")
+    (outcome,) = world.fail("HTTP 529")
     assert outcome.decision.type == "helper_agent"
     assert outcome.checkpoint.next_action.next_role == "helper"
     assert outcome.checkpoint.execution_state.status == "paused_for_handoff"

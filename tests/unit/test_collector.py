@@ -57,19 +57,6 @@ def test_what_is_no_recording_is_refused_with_what_was_tried(data: bytes, words:
         reading.summary()
 
 
-def test_a_saved_pass_goes_on_where_it_was() -> None:
-    data = native("Fix it.", "I'll go with a lock file.", "Good.", "Done.")
-    whole = Pass()
-    whole.feed(data)
-    for cut in range(0, len(data), 11):
-        first = Pass()
-        first.feed(data[:cut])
-        state = first.save()
-        second = Pass.load(state)
-        second.feed(data[state.offset :])
-        assert to_json(second.summary()) == to_json(whole.summary())
-
-
 def test_asking_for_a_summary_changes_nothing() -> None:
     data = native("Fix it.", "I'll go with a lock file.", "Good.", "Done.")
     quiet, asked = Pass(), Pass()

@@ -1,31 +1,17 @@
 """The shipped corpus is what its manifest says and holds nothing that must stay private."""
 
-import importlib.util
 import json
 import shutil
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from benchmarks.recording import manifest
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPORA = ROOT / "corpora"
 SESSIONS = CORPORA / "sessions"
-
-
-def _manifest() -> ModuleType:
-    path = ROOT / "benchmarks" / "recording" / "manifest.py"
-    spec = importlib.util.spec_from_file_location("corpora_manifest", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MANIFEST = _manifest()
 
 
 def _lines(name: str) -> list[dict[str, Any]]:
@@ -39,25 +25,25 @@ def copy(tmp_path: Path) -> Path:
 
 
 def test_hashes_counts_and_rules_hold() -> None:
-    assert MANIFEST.problems(CORPORA) == []
+    assert manifest.problems(CORPORA) == []
 
 
 def test_sealing_again_changes_nothing(copy: Path) -> None:
     before = (copy / "MANIFEST.toml").read_bytes()
-    MANIFEST.seal(copy)
+    manifest.seal(copy)
     assert (copy / "MANIFEST.toml").read_bytes() == before
 
 
 def test_a_changed_byte_is_noticed(copy: Path) -> None:
     path = copy / "sessions" / "codex" / "sift.jsonl"
     path.write_bytes(path.read_bytes().replace(b"disk full", b"disk fool", 1))
-    (found,) = MANIFEST.problems(copy)
+    (found,) = manifest.problems(copy)
     assert "sha256" in found
 
 
 def test_a_missing_and_an_unlisted_file_are_noticed(copy: Path) -> None:
     (copy / "sessions" / "codex" / "sift.jsonl").rename(copy / "sessions" / "codex" / "s.jsonl")
-    assert [line.split(": ")[1] for line in MANIFEST.problems(copy)] == [
+    assert [line.split(": ")[1] for line in manifest.problems(copy)] == [
         "not in the manifest",
         "in the manifest, but missing",
     ]
@@ -78,7 +64,7 @@ def test_what_must_not_be_published_is_noticed(copy: Path, text: str, what: str)
     path = copy / "sessions" / "anthropic_messages" / "date-picker.jsonl"
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"role": "user", "content": text}) + "\n")
-    assert any(f"holds {what}" in line for line in MANIFEST.problems(copy))
+    assert any(f"holds {what}" in line for line in manifest.problems(copy))
 
 
 def test_there_are_sessions_of_seven_formats() -> None:

@@ -179,29 +179,6 @@ def test_two_damaged_ones_are_refused_and_kept(store: FileStore) -> None:
     assert {p.name: p.read_bytes() for p in main.parent.glob("t*")} == before
 
 
-def test_every_flipped_bit_and_every_cut_is_noticed(store: FileStore) -> None:
-    path = Path(store.save("task", "t", {"a": 1, "b": "x\x1b", "c": 1e16}))
-    whole = path.read_bytes()
-    want = loaded(store, "task", "t").document
-    changed = [
-        whole[:n] + bytes([whole[n] ^ (1 << bit)]) + whole[n + 1 :]
-        for n in range(len(whole))
-        for bit in range(8)
-    ]
-    noticed = 0
-    for data in changed + [whole[:n] for n in range(len(whole) - 2)]:
-        path.write_bytes(data)
-        try:
-            kept = loaded(store, "task", "t")
-        except StateError:
-            noticed += 1
-            continue
-        # Either no word of it changed (`1E16`), or the seal's own name did, which is said.
-        assert kept.issues or kept.document == want, data
-        noticed += bool(kept.issues)
-    assert noticed >= len(changed) + len(whole) - 10
-
-
 def test_a_newer_backup_is_left_alone_with_its_document(store: FileStore) -> None:
     path = Path(store.save("task", "t", {"n": 1}))
     path.write_bytes(path.read_bytes().replace(b"task/1", b"task/2"))

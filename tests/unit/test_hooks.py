@@ -39,6 +39,11 @@ class Client:
     def work(self, session: str = "s1") -> None:
         worker.process_jobs(self.home, session)
 
+    def done(self, event: str, **more: Any) -> None:
+        """Asks, and works off what that leaves to a worker."""
+        self.ask(event, **more)
+        self.work()
+
     def block(self, reply: dict[str, Any]) -> str:
         return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
@@ -80,16 +85,14 @@ def test_the_next_session_is_told_what_the_last_one_left(client: Client) -> None
 def test_before_a_compaction_a_checkpoint_is_kept_and_after_it_what_was_lost(
     client: Client,
 ) -> None:
-    client.ask("PreCompact", trigger="auto")
-    client.work()
+    client.done("PreCompact", trigger="auto")
     (checkpoint,) = (client.home / "context-checkpoints").glob("s1-*.json.gz")
     assert (client.home / "resume-logs" / "session-s1.md").exists()
     told = client.block(client.ask("SessionStart", source="compact"))
     assert "The agent's last words:" in told
     assert client.ask("SessionStart", source="resume") == {}  # no summary is known yet
     kept = "Charges are differences of running totals. billing/prorate.py was modified."
-    client.ask("PostCompact", trigger="auto", compact_summary=kept)
-    client.work()
+    client.done("PostCompact", trigger="auto", compact_summary=kept)
     told = client.block(client.ask("SessionStart", source="resume"))
     assert "should pass, run them." in told  # a correction that the summary lacks
     assert checkpoint.exists()
@@ -124,8 +127,7 @@ def test_a_crossing_is_told_once_and_again_after_a_compaction(client: Client) ->
 
 
 def test_a_block_that_is_not_ours_is_told_to_nobody(client: Client) -> None:
-    client.ask("Stop")
-    client.work()
+    client.done("Stop")
     place = client.home / "state" / "s1" / queue.BRIEFING
     block = place.read_text()
     assert queue.ABOUT == briefing.PREFACE
@@ -159,8 +161,7 @@ def test_a_transcript_that_was_compacted_last_has_no_call(tmp_path: Path) -> Non
 def test_what_a_killed_worker_left_is_done_at_the_next_start(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client.ask("Stop")
-    client.work()
+    client.done("Stop")
     client.ask("SessionEnd")  # and the machine goes down
     mark = client.home / "state" / "s1" / queue.BUSY
     mark.touch()
@@ -378,8 +379,7 @@ def test_a_second_reader_is_asked_when_a_session_ends_or_is_compacted(
     )
     monkeypatch.chdir(client.project)
     monkeypatch.setenv("LEFTOFF_HOOKS_READER", f"{sys.executable} {program}")
-    client.ask("Stop")
-    client.work()
+    client.done("Stop")
     assert not (client.project / "asked").exists()
     client.ask(event[0], **{event[1]: "other"})
     client.work()
@@ -390,13 +390,11 @@ def test_a_second_reader_is_asked_when_a_session_ends_or_is_compacted(
 def test_a_second_reader_that_fails_changes_no_block(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client.ask("SessionEnd", reason="other")
-    client.work()
+    client.done("SessionEnd", reason="other")
     place = client.home / "state" / "s1" / queue.BRIEFING
     before = place.read_bytes()
     monkeypatch.setenv("LEFTOFF_HOOKS_READER", "false")
-    client.ask("SessionEnd", reason="other")
-    client.work()
+    client.done("SessionEnd", reason="other")
     assert place.read_bytes() == before
     assert (
         "the second reader false gave no answer"

@@ -84,6 +84,23 @@ class Client:
         self.ask("SessionEnd", session)
         self.work(session)
 
+    def recorded(self, session: str, name: str) -> None:
+        """One of our own sessions, from its start to its end."""
+        self.record(session, name)
+        self.run(session)
+
+    def said(self, session: str, *lines: str) -> None:
+        """A session in which this was typed, from its start to its end."""
+        self.say(session, *lines)
+        self.run(session)
+
+    def start(self, session: str) -> str:
+        return self.ask("SessionStart", session, source="startup")
+
+    def stop(self, session: str) -> None:
+        self.ask("Stop", session)
+        self.work(session)
+
     def prompt(self, session: str, words: str = PROMPT) -> str:
         return self.ask("UserPromptSubmit", session, prompt=words)
 
@@ -116,11 +133,9 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
 
 
 def test_a_session_without_work_is_not_the_memory_of_the_next(client: Client) -> None:
-    client.record("a1", "outbox")
-    client.run("a1")
-    client.say("b2", "hi")
-    client.run("b2")
-    block = client.ask("SessionStart", "c3", source="startup")
+    client.recorded("a1", "outbox")
+    client.said("b2", "hi")
+    block = client.start("c3")
     assert block.startswith('<leftoff session="a1">')
 
 
@@ -128,33 +143,30 @@ def test_the_memory_is_that_of_the_branch_and_says_what_the_others_left_open(
     client: Client,
 ) -> None:
     client.on_branch("main")
-    client.record("a1", "outbox")
-    client.run("a1")
+    client.recorded("a1", "outbox")
     client.record("b2", "prorate")
     text = client.transcript("b2").read_text()
     client.transcript("b2").write_text(
         re.sub(r'"gitBranch": ?"[^"]*"', '"gitBranch":"billing"', text)
     )
     client.run("b2")
-    assert client.ask("SessionStart", "c3", source="startup").startswith('<leftoff session="a1')
+    assert client.start("c3").startswith('<leftoff session="a1')
     client.on_branch("billing")
-    block = client.ask("SessionStart", "d4", source="startup")
+    block = client.start("d4")
     assert block.startswith('<leftoff session="b2">')
     assert "earlier sessions" not in block  # they were on another branch
     client.on_branch("docs")  # nothing was done there yet: the last session of all
-    assert client.ask("SessionStart", "e5", source="startup").startswith('<leftoff session="b2')
+    assert client.start("e5").startswith('<leftoff session="b2')
 
 
 def test_what_an_earlier_session_left_open_stands_in_the_block_of_the_last(
     client: Client,
 ) -> None:
-    client.record("a1", "outbox")
-    client.run("a1")
+    client.recorded("a1", "outbox")
     about = queue.load(client.home / queue.STATE / "a1" / queue.ABOUT_SESSION)
     assert about["open"]
-    client.record("b2", "prorate")
-    client.run("b2")
-    block = client.ask("SessionStart", "c3", source="startup")
+    client.recorded("b2", "prorate")
+    block = client.start("c3")
     _, _, part = block.partition("Left open by earlier sessions:\n")
     assert "session a1 #" in part
     assert len(block.encode()) <= 8_000
@@ -169,7 +181,7 @@ def test_the_first_session_after_installing_gets_what_was_recorded_before(
         then = time.time() - age
         os.utime(client.transcript(session), (then, then))
     client.say("elsewhere", "hi")
-    assert client.ask("SessionStart", "new1", source="startup") == ""  # at once
+    assert client.start("new1") == ""  # at once
     assert client.prompt("new1") == ""  # the worker is not done yet
     client.work("new1")
     block = client.prompt("new1")
@@ -177,7 +189,7 @@ def test_the_first_session_after_installing_gets_what_was_recorded_before(
     assert "session old1 #" in block
     assert not client.prompt("new1", "Go on.")  # once
     # The second session needs no more of it.
-    assert block.startswith(client.ask("SessionStart", "new2", source="startup"))
+    assert block.startswith(client.start("new2"))
     assert "- Decided by the person: " in block.partition("</leftoff>")[2]
     assert not list((client.home / queue.STATE).glob("elsewhere/about.json")) or (
         queue.load(client.home / queue.STATE / "elsewhere" / queue.ABOUT_SESSION)["work"]
@@ -187,7 +199,7 @@ def test_the_first_session_after_installing_gets_what_was_recorded_before(
 
 def test_recordings_of_other_projects_are_not_imported(client: Client) -> None:
     shutil.copyfile(SESSIONS / "outbox.jsonl", client.transcript("foreign"))
-    client.ask("SessionStart", "new1", source="startup")
+    client.start("new1")
     client.work("new1")
     assert client.prompt("new1") == ""
     assert not (client.home / queue.STATE / "foreign").exists()
@@ -197,12 +209,9 @@ def test_recordings_of_other_projects_are_not_imported(client: Client) -> None:
 
 
 def test_a_prompt_gets_what_earlier_work_says_about_it_once(client: Client) -> None:
-    client.record("a1", "outbox")
-    client.run("a1")
-    client.say("b2", "hi")
-    client.run("b2")
-    client.ask("Stop", "b2")
-    client.work("b2")
+    client.recorded("a1", "outbox")
+    client.said("b2", "hi")
+    client.stop("b2")
     block = client.prompt("c3")  # it got no block at its start
     assert block.startswith('<leftoff session="a1">')
     assert "in session a1 (message n: leftoff show a1#n):" in block
@@ -218,9 +227,8 @@ def test_a_prompt_gets_what_earlier_work_says_about_it_once(client: Client) -> N
 
 
 def test_what_stood_in_the_first_block_is_not_recalled(client: Client) -> None:
-    client.record("a1", "outbox")
-    client.run("a1")
-    start = client.ask("SessionStart", "b2", source="startup")
+    client.recorded("a1", "outbox")
+    start = client.start("b2")
     recalled = client.prompt("b2")
     for line in recalled.splitlines():
         if line.startswith("- "):
@@ -231,9 +239,8 @@ def test_within_a_session_only_what_stood_before_the_compaction_is_recalled(
     client: Client,
 ) -> None:
     client.record("a1", "outbox")
-    client.ask("SessionStart", "a1", source="startup")
-    client.ask("Stop", "a1")
-    client.work("a1")
+    client.start("a1")
+    client.stop("a1")
     index = queue.load(client.home / queue.STATE / "a1" / queue.RECALL)
     ends = index["compacted"]
     block = client.prompt("a1")
@@ -246,23 +253,20 @@ def test_within_a_session_only_what_stood_before_the_compaction_is_recalled(
 
 
 def test_one_setting_switches_it_off(client: Client) -> None:
-    client.record("a1", "outbox")
-    client.run("a1")
+    client.recorded("a1", "outbox")
     assert client.prompt("c3")
     (client.project / "leftoff.toml").write_text("[hooks]\nrecall = false\n")
-    client.ask("SessionStart", "d4", source="startup")
+    client.start("d4")
     client.work("d4")
     assert client.prompt("d4") == ""
-    client.say("a1", "Thanks")
-    client.run("a1")
+    client.said("a1", "Thanks")
     assert not (client.home / queue.STATE / "a1" / queue.RECALL).exists()
 
 
 def test_secrets_are_not_in_the_index(client: Client) -> None:
     secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
     client.record("a1", "outbox")
-    client.say("a1", f"Deploy the outbox with the token {secret} to staging.rb")
-    client.run("a1")
+    client.said("a1", f"Deploy the outbox with the token {secret} to staging.rb")
     for path in (client.home / queue.STATE).rglob("*"):
         assert not path.is_file() or secret.encode() not in path.read_bytes(), path
     assert "[REDACTED" in client.prompt("b2", "Which token does the deploy to staging.rb take?")
@@ -287,8 +291,7 @@ def test_secrets_are_not_in_the_index(client: Client) -> None:
 def test_an_index_that_is_not_ours_hands_out_nothing_that_breaks_the_block(
     change: Any, client: Client
 ) -> None:
-    client.record("a1", "outbox")
-    client.run("a1")
+    client.recorded("a1", "outbox")
     path = client.home / queue.STATE / "a1" / queue.RECALL
     index = queue.load(path)
     change(index)
@@ -302,8 +305,7 @@ def test_an_index_that_is_not_ours_hands_out_nothing_that_breaks_the_block(
 
 
 def test_the_hook_of_a_prompt_imports_no_engine(client: Client) -> None:
-    client.record("a1", "outbox")
-    client.run("a1")
+    client.recorded("a1", "outbox")
     told = {
         "hook_event_name": "UserPromptSubmit",
         "session_id": "c3",
@@ -326,20 +328,17 @@ def test_the_hook_of_a_prompt_imports_no_engine(client: Client) -> None:
 
 
 def test_a_block_that_did_not_arrive_is_given_again_once(client: Client) -> None:
-    client.record("a1", "outbox")
-    client.run("a1")
-    block = client.ask("SessionStart", "b2", source="startup")
+    client.recorded("a1", "outbox")
+    block = client.start("b2")
     client.say("b2", "What is left to do?")  # the client dropped the block
     client.arrive("b2", block, "hook_success")  # it says what was printed, not what was sent
-    client.ask("Stop", "b2")
-    client.work("b2")
+    client.stop("b2")
     (row,) = (r for r in event_rows(client.home) if r["event"] == "SessionStart")
     assert row["seen"] is False
     assert client.prompt("b2", "Go on.") == block
     assert client.prompt("b2", "Go on.") == ""
     client.arrive("b2", block)
-    client.ask("Stop", "b2")
-    client.work("b2")
+    client.stop("b2")
     rows = {r["event"]: r for r in event_rows(client.home)}
     assert rows["UserPromptSubmit"]["seen"] is True
     assert rows["Stop"]["output"] == ""
@@ -347,13 +346,11 @@ def test_a_block_that_did_not_arrive_is_given_again_once(client: Client) -> None
 
 
 def test_a_block_that_arrived_is_not_given_again(client: Client) -> None:
-    client.record("a1", "outbox")
-    client.run("a1")
-    block = client.ask("SessionStart", "b2", source="startup")
+    client.recorded("a1", "outbox")
+    block = client.start("b2")
     client.arrive("b2", block)
     client.say("b2", "What is left to do?")
-    client.ask("Stop", "b2")
-    client.work("b2")
+    client.stop("b2")
     (row,) = (r for r in event_rows(client.home) if r["event"] == "SessionStart")
     assert row["seen"] is True
     assert row["milliseconds"] is not None
@@ -426,8 +423,7 @@ def five_sessions(client: Client) -> None:
     """A rule that was typed twice, in sessions before the last three."""
     for number in range(5):
         rule = RULE if number < 2 else f"Translate page {number} to Polish, please."
-        client.say(f"s{number}", rule, *FILLERS)
-        client.run(f"s{number}")
+        client.said(f"s{number}", rule, *FILLERS)
 
 
 def test_a_new_session_gets_what_the_person_required_in_earlier_ones(
@@ -435,7 +431,7 @@ def test_a_new_session_gets_what_the_person_required_in_earlier_ones(
 ) -> None:
     five_sessions(client)
     assert stat.S_IMODE(index.stat().st_mode) == 0o600
-    block = client.ask("SessionStart", "new", source="startup")
+    block = client.start("new")
     first, _, second = block.partition("</leftoff>\n")
     assert "Docker" not in first
     assert second.startswith(f'<leftoff session="s4">\n{queue.ABOUT}\n')
@@ -443,27 +439,23 @@ def test_a_new_session_gets_what_the_person_required_in_earlier_ones(
     assert second.count("Docker") == 1
     assert len(second.encode()) <= worker.MAX_LEDGER_BYTES
     # After a compaction the block of the session itself is given, and nothing else.
-    client.say("new", *FILLERS, "Go on.")
-    client.run("new")
+    client.said("new", *FILLERS, "Go on.")
     assert "Required by" not in client.ask("SessionStart", "new", source="compact")
 
 
 def test_a_line_that_the_block_has_is_not_given_again(client: Client) -> None:
     for session in ("s0", "s1"):
-        client.say(session, RULE, *FILLERS)
-        client.run(session)
-    block = client.ask("SessionStart", "new", source="startup")
+        client.said(session, RULE, *FILLERS)
+    block = client.start("new")
     assert block.count("Never use Docker") == 1
     assert "Required by" not in block
 
 
 def test_a_resumed_session_gets_only_the_lines_that_it_lacks(client: Client) -> None:
     five_sessions(client)
-    client.ask("SessionStart", "new", source="startup")
-    client.say("new", "Never use tabs in the stylesheets of the shop.", *FILLERS)
-    client.run("new")
-    client.say("s6", "Never store prices as floats, only as integer cents.", *FILLERS)
-    client.run("s6")
+    client.start("new")
+    client.said("new", "Never use tabs in the stylesheets of the shop.", *FILLERS)
+    client.said("s6", "Never store prices as floats, only as integer cents.", *FILLERS)
     again = client.ask("SessionStart", "new", source="resume")
     assert "Docker" not in again  # given when it began
     assert "tabs" not in again  # said in it
@@ -475,10 +467,8 @@ def test_the_lines_are_whole_and_at_most_so_many_bytes(client: Client) -> None:
     chance = random.Random(4)
     names = ["".join(chance.choices("abcdeé", k=9)) for _ in range(150)]
     rules = [f"Never touch the folder {' '.join(names[n : n + 5])}." for n in range(0, 150, 5)]
-    client.say("s0", *rules)
-    client.run("s0")
-    client.say("s1", "Translate a page to Polish, please.", *FILLERS)
-    client.run("s1")
+    client.said("s0", *rules)
+    client.said("s1", "Translate a page to Polish, please.", *FILLERS)
     text = queue.read_briefing(client.home / queue.STATE / "s1", queue.LEDGER)
     lines = text.splitlines()[3:-1]
     assert len(lines) > 3
@@ -487,13 +477,10 @@ def test_the_lines_are_whole_and_at_most_so_many_bytes(client: Client) -> None:
 
 
 def test_a_prompt_finds_what_an_older_session_said(client: Client) -> None:
-    client.say("s0", "The invoice exporter writes UTF-16 for the bank Nordhafen.", *FILLERS)
-    client.run("s0")
+    client.said("s0", "The invoice exporter writes UTF-16 for the bank Nordhafen.", *FILLERS)
     for number in range(1, 5):
-        client.say(f"s{number}", f"Translate page {number} to Polish, please.", *FILLERS)
-        client.run(f"s{number}")
-    client.say("new", "Hello.")
-    client.run("new")
+        client.said(f"s{number}", f"Translate page {number} to Polish, please.", *FILLERS)
+    client.said("new", "Hello.")
     question = "Which encoding does the invoice exporter need for Nordhafen?"
     block = client.prompt("new", question)
     assert "Said and done in session s0" in block
@@ -503,8 +490,7 @@ def test_a_prompt_finds_what_an_older_session_said(client: Client) -> None:
     assert client.prompt("new", question) == ""
     assert client.prompt("new", "Why does the zeppelin not inflate?") == ""
     # What the session itself said is in the agent's context.
-    client.say("new", "The voucher importer reads ISO-8859-2 from Gdynia.")
-    client.run("new")
+    client.said("new", "The voucher importer reads ISO-8859-2 from Gdynia.")
     assert client.prompt("new", "Does the voucher importer read from Gdynia?") == ""
 
 
@@ -512,25 +498,22 @@ def test_one_setting_switches_the_index_off(client: Client, index: Path) -> None
     five_sessions(client)
     (client.project / "leftoff.toml").write_text("[hooks]\nmemory = false\n")
     index.unlink()
-    client.say("new", *FILLERS, "Go on.")
-    client.run("new")
+    client.said("new", *FILLERS, "Go on.")
     assert not index.exists()
     assert not list(client.home.rglob(queue.LEDGER))
-    assert "Docker" not in client.ask("SessionStart", "more", source="startup")
+    assert "Docker" not in client.start("more")
 
 
 @pytest.mark.parametrize("content", [b"no database, but as long as one" * 9, b""])
 def test_a_damaged_index_stops_no_hook(client: Client, index: Path, content: bytes) -> None:
-    client.record("a1", "outbox")
-    client.run("a1")
+    client.recorded("a1", "outbox")
     for path in index.parent.iterdir():
         path.unlink()
     index.write_bytes(content)
-    assert client.ask("SessionStart", "more", source="startup")
+    assert client.start("more")
     assert client.prompt("more", "Where does the invoice exporter write for Nordhafen?") == ""
-    client.say("new", *FILLERS, "Go on.")
-    client.run("new")
-    assert client.ask("SessionStart", "more", source="startup")
+    client.said("new", *FILLERS, "Go on.")
+    assert client.start("more")
 
 
 def test_an_index_that_is_in_use_is_not_waited_for(client: Client, index: Path) -> None:

@@ -28,7 +28,7 @@ class Shop:
         self.environ = {"HOME": str(root), "LEFTOFF_MEMORY": str(root / "memory.sqlite3")}
         folder = root / ".claude" / "projects" / "-shop"
         folder.mkdir(parents=True)
-        self.recorder = Recorder(folder)
+        self.recorder = Recorder(folder, memory_path(self.environ))
         self.answers = Answers(self.environ, str(self.project))
 
     def session(self, *events: Any) -> None:

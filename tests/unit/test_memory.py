@@ -16,18 +16,27 @@ from leftoff.memory.fixes import fixes
 from leftoff.memory.index import forget, statistics, update
 from leftoff.memory.ledger import ledger, never_taken_up
 from leftoff.memory.memory import Memory
-from leftoff.memory.search import Filters, edits, entries
+from leftoff.memory.search import Filters
 from leftoff.stores.atomic import Directory
 
 PROJECT = "/home/dev/shop"
 
 
 class Recorder:
-    """Writes sessions as Claude Code records them."""
+    """Writes sessions as Claude Code records them, and reads them into an index."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, index: Path) -> None:
+        self.folder, self.index = folder, index
         self.sessions = 0
+
+    def read_all(self) -> Any:
+        return update(self.index, [str(self.folder)], environ={})
+
+    def remember(self, *events: tuple[Any, ...], project: str = PROJECT) -> Memory:
+        """The memory with one more session."""
+        self.session(*events, project=project)
+        self.read_all()
+        return Memory(self.index)
 
     def session(self, *events: tuple[Any, ...], project: str = PROJECT) -> Path:
         """Events: ("person", text), ("agent", text, command it runs, if any), ("Bash" | "Write" | "Edit", input, output)
@@ -55,29 +64,26 @@ class Recorder:
 
 
 @pytest.fixture
-def recorder(tmp_path: Path) -> Recorder:
-    folder = tmp_path / "recordings"
-    folder.mkdir()
-    return Recorder(folder)
-
-
-@pytest.fixture
 def index(tmp_path: Path) -> Path:
     return tmp_path / "memory.sqlite3"
 
 
-def read_all(index: Path, recorder: Recorder) -> Any:
-    return update(index, [str(recorder.folder)], environ={})
+@pytest.fixture
+def recorder(tmp_path: Path, index: Path) -> Recorder:
+    folder = tmp_path / "recordings"
+    folder.mkdir()
+    return Recorder(folder, index)
 
 
-def test_search_finds_what_was_decided_and_says_where(recorder: Recorder, index: Path) -> None:
+def test_search_finds_what_was_decided_and_says_where(recorder: Recorder) -> None:
     recorder.session(
         ("person", "The cart loses its items after a reload. Please find out why."),
         ("agent", "I decided against localStorage because two tabs race, so SQLite it is."),
     )
-    recorder.session(("person", "Translate the checkout page to Polish"), ("agent", "Done."))
-    read_all(index, recorder)
-    first = Memory(index).search("where is the cart stored, localStorage?")[0]
+    memory = recorder.remember(
+        ("person", "Translate the checkout page to Polish"), ("agent", "Done.")
+    )
+    first = memory.search("where is the cart stored, localStorage?")[0]
     assert (first.kind, first.speaker, first.number) == ("decision", "agent", 2)
     assert first.session.startswith("00000001")
     assert first.project == PROJECT
@@ -98,13 +104,12 @@ def test_search_finds_what_was_decided_and_says_where(recorder: Recorder, index:
         (Filters(without="00000001-0000-4000-8000-000000000001"), 1),
     ],
 )
-def test_filters(recorder: Recorder, index: Path, filters: Filters, count: int) -> None:
+def test_filters(recorder: Recorder, filters: Filters, count: int) -> None:
     recorder.session(("person", "Rename the invoice exporter"), ("agent", "Done."))
-    recorder.session(
+    memory = recorder.remember(
         ("person", "Why does the invoice exporter fail?"), project="/home/dev/books"
     )
-    read_all(index, recorder)
-    found = Memory(index).search("invoice exporter", filters)
+    found = memory.search("invoice exporter", filters)
     assert len(found) == count
 
 
@@ -117,104 +122,92 @@ def test_unknown_kinds_and_empty_queries_are_the_callers_mistakes(index: Path) -
         Memory(index).search("exporter")
 
 
-def test_a_misspelt_name_is_found_and_parts_of_names_are(
-    recorder: Recorder, index: Path
-) -> None:
-    recorder.session(
+def test_a_misspelt_name_is_found_and_parts_of_names_are(recorder: Recorder) -> None:
+    memory = recorder.remember(
         ("person", "Look at parseInvoiceTotal in invoice_totals.py"), ("agent", "It is fine.")
     )
-    read_all(index, recorder)
-    memory = Memory(index)
     for query in ("parseInvoceTotal", "invoice_totls.py", "InvoiceTotal", "invoice_totals"):
         assert memory.search(query)[0].text.startswith("Look at"), query
 
 
 def test_a_query_for_a_file_gives_what_was_seen_of_it_and_not_that_it_was_read(
-    recorder: Recorder, index: Path
+    recorder: Recorder,
 ) -> None:
     path = f"{PROJECT}/shop/cart/totals.py"
     code = "def sum_of_items(items):\n    return apply_voucher(items)\n\ndef tax_rate():\n"
-    recorder.session(
+    memory = recorder.remember(
         ("person", "Why is cart/totals.py in shop slow? Look at shop and cart and totals.py"),
         ("Read", {"file_path": f"{PROJECT}/shop/cart/items.py"}, "ITEMS = 3\n"),
         ("Read", {"file_path": path}, code),
         ("agent", "It is fine."),
     )
-    read_all(index, recorder)
-    first, *others = Memory(index).search(f"./{path.removeprefix(PROJECT)}")
+    first, *others = memory.search(f"./{path.removeprefix(PROJECT)}")
     assert first.kind == "seen"
     assert first.text.splitlines()[1:] == ["def sum_of_items", "def tax_rate", "apply_voucher"]
     assert not [h for h in others if h.text.startswith(path)]
 
 
-def test_a_repeated_command_is_one_result_with_its_last_outcome(
-    recorder: Recorder, index: Path
-) -> None:
-    recorder.session(
+def test_a_repeated_command_is_one_result_with_its_last_outcome(recorder: Recorder) -> None:
+    memory = recorder.remember(
         ("person", "Run the tests"),
         ("Bash", "python -m pytest -q tests/cart", "FAILED tests/cart.py::test_sum\n1 failed"),
         ("Bash", "python -m pytest -q tests/cart", "tests/cart.py\n3 passed in 0.10s"),
         ("agent", "Clean."),
     )
-    read_all(index, recorder)
-    hits = Memory(index).search("python -m pytest -q tests/cart")
+    hits = memory.search("python -m pytest -q tests/cart")
     (found,) = [h for h in hits if h.kind in {"seen", "command", "check"}]
     assert found.kind == "seen"
     assert found.note.startswith("passed")
     assert "3 passed" in found.text
 
 
-def test_a_reason_is_not_repeated(recorder: Recorder, index: Path) -> None:
-    recorder.session(
+def test_a_reason_is_not_repeated(recorder: Recorder) -> None:
+    memory = recorder.remember(
         ("person", "Store the cart"),
         ("agent", "I decided against localStorage because two tabs race, so SQLite it is."),
     )
-    read_all(index, recorder)
-    found = Memory(index).search("localStorage", Filters(kinds=("decision",)))
+    found = memory.search("localStorage", Filters(kinds=("decision",)))
     assert [hit.note for hit in found] == [""]
 
 
-def test_a_reason_is_not_left_out_for_the_name_of_a_file(
-    recorder: Recorder, index: Path
-) -> None:
+def test_a_reason_is_not_left_out_for_the_name_of_a_file(recorder: Recorder) -> None:
     """The path, the best result of the message, stands in the decision: the longer text was
     taken for a repetition of the shorter one."""
     why = "I decided to delete shop/vouchers.py because no module imports it."
-    recorder.session(
+    memory = recorder.remember(
         ("person", "Where do vouchers live?"), ("agent", why, "rm shop/vouchers.py")
     )
-    read_all(index, recorder)
-    found = [hit.text for hit in Memory(index).search("shop/vouchers.py")]
+    found = [hit.text for hit in memory.search("shop/vouchers.py")]
     assert found[0] == "shop/vouchers.py"
     assert why in found
 
 
-def test_chinese_text_is_found_by_part(recorder: Recorder, index: Path) -> None:
-    recorder.session(("person", "请把购物车的数据保存到数据库里"), ("agent", "好的。"))
-    read_all(index, recorder)
-    assert Memory(index).search("购物车")[0].speaker == "person"
+def test_chinese_text_is_found_by_part(recorder: Recorder) -> None:
+    memory = recorder.remember(
+        ("person", "请把购物车的数据保存到数据库里"), ("agent", "好的。")
+    )
+    assert memory.search("购物车")[0].speaker == "person"
 
 
 def test_a_session_that_grew_is_replaced_not_doubled(recorder: Recorder, index: Path) -> None:
     path = recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
-    read_all(index, recorder)
+    recorder.read_all()
     before = statistics(index)
-    assert read_all(index, recorder).read == 0
+    assert recorder.read_all().read == 0
     recorder.sessions -= 1
-    recorder.session(
+    memory = recorder.remember(
         ("person", "Add a voucher field"),
         ("agent", "Added."),
         ("person", "Vouchers must never stack."),
         ("agent", "Understood."),
     )
-    read_all(index, recorder)
     after = statistics(index)
     assert after["sessions"] == before["sessions"] == 1
-    assert len(Memory(index).search("voucher")) == 2
+    assert len(memory.search("voucher")) == 2
     path.write_bytes(b"no recording any more\n")
-    read_all(index, recorder)
+    recorder.read_all()
     assert statistics(index)["not read"] == 1
-    assert Memory(index).search("voucher") == []
+    assert memory.search("voucher") == []
 
 
 def test_of_a_session_that_goes_on_only_the_new_lines_are_read(
@@ -228,36 +221,34 @@ def test_of_a_session_that_goes_on_only_the_new_lines_are_read(
     ]
     path = recorder.session(*events)
     os.utime(path)
-    read_all(index, recorder)
+    recorder.read_all()
     recorder.sessions -= 1
     recorder.session(*events, ("person", "Vouchers must never stack."))
     os.utime(path)
-    assert read_all(index, recorder).read < 0.1 * path.stat().st_size
+    assert recorder.read_all().read < 0.1 * path.stat().st_size
     assert Memory(index).search("vouchers never stack")[0].text == "Vouchers must never stack."
 
 
 def test_an_index_of_another_version_is_built_anew(recorder: Recorder, index: Path) -> None:
-    recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
-    read_all(index, recorder)
+    memory = recorder.remember(("person", "Add a voucher field"), ("agent", "Added."))
     with closing(sqlite3.connect(index)) as db:
         db.execute("UPDATE about SET value = '1' WHERE name = 'memory'")
         db.commit()
     with pytest.raises(StateError, match="of another version"):
-        Memory(index).search("voucher")
-    read_all(index, recorder)
-    assert len(Memory(index).search("voucher")) == 1
+        memory.search("voucher")
+    recorder.read_all()
+    assert len(memory.search("voucher")) == 1
 
 
 def test_deleted_recordings_leave_on_request(recorder: Recorder, index: Path) -> None:
     path = recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
-    recorder.session(("person", "Remove the banner"), ("agent", "Removed."))
-    read_all(index, recorder)
+    memory = recorder.remember(("person", "Remove the banner"), ("agent", "Removed."))
     path.unlink()
-    read_all(index, recorder)
-    assert Memory(index).search("voucher")  # until it is asked for
+    recorder.read_all()
+    assert memory.search("voucher")  # until it is asked for
     assert forget(index, missing_only=True) == 1
-    assert Memory(index).search("voucher") == []
-    assert Memory(index).search("banner")
+    assert memory.search("voucher") == []
+    assert memory.search("banner")
     db = sqlite3.connect(index)
     stored = db.execute("SELECT sum(count) FROM blocks").fetchone()[0]
     indexed = db.execute("SELECT count(*) FROM terms_docsize").fetchone()[0]
@@ -270,8 +261,7 @@ def test_deleted_recordings_leave_on_request(recorder: Recorder, index: Path) ->
 def test_a_disk_that_cannot_be_written_is_said_in_words(
     recorder: Recorder, index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
-    read_all(index, recorder)
+    recorder.remember(("person", "Add a voucher field"), ("agent", "Added."))
 
     def refuse(*_: Any) -> None:
         raise OSError(30, "Read-only file system")
@@ -288,32 +278,17 @@ def test_two_updates_at_once_do_the_work_once(recorder: Recorder, index: Path) -
     from leftoff.stores.atomic import create_and_open
 
     with create_and_open(index.parent) as folder, folder.lock(f"{NAME}.lock", 1):
-        assert read_all(index, recorder) is None
-    assert read_all(index, recorder).done == 1
+        assert recorder.read_all() is None
+    assert recorder.read_all().done == 1
 
 
 def test_a_file_that_is_no_index_is_said_to_be_none(recorder: Recorder, index: Path) -> None:
     recorder.session(("person", "Add a voucher field"), ("agent", "Added."))
     index.write_bytes(b"something else, long enough to be read as a header of a database")
     with pytest.raises(StateError, match="or name another with LEFTOFF_MEMORY"):
-        read_all(index, recorder)
+        recorder.read_all()
     with pytest.raises(StateError):
         Memory(index).search("voucher")
-
-
-def test_secrets_are_not_in_the_index(recorder: Recorder, index: Path) -> None:
-    secret = "ghp_" + "a1B2" * 9
-    recorder.session(
-        ("person", f"Use the token {secret} for the upload"),
-        ("Write", {"file_path": f"{PROJECT}/up.py", "content": f"T = '{secret}'\n"}, "ok"),
-        ("failed", f"curl -H 'Authorization: {secret}' x", f"Exit code 1\nbad {secret}"),
-    )
-    read_all(index, recorder)
-    data = b"".join(p.read_bytes() for p in index.parent.glob("memory.sqlite3*"))
-    assert secret.encode() not in data
-    with closing(sqlite3.connect(index)) as db:
-        assert secret not in repr((list(entries(db, "1")), list(edits(db, "1"))))
-    assert Memory(index).search("token upload")
 
 
 # -- blame -----------------------------------------------------------------------------------
@@ -355,7 +330,7 @@ def test_blame_names_the_edit_the_request_and_the_decision(
         project=str(shop),
     )
     file.write_text("def total(items):\n    return sum(items) / 100\n\n# by hand\n")
-    read_all(index, recorder)
+    recorder.read_all()
     first, second, *_, last = blame(index, file)
     assert (first.first, first.last) == (1, 1)
     assert first.edit is not None
@@ -385,7 +360,7 @@ def test_a_rewritten_file_keeps_the_writers_of_unchanged_lines(
             project=str(shop),
         )
     file.write_text("ITEMS = 10\nLIMIT = 5\n")
-    read_all(index, recorder)
+    recorder.read_all()
     found = [origin.edit and origin.edit.session[:8] for origin in blame(index, file)]
     assert found == ["00000001", "00000002"]
 
@@ -399,7 +374,7 @@ def test_a_failed_edit_wrote_nothing(recorder: Recorder, index: Path, shop: Path
     )
     path.write_bytes(path.read_bytes().replace(b'"is_error": false', b'"is_error": true'))
     file.write_text("ITEMS = 10\n")
-    read_all(index, recorder)
+    recorder.read_all()
     assert [origin.edit for origin in blame(index, file)] == [None]
 
 
@@ -410,14 +385,13 @@ def test_fix_shows_what_was_edited_between_the_failure_and_the_clean_run(
     recorder: Recorder, index: Path
 ) -> None:
     command = "python -m pytest -q tests"
-    recorder.session(
+    recorder.remember(
         ("person", "Run the tests"),
         ("failed", command, "Exit code 1\nE   ModuleNotFoundError: No module named 'shop.vat'"),
         ("Write", {"file_path": f"{PROJECT}/shop/vat.py", "content": "RATE = 19\n"}, "ok"),
         ("Bash", command, "3 passed in 0.10s"),
         ("agent", "Clean."),
     )
-    read_all(index, recorder)
     error = "E   ModuleNotFoundError: No module named 'shop.rates'"
     found = fixes(index, error)
     assert found[0].failure.note.startswith("fixed")
@@ -433,7 +407,7 @@ def test_the_ledger_says_how_often_and_only_what_holds(recorder: Recorder, index
         "Please never use Docker on this machine: not installed.",
     ):
         recorder.session(("person", text), ("agent", "Understood."))
-    read_all(index, recorder)
+    recorder.read_all()
     (only,) = ledger(index, Filters(project=PROJECT))
     assert only.times == 2
     assert not only.ended
@@ -442,19 +416,17 @@ def test_the_ledger_says_how_often_and_only_what_holds(recorder: Recorder, index
 
 
 def test_what_a_later_session_took_up_is_not_open(recorder: Recorder, index: Path) -> None:
-    recorder.session(
+    recorder.remember(
         ("person", "Add vouchers"),
         (
             "agent",
             "Next steps:\n- Document the voucher endpoint in api.yaml\n- Limit voucher redemption",
         ),
     )
-    read_all(index, recorder)
     before = {hit.text for hit in never_taken_up(index, Filters(project=PROJECT))}
-    recorder.session(
+    recorder.remember(
         ("person", "Document the voucher endpoint in api.yaml"), ("agent", "Done.")
     )
-    read_all(index, recorder)
     after = {hit.text for hit in never_taken_up(index, Filters(project=PROJECT))}
     assert len(before) == 2
     assert list(after) == [t for t in before if "Limit" in t]

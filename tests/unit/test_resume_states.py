@@ -22,7 +22,7 @@ from leftoff.handover.resume_state.document import (
     WorkflowExecutionContext,
 )
 from leftoff.live.resume_states.orchestrator import ResumeOrchestrator, resumption
-from leftoff.live.resume_states.states import FileResumeStateManager
+from leftoff.live.resume_states.states import FileResumeStateManager as Manager
 from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.settings import Resume, Settings
 from leftoff.stores.files import FileStore, store_for
@@ -37,25 +37,31 @@ def store(tmp_path: Path) -> FileStore:
 
 
 @pytest.fixture
-def manager(store: FileStore) -> FileResumeStateManager:
-    return FileResumeStateManager(store, clock=Clock())
+def manager(store: FileStore) -> Manager:
+    return Manager(store, clock=Clock())
 
 
 def file_of(store: FileStore, workflow: str) -> Path:
     return store.folder("resume_state") / f"{workflow}.json"
 
 
-def reopened(store: FileStore) -> FileResumeStateManager:
+def reopened(store: FileStore) -> Manager:
     """A manager of another process."""
-    return FileResumeStateManager(store, clock=Clock())
+    return Manager(store, clock=Clock())
+
+
+def saved(store: FileStore, workflow: str) -> ResumeState:
+    """What another process finds of a workflow."""
+    found = reopened(store).load(workflow)
+    assert found is not None
+    assert found.issues == ()
+    return found.state
 
 
 # -- tracking --------------------------------------------------------------------------------
 
 
-def test_every_call_is_kept_as_it_happens(
-    manager: FileResumeStateManager, store: FileStore
-) -> None:
+def test_every_call_is_kept_as_it_happens(manager: Manager, store: FileStore) -> None:
     workflow = manager.begin("a/plan.prompt.md", PLAN, tools=["read", "write"])
     assert workflow.startswith("workflow_plan_20260102_0304")
     with manager.tracking(workflow, "read", {"path": "a"}, reasoning="to know it") as call:
@@ -67,10 +73,7 @@ def test_every_call_is_kept_as_it_happens(
         manager.tracking(workflow, "write", {"path": "b"}),
     ):
         raise OSError("the disk is full")
-    found = reopened(store).load(workflow)
-    assert found is not None
-    assert found.issues == ()
-    state = found.state
+    state = saved(store, workflow)
     assert [
         (t.function_name, t.success, t.result, t.ai_reasoning) for t in state.completed_tools
     ] == [
@@ -84,9 +87,7 @@ def test_every_call_is_kept_as_it_happens(
     assert state.available_tools == ("read", "write")
 
 
-def test_the_decorator_captures_sync_and_async(
-    manager: FileResumeStateManager, store: FileStore
-) -> None:
+def test_the_decorator_captures_sync_and_async(manager: Manager, store: FileStore) -> None:
     workflow = manager.begin(name="deco")
 
     @manager.tracked(workflow)
@@ -116,9 +117,7 @@ def test_the_decorator_captures_sync_and_async(
     assert told[2] == ("slow", {"x": "bad"}, False, "because")
 
 
-def test_calls_without_a_workflow_belong_to_the_session(
-    manager: FileResumeStateManager,
-) -> None:
+def test_calls_without_a_workflow_belong_to_the_session(manager: Manager) -> None:
     @manager.tracked()
     def look(workflow_id: str = "") -> None: ...
 
@@ -133,7 +132,7 @@ def test_calls_without_a_workflow_belong_to_the_session(
 
 def test_the_frequency_says_when_it_is_saved(store: FileStore) -> None:
     settings = Settings(resume=Resume(checkpoint_frequency=3))
-    manager = FileResumeStateManager(store, settings=settings, clock=Clock())
+    manager = Manager(store, settings=settings, clock=Clock())
     workflow = manager.begin(name="w")
     counts = []
     for n in range(7):
@@ -144,22 +143,20 @@ def test_the_frequency_says_when_it_is_saved(store: FileStore) -> None:
         counts.append(len(found.state.completed_tools) if found else 0)
     assert counts == [0, 0, 3, 3, 3, 6, 6]
     manager.checkpoint(workflow)
-    found = reopened(store).load(workflow)
-    assert found is not None
-    assert len(found.state.completed_tools) == 7
+    state = saved(store, workflow)
+    assert len(state.completed_tools) == 7
 
 
 def test_what_does_not_fit_is_counted_once(store: FileStore) -> None:
     settings = Settings(resume=Resume(checkpoint_frequency=350))
-    manager = FileResumeStateManager(store, settings=settings, clock=Clock())
+    manager = Manager(store, settings=settings, clock=Clock())
     workflow = manager.begin(name="many")
     for n in range(700):
         tool = CompletedTool(function_name=f"t{n}", success=True)
         manager.track_completed_tool(workflow, tool)
-    found = reopened(store).load(workflow)
-    assert found is not None
-    assert found.state.dropped == {"completed_tools": 650}
-    assert [t.function_name for t in found.state.completed_tools][::49] == ["t650", "t699"]
+    state = saved(store, workflow)
+    assert state.dropped == {"completed_tools": 650}
+    assert [t.function_name for t in state.completed_tools][::49] == ["t650", "t699"]
 
 
 def test_a_tool_is_not_disturbed_by_a_store_that_fails(
@@ -167,7 +164,7 @@ def test_a_tool_is_not_disturbed_by_a_store_that_fails(
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
-    manager = FileResumeStateManager(FileStore(blocked / "below"))
+    manager = Manager(FileStore(blocked / "below"))
     with manager.tracking(None, "t") as call:
         call.result = 7
     assert call.result == 7
@@ -176,9 +173,7 @@ def test_a_tool_is_not_disturbed_by_a_store_that_fails(
         manager.track_completed_tool(None, CompletedTool(function_name="t"))
 
 
-def test_threads_do_not_lose_each_others_calls(
-    manager: FileResumeStateManager, store: FileStore
-) -> None:
+def test_threads_do_not_lose_each_others_calls(manager: Manager, store: FileStore) -> None:
     workflow = manager.begin(name="threads")
 
     def work(name: str) -> None:
@@ -187,9 +182,8 @@ def test_threads_do_not_lose_each_others_calls(
                 pass
 
     at_once(work, "abcd")
-    found = reopened(store).load(workflow)
-    assert found is not None
-    assert len({t.function_name for t in found.state.completed_tools}) == 20
+    state = saved(store, workflow)
+    assert len({t.function_name for t in state.completed_tools}) == 20
 
 
 # -- saving and loading ----------------------------------------------------------------------
@@ -205,9 +199,7 @@ CHAT = (
 )  # fmt: skip
 
 
-def test_context_and_conversation_come_back(
-    manager: FileResumeStateManager, store: FileStore
-) -> None:
+def test_context_and_conversation_come_back(manager: Manager, store: FileStore) -> None:
     workflow = manager.begin("plan.md", PLAN)
     context = WorkflowExecutionContext(
         variables={"main_goal": "retry", "api": f"key {SECRET}", "available_tools": ["edit_file"]},
@@ -231,18 +223,14 @@ def test_context_and_conversation_come_back(
         ("edit_file", True),
         ("run", False),
     ]
-    found = reopened(store).load(workflow)
-    assert found is not None
-    state = found.state
+    state = saved(store, workflow)
     assert state.needs_value == ("api",)
     assert state.current_phase == "the agent was still at work"
     assert "exponential backoff" in state.current_strategy
     assert [c.key for c in state.context_evolution.changes] == ["main_goal", "api"]
 
 
-def test_saving_again_adds_nothing_twice(
-    manager: FileResumeStateManager, store: FileStore
-) -> None:
+def test_saving_again_adds_nothing_twice(manager: Manager, store: FileStore) -> None:
     workflow = manager.begin("plan.md", PLAN)
     step = ExecutionHistoryEntry(
         step_name="s", step_type="function", start_time="2026-03-02T09:00:00Z", success=True
@@ -254,9 +242,7 @@ def test_saving_again_adds_nothing_twice(
     for _ in range(3):
         manager.save_resume_state(workflow, context, chat)
     manager.save_resume_state(workflow, replace(context, variables={"a": 2}), chat)
-    found = reopened(store).load(workflow)
-    assert found is not None
-    state = found.state
+    state = saved(store, workflow)
     assert len(state.completed_tools) == 1
     assert state.dropped == {"chat_history": 5}
     assert [(c.key, c.old_value, c.new_value) for c in state.context_evolution.changes] == [
@@ -267,7 +253,7 @@ def test_saving_again_adds_nothing_twice(
 
 
 def test_where_both_are_damaged_the_error_is_clear_and_the_files_stay(
-    manager: FileResumeStateManager, store: FileStore
+    manager: Manager, store: FileStore
 ) -> None:
     workflow = manager.begin("plan.md", PLAN)
     for name in ("first", "second"):
@@ -286,7 +272,7 @@ def test_where_both_are_damaged_the_error_is_clear_and_the_files_stay(
 
 
 def test_a_state_that_has_a_wrong_type_names_file_and_place(
-    manager: FileResumeStateManager, store: FileStore
+    manager: Manager, store: FileStore
 ) -> None:
     file = file_of(store, "w")
     file.parent.mkdir(parents=True)
@@ -296,7 +282,7 @@ def test_a_state_that_has_a_wrong_type_names_file_and_place(
 
 
 def test_the_designs_own_file_loads_and_says_that_it_has_no_checksum(
-    root: Path, manager: FileResumeStateManager, store: FileStore
+    root: Path, manager: Manager, store: FileStore
 ) -> None:
     workflow = "workflow_project-analysis_20250710_143022_1234"
     file = file_of(store, workflow)
@@ -309,26 +295,25 @@ def test_the_designs_own_file_loads_and_says_that_it_has_no_checksum(
     assert context is not None
     assert len(chat) == 5
     manager.track_completed_tool(workflow, CompletedTool(function_name="more", success=True))
-    again = reopened(store).load(workflow)
-    assert again is not None
-    assert len(again.state.completed_tools) == 3
-    assert again.state.chat_history == chat
+    state = saved(store, workflow)
+    assert len(state.completed_tools) == 3
+    assert state.chat_history == chat
 
 
 def test_a_large_state_is_compressed_where_settings_say_so(tmp_path: Path, root: Path) -> None:
     settings = Settings(resume=Resume(enable_compression=True, max_file_size_bytes=1000))
     store = store_for(settings, tmp_path)
-    manager = FileResumeStateManager(store, settings=settings)
+    manager = Manager(store, settings=settings)
     workflow = manager.begin("plan.md", PLAN * 500)
     where = manager.checkpoint(workflow)
     assert Path(where).read_bytes()[:2] == b"\x1f\x8b"
-    found = FileResumeStateManager(store).load(workflow)
+    found = Manager(store).load(workflow)
     assert found is not None
     assert found.state.original_workflow_content == PLAN * 500
 
 
 @pytest.mark.parametrize("name", ["../up", "a/b", "", ".hidden", "cleanup_metadata"])
-def test_an_id_is_one_plain_path_component(manager: FileResumeStateManager, name: str) -> None:
+def test_an_id_is_one_plain_path_component(manager: Manager, name: str) -> None:
     with pytest.raises(NotPlainName):
         manager.save(ResumeState(workflow_id=name))
 
@@ -342,7 +327,7 @@ def test_the_designs_place_is_read_where_there_is_one(
     data = (root / "tests" / "golden" / "resume_state.json").read_bytes()
     workflow = "workflow_project-analysis_20250710_143022_1234"
     (theirs / f"{workflow}.json").write_bytes(data)
-    manager = FileResumeStateManager()
+    manager = Manager()
     assert [w.workflow_id for w in manager.list_available_workflows()] == [workflow]
     manager.track_completed_tool(workflow, CompletedTool(function_name="t", success=True))
     assert (theirs / f"{workflow}.json").read_bytes() == data
@@ -353,7 +338,7 @@ def test_the_designs_place_is_read_where_there_is_one(
 # -- judging, cleaning -----------------------------------------------------------------------
 
 
-def test_compatibility_of_a_saved_workflow(manager: FileResumeStateManager) -> None:
+def test_compatibility_of_a_saved_workflow(manager: Manager) -> None:
     workflow = manager.begin("plan.md", PLAN)
     manager.checkpoint(workflow)
     quiet = Workspace()
@@ -374,7 +359,7 @@ def test_compatibility_of_a_saved_workflow(manager: FileResumeStateManager) -> N
 
 def test_the_limits_are_settings(store: FileStore) -> None:
     settings = Settings(resume=Resume(minimum_score=0.05, similarity_warning=0.05))
-    manager = FileResumeStateManager(store, settings=settings)
+    manager = Manager(store, settings=settings)
     workflow = manager.begin("plan.md", "abcdefghij" * 5)
     manager.checkpoint(workflow)
     found = manager.validate_resume_compatibility(
@@ -386,7 +371,7 @@ def test_the_limits_are_settings(store: FileStore) -> None:
 def test_only_what_is_done_or_old_goes(store: FileStore) -> None:
     clock = Clock()
     clock.now = datetime.now(UTC)
-    manager = FileResumeStateManager(store, clock=clock)
+    manager = Manager(store, clock=clock)
     names = [manager.begin(name=name) for name in ("open", "done", "pinned")]
     for name in names:
         manager.checkpoint(name)
@@ -403,7 +388,7 @@ def test_only_what_is_done_or_old_goes(store: FileStore) -> None:
     assert [w.workflow_id for w in manager.list_available_workflows()] == [names[2]]
 
 
-def test_the_list_begins_with_the_newest(manager: FileResumeStateManager) -> None:
+def test_the_list_begins_with_the_newest(manager: Manager) -> None:
     names = [manager.begin(name=name) for name in ("b", "a", "c")]
     for name in names:
         manager.checkpoint(name)
@@ -415,7 +400,7 @@ def test_the_list_begins_with_the_newest(manager: FileResumeStateManager) -> Non
 # -- taking up -------------------------------------------------------------------------------
 
 
-def ran(manager: FileResumeStateManager, **options: Any) -> tuple[Any, list[Any]]:
+def ran(manager: Manager, **options: Any) -> tuple[Any, list[Any]]:
     """A workflow with two tools, resumed; what came of it and what the callable was given."""
     given: list[Any] = []
 
@@ -446,7 +431,7 @@ def ran(manager: FileResumeStateManager, **options: Any) -> tuple[Any, list[Any]
 
 
 def test_a_workflow_that_fits_goes_on_with_message_history_and_context(
-    manager: FileResumeStateManager,
+    manager: Manager,
 ) -> None:
     done, (file, context, chat, again) = ran(manager, workspace=Workspace(content=PLAN))
     assert (done.success, done.result, file, again) == (True, "went on", "plan.md", True)
@@ -457,7 +442,7 @@ def test_a_workflow_that_fits_goes_on_with_message_history_and_context(
     assert done.resumption.strategy == "continue"
 
 
-def test_a_partial_resume_leaves_missing_tools_out(manager: FileResumeStateManager) -> None:
+def test_a_partial_resume_leaves_missing_tools_out(manager: Manager) -> None:
     now = Workspace(content=PLAN, tools=frozenset({"edit_file"}))
     done, (_, _, chat, _) = ran(manager, workspace=now)
     assert done.resumption.strategy == "partial_resume"
@@ -467,7 +452,7 @@ def test_a_partial_resume_leaves_missing_tools_out(manager: FileResumeStateManag
 
 @pytest.mark.parametrize("strategy", ["context_migration", "partial_context"])
 def test_a_migration_keeps_context_and_counts_nothing_as_done(
-    manager: FileResumeStateManager, strategy: str
+    manager: Manager, strategy: str
 ) -> None:
     done, (_, context, chat, _) = ran(
         manager, workspace=Workspace(content="other"), strategy=strategy
@@ -480,7 +465,7 @@ def test_a_migration_keeps_context_and_counts_nothing_as_done(
 
 
 @pytest.mark.parametrize("strategy", ["fresh_start", "reset_workflow"])
-def test_a_fresh_start_carries_nothing(manager: FileResumeStateManager, strategy: str) -> None:
+def test_a_fresh_start_carries_nothing(manager: Manager, strategy: str) -> None:
     _, (_, context, chat, _) = ran(
         manager, workspace=Workspace(content="other"), strategy=strategy
     )
@@ -489,7 +474,7 @@ def test_a_fresh_start_carries_nothing(manager: FileResumeStateManager, strategy
     assert "retry" not in chat[0].content
 
 
-def test_a_workflow_that_does_not_fit_is_not_called(manager: FileResumeStateManager) -> None:
+def test_a_workflow_that_does_not_fit_is_not_called(manager: Manager) -> None:
     done, given = ran(manager, workspace=Workspace(content="other"))
     assert (done.success, given) == (False, [])
     assert "changed significantly" in done.error_message
@@ -497,14 +482,14 @@ def test_a_workflow_that_does_not_fit_is_not_called(manager: FileResumeStateMana
     assert done.success
 
 
-def test_what_is_not_saved_or_not_known_is_said(manager: FileResumeStateManager) -> None:
+def test_what_is_not_saved_or_not_known_is_said(manager: Manager) -> None:
     orchestrator = ResumeOrchestrator(manager, print)
     assert "nothing is saved of workflow_x" in orchestrator.resume("workflow_x").error_message
     with pytest.raises(UnknownName, match="context_migration"):
         orchestrator.resume("workflow_x", strategy="context_migrate")
 
 
-def test_an_async_callable_is_awaited(manager: FileResumeStateManager) -> None:
+def test_an_async_callable_is_awaited(manager: Manager) -> None:
     async def run(*args: Any, is_resume: bool) -> int:
         await asyncio.sleep(0)
         return len(args)
@@ -548,7 +533,7 @@ def keys(value: Any) -> list[str]:
 
 
 def test_every_shipped_session_is_kept_and_taken_up(
-    root: Path, manager: FileResumeStateManager, store: FileStore
+    root: Path, manager: Manager, store: FileStore
 ) -> None:
     for path in sorted((root / "corpora" / "sessions").rglob("*.json*")):
         if "subagents" in path.parts:

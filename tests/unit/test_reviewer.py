@@ -116,6 +116,11 @@ class Bench:
             },
         )
 
+    def begun(self, prompt: str = "first") -> tuple[Reviewer, ReviewResult]:
+        """A reviewer that has asked once."""
+        reviewer = self.reviewer()
+        return reviewer, reviewer.review(ReviewRequest(prompt))
+
     def order(self, words: str) -> None:
         """What the client is to fail with: `never` always fails, other words when resuming."""
         (self.home / "orders").write_text(words)
@@ -166,8 +171,7 @@ def test_a_follow_up_sends_only_what_is_new(bench: Bench) -> None:
 
 
 def test_an_expired_conversation_is_asked_once_more_in_full(bench: Bench) -> None:
-    reviewer = bench.reviewer()
-    first = reviewer.review(ReviewRequest("Look at parse.py"))
+    reviewer, first = bench.begun("Look at parse.py")
     dead = bench.document(first.review_id)["claudeSessionIds"]["default"]
     bench.forget()
     second = reviewer.review(_again(first))
@@ -191,8 +195,7 @@ def test_an_expired_conversation_is_asked_once_more_in_full(bench: Bench) -> Non
     ("words", "kind"), [("Prompt is too long", "full"), ("API Error: 529 Overloaded", "other")]
 )
 def test_any_failure_to_resume_falls_back(bench: Bench, words: str, kind: str) -> None:
-    reviewer = bench.reviewer()
-    first = reviewer.review(ReviewRequest("first"))
+    reviewer, first = bench.begun()
     bench.order(words)
     second = reviewer.review(_again(first))
     assert (second.round.resume, second.round.failure) == (kind, words)
@@ -200,8 +203,7 @@ def test_any_failure_to_resume_falls_back(bench: Bench, words: str, kind: str) -
 
 
 def test_a_dead_id_goes_even_if_the_full_prompt_fails_too(bench: Bench) -> None:
-    reviewer = bench.reviewer()
-    first = reviewer.review(ReviewRequest("first"))
+    reviewer, first = bench.begun()
     bench.forget()
     condition = 'order == "never" or (session and order)'
     bench.script.write_text(CLIENT.replace(condition, 'order == "never" and not session'))
@@ -215,8 +217,7 @@ def test_a_dead_id_goes_even_if_the_full_prompt_fails_too(bench: Bench) -> None:
 
 
 def test_a_living_id_outlives_a_passing_failure(bench: Bench) -> None:
-    reviewer = bench.reviewer()
-    first = reviewer.review(ReviewRequest("first"))
+    reviewer, first = bench.begun()
     before = bench.document(first.review_id)["claudeSessionIds"]
     bench.order("never")
     with pytest.raises(ClientError):
@@ -318,8 +319,7 @@ def test_the_time_limit_is_for_both_calls_together(bench: Bench) -> None:
 
 def test_ids_are_told_to_nobody(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    reviewer = bench.reviewer()
-    first = reviewer.review(ReviewRequest("first"))
+    reviewer, first = bench.begun()
     secret = bench.document(first.review_id)["claudeSessionIds"]["default"]
     bench.forget()
     result = reviewer.review(_again(first))

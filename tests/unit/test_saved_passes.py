@@ -13,28 +13,11 @@ from leftoff import api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import SourceError
 from leftoff.incremental.cursor import NotResumable
-from leftoff.incremental.saved_passes import FOUND, HEAD, SavedPass
+from leftoff.incremental.saved_passes import FOUND, SavedPass
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = ROOT / "corpora" / "sessions"
 SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
-
-
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.93])
-@pytest.mark.parametrize("name", ["claude_code/prorate", "claude_code/outbox", "codex/sift"])
-def test_what_is_read_on_gives_the_summary_of_the_whole(
-    name: str, share: float, tmp_path: Path
-) -> None:
-    data = (SESSIONS / f"{name}.jsonl").read_bytes()
-    path = tmp_path / "session.jsonl"
-    kept = SavedPass(tmp_path / "state")
-    path.write_bytes(data[: int(share * len(data))])  # in the middle of a line
-    kept.read_on(str(path))
-    with path.open("ab") as file:
-        file.write(data[int(share * len(data)) :])
-    kept.read_on(str(path))
-    assert kept.read_on(str(path)) == (0, True)
-    assert to_json(kept.summary(str(path))) == to_json(api.summarize(str(path)))
 
 
 @settings(max_examples=12)
@@ -83,17 +66,6 @@ def test_what_a_killed_reader_left_is_written_over(tmp_path: Path) -> None:
     with (tmp_path / "state" / FOUND).open("ab") as file:
         file.write(b"half a frame of a reader that was killed before its head was written")
     path.write_bytes(data)
-    kept.read_on(str(path))
-    assert to_json(kept.summary(str(path))) == to_json(api.summarize(str(path)))
-
-
-@pytest.mark.parametrize("name", [HEAD, FOUND])
-def test_a_damaged_state_costs_time_only(name: str, tmp_path: Path) -> None:
-    path, kept = tmp_path / "s.jsonl", SavedPass(tmp_path / "state")
-    shutil.copyfile(SESSIONS / "claude_code/prorate.jsonl", path)
-    kept.read_on(str(path))
-    place = tmp_path / "state" / name
-    place.write_bytes(place.read_bytes()[: place.stat().st_size // 2])
     kept.read_on(str(path))
     assert to_json(kept.summary(str(path))) == to_json(api.summarize(str(path)))
 

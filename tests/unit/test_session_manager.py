@@ -1,6 +1,5 @@
 """The live session: tokens, thresholds, tasks, resume logs, restarts; and what responses tell."""
 
-import asyncio
 import logging
 from pathlib import Path
 from types import SimpleNamespace
@@ -403,20 +402,6 @@ def test_threads_lose_no_call_and_fire_each_threshold_once() -> None:
     at_once(lambda _: [manager.update_token_usage(90, 10) for _ in range(250)], range(8))
     assert manager.get_context_metrics()["used_tokens"] == 200_000
     assert [e.fields["threshold"] for e in events] == [0.7, 0.85, 0.95]
-
-
-def test_coroutines_may_use_it() -> None:
-    manager = SessionManager()
-
-    async def work(number: int) -> None:
-        await asyncio.sleep(0)
-        manager.update_token_usage(number, 0)
-
-    async def all_of_them() -> None:
-        await asyncio.gather(*(work(1_000) for _ in range(50)))
-
-    asyncio.run(all_of_them())
-    assert manager.get_context_metrics()["used_tokens"] == 50_000
 
 
 def test_a_subscriber_that_fails_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
