@@ -18,16 +18,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from typing import BinaryIO, Self, TypeVar
+from collections.abc import Iterator
+from typing import BinaryIO, Self
 
 from msgspec import Struct
 
 from leftoff.errors import SourceError
 from leftoff.sources.encodings import is_plain
-
-T = TypeVar("T")
 
 # Bytes at both ends of what was read that are compared. Chosen by hand; not measured.
 EDGE_BYTES = 4096
@@ -128,17 +125,6 @@ class Tail:
         if not self._snapshot.is_in(self._file):
             raise FileReplaced(f"{self._path}: was written anew while it was read")
         return found
-
-
-def retried(read: Callable[[], T]) -> T:
-    """What `read` returns; it is called again where the recording was replaced meanwhile.
-
-    Raises:
-        FileReplaced: it was replaced during each attempt."""
-    for _ in range(MAX_RETRIES):
-        with suppress(FileReplaced):
-            return read()
-    return read()
 
 
 def _digest_of_edges(file: BinaryIO, offset: int) -> str:

@@ -38,14 +38,7 @@ from leftoff.extraction.evidence import Evidence
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.formats.thread import Packed, Thread
-from leftoff.incremental.cursor import (
-    MAX_RETRIES,
-    Cursor,
-    FileReplaced,
-    NotResumable,
-    Tail,
-    retried,
-)
+from leftoff.incremental.cursor import MAX_RETRIES, Cursor, FileReplaced, NotResumable, Tail
 from leftoff.incremental.redacted import redacted_state
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.open import open_regular, session_paths
@@ -113,12 +106,14 @@ class SavedPass:
                 `FileReplaced`: it was replaced during each attempt.
             FormatError: it is no recording in a known format.
             OSError: the state cannot be saved; the old state stays."""
-
-        def read() -> tuple[int, bool]:
-            with open_regular(path, any_encoding=True) as file:
-                return self.read_file(file, path, stop=stop)
-
-        return retried(read)
+        for last in (*[False] * MAX_RETRIES, True):
+            try:
+                with open_regular(path, any_encoding=True) as file:
+                    return self.read_file(file, path, stop=stop)
+            except FileReplaced:
+                if last:
+                    raise
+        raise AssertionError
 
     def read_file(
         self, file: BinaryIO, path: str, *, stop: Callable[[], bool] = lambda: False
