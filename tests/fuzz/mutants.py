@@ -18,6 +18,7 @@ import ast
 import compileall
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -226,11 +227,14 @@ def tests_of(module: str) -> list[str]:
         return [str(ROOT / "tests" / name) for name in TESTS[module]]
     dotted = "leftoff." + module.replace("/", ".")
     folder, _, name = dotted.rpartition(".")
-    named = (f"from {dotted} import", f"import {dotted}\n", f"from {folder} import {name}\n")
+    named = re.compile(
+        rf"from {dotted} import|import {dotted}$|from {folder} import (?:\w+, )*{name}\b",
+        re.MULTILINE,
+    )
     found = [
         str(path)
         for path in sorted((ROOT / "tests").rglob("test_*.py"))
-        if any(words in path.read_text("utf-8") for words in named)
+        if named.search(path.read_text("utf-8"))
     ]
     called = "\n" + dotted.removeprefix("leftoff.") + "."
     if any(called in path.read_text("utf-8") for path in (ROOT / CALLS).parent.glob("calls/*")):

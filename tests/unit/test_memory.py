@@ -210,6 +210,24 @@ def test_a_session_that_grew_is_replaced_not_doubled(recorder: Recorder, index: 
     assert memory.search("voucher") == []
 
 
+def test_what_was_read_before_stays_while_its_file_cannot_be_read(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = recorder.remember(("person", "Add a voucher field"), ("agent", "Added."))
+    (path,) = recorder.folder.glob("*.jsonl")
+    path.write_bytes(path.read_bytes() + path.read_bytes().splitlines(keepends=True)[-1])
+
+    def fail(*_given: object) -> None:
+        raise SourceError(f"{path}: Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(work, "feed_file", fail)
+        assert recorder.read_all().failures == 1
+    assert len(memory.search("voucher")) == 1
+    assert recorder.read_all().read > 0
+    assert len(memory.search("voucher")) == 1
+
+
 def test_of_a_session_that_goes_on_only_the_new_lines_are_read(
     recorder: Recorder, index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -136,12 +136,15 @@ class MemoryIndex(Index):
         self._db.execute("DELETE FROM jobs")
 
     def add(self, job: Job, result: JobResult) -> None:
-        """Stores the entries of a job's sessions in place of those that its files had."""
+        """Stores the entries of a job's sessions in place of those that its files had. Files
+        that were read before and cannot be read this time keep theirs until the next update."""
         files = [path_digest(f.path) for f in job.files]
         known = self._sessions_of(files)
         mine = job_key(job)
         entries = {one.key: one for one in result.memory}
         rows = msgspec.json.Decoder(SessionRow).decode_lines(result.tables[0])
+        if known and {row.failure for row in rows} == {"unreadable"}:
+            return
         current = set()
         for row in rows:
             session = self._session(row)
