@@ -158,17 +158,17 @@ def test_a_session_whose_workers_always_die_is_a_row_and_is_tried_again_next_tim
 
 def test_a_session_that_takes_too_long_is_a_row(many: Path, tmp_path: Path) -> None:
     data = (many / "00.jsonl").read_bytes()
-    (many / "long.jsonl.gz").write_bytes(gzip.compress(data * 16, 1) * 600)  # 600 MB
+    (many / "long.jsonl.gz").write_bytes(gzip.compress(data * 16, 1) * 1200)  # 1.2 GB
     out = tmp_path / "out.jsonl"
     doing = Batch(
-        [many / "01.jsonl", many / "long.jsonl.gz"], BatchOptions(), Pool(1, 3.0), ":memory:",
+        [many / "01.jsonl", many / "long.jsonl.gz"], BatchOptions(), Pool(1, 2.0), ":memory:",
         {},
     )  # fmt: skip
     doing.write([str(out)])
     doing.close()
     quick, slow = rows(out)
     assert quick["status"] == "ok"
-    assert (slow["failure"], slow["reason"]) == ("timeout", "took more than 3 seconds")
+    assert (slow["failure"], slow["reason"]) == ("timeout", "took more than 2 seconds")
 
 
 @linux

@@ -6,6 +6,7 @@ import re
 import signal
 import threading
 import time
+from contextlib import suppress
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
@@ -90,8 +91,9 @@ def test_a_killed_worker_costs_nothing(many: Path, tmp_path: Path) -> None:
         while not over.is_set() and len(killed) < 4:
             for process in multiprocessing.active_children():
                 if process.name == engine._name and process.pid and process.pid not in killed:
-                    os.kill(process.pid, signal.SIGKILL)
-                    killed.add(process.pid)
+                    with suppress(ProcessLookupError):  # it has just ended
+                        os.kill(process.pid, signal.SIGKILL)
+                        killed.add(process.pid)
                     break
             over.wait(0.03)
 
