@@ -281,7 +281,7 @@ def git_truth(ran: Ran) -> Iterator[GitTruth]:
     if ran.text is None:
         return
     kinds = git_kinds(ran)
-    if ran.command == "git commit":
+    if ran.command.partition(" -- ")[0] == "git commit":
         for found in _RE["aider_line"].finditer(ran.text):
             yield GitTruth("commit", ran.message, ran.result, found["hash"], found["subject"])
     for found in _RE["commit_line"].finditer(ran.text):

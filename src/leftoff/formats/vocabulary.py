@@ -70,7 +70,10 @@ def kind_of(name: str) -> str:
 
 def tool_call(identity: str, name: str, given: object = None) -> ToolCall:
     """A call with the kind that the vocabulary gives its name."""
-    return ToolCall(identity, name, kind_of(name), given)
+    kind = kind_of(name)
+    if kind == "shell" and isinstance(given, dict) and given.get("is_input") in (True, "true"):
+        kind = "poll"  # keys for a program that runs, such as the `y` that it waits for
+    return ToolCall(identity, name, kind, given)
 
 
 def argument(call: ToolCall, role: str) -> Any:
