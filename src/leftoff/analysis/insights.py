@@ -315,8 +315,13 @@ def _offered(view: SessionView) -> str:
 
 def _about_to(view: SessionView) -> str:
     """The last sentence of the agent's last words that announces a step, after the one before
-    it, which often says why."""
-    if view.state.last_at in view.abandoned:
+    it, which often says why; "" if it was taken: all calls of that message worked."""
+    last = view.state.last_at
+    if last in view.abandoned:
+        return ""
+    calls = takewhile(lambda call: call.message >= last, view.latest(Called))
+    here = [(call.message, call.part) for call in calls if call.message == last]
+    if here and all(view.succeeded(*place) for place in here):
         return ""
     sentences = [
         sentence.strip(" *_#>-")
@@ -383,7 +388,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
         undelivered = _RE["undelivered"].search(text) is not None
         stays = undelivered and _RE["supposed"].search(text) is None
         counts = deferred or stays or at == last or at in ends and _RE["not_yet"].search(text)
-        if said.rule == "left-undone" and not counts:
+        # A turn that ended has a report, which says again what is left.
+        reported = at not in ends and (not goes_on or at < max(prompts, default=-1))
+        if (reported or said.rule == "left-undone") and not counts:
             continue
         lasting = (
             deferred or stays or said.rule == "next-heading" and (at == listed or at in recent)
