@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 from tests.strategies.claude_code import Recording
 from tests.unit.test_format_codex import META, fed, output, said, shell
@@ -109,6 +110,24 @@ def test_a_later_run_of_the_tests_that_failed_replaces_the_failure() -> None:
     assert "TestBuoy_Paint" not in render(summary(checks=(failed, mended)))
     other = replace(run, scope="TestTide ./sea", command="go test -run TestTide ./sea")
     assert "TestBuoy_Paint" in render(summary(checks=(failed, other)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "tests --ignore=tests/test_sea.py",
+        "--deselect tests/test_sea.py::test_tide",
+        "tests -k 'not test_tide'",
+        "tests -k test_buoy",
+        "tests/unit -m 'not slow'",
+        "tests/test_sea.py --lf",
+    ],
+)
+def test_a_run_that_may_leave_out_what_failed_replaces_nothing(options: str) -> None:
+    run = Check("test", "pytest", f"pytest {options}", "passed", at(6), scope=options)
+    failed = replace(run, verdict="failed", ref=at(4), scope="", command="pytest")
+    failed = replace(failed, failing=("tests/test_sea.py::test_tide",))
+    assert "test_tide" in render(summary(checks=(failed, run))).partition("Files")[0]
 
 
 def test_the_screen_names_the_branch_of_the_last_commit() -> None:

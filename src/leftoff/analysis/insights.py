@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import TypeAlias, TypeVar
 
 from leftoff import lazy_re as re
@@ -256,7 +256,8 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
         asked = prompts[-1]
         found.append(_quoted(view, asked, whole(asked.text, MAX_STEP).rstrip(), 0, "next"))
     elif turn.status != "closed" and (about := _about_to(view)):
-        found.append(NextStep(about, "next", view.ref(Ref(message=last))))
+        place = _place_of(view, last) or view.ref(Ref(message=last))
+        found.append(NextStep(about, "next", place))
     seen = {_key(step.text) for step in found}
     steps = [*_put_off(view), *_said_left(view), *_tickets(view)]
     if turn.status == "closed":
@@ -340,6 +341,12 @@ MAX_ACTED = 5
 
 # Code points of a step that was about to be taken.
 MAX_STEP = 400
+
+
+def _place_of(view: SessionView, message: int) -> Ref | None:
+    """A reference to a message: that of any call in it."""
+    acts: Iterable[Ran | Touched] = chain(view.each(Ran), view.each(Touched))
+    return next((view.ref(act.ref) for act in acts if act.ref.message == message), None)
 
 
 def _put_off(view: SessionView) -> list[NextStep]:

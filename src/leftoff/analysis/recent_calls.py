@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 
-from leftoff.analysis.activities import activities
+from leftoff.analysis.activities import activities, of_edit
 from leftoff.analysis.checks import checks
 from leftoff.analysis.insights import to_dos
 from leftoff.extraction.checks import Checks
@@ -126,8 +126,9 @@ def steps(
             made.kind in READ_ONLY_KINDS or _LOOKS.issuperset(did.get(place, ("run",)))
         ):
             kind = "looked"
-            if place in written:  # `cat` and `echo` print into a file
-                kind, text = "edited", written[place][-1]
+            files = [p for p in written.get(place, ()) if of_edit(p) != "edit_scratch"]
+            if files:  # `cat` and `echo` print into a file
+                kind, text = "edited", files[-1]
         elif made.kind not in {"shell", "powershell", "script"}:
             text = f"{call.tool} {call.text}".rstrip()
         if kind != "ran":

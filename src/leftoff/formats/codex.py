@@ -196,7 +196,8 @@ class CodexReader(ItemReader):
             self.speaking = False
             return (message("tool", (self._result(item),)),)
         if kind == "reasoning":
-            text = "\n\n".join(_texts(item.get("summary")) or _texts(item.get("content")))
+            text = "\n\n".join(_texts(item.get("summary")))
+            text = text or "\n\n".join(_texts(item.get("content")))
             return (self._said(Reasoning(text), message),) if text else ()
         if kind == "web_search_call":
             call = ToolCall("", "web_search_call", "fetch", item.at("action").value)

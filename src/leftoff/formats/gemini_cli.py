@@ -122,7 +122,8 @@ class GeminiReader(GeminiPartsReader):
         typed: tuple[rec.Typed, ...] = ()
         for call in calls:
             tool_call = self.function_call(call)
-            self.answered(tool_call.id)  # its result, if any, is in this record
+            # Its result, if any, is in this record.
+            self.waiting = [w for w in self.waiting if w[0] != tool_call.id]
             parts.append(tool_call)
             result = _result(call, tool_call)
             if result is not None:

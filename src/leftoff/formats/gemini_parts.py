@@ -71,8 +71,8 @@ class GeminiPartsReader(ItemReader):
 
     def function_response(self, response: Fields) -> ToolResult:
         """One `functionResponse`, matched by id, else with the oldest open call of its name."""
-        name = response.text("name")
-        call = self.answered(response.identity("id"), name)
+        name, call = response.text("name"), response.identity("id")
+        call = self.answered(call, name) if call or name else ""
         text, failed = response_text(response.get("response"))
         status = ("error" if failed else "ok") if response.get("response") else "unknown"
         return result_of(call, name, text, status)

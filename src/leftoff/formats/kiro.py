@@ -6,11 +6,13 @@ the tools and the agent's reply, so up to two messages share an item."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, dicts_of, json_text
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
+from leftoff.formats.vocabulary import tool_call
 
 
 class KiroReader(ItemReader):
@@ -75,7 +77,10 @@ class KiroReader(ItemReader):
             for use in given.each("tool_uses"):
                 arguments = use.get("args" if "args" in use.value else "orig_args")
                 name = use.text("name", "orig_name")
-                parts.append(self.call(use.identity("id"), name, arguments))
+                # A result names a recorded id, so that only calls without one wait.
+                known = use.identity("id")
+                make = partial(tool_call, known) if known else partial(self.call, "")
+                parts.append(make(name, arguments))
             yield cursor.message(
                 "assistant",
                 tuple(parts),

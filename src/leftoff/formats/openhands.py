@@ -158,6 +158,7 @@ class OpenHandsReader(ItemReader):
 
     def _sdk_result(self, event: Fields, kind: str, say: Builder) -> rec.Message:
         call = event.text("tool_call_id")
+        call = self.answered(call) if call else ""
         typed: tuple[rec.Typed, ...] = ()
         if kind == "UserRejectObservation":
             text = event.text("rejection_reason")

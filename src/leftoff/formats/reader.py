@@ -248,9 +248,10 @@ class ItemReader(Struct):
     def answered(self, identity: str, name: str = "") -> str:
         """The id of the call that a result answers, which waits no more: by its id, else the
         oldest one, of this tool if it is named."""
-        oldest = (known for known, tool in self.waiting if name in {"", tool})
-        identity = identity or next(oldest, "")
-        self.waiting = [call for call in self.waiting if call[0] != identity]
+        for place, (known, tool) in enumerate(self.waiting):
+            if known == identity or not identity and name in {"", tool}:
+                del self.waiting[place]
+                return known
         return identity
 
     def end(self, document: Fields, cursor: Cursor) -> Iterable[Record]:

@@ -183,6 +183,13 @@ def chosen_of(summary: SafeSummary) -> str:
     )
 
 
+def branches(summary: SafeSummary) -> str:
+    """The recorded branch and, if it is another, that of the last commit: either may have been
+    left since."""
+    recorded, last = summary.session.branch, branch_at_end(summary)
+    return ", last commit on ".join(dict.fromkeys(filter(None, (recorded, last))))
+
+
 def session_rows(summary: SafeSummary, *times: tuple[str, str]) -> list[tuple[str, str]]:
     """What is known of a session by name, `times` among it; what is not known is left out."""
     session, stats = summary.session, summary.stats
@@ -193,7 +200,7 @@ def session_rows(summary: SafeSummary, *times: tuple[str, str]) -> list[tuple[st
         ("Recorder", f"{session.format} {session.agent_version}".strip()),
         ("Models", ", ".join(session.models)),
         ("Directory", session.cwd),
-        ("Branch", branch_at_end(summary)),
+        ("Branch", branches(summary)),
         *times,
         ("Duration", duration(stats.duration_seconds)),
         ("Counts", ", ".join(counts)),
@@ -368,8 +375,9 @@ def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
             return True
     if check.verdict == "passed" and other.failing and check.tool == other.tool:
         # It named the tests that had failed: `go test -run`, or files of pytest.
-        named = tuple(_RE["selected"].findall(check.scope))
-        if all(name.startswith(named) for name in other.failing):
+        whole = _RE["leaves_out"].search(check.command) is None
+        words = _RE["selected"].findall(check.scope) if whole else []
+        if all(any(_selects(word, name) for word in words) for name in other.failing):
             return True
     known = check.verdict != "unknown"
     covers = known and (
@@ -377,6 +385,12 @@ def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
     )
     same = other.scope == check.scope and (known or other.verdict == "unknown")
     return (covers or same) and _is_same(check, other)
+
+
+def _selects(word: str, test: str) -> bool:
+    """Whether a word of a selection names a test, its file or class, or how its name begins."""
+    plain = "/" not in test and word.isidentifier()
+    return test == word or test.startswith((f"{word}::", f"{word}/", *[word] * plain))
 
 
 def _is_same(check: Check, other: Check) -> bool:

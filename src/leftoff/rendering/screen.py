@@ -6,11 +6,18 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from leftoff.analysis.summary_json import SafeSummary
-from leftoff.handover.standing import branch_at_end
 from leftoff.handover.wording import message_number, number, plural
 from leftoff.model import Ref
 from leftoff.rendering.messages import style
-from leftoff.rendering.overview import Item, Part, flat, notes, overview, session_facts
+from leftoff.rendering.overview import (
+    Item,
+    Part,
+    branches,
+    flat,
+    notes,
+    overview,
+    session_facts,
+)
 from leftoff.text.truncation import path_end
 
 # Columns; narrower and wider terminals get these.
@@ -250,7 +257,7 @@ def render_screen(
 def _add_facts(out: _Screen, summary: SafeSummary) -> None:
     out.add_facts(session_facts(summary))
     session, context = summary.session, summary.context
-    branch = branch_at_end(summary)
+    branch = branches(summary)
     where = [session.cwd, f"on {branch}" if branch else ""]
     if any(where):
         place = " ".join(flat(word) for word in where if word)

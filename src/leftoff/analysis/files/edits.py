@@ -138,8 +138,8 @@ class _Commits:
 
     def __init__(self, view: SessionView) -> None:
         self.outcomes = view.outcomes
-        # With the files that it is limited to, "" for all that are staged.
-        self.made: dict[tuple[int, int], str] = {}
+        # With the files that it is limited to, none for all that are staged.
+        self.made: dict[tuple[int, int], list[str]] = {}
         self.staged: list[tuple[int, str]] = []
         self.clean = max((s.ref.message for s in view.shown({"git_clean"})), default=-1)
         for ran in view.each(Ran):
@@ -147,8 +147,10 @@ class _Commits:
                 continue
             if commits := _RE["commit"].findall(ran.command):
                 only = _RE["commits_only"].findall(ran.command)
-                limit = " ".join(only) if len(only) == len(commits) else ""
-                self.made[ran.ref.message, ran.part] = limit
+                limit = " ".join(only).split() if len(only) == len(commits) else []
+                place = ran.ref.message, ran.part  # one call may run several lines
+                before = self.made.get(place, limit)
+                self.made[place] = [*before, *limit] if before and limit else []
             if _RE["adds_all"].search(ran.command):
                 self.staged.append((ran.ref.message, "*"))
             self.staged += [(ran.ref.message, m[1]) for m in _RE["adds"].finditer(ran.command)]
@@ -165,7 +167,7 @@ class _Commits:
             message
             for (message, part), only in self.made.items()
             if (message, part) >= last
-            and (not only or name in only)
+            and (not only or any(f"/{path}".endswith(f"/{named}") for named in only))
             and (result is None or message != result.message or part > result.part)
         ]
         if not made:
