@@ -496,7 +496,7 @@ def _undone(
     for one in ran:
         for path in truth_commands.undone(one):
             name = path.rstrip("/").rsplit("/", 1)[-1]
-            if not name or name == ".":
+            if name in {"", ".", ":"}:  # the whole tree names no file; `:/` is its top
                 continue
             for decision in summary.key_decisions:
                 if decision.message_index < one.message and name in decision.text:
