@@ -130,3 +130,15 @@ def test_a_rule_below_a_whole_turn_ends_it_without_words(
     """Versions that write each step apart put the rule before the next prompt only."""
     found = _read(_turn(_tool("Read", "Read file: a.py") + "\n" + end, who))
     assert sum(isinstance(record, EndOfTurn) for record in found) == ended
+
+
+def test_a_call_without_contents_and_its_repetition_are_one_call() -> None:
+    name = "remove_note"
+    bare = (
+        f'<tool-use data-tool-type="write" data-tool-name="{name}">\n'
+        f"<details><summary>Tool use: **{name}**</summary>\n\n\n</details>\n</tool-use>"
+    )
+    pair = f"{bare}\n\n{_tool(name, '', 'write')}"
+    found = _messages(_turn(pair), _turn(pair), _turn(_tool(name, "", "write")))
+    calls = [part for m in found for part in m.parts if isinstance(part, ToolCall)]
+    assert [call.id for call in calls] == ["call-1", "call-2", "call-3"]

@@ -77,3 +77,10 @@ def test_reading_editing_checking_and_delivering_follow_each_other() -> None:
     assert stages(found) == ["planning", "implementation", "testing", "deployment"]
     assert found.current_stage == "deployment"
     assert found.completed_stages == ("planning", "implementation", "testing")
+
+
+def test_an_editor_that_only_showed_a_file_does_not_make_the_tests_older() -> None:
+    given = {"command": "view", "path": "/home/ann/shop/a.py"}
+    shows = ("call", ("str_replace_editor", given, "1\tx = 1", False))
+    found = judged(user("Add a field."), edits("a.py"), runs("pytest", PASSED), shows)
+    assert found.tests_older_than_last_edit is False

@@ -54,6 +54,18 @@ def activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
     return found
 
 
+@once
+def edits(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
+    """The activities of the calls that changed the work itself, by message and part. A call of
+    an editor that only showed a file is none of them."""
+    changes: dict[tuple[int, int], bool] = {}
+    for item in view.each(Touched):
+        place = (item.ref.message, item.part)
+        changes[place] = changes.get(place, False) or item.verb != "read"
+    found = activities(view).items()
+    return {at: did for at, did in found if EDITING & {*did} and changes.get(at, True)}
+
+
 class Done:
     """What was done when: the places (message and part) of each activity, in order."""
 

@@ -15,7 +15,7 @@ import re2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff.analysis.activities import EDITING, activities
+from leftoff.analysis.activities import edits
 from leftoff.analysis.check_commands import BY_NAME, Run
 from leftoff.analysis.check_runs import (
     Line,
@@ -96,8 +96,7 @@ class _Share(Struct):
 class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        acts = activities(view)
-        self.edits = sorted({m for (m, _), did in acts.items() if EDITING.intersection(did)})
+        self.edits = sorted({message for message, _ in edits(view)})
         self.outputs: dict[tuple[int, int], Checked] = {}
         self.jobs: dict[str, list[Checked]] = {}
         for checked in view.active(Checked):

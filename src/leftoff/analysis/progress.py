@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import activities
+from leftoff.analysis.activities import activities, edits
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.insights import next_steps, to_dos
@@ -116,10 +116,11 @@ def _completed(
 def _edits_and_tests(view: SessionView) -> tuple[int, int]:
     """Index of the last edit and of the last test run; -1 where there is none."""
     last_edit = last_test = -1
+    changed = edits(view)
     for (message, part), found in activities(view).items():
         if not view.succeeded(message, part):
             continue
-        if "edit" in found or "edit_test" in found:
+        if (message, part) in changed and ("edit" in found or "edit_test" in found):
             last_edit = max(last_edit, message)
         if "test" in found:
             last_test = max(last_test, message)

@@ -232,14 +232,16 @@ class Turn:
                 error = ""
         self._say()
         self._step = True
-        if empty and self.waiting.get(name):
-            # The recorder repeats the call without its contents: it is the same one.
+        repeats = bool(line[opening.end() :].strip())
+        if empty and repeats and self.waiting.get(name):
+            # The recorder repeats the call without its contents, and with `<details>` on the
+            # first line: it is the same one.
             self.waiting[name] -= 1
             if error:
                 self.results.append(ToolResult(f"call-{self.calls}", error, "error"))
             return end + 1
         given, output = parse_tool_use(known, rest, body)
-        if not empty:
+        if not (empty and repeats):
             self.waiting[name] = self.waiting.get(name, 0) + 1
         self._call(name, known, given, error or output, failed=bool(error))
         return end + 1

@@ -26,7 +26,8 @@ class FileEvent(Struct, frozen=True):
         path: absolute where it can be known; one that ends in "/" stands for all that lies
             below a directory whose files are not all known.
         action: read | created | modified | deleted; or missed | found, where the recorder
-            itself looked for a file that was changed before and did not find it, or did.
+            itself looked for a file that was changed before and did not find it, or did; or
+            back, where a command listed a file that was removed before.
         certainty: sure | likely | unknown.
         renamed_from: the path that the file had before a rename.
         branch: "" or "abandoned".
@@ -67,6 +68,7 @@ class _Track(Struct):
         missed: the recorder checked for it after its last event and did not find it.
         guessed: that it was not there at the start is likely at most.
         late: programs ran before its removal that may have made it.
+        back: a listing showed it again after its removal.
         origin: the path at the start, if the file was renamed.
     """
 
@@ -78,6 +80,7 @@ class _Track(Struct):
     missed: bool = False
     guessed: bool = False
     late: bool = False
+    back: bool = False
     origin: str = ""
     maybe: str = ""
     certainty: str = ""
@@ -184,6 +187,13 @@ def _note(track: _Track, event: FileEvent) -> None:
     if action in {"missed", "found"}:
         track.missed = action == "missed"
         return
+    if action == "back":
+        if not track.exists:
+            # Its contents may be those of the start: only an edit is a change for certain.
+            track.exists = track.back = True
+            track.changed = track.edited or track.existed is False
+            track.certainty = "likely"
+        return
     track.branches.add(event.branch)
     # The tool and its place: several files of one call are touched once each.
     call = (event.ref.source, event.message, event.ref.part or 0)
@@ -265,7 +275,7 @@ def _is_no_loss(tracks: dict[str, _Track], folder: str) -> bool:
     """Whether a file below a deleted directory was there again later; or the directory may be
     the session's own, and no file in it is known to be lost."""
     below = [t for path, t in tracks.items() if path.startswith(folder) and path[-1] != "/"]
-    if any(track.exists and (track.changed or track.read) for track in below):
+    if any(track.exists and (track.changed or track.read or track.back) for track in below):
         return True
     return tracks[folder].late and not any(_net(track) == "deleted" for track in below)
 

@@ -22,9 +22,10 @@ from leftoff.extraction.evidence import Applied, Called, Ran, Returned, Stood, T
 from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
-from leftoff.shell import Outcome, analyze, command_facts, resolve
+from leftoff.shell import Outcome, analyze, command_facts, observe, resolve
 from leftoff.shell.ast import Opaque
 from leftoff.shell.filesystem import FileEffect, FileState
+from leftoff.shell.listings import Observation
 from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of
 from leftoff.summary import ACTIONS
@@ -54,6 +55,9 @@ class _CallSite(Struct, frozen=True):
 _BRING_IN = frozenset({("git", "merge"), ("git", "pull"), ("git", "rebase")})
 
 _BROUGHT = frozenset({"created", "modified"})
+
+# Listings of what is on the disk; `git ls-files` names removed files, too.
+_LISTS_DISK = frozenset({"ls", "find", "fd"})
 
 # Calls of a tool without any result that show that its results are not recorded. Chosen by
 # hand; not measured: a call that is open or was interrupted stands alone or beside one other.
@@ -221,6 +225,20 @@ class Tracker:
             if path in self.changed:
                 self.add_event(call, path, "found" if there else "missed", "sure")
 
+    def record_listing(self, act: Ran, cwd: str, seen: Iterable[Observation]) -> None:
+        """A command that only looks listed files: those removed before are there again, by
+        something that is not recorded, such as a command of the person's."""
+        found = {
+            self.resolve_path(absolute(one.path, cwd))
+            for one in seen
+            if one.fact == "file" and one.source in _LISTS_DISK
+        }
+        call = self.call_site(act.ref, act.tool, cwd)
+        absent = [p for p in sorted(found & self.changed) if self.known.kind(p) == "absent"]
+        for path in absent:
+            self.known.put(path)
+            self.add_event(call, path, "back", "likely")
+
     def resolve_path(self, path: str) -> str:
         """A relative path as absolute, where the session's directory is known."""
         if path and path[0] not in "/~" and path[1:2] != ":" and self.root:
@@ -378,6 +396,8 @@ class Tracker:
         for name in self.roots:
             command = command.replace(name, f"\\{name}")
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
+        if script.quiet and result.output and result.succeeded() is not False and not denied:
+            self.record_listing(act, cwd, observe(script, outcome=result))
         effects = resolve(script, outcome=result, known=self.known, wide=False)
         if isinstance(script.body, Opaque) and only_shows(command):
             effects = []
