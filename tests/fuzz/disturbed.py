@@ -256,7 +256,7 @@ def short(chosen: list[Writer], words: list[str]) -> harness.Found:
         found = []
         for preload in ("", str(library)):
             told = subprocess.run(
-                [sys.executable, "-m", __spec__.name, "short", *words, "--inner"],
+                [*harness.PROGRAM, "disturbed", "short", *words, "--inner"],
                 check=False, capture_output=True, env={**os.environ, "LD_PRELOAD": preload},
             )  # fmt: skip
             if told.returncode:
