@@ -27,12 +27,13 @@ from leftoff.errors import LeftoffError
 from leftoff.handover.briefing import briefing
 from leftoff.handover.checkpoint.document import (
     ContextCheckpoint,
-    from_summary,
+    checkpoint_of,
     path_component,
     validated,
 )
 from leftoff.handover.checkpoint.dumps import build_payload
 from leftoff.handover.checkpoint.file_names import dump_paths, project_name, task_file_name
+from leftoff.handover.checkpoint.from_summary import CheckpointSource, checkpoint_source
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.handover.resume_state.document import ResumeState
@@ -42,7 +43,7 @@ from leftoff.hooks.queue import read_briefing as hook_block
 from leftoff.incremental.accounts import account_of_reading
 from leftoff.incremental.saved_passes import SavedPass
 from leftoff.live.checkpoints.orchestrator import nearest
-from leftoff.live.checkpoints.recorded import Recorded, checkpoint_source, recorded
+from leftoff.live.checkpoints.recorded import Recorded, recorded
 from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
@@ -112,14 +113,17 @@ class Outputs:
             created_at=session.started,
             total_allocated=total,
         ).used(found.summary.stats.estimated_tokens if used is None else used)
-        return from_summary(
-            found.summary,
-            found.messages,
+        return checkpoint_of(
+            self._source,
             budget=budget,
             capacity=nearest(budget),
             at=NOW,
             history_lines=self.settings.token_budget.context_dump.max_history_lines,
         )
+
+    @cached_property
+    def _source(self) -> CheckpointSource:
+        return checkpoint_source(self._recorded.summary, self._recorded.messages)
 
     @cached_property
     def _resume_state(self) -> ResumeState:
@@ -186,7 +190,7 @@ class Outputs:
 
     def checkpoint_page(self) -> str:
         """The sections of the checkpoint's markdown."""
-        about = checkpoint_source(self._recorded, "", None)
+        about = self._source
         cwd = self._recorded.summary.session.cwd
         own = task_file_name(about.task, self._checkpoint.task_id)
         project, specific = dump_paths(project_name(cwd), own)

@@ -402,14 +402,16 @@ def sow(name: str, place: Path, folders: list[Path]) -> None:
 def _others(summary: Any) -> Iterator[dict[str, Any]]:
     """A checkpoint and a resume state of the recording."""
     from leftoff.budget.tasks import TaskTokenBudget
-    from leftoff.handover.checkpoint import document
+    from leftoff.handover.checkpoint.document import checkpoint_of
+    from leftoff.handover.checkpoint.from_summary import checkpoint_source
     from leftoff.handover.resume_state import from_summary
 
     at = datetime(2026, 3, 2, 9, tzinfo=UTC)
     start = TaskTokenBudget.start
     budget = start("task", "claude", created_at=at.isoformat(), total_allocated=200_000)
     budget = budget.used(190_000)
-    yield document.from_summary(summary, budget=budget, capacity="95", at=at).to_dict()
+    source = checkpoint_source(summary)
+    yield checkpoint_of(source, budget=budget, capacity="95", at=at).to_dict()
     yield from_summary.from_summary(summary).to_dict()
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.briefing import briefing, render_prompt, size
-from leftoff.handover.checkpoint.document import from_summary
+from leftoff.handover.checkpoint.document import checkpoint_of
+from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.packing import BudgetTooSmall
 from leftoff.handover.resume_log.document import ResumeLog
@@ -94,7 +95,7 @@ def marks(text: str) -> list[str]:
 @settings(max_examples=60, deadline=None)
 def test_every_form_names_the_same_facts_in_the_same_order(summary: ContextSummary) -> None:
     prompt = marks(render_prompt(summary, PLENTY))
-    made = from_summary(summary, budget=BUDGET, capacity="95", at=AT)
+    made = checkpoint_of(checkpoint_source(summary), budget=BUDGET, capacity="95", at=AT)
     assert marks(briefing(summary, whole=PLENTY)) == prompt
     assert marks(block(made, PLENTY)) == prompt
     # The design's layout begins with phase, strategy and discoveries.
@@ -110,7 +111,7 @@ def test_every_form_names_the_same_facts_in_the_same_order(summary: ContextSumma
 def test_no_form_exceeds_its_budget_or_says_nothing(
     summary: ContextSummary, budget: int
 ) -> None:
-    made = from_summary(summary, budget=BUDGET, capacity="95", at=AT)
+    made = checkpoint_of(checkpoint_source(summary), budget=BUDGET, capacity="95", at=AT)
     state = state_of(summary)
     forms: tuple[tuple[Callable[[], str], Callable[[str], int]], ...] = (
         (lambda: render_prompt(summary, budget), max_tokens),
@@ -135,7 +136,7 @@ def test_a_stored_checkpoint_and_state_shorten_what_they_hold_and_keep_its_place
         "leftoff.summary/1", "0", "0", SessionInfo(), Stats(),
         user_requests=(UserRequest(long, "task", "open", ref(4)),),
     )  # fmt: skip
-    made = from_summary(summary, budget=BUDGET, capacity="95", at=AT)
+    made = checkpoint_of(checkpoint_source(summary), budget=BUDGET, capacity="95", at=AT)
     for text in (block(made, 400), resume_message(state_of(summary), budget=600)):
         (line,) = [n for n in text.splitlines() if "Keep the totals" in n]
         assert line.endswith("… #5")
@@ -161,7 +162,7 @@ def test_what_comes_first_stands_in_a_small_budget_whatever_else_there_is() -> N
             names=tuple(Name(f"name_{n}", n % 5 + 1, n) for n in range(60)),
         ),
     )  # fmt: skip
-    made = from_summary(summary, budget=BUDGET, capacity="95", at=AT)
+    made = checkpoint_of(checkpoint_source(summary), budget=BUDGET, capacity="95", at=AT)
     for text in (
         block(made, 600),
         render_prompt(summary, 600),

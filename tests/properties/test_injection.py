@@ -18,9 +18,10 @@ from leftoff.handover.checkpoint.document import (
     Conversation,
     ExecutionState,
     Tokens,
-    from_summary,
+    checkpoint_of,
     validated,
 )
+from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.checkpoint.injection import block, inject
 from leftoff.handover.checkpoint.templates import TEMPLATES
 from leftoff.handover.lines import KINDS, TITLES
@@ -139,7 +140,9 @@ def test_hostile_transcripts_never_break_out_of_the_place_of_tool_text(
         path.write_bytes(WRITERS["chat"](said))
         summary, messages = api.summarize(path), list(api.read(str(path)))
         assert any(isinstance(p, ToolResult) for m in messages for p in m.parts)
-        checkpoint = from_summary(summary, messages, budget=BUDGET, capacity="95", at=AT)
+        checkpoint = checkpoint_of(
+            checkpoint_source(summary, messages), budget=BUDGET, capacity="95", at=AT
+        )
         assert validated(codec.parse(codec.dumps(checkpoint.to_dict()))) == checkpoint
         kept = " ".join(e.content for e in checkpoint.conversation.full_history)
         assert all(mark in kept for mark in marks)

@@ -12,10 +12,11 @@ from leftoff.errors import NotPlainName, StateError
 from leftoff.handover.checkpoint.document import (
     ContextCheckpoint,
     checkpoint_id,
-    from_summary,
+    checkpoint_of,
     problems,
     validated,
 )
+from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.checkpoint.prompt_log import history
 from leftoff.handover.checkpoint.roles import role
 from leftoff.model import Message, Text, Typed
@@ -29,9 +30,10 @@ BUDGET = TaskTokenBudget.start(
 @pytest.fixture
 def made(root: Path) -> ContextCheckpoint:
     path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
-    return from_summary(
-        api.summarize(path), list(api.read(str(path))), budget=BUDGET.used(950), capacity="95",
-        at=AT, git_diff="diff --git a/x b/x\n+y\n",
+    source = checkpoint_source(api.summarize(path), list(api.read(str(path))))
+    return checkpoint_of(
+        source, budget=BUDGET.used(950), capacity="95", at=AT,
+        git_diff="diff --git a/x b/x\n+y\n",
     )  # fmt: skip
 
 
@@ -152,7 +154,6 @@ def test_the_history_keeps_five_iterations_or_500_lines_whichever_is_less() -> N
 
 def test_a_role_chooses_the_files_that_are_listed(root: Path) -> None:
     path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
-    found = from_summary(
-        api.summarize(path), budget=BUDGET, capacity="90", at=AT, role=role("backend")
-    )
+    source = checkpoint_source(api.summarize(path), role=role("backend"))
+    found = checkpoint_of(source, budget=BUDGET, capacity="90", at=AT)
     assert found.execution_state.files_created == ("src/connect.js", "src/outbox.js")

@@ -7,8 +7,13 @@ import pytest
 from msgspec.structs import replace
 
 from leftoff.budget.tasks import TaskTokenBudget
-from leftoff.handover.checkpoint.document import from_summary
-from leftoff.handover.checkpoint.from_summary import blockers, collect_facts, summary_text
+from leftoff.handover.checkpoint.document import checkpoint_of
+from leftoff.handover.checkpoint.from_summary import (
+    blockers,
+    checkpoint_source,
+    collect_facts,
+    summary_text,
+)
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.packing import BudgetTooSmall
@@ -93,7 +98,7 @@ SUMMARY = ContextSummary(
 
 
 def test_the_block_holds_all_of_it_in_the_same_order() -> None:
-    made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
+    made = checkpoint_of(checkpoint_source(SUMMARY), budget=BUDGET, capacity="95", at=AT)
     text = block(made)
     stored = summary_text(collect_facts(SUMMARY))
     assert f"{stored}\n\nFiles created: src/export.py\n" in text
@@ -101,7 +106,7 @@ def test_the_block_holds_all_of_it_in_the_same_order() -> None:
 
 
 def test_the_current_error_is_the_latest_failure_that_nothing_mended() -> None:
-    made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
+    made = checkpoint_of(checkpoint_source(SUMMARY), budget=BUDGET, capacity="95", at=AT)
     assert made.execution_state.current_error == "`the export has no header` (Bash, #25)"
     assert blockers(collect_facts(SUMMARY))[2].startswith("`pytest -q` (failed")
 
@@ -125,7 +130,7 @@ def test_a_role_lists_its_files_only() -> None:
 def test_a_small_block_keeps_what_comes_first_and_uses_its_room() -> None:
     many = tuple(Words(f"Sentence number {n} about the export.", n) for n in range(200))
     summary = replace(SUMMARY, working_set=replace(SUMMARY.working_set, recent=many))
-    made = from_summary(summary, budget=BUDGET, capacity="95", at=AT)
+    made = checkpoint_of(checkpoint_source(summary), budget=BUDGET, capacity="95", at=AT)
     for budget in (500, 700, 1000, 1500):
         text = block(made, budget)
         assert 0.8 * budget < max_tokens(text) <= budget
@@ -137,14 +142,14 @@ def test_a_small_block_keeps_what_comes_first_and_uses_its_room() -> None:
 
 
 def test_a_budget_too_small_for_a_bare_block_is_an_error_in_words() -> None:
-    made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
+    made = checkpoint_of(checkpoint_source(SUMMARY), budget=BUDGET, capacity="95", at=AT)
     with pytest.raises(BudgetTooSmall, match=r"a checkpoint's block needs at least \d+ tokens"):
         block(made, 20)
 
 
 def test_a_checkpoint_of_an_earlier_version_is_given_in_the_order_of_today() -> None:
     """Version 0.1 began with the task and had titles of its own; the stage is left out."""
-    made = from_summary(SUMMARY, budget=BUDGET, capacity="95", at=AT)
+    made = checkpoint_of(checkpoint_source(SUMMARY), budget=BUDGET, capacity="95", at=AT)
     earlier = (
         "Task:\n- sort the invoices (done, as far as the recording shows, #1)\n"
         "Asked last:\n- write the export (not seen done, #21)\n"
@@ -171,7 +176,7 @@ def test_a_checkpoint_of_an_earlier_version_is_given_in_the_order_of_today() -> 
 def test_long_items_are_shortened_and_keep_their_place() -> None:
     long = UserRequest("word " * 250 + "end", "task", "open", ref(30))
     summary = replace(SUMMARY, user_requests=(*SUMMARY.user_requests, long))
-    made = from_summary(summary, budget=BUDGET, capacity="95", at=AT)
+    made = checkpoint_of(checkpoint_source(summary), budget=BUDGET, capacity="95", at=AT)
     line = next(n for n in block(made, 500).splitlines() if n.startswith("- word"))
     assert line.endswith("… #31")
     assert any("word end #31" in n for n in block(made).splitlines())

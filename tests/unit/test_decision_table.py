@@ -1,6 +1,7 @@
 """The table: who goes on with a task, and why."""
 
-from leftoff.handover.decision_table import Candidate, Situation, TaskProgress
+from leftoff.handover.checkpoint.from_summary import TaskProgress
+from leftoff.handover.decision_table import Candidate, Situation
 
 FREE, FULL = Candidate("b", 1000), Candidate("c", 1000, 895)
 

@@ -8,9 +8,9 @@ import pytest
 from leftoff import api
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.checkpoint import dumps
-from leftoff.handover.checkpoint.document import Capacity, ContextCheckpoint, from_summary
+from leftoff.handover.checkpoint.document import Capacity, ContextCheckpoint, checkpoint_of
 from leftoff.handover.checkpoint.file_names import dump_paths
-from leftoff.handover.checkpoint.from_summary import collect_facts
+from leftoff.handover.checkpoint.from_summary import checkpoint_source, collect_facts
 from leftoff.handover.checkpoint.roles import role
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
 from leftoff.model import Ref
@@ -61,8 +61,8 @@ def made(root: Path) -> tuple[ContextCheckpoint, dumps.ContextDumpPayload]:
     path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
     summary, messages = api.summarize(path), list(api.read(str(path)))
     budget = TaskTokenBudget.start("t-1", "g", created_at="", total_allocated=2_000_000)
-    checkpoint = from_summary(
-        summary, messages, budget=budget.used(1_900_000), capacity="95", at=AT,
+    checkpoint = checkpoint_of(
+        checkpoint_source(summary, messages), budget=budget.used(1_900_000), capacity="95", at=AT,
         git_diff="diff --git a/a.md b/a.md\n--- a/a.md\n+++ b/a.md\n+```\n-x\n",
     )  # fmt: skip
     project, specific = dump_paths("shop", "outbox")
@@ -107,7 +107,7 @@ def test_a_dump_of_ours_keeps_its_budget_and_says_what_is_left_out(
         turn=TurnState("open", "2026-01-02T10:00:00", ref),
     )  # fmt: skip
     budget = TaskTokenBudget.start("t", "g", created_at="", total_allocated=1_000).used(950)
-    made = from_summary(summary, budget=budget, capacity=capacity, at=AT)
+    made = checkpoint_of(checkpoint_source(summary), budget=budget, capacity=capacity, at=AT)
     page = dumps.build_payload(
         made, collect_facts(summary), project_path="p.md", specific_path="s.md"
     )

@@ -18,12 +18,13 @@ from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
 from leftoff.errors import Damaged, SourceError, StateError, UnknownName
 from leftoff.handover.checkpoint import dumps, file_names, injection, roles
-from leftoff.handover.checkpoint.document import from_summary, path_component, validated
+from leftoff.handover.checkpoint.document import checkpoint_of, path_component, validated
+from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.wording import number
 from leftoff.live.checkpoints.dumps import build_payload, outputs, write_sections
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import nearest
-from leftoff.live.checkpoints.recorded import budget_of, checkpoint_source, recorded
+from leftoff.live.checkpoints.recorded import budget_of, recorded
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.sources.open import read_whole
@@ -75,7 +76,7 @@ def create(
     globs = chosen.files_to_track if chosen else ()
     diff = _diff(repository, globs) if repository is not None else None
     found = recorded(path, **recording.how)
-    summary, messages = found.summary, found.messages
+    summary = found.summary
     recording.warn(summary)
     task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
     budget = budget_of(summary, task_id, settings, provider, limit)
@@ -83,18 +84,15 @@ def create(
     note = ""
     if budget.percent_used < int(level):
         note = f"made on request at {int(budget.percent_used)} %"
-    made = from_summary(
-        summary,
-        messages,
+    contents = checkpoint_source(summary, found.messages, goal=goal, role=chosen)
+    made = checkpoint_of(
+        contents,
         budget=budget,
         capacity=level,
         at=datetime.now(UTC),
-        goal=goal,
-        role=chosen,
         git_diff=diff,
         history_lines=settings.token_budget.context_dump.max_history_lines,
     )
-    contents = checkpoint_source(found, goal, chosen)
     own = file_names.task_file_name(goal or contents.task, task_id)
     folder = project or file_names.project_name(summary.session.cwd)
     payload = build_payload(made, contents, folder, own, note=note)

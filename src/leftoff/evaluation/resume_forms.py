@@ -12,7 +12,8 @@ from typing import TypeAlias
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.evaluation.resume_truth import flatten_text
 from leftoff.handover.briefing import MAX_BYTES, briefing, render_prompt
-from leftoff.handover.checkpoint.document import from_summary
+from leftoff.handover.checkpoint.document import checkpoint_of
+from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.packing import BudgetTooSmall
 from leftoff.handover.resume_log.document import ResumeLog
@@ -115,7 +116,8 @@ def _checkpoint(cut: Cut, summary: ContextSummary) -> str:
         "task", "provider", created_at=at.isoformat(), total_allocated=200_000
     ).used(190_000)
     messages = tuple(m for m in cut.prefix if not m.agent)
-    return block(from_summary(summary, messages, budget=budget, capacity="95", at=at))
+    source = checkpoint_source(summary, messages)
+    return block(checkpoint_of(source, budget=budget, capacity="95", at=at))
 
 
 def _log(summary: ContextSummary, budget: int) -> str:

@@ -21,8 +21,6 @@ from leftoff.budget.thresholds import thousands
 from leftoff.handover.checkpoint.document import NextAction
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
-from leftoff.handover.facts import Handover
-from leftoff.summary import ContextSummary
 
 Outcome: TypeAlias = Literal["continue", "fallback", "force_handoff", "helper_agent", "stop"]
 
@@ -212,28 +210,3 @@ def handoff_log_line(task_id: str, before: str, after: str, checkpoint_id: str) 
         TEMPLATES.handoff,
         {"task_id": task_id, "provider1": before, "provider2": after, "id": checkpoint_id},
     )
-
-
-# -- progress --------------------------------------------------------------------------------
-
-
-class TaskProgress(Struct, frozen=True):
-    """A measure of a task's progress, to detect handoffs without any.
-
-    Attributes:
-        verified: milestones that a tool's output shows.
-        touches: changes of files.
-    """
-
-    verified: int = 0
-    touches: int = 0
-
-    @classmethod
-    def of(cls, summary: ContextSummary, facts: Handover) -> TaskProgress:
-        """The progress of a session: its milestones, and the files of its handover."""
-        verified = sum(m.evidence == "verified" for m in summary.progress.milestones)
-        return cls(verified, sum(f.touch_count for f in facts.files))
-
-    def is_ahead_of(self, before: TaskProgress) -> bool:
-        """Whether there are new verified milestones or file changes since `before`."""
-        return self.verified > before.verified or self.touches > before.touches

@@ -412,7 +412,8 @@ class _Job:
         return str(generator.save_resume_log(log).absolute())
 
     def _write_checkpoint(self, settings: Settings, summary: ContextSummary) -> None:
-        from leftoff.handover.checkpoint.document import from_summary
+        from leftoff.handover.checkpoint.document import checkpoint_of
+        from leftoff.handover.checkpoint.from_summary import checkpoint_source
         from leftoff.live.checkpoints.orchestrator import nearest
         from leftoff.live.checkpoints.recorded import budget_of
         from leftoff.stores.files import store_for
@@ -420,9 +421,8 @@ class _Job:
         budget = budget_of(summary, self.folder.name, settings)
         main, _ = session_paths(self.transcript)
         small = Path(main).stat().st_size <= MAX_HISTORY_BYTES
-        checkpoint = from_summary(
-            summary,
-            list(api.read(main)) if small else (),
+        checkpoint = checkpoint_of(
+            checkpoint_source(summary, list(api.read(main)) if small else ()),
             budget=budget,
             capacity=nearest(budget),
             at=datetime.now(UTC),

@@ -1,12 +1,11 @@
 """A context checkpoint: the state of a task when its context window was nearly full.
 
-`from_summary` creates one from a recording; `problems` lists inconsistencies of one that was
+`checkpoint_of` creates one; `problems` lists inconsistencies of one that was
 loaded. Times and ids are arguments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias, get_args
 
@@ -17,24 +16,13 @@ from leftoff.budget.tasks import CheckpointMetadata, TaskTokenBudget
 from leftoff.budget.thresholds import percent
 from leftoff.errors import NotPlainName, StateError
 from leftoff.handover.checkpoint.from_summary import (
+    CheckpointSource,
     blockers,
-    collect_facts,
     paths,
     summary_text,
 )
-from leftoff.handover.checkpoint.prompt_log import (
-    PromptLogEntry,
-    ValidationResult,
-    first_user_text,
-    history,
-    validations,
-)
-from leftoff.handover.checkpoint.roles import Role
-from leftoff.handover.facts import Handover, with_goal
+from leftoff.handover.checkpoint.prompt_log import PromptLogEntry, ValidationResult, history
 from leftoff.handover.value import Value
-from leftoff.model import Message
-from leftoff.redaction.redactor import Redactor
-from leftoff.summary import ContextSummary
 
 Capacity: TypeAlias = Literal["90", "95", "98"]
 Reason: TypeAlias = Literal["window_warning", "window_critical", "window_emergency"]
@@ -192,68 +180,29 @@ def checkpoint_id(task_id: str, provider: str, capacity: str, at: datetime) -> s
 # -- creating --------------------------------------------------------------------------------
 
 
-def from_summary(
-    summary: ContextSummary,
-    messages: Sequence[Message] = (),
+def checkpoint_of(
+    source: CheckpointSource,
     *,
     budget: TaskTokenBudget,
     capacity: Capacity,
     at: datetime,
-    goal: str = "",
-    role: Role | None = None,
-    iteration: int | None = None,
     git_diff: str | None = None,
     history_lines: int = 500,
 ) -> ContextCheckpoint:
-    """The checkpoint of a recorded session. History and diff are not redacted; outputs redact.
+    """The checkpoint of a task. History and diff are not redacted; outputs redact.
 
     Args:
         budget: of the task with its current provider.
         capacity: the threshold that was reached.
         at: the current time, with a time zone.
-        goal: the task as its owner stated it; by default the recording's first request.
-        role: selects the files to list.
-        iteration: the supervisor's count; by default the number of prompts.
         git_diff: of the task's directory.
         history_lines: maximum lines of the history.
 
     Raises:
         NotPlainName: the task's id cannot be part of a file's name.
     """
-    checks = validations(summary, messages)
-    task = goal or ("" if summary.user_requests else first_user_text(messages))
-    facts = collect_facts(summary, goal=task, role=role)
-    entries, count = history(messages, budget.provider, lines=history_lines)
-    conversation = Conversation(
-        full_history=entries, summary=summary_text(facts), iteration_count=count
-    )
-    state = ExecutionState(
-        iteration=count if iteration is None else iteration,
-        files_created=paths(facts, "created"),
-        files_modified=paths(facts, "modified"),
-        git_diff=git_diff,
-        last_validation_result=checks[-1] if checks else None,
-        current_error=next(iter(blockers(facts)), None),
-    )
-    return _checkpoint(budget, capacity, at, conversation, state)
-
-
-def from_budget(
-    budget: TaskTokenBudget, capacity: Capacity, at: datetime, *, goal: str = ""
-) -> ContextCheckpoint:
-    """The checkpoint of a task without a readable recording, from its budget alone."""
-    facts = Redactor(personal=True).value(with_goal(Handover(), goal))
-    conversation = Conversation(summary=summary_text(facts))
-    return _checkpoint(budget, capacity, at, conversation, ExecutionState(iteration=0))
-
-
-def _checkpoint(
-    budget: TaskTokenBudget,
-    capacity: Capacity,
-    at: datetime,
-    conversation: Conversation,
-    state: ExecutionState,
-) -> ContextCheckpoint:
+    facts, checks = source.facts, source.checks
+    entries, count = history(source.messages, budget.provider, lines=history_lines)
     return ContextCheckpoint(
         checkpoint_id=checkpoint_id(budget.task_id, budget.provider, capacity, at),
         created_at=at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
@@ -262,8 +211,17 @@ def _checkpoint(
         task_id=budget.task_id,
         provider_name=budget.provider,
         tokens=Tokens.of(budget),
-        conversation=conversation,
-        execution_state=state,
+        conversation=Conversation(
+            full_history=entries, summary=summary_text(facts), iteration_count=count
+        ),
+        execution_state=ExecutionState(
+            iteration=count,
+            files_created=paths(facts, "created"),
+            files_modified=paths(facts, "modified"),
+            git_diff=git_diff,
+            last_validation_result=checks[-1] if checks else None,
+            current_error=next(iter(blockers(facts)), None),
+        ),
     )
 
 

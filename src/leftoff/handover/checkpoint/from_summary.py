@@ -2,13 +2,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff.handover.checkpoint.prompt_log import (
+    ValidationResult,
+    first_user_text,
+    validations,
+)
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.facts import Fact, Handover, handover_of, with_goal
 from leftoff.handover.lines import MIDDLE, recent_failures, state_lines, texts, words_of
+from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary, FileModification
+
+
+class TaskProgress(Struct, frozen=True):
+    """A measure of a task's progress, to detect handoffs without any.
+
+    Attributes:
+        verified: milestones that a tool's output shows.
+        touches: changes of files.
+    """
+
+    verified: int = 0
+    touches: int = 0
+
+    @classmethod
+    def of(cls, summary: ContextSummary, facts: Handover) -> TaskProgress:
+        """The progress of a session: its milestones, and the files of its handover."""
+        verified = sum(m.evidence == "verified" for m in summary.progress.milestones)
+        return cls(verified, sum(f.touch_count for f in facts.files))
+
+    def is_ahead_of(self, before: TaskProgress) -> bool:
+        """Whether there are new verified milestones or file changes since `before`."""
+        return self.verified > before.verified or self.touches > before.touches
+
+
+class CheckpointSource(Struct, frozen=True):
+    """What a checkpoint and its sections are made of, collected once for both.
+
+    Attributes:
+        facts: redacted; without a recording only the goal is known.
+        messages: those of the main thread, not redacted.
+        checks: every run of a check, oldest first.
+        session: the recorder's id, else the path; "" without a recording.
+    """
+
+    facts: Handover
+    messages: Sequence[Message] = ()
+    checks: tuple[ValidationResult, ...] = ()
+    session: str = ""
+    reached: TaskProgress = TaskProgress()
+
+    @property
+    def task(self) -> str:
+        """The task in its owner's words, "" if it is not known."""
+        return self.facts.goal.text if self.facts.goal else ""
+
+
+def checkpoint_source(
+    summary: ContextSummary | None,
+    messages: Sequence[Message] = (),
+    *,
+    goal: str = "",
+    role: Role | None = None,
+) -> CheckpointSource:
+    """The source of a checkpoint.
+
+    Args:
+        summary: of the recorded session; None where there is no readable recording.
+        goal: the task as its owner stated it; by default the recording's first request.
+        role: selects the files to list.
+    """
+    if summary is None:
+        known = with_goal(Handover(), goal)
+        return CheckpointSource(Redactor(personal=True).value(known))
+    session = summary.session
+    task = goal or ("" if summary.user_requests else first_user_text(messages))
+    facts = collect_facts(summary, goal=task, role=role)
+    return CheckpointSource(
+        facts,
+        messages,
+        validations(summary, messages),
+        session.id or session.path,
+        TaskProgress.of(summary, facts),
+    )
 
 
 def collect_facts(

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from leftoff.errors import StateError
 from leftoff.handover.checkpoint import dumps, file_names
 from leftoff.handover.checkpoint.document import ContextCheckpoint, DumpOutputs
+from leftoff.handover.checkpoint.from_summary import CheckpointSource
 from leftoff.live.checkpoints.agents import Answer
 from leftoff.live.checkpoints.files import Sandbox
 from leftoff.live.checkpoints.plans import LateDump, Plan, RunningTask
-from leftoff.live.checkpoints.recorded import CheckpointSource
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 

@@ -25,9 +25,13 @@ from leftoff.handover.checkpoint.document import (
     Capacity,
     ContextCheckpoint,
     checkpoint_id,
-    from_budget,
-    from_summary,
+    checkpoint_of,
     validated,
+)
+from leftoff.handover.checkpoint.from_summary import (
+    CheckpointSource,
+    TaskProgress,
+    checkpoint_source,
 )
 from leftoff.handover.checkpoint.injection import DEFAULT_BUDGET, block, inject
 from leftoff.handover.decision_table import (
@@ -36,7 +40,6 @@ from leftoff.handover.decision_table import (
     Candidate,
     Decision,
     Situation,
-    TaskProgress,
     decide,
     handoff_log_line,
 )
@@ -51,13 +54,7 @@ from leftoff.live.checkpoints.dumps import (
 )
 from leftoff.live.checkpoints.files import git_diff
 from leftoff.live.checkpoints.plans import Pending, Plan, RunningTask, read
-from leftoff.live.checkpoints.recorded import (
-    CheckpointSource,
-    Recorded,
-    Recorder,
-    checkpoint_source,
-    recorded,
-)
+from leftoff.live.checkpoints.recorded import Recorder, recorded
 from leftoff.live.tasks import Clock, TaskBudgets, now
 from leftoff.live.telemetry import TOKEN_BUDGET, Event, error_words, logger
 from leftoff.redaction.redactor import Redactor
@@ -241,7 +238,7 @@ class CheckpointOrchestrator:
         found = self._load_valid(late.checkpoint_id)
         dumped = None
         if found is not None:
-            source = checkpoint_source(_read_recording(task), task.plan.goal, task.role)
+            source = _read_recording(task)
             dumped = accept(task, found, source, late.before, Answer())
             if dumped.told_by == "agent":
                 plan = task.plan
@@ -312,13 +309,12 @@ class CheckpointOrchestrator:
         loop: asyncio.AbstractEventLoop | None,
     ) -> Outcome:
         began = time.monotonic()
-        recorded = _read_recording(task)
-        source = checkpoint_source(recorded, task.plan.goal, task.role)
+        source = _read_recording(task)
         _note_progress(task, source)
         checkpoint = self._existing_checkpoint(task, pending)
         decided = checkpoint is not None and (not pending.error or pending.handoffs is not None)
         if checkpoint is None:
-            checkpoint = self._new_checkpoint(task, pending, recorded)
+            checkpoint = self._new_checkpoint(task, pending, source)
         plan = task.plan
         if decided:
             decision = _saved_decision(checkpoint)
@@ -372,23 +368,18 @@ class CheckpointOrchestrator:
             return None
 
     def _new_checkpoint(
-        self, task: RunningTask, pending: Pending, recorded: Recorded | None
+        self, task: RunningTask, pending: Pending, source: CheckpointSource
     ) -> ContextCheckpoint:
-        plan, role = task.plan, task.role
         budget = task.budgets.budgets[pending.provider]
         capacity: Any = pending.capacity or nearest(budget)
-        at = datetime.fromisoformat(pending.at)
-        if recorded is None:
-            return from_budget(budget, capacity, at, goal=plan.goal)
-        return from_summary(
-            recorded.summary,
-            recorded.messages,
+        globs = task.role.files_to_track if task.role else ()
+        return checkpoint_of(
+            source,
             budget=budget,
             capacity=capacity,
-            at=at,
-            goal=plan.goal,
-            role=role,
-            git_diff=self._diff(plan.directory, role.files_to_track if role else ()),
+            at=datetime.fromisoformat(pending.at),
+            # Without a recording the budget alone makes the checkpoint.
+            git_diff=self._diff(task.plan.directory, globs) if source.session else None,
             history_lines=self._options.context_dump.max_history_lines,
         )
 
@@ -456,19 +447,21 @@ class CheckpointOrchestrator:
         task.change(staged="")
 
 
-def _read_recording(task: RunningTask) -> Recorded | None:
-    if task.recording is None:
-        return None
+def _read_recording(task: RunningTask) -> CheckpointSource:
+    """What is recorded of a task; its goal alone where no recording can be read in time."""
+    goal = task.plan.goal
     try:
-        found = run_with_timeout(RECORDING_TIMEOUT, task.recording)
+        found = run_with_timeout(RECORDING_TIMEOUT, task.recording) if task.recording else None
     except Exception as error:  # noqa: BLE001 - a checkpoint is made in any case
         words = "the recording of %s cannot be read: %s"
         logger.warning(words, task.id, error_words(error))
-        return None
+        return checkpoint_source(None, goal=goal)
     if found is None:
-        words = "the recording of %s takes more than %g s"
-        logger.warning(words, task.id, RECORDING_TIMEOUT)
-    return found
+        if task.recording:
+            words = "the recording of %s takes more than %g s"
+            logger.warning(words, task.id, RECORDING_TIMEOUT)
+        return checkpoint_source(None, goal=goal)
+    return checkpoint_source(found.summary, found.messages, goal=goal, role=task.role)
 
 
 def _note_progress(task: RunningTask, source: CheckpointSource) -> None:

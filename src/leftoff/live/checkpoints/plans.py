@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from leftoff import codec
 from leftoff.budget.tasks import TaskDocument
 from leftoff.errors import LeftoffError, StateError, UnknownName
+from leftoff.handover.checkpoint.from_summary import TaskProgress
 from leftoff.handover.checkpoint.roles import Role
-from leftoff.handover.decision_table import TaskProgress
 from leftoff.live.checkpoints.agents import Agent
 from leftoff.live.checkpoints.recorded import Recorder
 from leftoff.live.tasks import Clock, TaskBudgets

@@ -1,4 +1,4 @@
-"""The recording of a task so far, and the facts that a checkpoint takes from it."""
+"""The recording of a task so far, and its window as the budget of a task."""
 
 from __future__ import annotations
 
@@ -10,15 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff.budget.tasks import TaskTokenBudget, limit_of
-from leftoff.handover.checkpoint.from_summary import collect_facts
-from leftoff.handover.checkpoint.prompt_log import (
-    ValidationResult,
-    first_user_text,
-    validations,
-)
-from leftoff.handover.checkpoint.roles import Role
-from leftoff.handover.decision_table import TaskProgress
-from leftoff.handover.facts import Handover, with_goal
 from leftoff.incremental.messages import read_with_listener
 from leftoff.model import Message
 from leftoff.second_reading import AnyReader
@@ -64,38 +55,6 @@ def recorded(
         if m.index not in read.without
     )
     return Recorded(read.summary, tuple(messages))
-
-
-class CheckpointSource(Struct, frozen=True):
-    """The source of a checkpoint's sections; without a recording only the goal is known."""
-
-    facts: Handover
-    checks: tuple[ValidationResult, ...] = ()
-    session: str = ""
-    reached: TaskProgress = TaskProgress()
-
-    @property
-    def task(self) -> str:
-        """The task in its owner's words, "" if it is not known."""
-        return self.facts.goal.text if self.facts.goal else ""
-
-
-def checkpoint_source(
-    recorded: Recorded | None, goal: str, role: Role | None
-) -> CheckpointSource:
-    """The source of a checkpoint's sections, with the files of a role."""
-    if recorded is None:
-        return CheckpointSource(with_goal(Handover(), goal))
-    summary, messages = recorded.summary, recorded.messages
-    session = summary.session
-    task = goal or ("" if summary.user_requests else first_user_text(messages))
-    facts = collect_facts(summary, goal=task, role=role)
-    return CheckpointSource(
-        facts,
-        validations(summary, messages),
-        session.id or session.path,
-        TaskProgress.of(summary, facts),
-    )
 
 
 def budget_of(
