@@ -193,15 +193,8 @@ class Outputs:
         about = self._source
         cwd = self._recorded.summary.session.cwd
         own = task_file_name(about.task, self._checkpoint.task_id)
-        project, specific = dump_paths(project_name(cwd), own)
-        made = build_payload(
-            self._checkpoint,
-            about.facts,
-            project_path=project,
-            specific_path=specific,
-            checks=about.checks,
-            note="",
-        )
+        paths = dump_paths(project_name(cwd), own)
+        made = build_payload(self._checkpoint, about, paths)
         gate = Redactor(personal=True)
         pages = (made.project_md, made.specific_project_md)
         return "\n".join(gate.text(f"{p.path}\n{p.section}\n{p.content}") for p in pages)

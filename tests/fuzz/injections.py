@@ -32,7 +32,7 @@ from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.briefing import briefing
 from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import checkpoint_of
-from leftoff.handover.checkpoint.from_summary import checkpoint_source, collect_facts
+from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.checkpoint.injection import inject
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.handover.resume_state.message import resume_message
@@ -113,11 +113,10 @@ def documents(path: Path) -> tuple[dict[str, list[str]], dict[str, str], dict[st
     """Of a recording: lists in which no tool may speak, documents of text, and pages."""
     summary, messages = api.summarize(path), list(api.read(str(path)))
     budget = TaskTokenBudget.start("t1", "a", created_at="", total_allocated=1000).used(950)
-    made = checkpoint_of(
-        checkpoint_source(summary, messages), budget=budget, capacity="95", at=AT
-    )
-    facts = collect_facts(summary)
-    payload = dumps.build_payload(made, facts, project_path="p.md", specific_path="s.md")
+    source = checkpoint_source(summary, messages)
+    made = checkpoint_of(source, budget=budget, capacity="95", at=AT)
+    facts = source.facts
+    payload = dumps.build_payload(made, source, ("p.md", "s.md"))
     log = ResumeLog.from_summary(summary)
     state = from_transcript(str(path))
     told = _overview(summary)

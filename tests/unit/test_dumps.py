@@ -10,7 +10,7 @@ from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import Capacity, ContextCheckpoint, checkpoint_of
 from leftoff.handover.checkpoint.file_names import dump_paths
-from leftoff.handover.checkpoint.from_summary import checkpoint_source, collect_facts
+from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.checkpoint.roles import role
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
 from leftoff.model import Ref
@@ -65,9 +65,8 @@ def made(root: Path) -> tuple[ContextCheckpoint, dumps.ContextDumpPayload]:
         checkpoint_source(summary, messages), budget=budget.used(1_900_000), capacity="95", at=AT,
         git_diff="diff --git a/a.md b/a.md\n--- a/a.md\n+++ b/a.md\n+```\n-x\n",
     )  # fmt: skip
-    project, specific = dump_paths("shop", "outbox")
     payload = dumps.build_payload(
-        checkpoint, collect_facts(summary), project_path=project, specific_path=specific
+        checkpoint, checkpoint_source(summary), dump_paths("shop", "outbox")
     )
     return checkpoint, payload
 
@@ -108,9 +107,7 @@ def test_a_dump_of_ours_keeps_its_budget_and_says_what_is_left_out(
     )  # fmt: skip
     budget = TaskTokenBudget.start("t", "g", created_at="", total_allocated=1_000).used(950)
     made = checkpoint_of(checkpoint_source(summary), budget=budget, capacity=capacity, at=AT)
-    page = dumps.build_payload(
-        made, collect_facts(summary), project_path="p.md", specific_path="s.md"
-    )
+    page = dumps.build_payload(made, checkpoint_source(summary), ("p.md", "s.md"))
     most = dumps.BUDGETS[capacity]
     assert max_tokens(page.project_md.content) <= most + 100  # with the design's own lines
     assert max_tokens(page.specific_project_md.content) <= dumps.BUDGETS["95"]

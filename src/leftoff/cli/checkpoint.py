@@ -21,7 +21,7 @@ from leftoff.handover.checkpoint import dumps, file_names, injection, roles
 from leftoff.handover.checkpoint.document import checkpoint_of, path_component, validated
 from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.wording import number
-from leftoff.live.checkpoints.dumps import build_payload, outputs, write_sections
+from leftoff.live.checkpoints.dumps import outputs, write_sections
 from leftoff.live.checkpoints.files import Sandbox, git_diff
 from leftoff.live.checkpoints.orchestrator import nearest
 from leftoff.live.checkpoints.recorded import budget_of, recorded
@@ -95,7 +95,8 @@ def create(
     )
     own = file_names.task_file_name(goal or contents.task, task_id)
     folder = project or file_names.project_name(summary.session.cwd)
-    payload = build_payload(made, contents, folder, own, note=note)
+    paths = file_names.dump_paths(folder, own)
+    payload = dumps.build_payload(made, contents, paths, note=note)
     if markdown is not None:
         made = made.with_outputs(outputs(payload, made.created_at))
     if note:

@@ -12,7 +12,12 @@ from itertools import groupby
 from leftoff.budget.tasks import CheckpointMetadata
 from leftoff.budget.thresholds import thousands
 from leftoff.handover.checkpoint.document import ContextCheckpoint, path_component
-from leftoff.handover.checkpoint.from_summary import blockers, remaining, state_text
+from leftoff.handover.checkpoint.from_summary import (
+    CheckpointSource,
+    blockers,
+    remaining,
+    state_text,
+)
 from leftoff.handover.checkpoint.prompt_log import PromptLogEntry, ValidationResult
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.checkpoint.templates import TEMPLATES, Level, fill_placeholders
@@ -124,11 +129,9 @@ def neutralized(text: str) -> str:
 
 def build_payload(
     checkpoint: ContextCheckpoint,
-    facts: Handover,
+    source: CheckpointSource,
+    paths: tuple[str, str],
     *,
-    project_path: str,
-    specific_path: str = "",
-    checks: Sequence[ValidationResult] = (),
     written: str = "",
     details: str = "",
     note: str = "",
@@ -136,11 +139,11 @@ def build_payload(
     """The sections of a checkpoint.
 
     Args:
-        project_path, specific_path: the files, as the task sees them.
-        checks: the tests, builds and linters that ran, oldest first.
+        paths: the project's file and the task's, as the task sees them (`dump_paths`).
         written, details: what the agent wrote for the two files; ours where it is "".
         note: a line before the content, "" for none.
     """
+    facts, checks = source.facts, source.checks
     level = TEMPLATES.for_capacity(checkpoint.capacity_threshold)
     figures = _figures(checkpoint)
     dump_text = (
@@ -163,13 +166,13 @@ def build_payload(
     if note:
         body = f"({note})\n\n{body}"
     specific_dump = Dump(path="", section="", content="")
-    if level.specific and specific_path:
+    if level.specific:
         text = neutralized(details) if details else _details(checkpoint, facts, checks)
         name = "detailed content including git diff, full file list, validation details"
         top, _, rest = fill_placeholders(level.specific, {name: text}).partition("\n")
-        specific_dump = Dump(path=specific_path, section=top, content=rest)
+        specific_dump = Dump(path=paths[1], section=top, content=rest)
     return ContextDumpPayload(
-        project_md=Dump(path=project_path, section=heading, content=body),
+        project_md=Dump(path=paths[0], section=heading, content=body),
         specific_project_md=specific_dump,
         checkpoint_metadata=checkpoint.metadata,
     )

@@ -19,9 +19,6 @@ from leftoff.live.checkpoints.plans import LateDump, Plan, RunningTask
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 
-# No dump of an agent: the sections are generated.
-NO_ANSWER = Answer()
-
 
 class DumpResult(Struct, frozen=True):
     """A checkpoint whose sections are written: by whom, "agent" or "leftoff", and why the
@@ -67,8 +64,7 @@ def ask_for_dump(
 
 
 def _paths(plan: Plan, capacity: str) -> Sequence[str]:
-    project, specific = file_names.dump_paths(plan.project, plan.specific)
-    return [project] if capacity == "98" else [project, specific]
+    return plan.paths[:1] if capacity == "98" else plan.paths
 
 
 def _sandbox(plan: Plan) -> Sandbox:
@@ -108,7 +104,9 @@ def accept(
     if why:
         task.manager.request_dump(task.id, paths, f"ours stays: {why}")
         return DumpResult(checkpoint, why=why)
-    payload = build_payload(checkpoint, source, plan.project, plan.specific, answer=wrote)
+    payload = dumps.build_payload(
+        checkpoint, source, plan.paths, written=wrote.project, details=wrote.specific
+    )
     checkpoint = checkpoint.with_outputs(outputs(payload, task.clock().isoformat()))
     write_task_sections(plan, checkpoint, payload)
     task.manager.request_dump(task.id, paths, "written")
@@ -133,30 +131,6 @@ def _extracting(
         return rest
 
     return change
-
-
-def build_payload(
-    checkpoint: ContextCheckpoint,
-    source: CheckpointSource,
-    project: str,
-    specific: str,
-    *,
-    answer: Answer = NO_ANSWER,
-    note: str = "",
-) -> dumps.ContextDumpPayload:
-    """The sections of a checkpoint, from an agent's dump or generated; `project` and
-    `specific` name their files, see `Plan`."""
-    paths = file_names.dump_paths(project, specific)
-    return dumps.build_payload(
-        checkpoint,
-        source.facts,
-        project_path=paths[0],
-        specific_path=paths[1],
-        checks=source.checks,
-        written=answer.project,
-        details=answer.specific,
-        note=note,
-    )
 
 
 def write_sections(

@@ -48,7 +48,6 @@ from leftoff.live.checkpoints.dumps import (
     DumpResult,
     accept,
     ask_for_dump,
-    build_payload,
     outputs,
     write_task_sections,
 )
@@ -241,8 +240,7 @@ class CheckpointOrchestrator:
             source = _read_recording(task)
             dumped = accept(task, found, source, late.before, Answer())
             if dumped.told_by == "agent":
-                plan = task.plan
-                payload = build_payload(found, source, plan.project, plan.specific)
+                payload = dumps.build_payload(found, source, task.plan.paths)
                 self._save(dumped.checkpoint, payload)
         task.change(late=None)
         task.save()
@@ -322,7 +320,7 @@ class CheckpointOrchestrator:
             need = max_tokens(prompt or plan.goal) + max_tokens(block(checkpoint))
             decision = self._decide(task, pending, need, growth)
             checkpoint = checkpoint.with_action(decision.action())
-        payload = build_payload(checkpoint, source, plan.project, plan.specific)
+        payload = dumps.build_payload(checkpoint, source, plan.paths)
         dump = self._options.context_dump
         markdown = dump.enabled and dump.markdown_update and not pending.error
         if markdown:

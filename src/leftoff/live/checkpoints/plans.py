@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from leftoff import codec
 from leftoff.budget.tasks import TaskDocument
 from leftoff.errors import LeftoffError, StateError, UnknownName
+from leftoff.handover.checkpoint.file_names import dump_paths
 from leftoff.handover.checkpoint.from_summary import TaskProgress
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.live.checkpoints.agents import Agent
@@ -63,6 +64,11 @@ class Plan(Struct, frozen=True):
     session: str = ""
     reached: TaskProgress = TaskProgress()
     extra: codec.JsonObject = {}  # unknown keys of the task's document; they are written back
+
+    @property
+    def paths(self) -> tuple[str, str]:
+        """The task's two markdown files, relative to its directory."""
+        return dump_paths(self.project, self.specific)
 
 
 class RunningTask:
