@@ -338,13 +338,13 @@ class Bin(Struct, frozen=True):
     right: float
 
 
-def reliability(points: Sequence[tuple[float, bool]], bins: int = BINS) -> tuple[Bin, ...]:
-    """The points in bins of equal mass; equal confidences are in one bin."""
+def reliability(points: Sequence[tuple[float, bool]]) -> tuple[Bin, ...]:
+    """The points in `BINS` bins of equal mass; equal confidences are in one bin."""
     ordered = sorted(points)
     rows: list[Bin] = []
     start = 0
-    for number in range(1, bins + 1):
-        end = max(start, round(len(ordered) * number / bins))
+    for number in range(1, BINS + 1):
+        end = max(start, round(len(ordered) * number / BINS))
         while start < end < len(ordered) and ordered[end][0] == ordered[end - 1][0]:
             end += 1
         some = ordered[start:end]

@@ -102,6 +102,8 @@ def _marked(mistake: Mistake, gate: Redactor) -> tuple[str, str, str]:
 
 # Code points of context on each side of the words. Chosen by hand.
 CONTEXT_CHARACTERS = 240
+# Mistakes of one kind on a page. Chosen by hand.
+MAX_MISTAKES = 40
 
 
 class Mistake(Struct, frozen=True):
@@ -117,10 +119,9 @@ class Mistake(Struct, frozen=True):
 
 
 def mistakes(
-    sessions: Sequence[LabelledSession], predictions: Sequence[Predictions], limit: int = 40
+    sessions: Sequence[LabelledSession], predictions: Sequence[Predictions]
 ) -> dict[str, tuple[tuple[Mistake, ...], tuple[Mistake, ...]]]:
-    """Misses and false alarms at message level, by kind of label, worst first, `limit` of
-    each."""
+    """Misses and false alarms at message level, by kind of label, the worst first."""
     found: dict[str, tuple[list[Mistake], list[Mistake]]] = {}
     for session, predicted in zip(sessions, predictions, strict=True):
         labels = session.labels
@@ -154,11 +155,13 @@ def mistakes(
                 for c in shown
                 if (c.place, c.kind if with_kind else "") not in keys
             ]
-    return {name: (_worst(a, limit), _worst(b, limit)) for name, (a, b) in found.items()}
+    return {name: (_worst(a), _worst(b)) for name, (a, b) in found.items()}
 
 
-def _worst(found: list[Mistake], limit: int) -> tuple[Mistake, ...]:
-    return tuple(sorted(found, key=lambda m: (-m.weight, m.file, m.place, m.words))[:limit])
+def _worst(found: list[Mistake]) -> tuple[Mistake, ...]:
+    return tuple(
+        sorted(found, key=lambda m: (-m.weight, m.file, m.place, m.words))[:MAX_MISTAKES]
+    )
 
 
 def _mistake(
@@ -173,7 +176,7 @@ def _mistake(
 
 
 def confused_types(
-    sessions: Sequence[LabelledSession], predictions: Sequence[Predictions], limit: int = 40
+    sessions: Sequence[LabelledSession], predictions: Sequence[Predictions]
 ) -> tuple[tuple[Mistake, str], ...]:
     """Decisions that were found with another type than labelled, with the predicted type."""
     found: list[tuple[Mistake, str]] = []
@@ -191,4 +194,4 @@ def confused_types(
                 )
                 found.append((mistake, candidates[i].kind))
     found.sort(key=lambda pair: (-pair[0].weight, pair[0].file, pair[0].place))
-    return tuple(found[:limit])
+    return tuple(found[:MAX_MISTAKES])

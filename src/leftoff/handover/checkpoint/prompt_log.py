@@ -62,17 +62,13 @@ class ValidationResult(Value, frozen=True, kw_only=True):
 
 
 def history(
-    messages: Sequence[Message],
-    provider: str = "",
-    *,
-    iterations: int = MAX_ITERATIONS,
-    lines: int = 500,
+    messages: Sequence[Message], provider: str = "", *, lines: int = 500
 ) -> tuple[tuple[PromptLogEntry, ...], int]:
     """The newest messages of the main thread as entries, and how many iterations there were.
 
     An iteration begins with a prompt that a person typed; a call that was rejected and a slash
     command are none. What tools gave back stands under "tool", whatever line it rode on; what
-    the recorder put in stands under "system". The result has the last `iterations` and at
+    the recorder put in stands under "system". The result has the last `MAX_ITERATIONS` and at
     most `lines` lines, whichever is less; only an entry that alone has more lines is cut, and
     keeps its end. What a file of secrets holds is left out whole, wherever a call read or wrote
     it by name.
@@ -97,7 +93,7 @@ def history(
     gate = Redactor(personal=True)
     remaining_lines = lines
     for iteration, message in reversed(numbered):
-        if remaining_lines <= 0 or iteration <= newest - iterations:
+        if remaining_lines <= 0 or iteration <= newest - MAX_ITERATIONS:
             break
         for role, words in reversed(_texts_by_role(message, secret_calls, gate)):
             split = clean(words).splitlines()

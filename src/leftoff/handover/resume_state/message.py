@@ -35,6 +35,8 @@ DEFAULT_BUDGET = 4_000
 MAX_INSIGHTS = 3
 # Calls that are named one by one: the latest that did something, and that failed.
 MAX_CALLS, MAX_FAILURES = 20, 5
+# Code points of a call on one line. Chosen by hand.
+MAX_CALL_LENGTH = 160
 
 _READ_ONLY_KINDS = READ_ONLY_KINDS | {"plan", "think", "ask", "poll", "finish"}
 _READ_ONLY_ACTIVITIES = frozenset(
@@ -190,7 +192,7 @@ def _may_have_effect(tool: CompletedTool) -> bool:
 
 
 def _call_text(tool: CompletedTool) -> str:
-    return brief(describe_call(tool.function_name, tool.parameters), 200)
+    return brief(describe_call(tool.function_name, tool.parameters))
 
 
 def _failed_calls(state: ResumeState) -> list[str]:
@@ -262,7 +264,7 @@ def _instruction(
 # -- calls in words --------------------------------------------------------------------------
 
 
-def describe_call(name: str, parameters: JsonObject, limit: int = 160) -> str:
+def describe_call(name: str, parameters: JsonObject) -> str:
     """A call on one line: the tool, and its command, file or whatever tells most.
 
     >>> describe_call("Bash", {"command": "npm test", "timeout": 60})
@@ -270,7 +272,7 @@ def describe_call(name: str, parameters: JsonObject, limit: int = 160) -> str:
     """
     steps = _steps(name, parameters)
     if steps:
-        return short("; ".join(dict.fromkeys(map(_step_text, steps))), limit, "…")
+        return short("; ".join(dict.fromkeys(map(_step_text, steps))), MAX_CALL_LENGTH, "…")
     subject = next((parameters[k] for k in _SUBJECT_PARAMETERS if parameters.get(k)), None)
     if subject is None:
         subject = next((v for v in parameters.values() if isinstance(v, str) and v), "")
@@ -279,7 +281,7 @@ def describe_call(name: str, parameters: JsonObject, limit: int = 160) -> str:
     subject = str(subject)
     if subject.lstrip().startswith(_PATCHES):
         subject = _patched_files(subject)
-    return short(f"{name} {subject}".strip(), limit, "…")
+    return short(f"{name} {subject}".strip(), MAX_CALL_LENGTH, "…")
 
 
 def commands_of(name: str, arguments: object) -> tuple[str, ...]:

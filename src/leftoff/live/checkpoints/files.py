@@ -38,13 +38,12 @@ class Sandbox:
         with self._open() as folder:
             return {name: _read_text(folder, name) for name in names}
 
-    def update(self, changes: Mapping[str, Callable[[str], str]]) -> dict[str, str]:
-        """Changes files under the folder's lock; returns their new texts, redacted.
+    def update(self, changes: Mapping[str, Callable[[str], str]]) -> None:
+        """Changes files under the folder's lock; what is written is redacted.
 
         Args:
             changes: maps the old text to the new one, by file name; "" stands for no file.
         """
-        written: dict[str, str] = {}
         with self._open() as folder, folder.lock(".leftoff.lock"):
             folder.remove_stale_temporaries()
             for name, change in changes.items():
@@ -53,9 +52,7 @@ class Sandbox:
                 if after != before:
                     with folder.stage(name, after.encode("utf-8", "replace")) as staged:
                         staged.commit()
-                written[name] = after
             folder.fsync()
-        return written
 
     @contextmanager
     def _open(self) -> Iterator[Directory]:
