@@ -319,7 +319,8 @@ class TokenCount(Struct, frozen=True):
 class Turn(Struct, frozen=True):
     """The recorder says what became of the agent's turn, apart from any message.
 
-    `state`: started | ended | interrupted | failed; `why`: the recorder's words for a failure.
+    `state`: started | ended | interrupted | failed; `why`: the recorder's words for a failure
+    or for the end of a run.
     """
 
     state: str

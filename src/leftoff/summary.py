@@ -214,12 +214,11 @@ class TurnState(Shown, frozen=True):
     """Whose turn it is at the end of the recording.
 
     Attributes:
-        status: open (the agent was at work), closed (it ended its turn), interrupted (the
-            person stopped it) or "" (no message).
-        since: time of the last event, ISO 8601, "" where the recorder gives none.
-        ref: the last event.
+        status: open (the agent was at work) | closed (its turn ended) | interrupted | "".
+        since, ref: time (ISO 8601, "" if not recorded) and place of the last event.
         question: what the agent asked the person last, "" if it asked nothing.
         failed: why the agent could not go on, e.g. a limit or an error of the provider.
+        ended: the recorder's word for the end of the run, e.g. submitted.
     """
 
     status: str = ""
@@ -227,6 +226,7 @@ class TurnState(Shown, frozen=True):
     ref: Ref | None = None
     question: str = ""
     failed: str = ""
+    ended: str = ""
 
     @property
     def since_at(self) -> datetime | None:

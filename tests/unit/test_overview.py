@@ -57,6 +57,13 @@ def decision(text: str, confidence: float, message: int, owner: str = "agent") -
     return KeyDecision(text, "approach", confidence, message, at(message), owner=owner)
 
 
+def test_a_run_that_ended_waits_for_nobody() -> None:
+    done = summary(turn=TurnState("closed", "2026-05-01T11:30:00Z", at(19), ended="Submitted"))
+    for form in (render(done), render(done, "markdown")):
+        assert "the run ended" in form
+        assert "waits" not in form
+
+
 def test_every_form_shows_the_same_decisions_in_one_order() -> None:
     """One session showed 29 decisions in the report, 9 on the screen and 8 in markdown."""
     agent = [decision(f"Choice {n} of the agent.", 0.97 + n / 1000, n) for n in range(12)]

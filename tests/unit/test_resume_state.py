@@ -263,6 +263,8 @@ def test_the_message_says_whose_turn_it_is_and_neither_stage_nor_percentage() ->
     assert "testing" not in text
     assert "%" not in text
     assert "• Phase when interrupted: unknown\n" in resume_message(state_of((task,)))
+    run = state_of((task,), turn=TurnState("closed", "", at(1), ended="Submitted"))
+    assert "• Phase when interrupted: the run ended: Submitted\n" in resume_message(run)
 
 
 def test_every_part_of_a_handover_has_a_variable() -> None:

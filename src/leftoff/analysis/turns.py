@@ -122,7 +122,7 @@ def turn_state(view: SessionView) -> TurnState:
         latest -= 1
     if latest < 0:
         return TurnState()
-    status, failed = OPEN, ""
+    status, failed, run = OPEN, "", ""
     acted = max(said[0], call[0]) > typed
     if acted or turns.marks and turns.marks[-1] > typed:
         status = turns.state_before(said, len(view.thread))
@@ -142,6 +142,7 @@ def turn_state(view: SessionView) -> TurnState:
         ):
             status = {"ended": CLOSED, "interrupted": INTERRUPTED}.get(ended.state, OPEN)
             failed = ended.why or "failed" if ended.state == "failed" else ""
+            run = ended.why if ended.state == "ended" else ""
     if status == CLOSED and said > call and matches("failed", words.tail):
         status, failed = OPEN, words.tail.strip().split("\n", 1)[0][:300]
     question = ""
@@ -156,6 +157,7 @@ def turn_state(view: SessionView) -> TurnState:
         ref=view.ref(_place(view, latest)),
         question=question,
         failed=failed,
+        ended=run,
     )
 
 

@@ -12,6 +12,7 @@ from leftoff import model as rec
 from leftoff.formats.lenient_json import Fields, dict_of, time_of_ms
 from leftoff.formats.openai_parts import calls_of, content_text, trim_span, usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
+from leftoff.formats.swe_agent import run_end
 
 _BLOCK_START = re.compile(r"```(?:bash|mswea_bash_command)[ \t\r]*\n")
 _RETURN_CODE = re.compile(r"\s*<returncode>\s*(-?\d+)\s*</returncode>\s*")
@@ -67,6 +68,9 @@ class MiniSweAgentReader(ItemReader):
             role, part = "tool", _result(call, text, item.at("extra"))
         time = _time(item.get("extra.timestamp"))
         return (cursor.message(role, (part,), "", typed, time=time),)
+
+    def end(self, document: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        return run_end(document.at("info"))
 
     def _assistant_message(self, item: Fields, text: str, cursor: Cursor) -> rec.Message:
         self.turns += 1

@@ -78,6 +78,7 @@ class SweAgentReader(ItemReader):
         total = rec.Usage(stats.count("tokens_sent"), stats.count("tokens_received"))
         if total.total:
             yield rec.TokenCount(rec.Usage(), total)
+        yield from run_end(document.at("info"))
 
     def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         if not item.value:
@@ -167,6 +168,14 @@ class SweAgentReader(ItemReader):
                 given["path"] = self.opened
             return self.call("", name, given)
         return self.call("", "bash", {"command": action.strip("\n")})
+
+
+def run_end(info: Fields) -> tuple[rec.Turn, ...]:
+    """How the recorder says the run ended; anything but a plain submission, such as
+    "submitted (exit_cost)", cut the agent off."""
+    status = info.text("exit_status")
+    state = "ended" if status.lower() == "submitted" else "failed"
+    return (rec.Turn(state, status),) if status else ()
 
 
 def _arguments(action: str) -> list[str]:

@@ -100,7 +100,7 @@ class State(Struct, frozen=True):
         turn: open | closed | interrupted | "".
         since: time of the last event, "" if not recorded.
         question: what the agent asked last and the person did not answer.
-        failed: why the agent could not go on.
+        failed, ended: why the agent could not go on; how the recorder says the run ended.
         branch, commit: as last seen, "" if not known.
         uncommitted: changed files without a later commit; None where that is not known.
         loose: the names of these, the latest first, where they are few.
@@ -110,6 +110,7 @@ class State(Struct, frozen=True):
     since: str = ""
     question: str = ""
     failed: str = ""
+    ended: str = ""
     branch: str = ""
     commit: str = ""
     uncommitted: int | None = None
@@ -360,6 +361,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         since=turn.since or summary.session.ended,
         question=turn.question,
         failed=turn.failed,
+        ended=turn.ended,
         branch=branch_at_end(summary),
         commit=summary.working_set.commit,
         uncommitted=len(loose) if git else None,

@@ -87,11 +87,19 @@ TURNS = {
     "closed": "the agent ended its turn and waits for the person",
     "interrupted": "the person interrupted the agent",
 }
+RUN_ENDED = "the run ended: "
+
+
+def turn_words(state: State) -> str:
+    """Whose turn it is, or how the run ended; "" where nothing is known."""
+    if state.ended:
+        return RUN_ENDED + brief(state.ended, SHORT)
+    return TURNS.get(state.turn, "")
 
 
 def state_lines(state: State) -> list[str]:
     """The state in one or two lines, without bullets; [] where nothing is known."""
-    first = [TURNS[state.turn]] if state.turn in TURNS else []
+    first = [words] if (words := turn_words(state)) else []
     if state.since:
         first.append(f"last event {inline(utc_time(state.since))[:19]}")
     if state.failed:

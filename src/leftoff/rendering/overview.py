@@ -262,6 +262,8 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
     if failed:
         text = f"stopped{at}: the agent could not go on"
         return Item(text, turn.ref, "bad", output=failed)
+    if turn.ended:
+        return Item(f"the run ended{at}: {flat(turn.ended)}", turn.ref)
     inner = bool(summary.session.parent_id)  # another agent asked
     if state.question and not inner:
         text = f"waiting for your answer{since_when}: {flat(state.question)}"

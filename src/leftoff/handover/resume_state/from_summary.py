@@ -156,7 +156,7 @@ def _session_name(summary: ContextSummary) -> str:
 
 def phase(handover: Handover) -> str:
     """Where the work stands: whose turn it is, and no stage, which an agent would rely on."""
-    return lines.TURNS.get(handover.state.turn, str(ADDED_TEXTS["unknown"]))
+    return lines.turn_words(handover.state) or str(ADDED_TEXTS["unknown"])
 
 
 def strategy(handover: Handover) -> str:

@@ -12,7 +12,7 @@ from leftoff import codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError
 from leftoff.handover.facts import Handover, handover_of
-from leftoff.handover.lines import TURNS
+from leftoff.handover.lines import RUN_ENDED, TURNS
 from leftoff.handover.resume_state.conversation import MAX_REMEMBERED, truncate_values
 from leftoff.handover.resume_state.document import (
     UNDERSTANDING,
@@ -142,7 +142,8 @@ def _by_time(
 def _phase(state: ResumeState, handover: Handover) -> str:
     """The phase that a run named; else whose turn it is."""
     unnamed = {UNDERSTANDING, ADDED_TEXTS["unknown"], *TURNS.values()}
-    return phase(handover) if state.current_phase in unnamed else state.current_phase
+    named = state.current_phase not in unnamed and not state.current_phase.startswith(RUN_ENDED)
+    return state.current_phase if named else phase(handover)
 
 
 def with_conversation(state: ResumeState, chat: tuple[ChatMessage, ...]) -> ResumeState:
