@@ -175,7 +175,7 @@ def test_a_client_that_asks_for_it_is_notified_of_the_progress(home: Path) -> No
     (found,) = home.glob(".claude/projects/*/695651b6*.jsonl")
     long = found.with_name("99999999-2222-4333-8444-555555555555.jsonl")
     with long.open("wb") as file:
-        for _ in range(3000):
+        for _ in range(9000):
             file.write(found.read_bytes())
     notified: list[tuple[float, str]] = []
     answers: list[dict[str, Any]] = []
