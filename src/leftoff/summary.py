@@ -284,8 +284,7 @@ class FileModification(Shown, frozen=True):
         certainty: sure | likely | unknown.
         renamed_from: its path at the start, "" if it did not move.
         branch: "" or "abandoned", where a rewound conversation did it.
-        added, removed: lines, summed over the edits whose arguments show them; None where none
-            does.
+        added, removed: lines, summed over the edits that show them; None where none does.
         lines: first and last line of the last edit that names them, from 1.
         symbols: functions, classes and the like defined in changed lines, the latest first.
         hunk: the first changed lines of the last edit, each after "+" or "-".
@@ -526,8 +525,8 @@ class ContextInfo(Shown, frozen=True):
         window_source: recorded | user | model | shown (by occupancy or a compaction) | "".
         usable_window: window minus the recorder's compaction reserve.
         occupancy: tokens in the window at the end, None where no usage is recorded.
-        fraction: occupancy of the usable window, 0 to 1.
-        fraction_of_window: occupancy of the whole window.
+        occupancy_estimated: those of them that are an estimate, of text after the last call.
+        fraction, fraction_of_window: occupancy of the usable and of the whole window, 0 to 1.
         second_reader: what a second reader cost, beside the session's own spend.
     """
 
@@ -535,6 +534,7 @@ class ContextInfo(Shown, frozen=True):
     window_source: str = ""
     usable_window: int | None = None
     occupancy: int | None = None
+    occupancy_estimated: int = 0
     fraction: float | None = None
     fraction_of_window: float | None = None
     spend: Spend = Spend()

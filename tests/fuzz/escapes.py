@@ -367,8 +367,9 @@ def modes(root: Path, rounds: int) -> harness.Found:
             before = {p: p.stat().st_mtime_ns for p in scene.root.rglob("*") if p.is_file()}
             words = [*harness.PROGRAM, "escapes", "commands", "--inside", str(scene.root)]
             done = subprocess.run(
-                [*strace(log, CHANGES), *words], umask=umask, capture_output=True, check=False
-            )
+                [*strace(log, CHANGES), *words], umask=umask, capture_output=True, check=False,
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # Python's files, not ours
+            )  # fmt: skip
             counts["commands"] += len(COMMANDS)
             wrong += [
                 f"umask {umask:03o}: {w}"

@@ -137,6 +137,7 @@ def context(
         window_source=window.source if window else "",
         usable_window=usable,
         occupancy=occupancy,
+        occupancy_estimated=0 if occupancy is None else view.state.occupancy.estimate_texts(),
         fraction=_share(occupancy, usable),
         fraction_of_window=_share(occupancy, size),
         spend=Spend(

@@ -44,9 +44,9 @@ def message_number(ref: Ref) -> str:
     return f"#{ref.message + 1}"
 
 
-def number(count: int) -> str:
-    """A count with thousands separated."""
-    return f"{count:,}"
+def number(count: int, *, about: int = 0) -> str:
+    """A count with thousands separated; `about`: how much of it is an estimate."""
+    return f"about {count:,}" if about else f"{count:,}"
 
 
 def plural(count: int, word: str) -> str:

@@ -114,7 +114,8 @@ def _occupancy_lines(value: Mapping[str, Any], colour: bool, width: int) -> list
         if value["estimated"] is not None:
             words += f"; the text is about {number(value['estimated'])} tokens"
         return [words + "."]
-    parts = [(f"{number(context['occupancy'])} tokens in context", "bold")]
+    held = number(context["occupancy"], about=context["occupancy_estimated"])
+    parts = [(f"{held} tokens in context", "bold")]
     if context["fraction"] is not None:
         share = f"{context['fraction']:.1%} of {number(context['usable_window'])} usable"
         colours = ((0.95, "red"), (0.7, "yellow"), (0.0, ""))

@@ -109,8 +109,9 @@ def _token_lines(context: ContextInfo) -> list[str]:
     spent = ", ".join(f"{number(count)} {label}" for count, label in figures)
     items = [f"spent: {spent}"] if any(count for count, _ in figures) else []
     if context.occupancy is not None:
-        occupancy = "" if context.fraction is None else f", {context.fraction:.0%} of usable"
-        items.append(f"in context at the end: {number(context.occupancy)}{occupancy}")
+        held = number(context.occupancy, about=context.occupancy_estimated)
+        share = "" if context.fraction is None else f", {context.fraction:.0%} of usable"
+        items.append(f"in context at the end: {held}{share}")
     for compaction in context.compactions:
         figure = compaction.recorded or compaction.occupancy
         size = f" at {number(figure)}" if figure else ""

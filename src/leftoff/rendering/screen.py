@@ -266,7 +266,8 @@ def _add_facts(out: _Screen, summary: SafeSummary) -> None:
         )
     tokens = []
     if context.occupancy is not None:
-        tokens.append(f"{number(context.occupancy)} tokens in context")
+        held = number(context.occupancy, about=context.occupancy_estimated)
+        tokens.append(f"{held} tokens in context")
     if context.compactions:
         tokens.append(plural(len(context.compactions), "compaction"))
     if tokens:

@@ -104,6 +104,8 @@ class ResumeLog(Value, frozen=True, kw_only=True):
             assumptions["total_budget"] = "assumed"
         if used is None:
             assumptions["used_tokens"] = "estimated from the text"
+        elif context.occupancy_estimated:
+            assumptions["used_tokens"] = "the text after the last call estimated"
         if assumptions:
             fields_from_summary["metadata"]["figures"] = assumptions
         return cls(

@@ -183,7 +183,8 @@ def _occupancy_text(info: ContextInfo, account: Account | None) -> str:
     """The occupancy at the end, the peak and the forecast in words."""
     if info.occupancy is None:
         return "The recording tells no use of tokens."
-    words = f"{number(info.occupancy)} tokens in context at the end"
+    held = number(info.occupancy, about=info.occupancy_estimated)
+    words = f"{held} tokens in context at the end"
     if info.fraction is not None and info.usable_window is not None:
         words += f", {info.fraction:.0%} of the usable {number(info.usable_window)}"
     if account and account.curve:
