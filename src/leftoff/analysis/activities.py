@@ -57,11 +57,14 @@ def activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
 @once
 def edits(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
     """The activities of the calls that changed the work itself, by message and part. A call of
-    an editor that only showed a file is none of them."""
+    an editor that only showed a file, or that failed, is none of them."""
     changes: dict[tuple[int, int], bool] = {}
     for item in view.each(Touched):
         place = (item.ref.message, item.part)
         changes[place] = changes.get(place, False) or item.verb != "read"
+    # A command that failed may have edited before it did.
+    ran = {(r.ref.message, r.part) for r in view.each(Ran)}
+    changes |= {at: False for at in view.outcomes if at not in ran and not view.succeeded(*at)}
     found = activities(view).items()
     return {at: did for at, did in found if EDITING & {*did} and changes.get(at, True)}
 
