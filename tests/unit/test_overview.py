@@ -64,6 +64,15 @@ def test_a_run_that_ended_waits_for_nobody() -> None:
         assert "waits" not in form
 
 
+def test_a_goal_does_not_end_at_what_it_announces() -> None:
+    text = (
+        "The list of berths is sorted wrongly since May, with this line:\n"
+        "\n```python\nsorted(berths, key=str)\n```\nThank you."
+    )
+    asked = summary(user_requests=(UserRequest(text, "task", "open", at(0)),))
+    assert "since May, with this line: sorted(berths…  #1" in render(asked)
+
+
 def test_every_form_shows_the_same_decisions_in_one_order() -> None:
     """One session showed 29 decisions in the report, 9 on the screen and 8 in markdown."""
     agent = [decision(f"Choice {n} of the agent.", 0.97 + n / 1000, n) for n in range(12)]

@@ -230,11 +230,11 @@ def _goal(summary: SafeSummary, handover: Handover) -> Item:
 
 
 def _first_lines(text: str) -> str:
-    """The first lines of a text that say enough, without the marks of headings and lists."""
+    """The first lines of a text that say enough, without marks of headings, lists and code."""
     found = ""
     for line in clean(text).splitlines():
         found = f"{found} {flat(_RE['mark'].sub('', line))}".strip()
-        if len(found) >= ENOUGH:
+        if len(found) >= ENOUGH and not found.endswith((":", "：")):  # what it announces, too
             break
     return found or flat(text)
 
