@@ -15,7 +15,7 @@ from leftoff.evaluation import handover_scores, resume_truth
 from leftoff.evaluation.labels import Decision, Directive, Labels
 from leftoff.evaluation.report import as_text, to_json
 from leftoff.evaluation.resume_forms import RECORDED, TAIL, Form, tail, with_recorded
-from leftoff.evaluation.resume_runs import ResumeReport, evaluate_resume, groups, run_of
+from leftoff.evaluation.resume_runs import ResumeRun, evaluate_resume
 from leftoff.evaluation.resume_truth import truth
 from leftoff.handover import stated_facts, text_match
 from leftoff.handover.stated_facts import stated_and_outdated, text_items
@@ -221,26 +221,31 @@ def test_a_subagent_may_finish_what_the_list_holds(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def measured(tmp_path: Path) -> Callable[..., ResumeReport]:
+def measured(tmp_path: Path) -> Callable[..., ResumeRun]:
     write(tmp_path, recorded())
 
-    def run(form: Form, **options: Any) -> ResumeReport:
+    def run(form: Form, **options: Any) -> ResumeRun:
         labels = options.pop("labels", (LABELS,))
         forms = {"ours": form, **with_recorded(lambda *_: "")}
-        return evaluate_resume([str(tmp_path)], labels, forms, **options)
+        return evaluate_resume([str(tmp_path)], labels, forms, resamples=20, **options)
 
     return run
 
 
+def shares_of(run: ResumeRun, form: str = "ours") -> dict[str, Any]:
+    """Part and whole by measure, of a run with one cut."""
+    (one,) = run.cuts
+    return dict(zip(run.measures, one.texts[form][2:], strict=True))
+
+
 def test_a_text_that_says_everything_keeps_everything(
-    measured: Callable[..., ResumeReport],
+    measured: Callable[..., ResumeRun],
 ) -> None:
     everything = (
         f"{CHOICE}\nMake the uploader survive a restart. No new dependencies.\n"
         "modified src/upload.py\npytest -q tests passed\nretry_limit\n"
     )
-    (one,) = measured(saying(everything)).cuts
-    shares = one.texts["ours"].shares
+    shares = shares_of(measured(saying(everything)))
     for name in (
         "decisions",
         "directives",
@@ -252,19 +257,21 @@ def test_a_text_that_says_everything_keeps_everything(
         "last message whole",
         "grounded",
     ):
-        assert shares[name].value == 1.0, name
-    assert shares["decisions"].whole == 1  # neither the minor one nor the one of the future
-    assert shares["outdated"].value == 0.0
+        part, whole = shares[name]
+        assert part == whole > 0, name
+    assert shares["decisions"] == (1, 1)  # neither the minor one nor the one of the future
+    assert shares["outdated"][0] == 0
+    assert shares["outdated"][1] > 0
 
 
-def test_an_empty_text_keeps_nothing(measured: Callable[..., ResumeReport]) -> None:
-    shares = measured(saying("")).cuts[0].texts["ours"].shares
-    assert shares["decisions"].value == shares["changed files"].value == 0.0
-    assert shares["grounded"].value is None
+def test_an_empty_text_keeps_nothing(measured: Callable[..., ResumeRun]) -> None:
+    shares = shares_of(measured(saying("")))
+    assert shares["decisions"] == shares["changed files"] == (0, 1)
+    assert shares["grounded"] == (0, 0)
 
 
 def test_a_form_sees_the_prefix_alone_and_the_tail_has_the_recorders_length(
-    measured: Callable[..., ResumeReport],
+    measured: Callable[..., ResumeRun],
 ) -> None:
     seen: list[ContextSummary] = []
 
@@ -274,40 +281,36 @@ def test_a_form_sees_the_prefix_alone_and_the_tail_has_the_recorders_length(
 
     (one,) = measured(look).cuts
     (summary,) = seen
-    assert one.texts[TAIL].tokens <= one.texts[RECORDED].tokens
+    tokens: dict[str, Any] = {form: text[0] for form, text in one.texts.items()}
+    assert tokens[TAIL] <= tokens[RECORDED]
     assert MADE_UP not in repr(summary)
     assert "continued from a previous" not in repr(summary)
 
 
 def test_the_recorders_summary_is_measured_like_any_text(
-    measured: Callable[..., ResumeReport],
+    measured: Callable[..., ResumeRun],
 ) -> None:
-    shares = measured(saying("")).cuts[0].texts[RECORDED].shares
-    assert shares["decisions"].value == 1.0
-    assert (shares["directives"].part, shares["directives"].whole) == (1, 2)
-    assert shares["changed files"].value == 1.0
+    shares = shares_of(measured(saying("")), RECORDED)
+    assert shares["decisions"] == shares["changed files"] == (1, 1)
+    assert shares["directives"] == (1, 2)
 
 
-def test_without_a_cut_there_is_nothing_to_measure(
-    measured: Callable[..., ResumeReport],
-) -> None:
+def test_without_a_cut_there_is_nothing_to_measure(measured: Callable[..., ResumeRun]) -> None:
     with pytest.raises(UsageError, match="no cut"):
         measured(saying(""), natural=False, artificial=True)
 
 
 def test_decisions_and_directives_need_labels_and_nothing_else_does(
-    measured: Callable[..., ResumeReport],
+    measured: Callable[..., ResumeRun],
 ) -> None:
-    (one,) = measured(saying(CHOICE), labels=()).cuts
-    assert not one.labelled
-    assert one.texts["ours"].shares["decisions"].value is None
-    assert one.texts["ours"].shares["changed files"].value == 0.0
+    run = measured(saying(CHOICE), labels=())
+    assert not run.cuts[0].labelled
+    assert shares_of(run)["decisions"] == (0, 0)
+    assert shares_of(run)["changed files"] == (0, 1)
 
 
-def test_a_run_holds_numbers_and_the_same_each_time(
-    measured: Callable[..., ResumeReport],
-) -> None:
-    runs = [run_of(measured(saying(CHOICE)), resamples=20) for _ in range(2)]
+def test_a_run_holds_numbers_and_the_same_each_time(measured: Callable[..., ResumeRun]) -> None:
+    runs = [measured(saying(CHOICE)) for _ in range(2)]
     assert runs[0] == runs[1]
     assert b"SQLite" not in to_json(runs[0])
     assert b"retry_limit" not in to_json(runs[0])
@@ -318,9 +321,10 @@ def test_a_run_holds_numbers_and_the_same_each_time(
 def test_repositories_that_were_tuned_on_are_reported_apart(tmp_path: Path) -> None:
     for name, first in ((NAME, "Hello."), ("zeta__site__1.jsonl", "Good morning.")):
         write(tmp_path, [{"role": "user", "text": first}, *recorded()], name)
-    report = evaluate_resume([str(tmp_path)], (), {"ours": saying("")})
-    found = groups(report, tuned=("zeta__site",), resamples=5)
-    assert [(g.name, g.cuts) for g in found] == [
+    run = evaluate_resume(
+        [str(tmp_path)], (), {"ours": saying("")}, tuned=("zeta__site",), resamples=5
+    )
+    assert [(g.name, g.cuts) for g in run.groups] == [
         ("compactions", 2),
         ("not tuned on", 1),
         ("tuned on", 1),
@@ -330,7 +334,7 @@ def test_repositories_that_were_tuned_on_are_reported_apart(tmp_path: Path) -> N
 def test_a_cut_that_two_files_hold_counts_once(tmp_path: Path) -> None:
     for name in (NAME, "zeta__site__1.jsonl"):
         write(tmp_path, recorded(), name)
-    report = evaluate_resume([str(tmp_path)], (), {"ours": saying("")})
+    report = evaluate_resume([str(tmp_path)], (), {"ours": saying("")}, resamples=5)
     assert len(report.cuts) == 1
     assert "in another file" in report.left_out[0]
 

@@ -118,17 +118,18 @@ def resume_command(
     """
     from leftoff.evaluation.labels import load
     from leftoff.evaluation.resume_forms import forms
-    from leftoff.evaluation.resume_runs import evaluate_resume, run_of
+    from leftoff.evaluation.resume_runs import evaluate_resume
 
-    report = evaluate_resume(
+    run = evaluate_resume(
         paths,
         [label for directory in labels for label in load(directory)],
         forms(),
         natural=cuts != "artificial",
         artificial=cuts != "natural",
         progress=progress(),
+        tuned=tuned,
+        resamples=options.resamples,
     )
-    run = run_of(report, tuned=tuned, resamples=options.resamples)
     options.deliver(run, run.blocks())
 
 

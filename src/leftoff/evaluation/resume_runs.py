@@ -6,8 +6,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from textwrap import wrap
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
@@ -35,9 +37,13 @@ from leftoff.summary import ContextSummary, Source
 MIN_MESSAGES = 10
 
 
-class MeasuredCut(Struct, frozen=True):
-    """A cut of a recording: `place` is the first line or item after it, `messages` the number
-    of those before it, `digest` 16 hex digits of the hash of the bytes before it."""
+T = TypeVar("T")
+
+
+class MeasuredCut(Struct, Generic[T], frozen=True):
+    """A cut of a recording and the texts about it by name of the form: `place` is the first
+    line or item after it, `messages` the number of those before it, `digest` 16 hex digits of
+    the hash of the bytes before it."""
 
     session: str
     repository: str
@@ -47,18 +53,12 @@ class MeasuredCut(Struct, frozen=True):
     messages: int
     digest: str
     labelled: bool
+    texts: dict[str, T]
 
 
-class CutScore(MeasuredCut, frozen=True):
-    """The scores of all texts about one cut, by name of the form."""
-
-    texts: dict[str, TextScore]
-
-
-class CutRow(MeasuredCut, frozen=True):
-    """A cut in a run: each form's tokens, bytes and shares in the order of `MEASURES`."""
-
-    texts: dict[str, tuple[int | tuple[float, int], ...]]
+ScoredCut: TypeAlias = MeasuredCut[TextScore]
+# A text in a run: its tokens, bytes, and shares in the order of `MEASURES`.
+TextRow: TypeAlias = tuple[int | tuple[float, int], ...]
 
 
 class Value(Struct, frozen=True):
@@ -105,7 +105,7 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
     tuned: tuple[str, ...]  # repositories that were looked at while leftoff was built
     measures: tuple[str, ...]
     groups: tuple[Group, ...]
-    cuts: tuple[CutRow, ...]
+    cuts: tuple[MeasuredCut[TextRow], ...]
 
     def blocks(self) -> Iterator[Block]:
         """Measures down, forms across."""
@@ -147,17 +147,6 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
 WIDTH = 10
 
 
-class ResumeReport(Struct, frozen=True):
-    """Scores of every cut, with the version and the digest of the labels ("" for none).
-    `left_out` has reasons."""
-
-    leftoff: str
-    rules: str
-    labels: str
-    cuts: tuple[CutScore, ...]
-    left_out: tuple[str, ...]
-
-
 def evaluate_resume(
     paths: Sequence[str],
     labels: Sequence[Labels],
@@ -166,9 +155,13 @@ def evaluate_resume(
     natural: bool = True,
     artificial: bool = False,
     progress: Callable[[str], None] | None = None,
-) -> ResumeReport:
+    tuned: Collection[str] = (),
+    resamples: int = RESAMPLES,
+) -> ResumeRun:
     """Scores every form at the cuts of recordings; a cut that is recorded twice (the session
-    was continued in another file) counts once, and of two labels of a file the first.
+    was continued in another file) counts once, and of two labels of a file the first. The
+    figures of repositories that were not `tuned` (looked at while leftoff was built) are also
+    there by themselves.
 
     Raises:
         UsageError: no cut could be measured.
@@ -176,7 +169,7 @@ def evaluate_resume(
     by_file: dict[str, Labels] = {}
     for label in labels:
         by_file.setdefault(label.file.removesuffix(".gz"), label)
-    scores: dict[str, CutScore] = {}
+    scores: dict[str, ScoredCut] = {}
     left_out: list[str] = []
     rules = ""
     for path in recording_paths(paths):
@@ -201,11 +194,17 @@ def evaluate_resume(
                 left_out.append(f"{name}: {str(error).split(';')[0].replace(path, '')}")
     if not scores:
         raise UsageError("there is no cut to measure: " + "; ".join(left_out[:3]))
-    return ResumeReport(
+    found = tuple(scores.values())
+    prefixes = sorted(f"{c.session} {c.cut} {c.digest}\n" for c in found)
+    return ResumeRun(
         leftoff=__version__,
         rules=rules,
         labels=digest(labels) if labels else "",
-        cuts=tuple(scores.values()),
+        recordings=blake2b("".join(prefixes).encode(), digest_size=8).hexdigest(),
+        tuned=tuple(sorted(tuned)),
+        measures=MEASURES,
+        groups=_groups(found, tuned, resamples),
+        cuts=tuple(map(_row, found)),
         left_out=tuple(left_out),
     )
 
@@ -225,11 +224,11 @@ def _score_cut(
     key: str,
     summary: ContextSummary,
     forms: Mapping[str, Form],
-) -> CutScore:
+) -> ScoredCut:
     none = LabelledStatements((), ())
     labelled, true = labelled_before(label, cut) if label else none, truth(cut)
     source = GroundingSource(cut.data)
-    return CutScore(
+    return MeasuredCut(
         session=name,
         repository="__".join(name.split("__")[:2]),
         natural=cut.natural,
@@ -252,52 +251,28 @@ COMPARED = ((BOTH, RECORDED),)
 SWAPS = 2000
 
 
-def run_of(
-    report: ResumeReport, *, tuned: Collection[str] = (), resamples: int = RESAMPLES
-) -> ResumeRun:
-    """The figures of a report with intervals, and shares by cut; those of repositories that
-    were not `tuned` (looked at while leftoff was built) also by themselves."""
-    return ResumeRun(
-        leftoff=report.leftoff,
-        rules=report.rules,
-        labels=report.labels,
-        recordings=recordings(report),
-        tuned=tuple(sorted(tuned)),
-        measures=MEASURES,
-        groups=groups(report, tuned=tuned, resamples=resamples),
-        cuts=tuple(map(_row, report.cuts)),
-        left_out=report.left_out,
-    )
-
-
-def recordings(report: ResumeReport) -> str:
-    """16 hex digits of the hash over the prefixes of all cuts."""
-    lines = sorted(f"{c.session} {c.cut} {c.digest}\n" for c in report.cuts)
-    return blake2b("".join(lines).encode(), digest_size=8).hexdigest()
-
-
-def groups(
-    report: ResumeReport, *, tuned: Collection[str] = (), resamples: int = RESAMPLES
+def _groups(
+    cuts: Sequence[ScoredCut], tuned: Collection[str], resamples: int
 ) -> tuple[Group, ...]:
     """Figures by kind of cut: recorded compactions, all and those of repositories that were and
     were not tuned on, and each share of artificial cuts by itself."""
-    natural = [cut for cut in report.cuts if cut.natural]
-    chosen: list[tuple[str, list[CutScore]]] = [("compactions", natural)]
+    natural = [cut for cut in cuts if cut.natural]
+    chosen: list[tuple[str, list[ScoredCut]]] = [("compactions", natural)]
     if tuned:
         chosen += [
             ("not tuned on", [c for c in natural if c.repository not in tuned]),
             ("tuned on", [c for c in natural if c.repository in tuned]),
         ]
-    shares = dict.fromkeys(cut.cut for cut in report.cuts if not cut.natural)
+    shares = dict.fromkeys(cut.cut for cut in cuts if not cut.natural)
     chosen += [
-        (share, [c for c in report.cuts if not c.natural and c.cut == share])
+        (share, [c for c in cuts if not c.natural and c.cut == share])
         for share in sorted(shares)
     ]
-    return tuple(_group(name, cuts, resamples) for name, cuts in chosen if cuts)
+    return tuple(_group(name, group, resamples) for name, group in chosen if group)
 
 
-def _group(name: str, cuts: Sequence[CutScore], resamples: int) -> Group:
-    by_session: dict[str, list[CutScore]] = {}
+def _group(name: str, cuts: Sequence[ScoredCut], resamples: int) -> Group:
+    by_session: dict[str, list[ScoredCut]] = {}
     for cut in cuts:
         by_session.setdefault(cut.session, []).append(cut)
     sessions = list(by_session.values())
@@ -320,7 +295,7 @@ def _group(name: str, cuts: Sequence[CutScore], resamples: int) -> Group:
     )
 
 
-def _form(sessions: Sequence[Sequence[CutScore]], form: str, resamples: int) -> FormFigures:
+def _form(sessions: Sequence[Sequence[ScoredCut]], form: str, resamples: int) -> FormFigures:
     texts = [cut.texts[form] for cuts in sessions for cut in cuts if form in cut.texts]
     return FormFigures(
         round(sum(t.tokens for t in texts) / len(texts)),
@@ -329,7 +304,7 @@ def _form(sessions: Sequence[Sequence[CutScore]], form: str, resamples: int) -> 
     )
 
 
-def _shares(cuts: Sequence[CutScore], form: str, measure: str) -> list[Share]:
+def _shares(cuts: Sequence[ScoredCut], form: str, measure: str) -> list[Share]:
     """Of one session; a cut without the form has empty ones."""
     return [cut.texts[form].shares[measure] if form in cut.texts else Share() for cut in cuts]
 
@@ -340,7 +315,7 @@ def _ratio(sessions: Sequence[Sequence[Share]]) -> float | None:
 
 
 def _figure(
-    sessions: Sequence[Sequence[CutScore]], form: str, measure: str, resamples: int
+    sessions: Sequence[Sequence[ScoredCut]], form: str, measure: str, resamples: int
 ) -> Value:
     every = [_shares(cuts, form, measure) for cuts in sessions]
     found = [shares for shares in every if any(share.whole for share in shares)]
@@ -352,7 +327,7 @@ def _figure(
 
 
 def _difference(
-    sessions: Sequence[Sequence[CutScore]], form: str, other: str, measure: str, resamples: int
+    sessions: Sequence[Sequence[ScoredCut]], form: str, other: str, measure: str, resamples: int
 ) -> Compared | None:
     # Two parallel lists, so that the test can exchange the texts of a session.
     mine = [_shares(cuts, form, measure) for cuts in sessions]
@@ -365,12 +340,10 @@ def _difference(
     return Compared(round(found.value, 4), bounds(found.interval), round(found.p, 4))
 
 
-def _row(cut: CutScore) -> CutRow:
-    about = {name: getattr(cut, name) for name in MeasuredCut.__struct_fields__}
-    texts: dict[str, tuple[int | tuple[float, int], ...]] = {}
+def _row(cut: MeasuredCut[Any]) -> MeasuredCut[TextRow]:
+    texts: dict[str, TextRow] = {}
     for name, text in cut.texts.items():
-        shares = [
-            (round(s.part, 2), round(s.whole)) for s in map(text.shares.__getitem__, MEASURES)
-        ]
-        texts[name] = (text.tokens, text.size, *shares)
-    return CutRow(**about, texts=texts)
+        shares = map(text.shares.__getitem__, MEASURES)
+        rounded_shares = ((round(s.part, 2), round(s.whole)) for s in shares)
+        texts[name] = (text.tokens, text.size, *rounded_shares)
+    return replace(cut, texts=texts)
