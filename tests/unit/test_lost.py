@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from leftoff import codec
-from leftoff.handover.lost import Point, Share, audits_as_dict, audits_table, total_shares
+from leftoff.handover.audit_table import as_dict, lost_table
+from leftoff.handover.lost import Point, Share, total_shares
 from leftoff.live.compactions import audit_compactions
 
 
@@ -59,10 +60,10 @@ def test_a_recording_is_audited_at_each_compaction(compacted: Path) -> None:
     (lost,) = found.lost
     assert lost == Point("constraint", "Don't ever touch legacy.py.", "constraint", 2)
     assert total_shares([found, found])["constraint"] == Share(2, 0)
-    shown = audits_table([found], lost=1)
+    shown = lost_table([found], listed=1)
     assert "0/1 0 %" in shown
     assert "constraint: Don't ever touch legacy.py. (constraint, #3)" in shown
-    value = audits_as_dict(str(compacted), [found], 1)
+    value = as_dict(str(compacted), 1, lost=[found])
     assert codec.parse(codec.dumps(value))["audits"][0]["lost"][0]["kind"] == "constraint"
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from leftoff import codec
 from leftoff.cli.audit import audit
+from leftoff.handover.audit_table import as_dict, rework_table
 from leftoff.handover.facts import Handover
 from leftoff.handover.rediscovery import CALLS, Rework, rework
-from leftoff.handover.rework_table import rework_as_dict, rework_table
 from leftoff.live.compactions import rework_after_compactions
 from leftoff.model import Message, Text, ToolCall, ToolResult, Typed
 
@@ -108,7 +108,7 @@ def test_the_table_and_the_object_say_what_was_repeated() -> None:
     assert "not in the summary" in shown
     assert "message: Keep 'makeOutbox'" in shown
     assert "a1B2a1B2" not in shown
-    value = codec.parse(codec.dumps(rework_as_dict("s.jsonl", [one], 2)))
+    value = codec.parse(codec.dumps(as_dict("s.jsonl", 2, rework=[one])))
     assert (value["compactions"], value["audited"]) == (2, 1)
     assert value["audits"][0]["again"][0]["text"] == "src/a.py"
     assert "a1B2a1B2" not in repr(value)

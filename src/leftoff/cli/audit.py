@@ -8,8 +8,7 @@ from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.cli.params import options, path_of
-from leftoff.handover.lost import audits_as_dict, audits_table
-from leftoff.handover.rework_table import rework_as_dict, rework_table
+from leftoff.handover.audit_table import as_dict, lost_table, rework_table
 from leftoff.handover.wording import plural
 from leftoff.live.compactions import (
     audit_compactions,
@@ -35,14 +34,10 @@ def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
     audited = len(by_words) + len(again)
     compactions = max(audited, compaction_count(path))
     if as_json:
-        value = (
-            audits_as_dict(path, by_words, compactions)
-            if words
-            else rework_as_dict(path, again, compactions)
-        )
+        value = as_dict(path, compactions, lost=by_words if words else None, rework=again)
         deliver(codec.dumps(value, indent=2))
     elif audited:
-        table = audits_table(by_words, lost=lost) if words else rework_table(again, listed=lost)
+        table = lost_table(by_words, listed=lost) if words else rework_table(again, listed=lost)
         deliver(table)
     unread = compactions - audited
     if unread:

@@ -21,7 +21,6 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from leftoff import codec
 from leftoff.handover.stated_facts import (
     VALUE_WORDS,
     Fact,
@@ -32,8 +31,6 @@ from leftoff.handover.stated_facts import (
     text_items,
 )
 from leftoff.handover.text_match import TextMatcher, content_words
-from leftoff.handover.wording import brief, inline
-from leftoff.redaction.redactor import Redactor
 from leftoff.shell.paths import relative
 from leftoff.summary import ContextSummary
 
@@ -173,59 +170,3 @@ def total_shares(audits: Iterable[Audit]) -> dict[str, Share]:
         for kind, share in audit.shares.items():
             totals[kind] += share
     return totals
-
-
-def audits_as_dict(path: str, audits: Sequence[Audit], compactions: int) -> dict[str, object]:
-    """Audits as one JSON object, redacted and not truncated.
-
-    Args:
-        compactions: number of compactions in the recording, also those without a readable
-            summary.
-    """
-    gate = Redactor()
-    value: dict[str, object] = gate.value(
-        {
-            "path": path,
-            "compactions": compactions,
-            "audited": len(audits),
-            "total": codec.to_builtins(total_shares(audits)),
-            "audits": [codec.to_builtins(audit) for audit in audits],
-        }
-    )
-    return value
-
-
-def audits_table(audits: Sequence[Audit], *, lost: int = 0) -> str:
-    """Audits as a table, and up to `lost` missing points of each kind with their messages."""
-    head = f"{'':<14}" + "".join(f"{kind + 's':>16}" for kind in KINDS)
-    lines = [head.rstrip()]
-    rows = [(f"compaction {a.number}", a.shares) for a in audits]
-    if len(audits) > 1:
-        rows.append(("together", total_shares(audits)))
-    for name, shares in rows:
-        cells = "".join(f"{_cell(shares[kind]):>16}" for kind in KINDS)
-        lines.append(f"{name:<14}{cells}".rstrip())
-    gate = Redactor()
-    for audit in audits if lost else ():
-        if audit.lost:
-            lines += ["", f"Not in the summary of compaction {audit.number}:"]
-        for kind in KINDS:
-            missing = [p for p in audit.lost if p.kind == kind]
-            lines += [f"  {_line(point, gate)}" for point in missing[:lost]]
-            if len(missing) > lost:
-                lines.append(f"  ({len(missing) - lost} more of kind {kind})")
-    return "\n".join(lines) + "\n"
-
-
-def _cell(share: Share) -> str:
-    if not share.had:
-        return "-"
-    return f"{share.kept}/{share.had} {100 * share.kept / share.had:.0f} %"
-
-
-def _line(point: Point, gate: Redactor) -> str:
-    notes = [inline(gate.text(point.state))] if point.state else []
-    if point.message >= 0:
-        notes.append(f"#{point.message + 1}")
-    about = f" ({', '.join(notes)})" if notes else ""
-    return f"{point.kind}: {brief(gate.text(point.text), 160)}{about}"
