@@ -119,15 +119,12 @@ class FileStore:
         self, kind: str, id: str, document: Mapping[str, object], *, text: str = ""
     ) -> str:
         given = sanitize(kind, document, text, self._gate)
-        stem = file_stem(kind, check_id(kind, id))
-        where = str(self.folder(kind) / (stem + JSON))
-        with _translate_errors(where, "cannot be saved"):
-            make_directories(self.folder(kind))
-            with self._locked_folder(kind, stem) as folder:
-                before = self._to_replace(folder, kind, id)
-                pinned = self._pinned(folder, kind, stem, before)
-                data = codec.dumps(seal(kind, id, given, pinned=pinned), indent=2)
-                name = self._write(folder, kind, stem, data, given.text, before)
+        with self._held(kind, id, "cannot be saved", create=True) as (folder, stem, before):
+            assert folder is not None
+            self._check_replaceable(folder, kind, id, before)
+            pinned = self._pinned(folder, kind, stem, before)
+            data = codec.dumps(seal(kind, id, given, pinned=pinned), indent=2)
+            name = self._write(folder, kind, stem, data, given.text, before)
         return str(self.folder(kind) / name)
 
     def load(self, kind: str, id: str) -> StoredDocument | None:
@@ -180,14 +177,9 @@ class FileStore:
 
         Raises:
             Damaged: it is no JSON object, or there is none."""
-        stem = file_stem(kind, check_id(kind, id))
-        where = str(self.folder(kind) / (stem + JSON))
-        with (
-            _translate_errors(where, "cannot be accepted"),
-            self._locked_folder(kind, stem) as folder,
-        ):
-            found = find_document(folder, kind, stem)
-            if found is None:
+        with self._held(kind, id, "cannot be accepted") as (folder, stem, found):
+            where = str(self.folder(kind) / (stem + JSON))
+            if folder is None or found is None:
                 raise Damaged(f"{where}: there is none to accept")
             if found.data is None:
                 raise found.error or AssertionError
@@ -225,27 +217,24 @@ class FileStore:
             yield folder
 
     @contextmanager
-    def _locked_folder(self, kind: str, stem: str) -> Iterator[Directory]:
-        with self._reading(kind) as folder:
-            if folder is None:
-                raise FileNotFoundError(2, "No such folder", str(self.folder(kind)))
-            with self._locked(folder, stem):
-                yield folder
-
-    @contextmanager
     def _held(
-        self, kind: str, id: str, failure: str, *, backup: bool = False
+        self, kind: str, id: str, failure: str, *, backup: bool = False, create: bool = False
     ) -> Iterator[tuple[Directory | None, str, FoundDocument | None]]:
         """The folder of a kind (None if there is none), locked for one document, the stem of
         its file names, and what is there of it."""
         stem = file_stem(kind, check_id(kind, id))
         where = str(self.folder(kind) / (stem + JSON))
-        with _translate_errors(where, failure), self._reading(kind) as folder:
-            if folder is None:
-                yield None, stem, None
-                return
-            with self._locked(folder, stem):
+        with _translate_errors(where, failure), ExitStack() as stack:
+            if create:
+                make_directories(self.folder(kind))
+            folder = stack.enter_context(self._reading(kind))
+            if folder is not None:
+                stack.enter_context(self._locked(folder, stem))
                 yield folder, stem, find_document(folder, kind, stem, backup=backup)
+            elif create:
+                raise FileNotFoundError(2, "No such folder", str(self.folder(kind)))
+            else:
+                yield None, stem, None
 
     @contextmanager
     def _locked(self, folder: Directory, stem: str) -> Iterator[None]:
@@ -263,15 +252,16 @@ class FileStore:
 
     # -- writing ---------------------------------------------------------------------------
 
-    def _to_replace(self, folder: Directory, kind: str, id: str) -> FoundDocument | None:
-        """The document that will be replaced.
+    def _check_replaceable(
+        self, folder: Directory, kind: str, id: str, found: FoundDocument | None
+    ) -> None:
+        """Checks that a save may replace what was found.
 
         Raises:
-            TooNew: it must not be.
+            TooNew: a newer leftoff wrote it.
             NotPlainName: it is the document of another id."""
-        found = find_document(folder, kind, file_stem(kind, id))
         if found is None:
-            return None
+            return
         if isinstance(found.error, TooNew):
             raise found.error
         if found.data is None and not _link(folder, found.name):
@@ -281,7 +271,6 @@ class FileStore:
                 f"{id!r} cannot be the id of a {kind}: {folder.path / found.name} has the same "
                 "name on this file system, which does not tell capitals or accents apart"
             )
-        return found
 
     def _pinned(
         self, folder: Directory, kind: str, stem: str, before: FoundDocument | None
