@@ -5,12 +5,11 @@
 Each recording in FOLDER grows to its full length in so many steps, cut at random bytes: in the
 middle of a line, of a character, of an escape. At each step a kept pass reads on, and what it
 tells must be what `leftoff.summarize` tells of the file as it is then, byte for byte: the
-same summary, or the same refusal. Exits 1 if one is not. Not part of the test suite: it is
-long; tests/contracts/test_faults.py does it with shipped sessions.
+same summary, or the same refusal. Exits 1 if one is not. tests/contracts/test_faults.py does
+it with shipped sessions.
 """
 
 import argparse
-import json
 import random
 import tempfile
 from collections.abc import Iterator
@@ -19,12 +18,13 @@ from pathlib import Path
 
 from tests.fuzz import harness
 
-from leftoff import api
+from leftoff import api, codec
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import FormatError, SourceError
 from leftoff.incremental.cursor import NotResumable
 from leftoff.incremental.saved_passes import SavedPass
 from leftoff.sources.open import open_lines, open_regular
+from leftoff.stores.envelope import differing_paths
 
 
 def told(kept: SavedPass | None, path: str) -> bytes:
@@ -32,24 +32,7 @@ def told(kept: SavedPass | None, path: str) -> bytes:
     try:
         return to_json(kept.summary(path) if kept else api.summarize(path))
     except FormatError as error:
-        return str(error).encode()
-
-
-def differences(one: bytes, other: bytes) -> str:
-    """Where two summaries differ."""
-    try:
-        a, b = json.loads(one), json.loads(other)
-    except ValueError:
-        return f"{one[:200]!r} | {other[:200]!r}"
-    keys = [key for key in b if a.get(key) != b[key]]
-    inner = keys[0]
-    if isinstance(b[inner], dict):
-        odd = [k for k in b[inner] if a[inner].get(k) != b[inner][k]]
-        return f"{inner}.{odd}: {str(a[inner][odd[0]])[:300]} | {str(b[inner][odd[0]])[:300]}"
-    if isinstance(b[inner], list):
-        odd_ones = [(x, y) for x, y in zip(a[inner], b[inner], strict=False) if x != y]
-        return f"{keys}: {len(a[inner])} | {len(b[inner])}: {str(odd_ones[:1])[:600]}"
-    return f"{keys}: {str(a[inner])[:300]} | {str(b[inner])[:300]}"
+        return codec.dumps(str(error))
 
 
 def grown(data: bytes, name: str, cuts: list[int], folder: Path) -> harness.Found:
@@ -73,7 +56,8 @@ def grown(data: bytes, name: str, cuts: list[int], folder: Path) -> harness.Foun
         counts["prefixes"] += 1
         one, other = told(kept, str(path)), told(None, str(path))
         if one != other:
-            wrong.append(f"{name} at {cut} of {len(data)}: {differences(one, other)}")
+            odd = differing_paths(codec.parse(one), codec.parse(other))[:5]
+            wrong.append(f"{name} at {cut} of {len(data)}: {odd}")
             break
     return counts, wrong
 

@@ -45,7 +45,6 @@ from tests.fuzz.harness import Children, Unable, mounted, read_only, run
 from leftoff.errors import LeftoffError, StateError
 from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore
-from leftoff.stores.naming import file_stem
 from leftoff.stores.protocol import Store
 
 NONE = "-"
@@ -306,7 +305,7 @@ def held(store: FileStore, id: str) -> Iterator[Children]:
     read, write = os.pipe()
 
     def hold() -> None:
-        with store._locked_folder("task", file_stem("task", id)):
+        with store._held("task", id, "cannot be held", create=True):
             os.write(write, b"x")
             time.sleep(3600)
 
