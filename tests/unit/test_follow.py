@@ -4,15 +4,12 @@ import errno
 import json
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from filelock import FileLock
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
@@ -310,76 +307,6 @@ def test_what_may_not_be_kept_of_a_path_is_not(name: str, path: Path, tmp_path: 
     assert numbers(Follower(inner / path.name, tmp_path / "state")) == list(range(30))
     kept = [p.read_bytes() for p in follower.folder.rglob("*") if p.is_file()]
     assert not any(SECRET.encode() in data for data in kept)
-
-
-ROTATIONS = ("rename", "copytruncate", "truncate", "recreate", "replace")
-STEPS = st.lists(st.sampled_from(("write", "look", "killed", *ROTATIONS)), max_size=12)
-
-
-@settings(max_examples=8)
-@given(steps=STEPS, cuts=st.randoms(use_true_random=False))
-def test_whatever_happens_each_line_is_told_once(steps: list[str], cuts: Any) -> None:
-    """`killed`: what was kept since the last look but one is lost, or half of it."""
-    with tempfile.TemporaryDirectory() as place:
-        home, state, old = Path(place) / "home", Path(place) / "state", Path(place) / "old"
-        home.mkdir()
-        path = home / "session.jsonl"
-        follower = Follower(path, state)
-        session, number, aside, rest = 0, 20, 0, b""
-        path.write_bytes(lines("s0", 0, 20))
-        expected = {str(path): set(range(20))}
-        for step in (*steps, "write"):
-            if step == "write":
-                data = rest + lines(f"s{session}", number, 4)
-                cut = cuts.randrange(len(rest), len(data) + 1)
-                with path.open("ab") as file:
-                    file.write(data[:cut])
-                rest = data[cut:]
-                expected[str(path)] |= set(range(number, number + 4))
-                number += 4
-            elif step == "look":
-                shutil.rmtree(old, ignore_errors=True)
-                if state.exists():
-                    shutil.copytree(state, old)
-                follower.look()
-            elif step == "killed":
-                if old.exists() and cuts.random() < 0.5:
-                    shutil.rmtree(state)
-                    shutil.copytree(old, state)
-                for head in state.glob("*/pass.head"):
-                    if cuts.random() < 0.3:
-                        head.unlink()
-            else:
-                with path.open("ab") as file:
-                    file.write(rest)
-                rest = b""
-                follower.look()
-                shutil.rmtree(old, ignore_errors=True)
-                if step in {"rename", "copytruncate"}:
-                    aside += 1
-                    other = path.with_suffix(f".{aside}")
-                    expected[str(other)] = expected.pop(str(path))
-                    if step == "rename":
-                        path.rename(other)
-                    else:
-                        shutil.copyfile(path, other)
-                else:
-                    session += 1
-                    expected = {}
-                data = lines(f"s{session}", number, 20)
-                if step == "recreate":
-                    path.unlink()
-                if step == "replace":
-                    (home / "new").write_bytes(data)
-                    (home / "new").replace(path)
-                else:
-                    path.write_bytes(data)
-                expected[str(path)] = set(range(number, number + 20))
-                number += 20
-        with path.open("ab") as file:
-            file.write(rest)
-        assert numbers(Follower(path, state)) == sorted(n for s in expected.values() for n in s)
-        assert not Follower(path, state).look().changed
 
 
 def test_a_rotated_recording_that_is_removed_while_it_is_summarised_is_left_out(
