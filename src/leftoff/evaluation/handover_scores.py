@@ -69,13 +69,10 @@ MIN_IMPORTANCE = 2
 
 
 class Share(Struct, frozen=True):
-    """A numerator and a denominator; they add up over cuts and sessions."""
+    """A numerator and a denominator."""
 
     part: float = 0.0
     whole: float = 0.0
-
-    def __add__(self, other: Share) -> Share:
-        return Share(self.part + other.part, self.whole + other.whole)
 
     @property
     def value(self) -> float | None:
