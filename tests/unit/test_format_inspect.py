@@ -72,7 +72,7 @@ SAMPLE = _sample(
 def test_an_archive_reads_as_its_document(read: Read) -> None:
     data = _archive(
         {
-            "_journal/start.json": json.dumps({"eval": HEADER}).encode(),
+            "header.json": json.dumps({"eval": HEADER, "status": "success"}).encode(),
             "samples/1_epoch_1.json": json.dumps(SAMPLE).encode(),
             "summaries.json": b"[]",
         }

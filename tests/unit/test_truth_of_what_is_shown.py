@@ -10,10 +10,11 @@ from tests.unit.test_format_codex import META, fed, output, said, shell
 from tests.unit.test_next_steps import left
 from tests.unit.test_overview import at, summary
 
+from leftoff import Pass
 from leftoff.handover.facts import Handover
 from leftoff.handover.file_lines import file_lines
 from leftoff.rendering.render_summary import render
-from leftoff.summary import Check, FileModification, GitEvent, UserRequest
+from leftoff.summary import Check, ContextSummary, FileModification, GitEvent, UserRequest
 
 
 def poll(identity: str, job: int) -> dict[str, Any]:
@@ -178,3 +179,54 @@ def test_a_plan_that_was_carried_out_is_done() -> None:
     made.say("Why?")
     made.answer("It was grey. The railing still needs paint.")
     assert made.summary().user_requests[0].status == "done"
+
+
+def of_chat(*records: dict[str, Any], name: str = "chat.jsonl") -> ContextSummary:
+    """The summary of a chat, or of a log of another format on lines."""
+    reading = Pass(name)
+    reading.feed_lines([json.dumps(record).encode() + b"\n" for record in records])
+    reading.close()
+    return reading.conclude()
+
+
+def test_a_call_that_ends_the_work_answers() -> None:
+    """The task stood among what was left open, though the agent had handed in its answer."""
+    call = {"id": "c1", "function": {"name": "submit", "arguments": "{}"}}
+    found = of_chat(
+        {"role": "user", "content": "Find the depth of the harbour."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+    )
+    assert (found.next_steps, found.turn.status) == ((), "closed")
+
+
+def test_an_empty_reply_answers_nothing() -> None:
+    """The agent's turn had ended, and the session was said to have stopped in the middle."""
+    reply = {"messageId": "m", "content": "", "toolRequests": []}
+    events = (
+        ("user.message", {"content": "Name the tides."}),
+        ("assistant.message", reply),
+        ("assistant.turn_end", {"turnId": "0"}),
+    )
+    found = of_chat(
+        *({"type": k, "id": k, "parentId": None, "data": d} for k, d in events),
+        name="events.jsonl",
+    )
+    assert "the run ended: the reply is empty" in render(found)
+    assert [r.status for r in found.user_requests] == ["open"]
+
+
+def test_a_commit_counts_without_the_command_that_the_recorder_lost() -> None:
+    printed = {"output": "[main 1a2b3c4] Add tides\n 1 file changed"}
+    response = {"id": "f1", "name": "run_shell_command", "response": printed}
+    history = [
+        {"role": "user", "parts": [{"text": "Add the tides."}]},
+        {"role": "model", "parts": [{"text": "They are in. Ready to commit!"}]},
+        {"role": "user", "parts": [{"functionResponse": response}]},
+        {"role": "model", "parts": [{"text": "They are safe."}]},
+    ]
+    reading = Pass("history.json")
+    reading.feed(json.dumps(history).encode())
+    reading.close()
+    found = reading.conclude()
+    assert [(e.kind, e.hash) for e in found.git] == [("commit", "1a2b3c4")]
+    assert not found.next_steps

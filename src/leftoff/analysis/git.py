@@ -115,6 +115,8 @@ class _Judge:
             return False
         if call.made is None or call.made.kind not in {"shell", "powershell"}:
             return False
+        if not call.made.text:
+            return False  # the recorder lost the command
         return all(set(of_command(r.command, r.language)) <= _LOOKING for r in call.commands)
 
     def _awaited(self, place: tuple[int, int]) -> list[GitStep]:
@@ -150,9 +152,10 @@ class _Judge:
                 )
 
     def _by_tool(self, line: Shown) -> bool:
-        """Whether a tool of its own printed a line: for git, or a call not known."""
+        """Whether a tool of its own printed a line: for git, or a call not known, or one whose
+        command the recorder lost."""
         call = self.view.calls.get((line.call_message, line.call_part))
-        return call is None or call.kind == "other"
+        return call is None or call.kind == "other" or not call.text
 
     def _pushes_shown(self, call: _Call) -> None:
         pushes = [s for s in call.steps if s.verb in {"push", "subtree"} and s.program == "git"]

@@ -12,13 +12,13 @@ from leftoff.analysis.activities import IDLE, of_command, programs_in
 from leftoff.analysis.checks import checks
 from leftoff.analysis.done_work import DoneWork
 from leftoff.analysis.git import git_events
-from leftoff.analysis.requests import turn_state, user_requests
+from leftoff.analysis.requests import LAST_WORDS, turn_state, user_requests
 from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran, Touched
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell.paths import relative
-from leftoff.summary import ErrorSeen, Finding, NextStep
+from leftoff.summary import ErrorSeen, Finding, NextStep, TurnState
 from leftoff.tables import table
 from leftoff.text.truncation import whole
 
@@ -248,7 +248,7 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
         found.append(NextStep(question, "question", ref))
     elif prompts and (
         prompts[-1].ref.message > last  # nothing was said to it
-        and _unanswered(view, turn.status)
+        and _unanswered(view, turn, prompts[-1])
         or turn.status != "closed"  # the step that was announced has long been taken
         and sum(1 for _ in takewhile(lambda c: c.message > last, view.latest(Called)))
         > MAX_ACTED
@@ -273,11 +273,18 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     return tuple(found)
 
 
-def _unanswered(view: SessionView, status: str) -> bool:
+def _unanswered(view: SessionView, turn: TurnState, prompt: Asked) -> bool:
     """Whether the last prompt, to which nothing was said, is not done: the agent's turn goes
     on, or it ended with calls that changed nothing."""
+    if turn.status != "closed":
+        return True
+    last = next(view.latest(Called), None)
+    if last is not None and last.kind == "finish" and last.message > prompt.ref.message:
+        return False  # the call that ends the work holds the answer
     requests = user_requests(view)
-    return status != "closed" or bool(requests) and requests[-1].status != "done"
+    if not requests or requests[-1].status == "done":
+        return False
+    return not (turn.ended and requests[-1].kind in LAST_WORDS)
 
 
 def _said_last(view: SessionView, topic: str) -> list[NextStep]:

@@ -35,6 +35,9 @@ DIRECTIVE_KINDS = ("task", "constraint", "correction", "choice", "approval")
 # Words that are typed while a turn goes on.
 _MIDWAY = frozenset({"queued", "answer", "rejection"})
 
+# A person ends a run with such words and expects no answer.
+LAST_WORDS = frozenset({"remark", "approval"})
+
 _DELIVERED = frozenset({"deployed", "released"})
 
 
@@ -119,14 +122,18 @@ class _Outcomes:
         self.pushed = sorted(sent + [e.ref.message for e in events if e.kind != "commit"])
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
         self.tested = sorted((c.result or c.ref).message for c in passed)
-        self.ended = self._ends(view)
+        turns = Turns.of(view)
+        self.ended = self._ends(view, turns)
+        self.last_act = 1 << 62
         heard = view.state.extractors.get("requests")
         self.unfinished = not isinstance(heard, Requests) or heard.unfinished()
+        if turn_state(view).ended:
+            said = (view.heard.said, view.heard.said_part)
+            self.last_act = turns.latest(said, self.last_act)
 
-    def _ends(self, view: SessionView) -> list[tuple[str, int]]:
+    def _ends(self, view: SessionView, turns: Turns) -> list[tuple[str, int]]:
         """For each of the words: how the turn ended that answers them, and the index of the
         first words after that end (-1 at the end of the recording)."""
-        turns = Turns.of(view)
         asked = self.asked
         following = (turn_state(view).status or OPEN, -1)
         found: list[tuple[str, int]] = []
@@ -161,6 +168,8 @@ class _Outcomes:
         if state != CLOSED:
             return INTERRUPTED if state == INTERRUPTED else OPEN
         item = self.asked[number]
+        if place < 0 and self.last_act <= item.ref.message and kind not in LAST_WORDS:
+            return OPEN  # the run ended without a word to it
         if kind not in {"task", "plan", "correction", "choice", "approval", "command"}:
             return "answered"
         start = item.ref.message

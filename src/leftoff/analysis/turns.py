@@ -138,7 +138,7 @@ def turn_state(view: SessionView) -> TurnState:
             if status == CLOSED and said > call and words.stop != "end":
                 status = OPEN
         elif ended.message >= latest and (
-            ended.state != "ended" or acted or _is_answer(view, typed)
+            ended.state != "ended" or acted or ended.why or _is_answer(view, typed)
         ):
             status = {"ended": CLOSED, "interrupted": INTERRUPTED}.get(ended.state, OPEN)
             failed = ended.why or "failed" if ended.state == "failed" else ""

@@ -18,6 +18,7 @@ from leftoff.formats.lenient_json import Fields, code_in, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.thread import ORIGINS
+from leftoff.formats.vocabulary import with_closing_words
 
 # The version written; consumers of later versions read it too.
 VERSION = "ATIF-v1.5"
@@ -50,8 +51,14 @@ class AtifReader(ItemReader):
     def item(self, step: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         if not step.value:
             yield rec.Unknown("step")
-        if not step.value or step.get("is_copied_context"):
+        if not step.value:
             return
+        if step.get("is_copied_context"):
+            # The steps of an earlier trajectory: what they did and spent is recorded there. But
+            # the task stands nowhere else; later words in the person's place are another
+            # agent's.
+            if self.prompted or step.get("source") != "user":
+                return
         if step.text("extra.context_management.type") == "compaction":
             yield cursor.compaction("auto")
         used = usage_by(step.get("metrics"), _TOKENS, inclusive=True)
@@ -78,7 +85,7 @@ class AtifReader(ItemReader):
                     parts.append(rec.Text(text))
                 yield message(
                     "assistant",
-                    (*parts, *calls),
+                    with_closing_words((*parts, *calls)),
                     origin if origin in ORIGINS else "",
                     response=step.text("extra.response") or f"r{self.turns}",
                 )
@@ -108,6 +115,8 @@ class AtifReader(ItemReader):
                 words = filter(None, (said.text("analysis"), said.text("plan")))
                 typed = [c.text("keystrokes") for c in said.each("commands")]
                 calls = [self.call("", "bash", {"command": "".join(typed)})] if typed else []
+                if given.get("task_complete") is True:
+                    calls.append(self.call("", "mark_task_complete", {}))
                 return "\n\n".join(words), calls
         found = _FUNCTION.search(text)
         closing = text.find("</function>", found.end()) if found is not None else -1

@@ -16,6 +16,7 @@ from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, dicts_of, text_of, usage_by
 from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
+from leftoff.formats.vocabulary import with_closing_words
 
 # The roles of messages, by those that are recorded.
 ROLES: dict[str, rec.Role] = {
@@ -102,7 +103,7 @@ class ChatReader(ItemReader):
             elif not named:
                 continue
             parts.append(self._call(known.text("id"), named, given))
-        return tuple(parts)
+        return with_closing_words(parts)
 
     def _user_parts(
         self, m: Fields

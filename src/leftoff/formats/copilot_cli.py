@@ -36,6 +36,7 @@ class CopilotReader(ItemReader):
     model: str = ""
     before: rec.Usage = rec.Usage()  # tokens that the recorder totalled up at the last shutdown
     output: int = 0  # output tokens of the messages since then
+    silent: bool = False  # the last reply holds neither words nor a call
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         kind, data = line.text("type"), line.at("data")
@@ -53,7 +54,9 @@ class CopilotReader(ItemReader):
             cwd=self.cwd,
         )
         if kind == "assistant.message":
-            yield message("assistant", tuple(self._assistant_parts(data)))
+            parts = tuple(self._assistant_parts(data))
+            self.silent = not any(type(p) is not rec.Reasoning for p in parts)
+            yield message("assistant", parts)
             if output := data.count("outputTokens"):
                 self.output += output
                 yield rec.TokenCount(rec.Usage(), self.before + rec.Usage(output=self.output))
@@ -78,6 +81,9 @@ class CopilotReader(ItemReader):
                 return
         if identity:
             yield rec.Link(identity, parent)
+        if kind == "assistant.turn_end" and self.silent:
+            # No words show that the turn ended, and nothing was done.
+            yield rec.Turn("ended", "the reply is empty")
         if kind.startswith("session."):
             yield from self._session(kind, data, message, cursor)
         elif kind not in NO_MESSAGE and not kind.startswith(_NO_MESSAGE_PREFIXES):

@@ -20,6 +20,9 @@ _CONTEXT = re.compile(
     r"\s*<(?:attached_files|code_selection|open_and_recently_viewed_files|user_info"
     r"|git_status|timestamp|additional_data|rules|agent_skills|system_reminder)\b"
 )
+# The headings of thoughts, which Cursor writes below the words before them: "**Planning the
+# edit**". A heading of an answer begins with no such word.
+_THOUGHT = re.compile(r"(?:\A|\n\n)(\*\*[A-Z][a-z]+ing\b[^*\n]{0,200}\*\*)\s*\Z")
 
 
 class CursorReader(ItemReader):
@@ -38,7 +41,9 @@ class CursorReader(ItemReader):
             if kind == "text":
                 if role == "user":
                     typed += _typed(len(parts), block.text("text"))
-                parts.append(Text(block.text("text")))
+                    parts.append(Text(block.text("text")))
+                else:
+                    parts += _said(block.text("text"))
             elif kind == "thinking":
                 parts.append(Reasoning(block.text("thinking")))
             elif kind == "tool_use":
@@ -59,6 +64,15 @@ def _typed(part: int, text: str) -> tuple[Typed, ...]:
     if "<user_query>" in text:
         return tuple(Typed(part, *found.span(1)) for found in _QUERY.finditer(text) if found[1])
     return () if _CONTEXT.match(text) else typed_spans(part, text)
+
+
+def _said(text: str) -> tuple[Part, ...]:
+    """The agent's words, apart from the heading of the thought that followed them."""
+    thought = _THOUGHT.search(text)
+    if thought is None:
+        return (Text(text),)
+    heading, words = Reasoning(thought[1]), text[: thought.start()]
+    return (Text(words), heading) if words.strip() else (heading,)
 
 
 def _result(block: Fields) -> ToolResult:

@@ -272,6 +272,8 @@ class GeminiApiReader(GeminiPartsReader):
         if role not in ("user", "model"):
             yield rec.Unknown(f"role/{role}")
             return
+        if calls := self._lost_calls(item):
+            yield cursor.message("assistant", calls, response=None)
         content = self.content(item.get("parts"), role == "user")
         if role == "model":
             # The recorder's own stock reply to the context that it puts in front.
@@ -285,6 +287,17 @@ class GeminiApiReader(GeminiPartsReader):
         else:
             origin = "tool" if content.results else ""
             yield cursor.message("user", content.parts, origin, content.typed)
+
+    def _lost_calls(self, item: Fields) -> tuple[rec.ToolCall, ...]:
+        """The calls that results of an item name and that no item holds: the client leaves some
+        out of its history. What they printed counts, so they are read, without arguments."""
+        responses = [part.at("functionResponse") for part in item.each("parts")]
+        waiting = {identity for identity, _ in self.waiting}
+        return tuple(
+            self.call(identity, response.text("name"), None)
+            for response in responses
+            if (identity := response.identity("id")) and identity not in waiting
+        )
 
 
 def _is_line(line: dict[str, object]) -> bool:

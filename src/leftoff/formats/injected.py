@@ -60,6 +60,11 @@ _IDE_CONTEXT = re.compile(
     r"(?:.*?^## My request for Codex:[ \t]*\r?\n|.*\Z)",
     re.DOTALL | re.MULTILINE,
 )
+# What programs that build prompts put before the words: the heading of a field, as DSPy writes
+# it, and the marks of who speaks, of which the last one is the person's.
+_FIELD = re.compile(
+    r"\s*\[\[ ## \w{1,60} ## \]\]\s*(?:@\[\w{1,20}\]:[\s\S]*@\[User\]:\s*|@\[User\]:\s*)?"
+)
 # A command of Cursor: its name was chosen by the person, its body stands in a file.
 _CURSOR_COMMAND = re.compile(
     r"(?m)^--- Cursor Command: ([^\n]*?) ---[ \t]*\r?$.*?(?:^--- End Command ---[ \t]*\r?$|\Z)",
@@ -113,6 +118,7 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
     if _NOT_TYPED.match(text):
         return ()
     context = _IDE_CONTEXT.match(text) if "# Context from my IDE" in text else None
+    context = context or (_FIELD.match(text) if "[[ ## " in text[:200] else None)
     if context is not None:
         start = context.end()
         rest = _spans(part, text[start:], via)

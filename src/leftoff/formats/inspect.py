@@ -63,7 +63,9 @@ class InspectReader(Struct):
     task: str = ""
     version: str = ""
     created: str = ""
+    status: str = ""  # of the whole log
     turns: int = 0
+    replied: str = ""  # the model that gave the last reply, as the events name it
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[rec.Record]:
         """The whole log: a JSON document or the bytes of an archive."""
@@ -71,7 +73,7 @@ class InspectReader(Struct):
             yield from self._archive(data, cursor)
             return
         document = Fields.of(data)
-        self._header(document.at("eval"))
+        self._header(document)
         for sample in items_of(document.raw("samples")):
             yield from self._sample(Fields.of(sample), cursor)
 
@@ -86,7 +88,7 @@ class InspectReader(Struct):
         for name in ("header.json", "_journal/start.json"):
             if name in members:
                 header = Fields.of(_unpack(archive, members[name], MAX_DOCUMENT) or b"0")
-                self._header(header.at("eval"))
+                self._header(header)
                 break
         remaining = MAX_ARCHIVE
         for name, member in members.items():
@@ -103,7 +105,8 @@ class InspectReader(Struct):
             else:
                 yield rec.Unknown("damaged or oversized sample")
 
-    def _header(self, header: Fields) -> None:
+    def _header(self, log: Fields) -> None:
+        self.status, header = log.text("status"), log.at("eval")
         self.task, self.model = header.text("task"), header.text("model")
         self.created = header.text("created")
         self.version = header.text("packages.inspect_ai")
@@ -114,14 +117,18 @@ class InspectReader(Struct):
         named = str(identity) if isinstance(identity, str | int) else "sample"
         name = f"{named}_epoch_{epoch if isinstance(epoch, int) else 1}"
         yield rec.NewSession(name)
-        started = sample.text("started_at") or self.created
+        # Logs of 2024 keep the events in a `transcript`.
+        holder = sample if "events" in sample.value else Fields.of(sample.raw("transcript"))
+        events = holder.raw("events")
+        # The eval begins long before the last of its samples does.
+        first = next(map(Fields.of, items_of(events)), Fields(None))
+        started = sample.text("started_at") or first.text("timestamp") or self.created
         yield rec.SessionFacts(
             id=name, title=self.task, agent_version=self.version, started=started
         )
-        attachments: dict[str, object] = {}
-        if b"attachment://" in bytes(listed):
-            attachments = sample.at("attachments").value
-        calls, tools = _calls(sample.raw("events"))
+        attachments = sample.at("attachments").value
+        calls, tools = _calls(events, attachments)
+        self.replied = self.model
         items = [
             (item, cursor.item, cursor.raw)
             for item in cursor.objects(listed)
@@ -160,6 +167,16 @@ class InspectReader(Struct):
                 total += _usage(Fields(usage)) or rec.Usage()
             if total.total:
                 yield rec.TokenCount(rec.Usage(), total)
+        yield from self._run_end(sample)
+
+    def _run_end(self, sample: Fields) -> Iterable[rec.Turn]:
+        """How the log says that a sample ended: no person is waited for."""
+        if why := sample.text("error.message"):
+            yield rec.Turn("failed", why)
+        elif kind := sample.text("limit.type"):
+            yield rec.Turn("failed", f"{kind} limit of {sample.get('limit.limit')}")
+        elif sample.get("scores") or self.status == "success":
+            yield rec.Turn("ended", "scored" if sample.get("scores") else self.status)
 
     def _assistant_message(
         self, item: Fields, calls: list[Call], cursor: Cursor
@@ -179,6 +196,9 @@ class InspectReader(Struct):
                     reply = known
                     del calls[: place + 1]
                     break
+        # The log names a model with its provider and the events without: both would read as two
+        # models.
+        self.replied = item.text("model") or reply.model or self.replied
         return cursor.message(
             "assistant",
             tuple(parts),
@@ -186,7 +206,7 @@ class InspectReader(Struct):
             key=identity,
             response=f"r{self.turns}",
             time=reply.time,
-            model=item.text("model") or reply.model or self.model,
+            model=self.replied,
             usage=reply.usage,
         )
 
@@ -205,7 +225,7 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> by
     return data if len(data) <= limit else None
 
 
-def _calls(events: Raw) -> tuple[list[Call], dict[str, str]]:
+def _calls(events: Raw, attachments: dict[str, object]) -> tuple[list[Call], dict[str, str]]:
     calls: list[Call] = []
     tools: dict[str, str] = {}
     for event in map(Fields.of, items_of(events)):
@@ -220,10 +240,8 @@ def _calls(events: Raw) -> tuple[list[Call], dict[str, str]]:
         output = event.at("output")
         reply = next((c for c in output.each("choices") if c.at("message").value), None)
         if reply is not None:
-            identity, text = (
-                reply.text("message.id"),
-                content_text(reply.get("message.content")),
-            )
+            said = _with_attachments(reply.get("message.content"), attachments)
+            identity, text = reply.text("message.id"), content_text(said)
             usage = _usage(output.at("usage"))
             calls.append(Call(identity, text, output.text("model"), time, usage))
     return calls, tools
@@ -267,7 +285,8 @@ _STATUS = {"timeout": "timeout", "approval": "denied", "cancelled": "interrupted
 def _tool_message(item: Fields, tools: dict[str, str], cursor: Cursor) -> rec.Message:
     call, text = item.text("tool_call_id"), content_text(item.get("content"))
     status = "ok"
-    if item.get("error"):
+    # A result that was too long is cut, and the call has worked.
+    if item.get("error") and item.text("error.type") != "output_limit":
         status = _STATUS.get(item.text("error.type"), "error")
         text = text or item.text("error.message")
     result = (rec.ToolResult(call, text, status),)

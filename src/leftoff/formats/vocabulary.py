@@ -4,12 +4,13 @@ The table is data (`vocabulary.toml`); a tool in none of its rows has the kind "
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
 
-from leftoff.model import ToolCall
+from leftoff.model import Part, Text, ToolCall
 from leftoff.tables import table
 
 # Kinds that change files by themselves, without a shell.
@@ -74,6 +75,21 @@ def tool_call(identity: str, name: str, given: object = None) -> ToolCall:
     if kind == "shell" and isinstance(given, dict) and given.get("is_input") in (True, "true"):
         kind = "poll"  # keys for a program that runs, such as the `y` that it waits for
     return ToolCall(identity, name, kind, given)
+
+
+def with_closing_words(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """The parts, with the words that a call passes which ends the work.
+
+    Agents of benchmarks say what they found only there. Without these words the agent would
+    not have answered; where its text says the same, they are not repeated."""
+    found: list[Part] = []
+    for part in parts:
+        if type(part) is ToolCall and part.kind == "finish":
+            said = text_argument(part, "said").strip()
+            if said and not any(type(p) is Text and said in p.text for p in found):
+                found.append(Text(said))
+        found.append(part)
+    return tuple(found)
 
 
 def argument(call: ToolCall, role: str) -> Any:

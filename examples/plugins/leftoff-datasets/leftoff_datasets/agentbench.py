@@ -23,6 +23,7 @@ from leftoff.formats.lenient_json import (
     value_of,
 )
 from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.vocabulary import with_closing_words
 from leftoff.model import (
     Message,
     NewSession,
@@ -32,6 +33,7 @@ from leftoff.model import (
     Text,
     ToolCall,
     ToolResult,
+    Turn,
     Typed,
     Unknown,
 )
@@ -102,7 +104,7 @@ def _row(identity: Any, listed: Raw, name: str, cursor: Cursor) -> Iterator[Reco
     )
     line = bytes(cursor.raw) if cursor.line else b""
     turns = 0
-    pending = ""
+    pending = ended = ""
     for number, item in enumerate(found):
         if 0 < number < task_item:
             continue
@@ -115,10 +117,9 @@ def _row(identity: Any, listed: Raw, name: str, cursor: Cursor) -> Iterator[Reco
         typed: tuple[Typed, ...] = ()
         if role in _ASSISTANT_ROLES:
             parts = _assistant_parts(text, turns)
-            pending = next(
-                (p.id for p in parts if type(p) is ToolCall and _expects_result(p)), ""
-            )
+            pending = next((c.id for c in _calls(parts) if c.kind != "finish"), "")
             message_role, origin = "assistant", "agent"
+            ended = next((c.name for c in _calls(parts) if c.kind == "finish"), "")
         elif pending:
             parts = (_result(pending, text),)
             message_role, origin, pending = "tool", "tool", ""
@@ -138,6 +139,8 @@ def _row(identity: Any, listed: Raw, name: str, cursor: Cursor) -> Iterator[Reco
             response=f"r{turns}" if message_role == "assistant" else "",
             raw=cursor.raw,
         )
+    if ended:  # no person waits for more
+        yield Turn("ended", ended)
 
 
 def _user_parts(
@@ -172,12 +175,13 @@ def _assistant_parts(text: str, turn: int) -> tuple[Part, ...]:
     if act[1] in _FINAL_ACTIONS:
         answer = _ANSWER.match(rest)
         given = (answer[1] or answer[2] or "").strip() if answer else ""
-        return (*parts, ToolCall(identity, act[1].lower(), "finish", {"answer": given}))
+        final = ToolCall(identity, act[1].lower(), "finish", {"answer": given})
+        return with_closing_words((*parts, final))
     return (Text(text),)
 
 
-def _expects_result(call: ToolCall) -> bool:
-    return call.kind != "finish"
+def _calls(parts: Iterable[Part]) -> Iterator[ToolCall]:
+    return (part for part in parts if type(part) is ToolCall)
 
 
 def _result(call: str, text: str) -> ToolResult:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from leftoff.formats.chat import ChatReader, is_message
 from leftoff.formats.lenient_json import dicts_of, fields_of, items_of, value_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
-from leftoff.model import Message, NewSession, Part, Record, ToolResult, Typed, Unknown
+from leftoff.model import Message, NewSession, Part, Record, ToolResult, Turn, Typed, Unknown
 
 _END_MARKS = ("###STOP###", "###TRANSFER###", "###OUT-OF-SCOPE###")
 """Marks that the simulation writes into the customer's last message."""
@@ -44,6 +44,10 @@ def _run(run: dict[str, Raw], number: int, cursor: Cursor) -> Iterator[Record]:
     for message in cursor.objects(listed):
         for record in reader.item(message, cursor):
             yield _with_outcome(record) if isinstance(record, Message) else record
+            if isinstance(record, Message) and record.role == "user":
+                # The simulation ends with the customer's words; no agent answers to them.
+                found = [mark for mark in _END_MARKS if mark in record.text]
+                yield from (Turn("ended", mark.strip("#").lower()) for mark in found)
 
 
 def _with_outcome(m: Message) -> Message:

@@ -16,7 +16,7 @@ from leftoff.formats.chat import ChatReader
 from leftoff.formats.lenient_json import dict_of, fields_of, items_of, text_of, value_of
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.model import Message, Part, Record, Text, ToolResult, Typed
+from leftoff.model import Message, Part, Record, Text, ToolCall, ToolResult, Turn, Typed
 
 _TRUNCATED = "Message error..."
 """The server's `error` for an answer that it shortened; the answer itself is there."""
@@ -38,6 +38,7 @@ class ToolBenchReader(Struct):
         for message in cursor.objects(chains[-1] if chains else None):
             for record in reader.item(message, cursor):
                 yield self._with_outcome(record) if isinstance(record, Message) else record
+                yield from _run_end(record)
 
     def _with_outcome(self, m: Message) -> Message:
         if m.role == "tool":
@@ -55,6 +56,14 @@ class ToolBenchReader(Struct):
             if type(part) is Text and self.query and (at := part.text.find(self.query)) >= 0:
                 return (Typed(number, at, at + len(self.query)),)
         return m.typed
+
+
+def _run_end(record: Record) -> Iterable[Turn]:
+    """How a run ended: with an answer, or given up. Nobody answers to it."""
+    for part in record.parts if isinstance(record, Message) else ():
+        if type(part) is ToolCall and part.kind == "finish":
+            given = dict_of(part.input)
+            yield Turn("ended", text_of(given.get("return_type")).replace("_", " "))
 
 
 def _with_status(part: Part) -> Part:

@@ -15,7 +15,17 @@ from leftoff.codec import LineDecoder
 from leftoff.formats.lenient_json import dicts_of, fields_of, items_of, text_of, value_of
 from leftoff.formats.openai_parts import content_text
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.model import Message, Part, Reasoning, Record, SessionFacts, Text, Typed, Unknown
+from leftoff.model import (
+    Message,
+    Part,
+    Reasoning,
+    Record,
+    SessionFacts,
+    Text,
+    Turn,
+    Typed,
+    Unknown,
+)
 
 
 class Item(Struct, gc=False):
@@ -28,6 +38,7 @@ class Item(Struct, gc=False):
 
 _ITEM = LineDecoder(Item)
 _ORCHESTRATOR = "orchestrator"
+_TERMINATION = "termination condition"
 _PERSON_ROLES = frozenset({"human", "user"})
 
 
@@ -54,6 +65,8 @@ class WhoAndWhenReader(Struct):
             cursor.raw = raw
             if item and item[0].role:
                 yield self._message(item[0], number, has_orchestrator, cursor)
+                if _speaker(item[0].role)[1] == _TERMINATION:
+                    yield _run_end(content_text(item[0].content))
             else:
                 yield Unknown("message")
 
@@ -71,7 +84,7 @@ class WhoAndWhenReader(Struct):
             typed = (Typed(0, 0, len(text.rstrip())),) if text.strip() else ()
         elif note == "thought":
             part = Reasoning(text)
-        elif note == "termination condition":  # written by the program, not by an agent
+        elif note == _TERMINATION:  # written by the program, not by an agent
             role, origin = "system", "meta"
         if has_orchestrator and role == "assistant" and speaker.casefold() != _ORCHESTRATOR:
             agent = speaker
@@ -87,6 +100,12 @@ class WhoAndWhenReader(Struct):
             agent=agent,
             raw=cursor.raw,
         )
+
+
+def _run_end(text: str) -> Turn:
+    """How the program ended the run: a limit cut the agents off."""
+    why = text.strip().split("\n", 1)[0]
+    return Turn("failed" if why.startswith("Max ") else "ended", why)
 
 
 def _speaker(role: str) -> tuple[str, str]:
