@@ -10,4 +10,3 @@ python=$(bash .ci/environment dev) || {
 "$python" -m tests.fuzz saves power --trials 20
 "$python" -m tests.fuzz disturbed limits --only "log create, o"
 "$python" -m tests.fuzz disturbed disks --only "log create, o" --steps 4
-"$python" -m tests.fuzz disturbed short --only "log create, o"

@@ -7,5 +7,5 @@ python=$(bash .ci/environment dev) || {
     exit 77
 }
 timeout 120 "$python" -m tests.fuzz follow --seconds 30 --each 2000
-timeout 60 "$python" -m tests.fuzz hooked --trials 3 --records 1500
+timeout 90 "$python" -m tests.fuzz crowds kills --kills 25
 timeout 60 "$python" -m tests.fuzz prefixes corpora/sessions --cuts 6

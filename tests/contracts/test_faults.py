@@ -36,6 +36,15 @@ def test_commands_that_are_killed_or_fail(root: Path, args: tuple[str, ...]) -> 
     run(root, "disturbed", *args)
 
 
+def test_a_program_that_is_started_by_its_module_says_how(root: Path) -> None:
+    """It would do nothing and exit with 0, as if all was well."""
+    for name in ("tests.fuzz.mutants", "tests.fuzz.mutate", "tests.fuzz"):
+        done = subprocess.run(
+            [sys.executable, "-m", name], cwd=root, check=False, capture_output=True
+        )
+        assert done.returncode == 1
+
+
 def test_damage_is_noticed(root: Path) -> None:
     said = run(root, "flip_bits", "--every", "401")
     assert "noticed, the last good one given" in said

@@ -1,7 +1,6 @@
-"""Everything that works in one project at once: killed at random, or many of a kind.
+"""Everything that works in one project at once, killed at random.
 
     python -m tests.fuzz crowds kills [--kills 300] [--seed 1]
-    python -m tests.fuzz crowds updates|indexers [--writers 16] [--rounds 25]
 
 kills     two sessions grow; after each turn their hooks are answered and their workers work and
           keep the index of the memory. Beside them resume logs are made and cleaned up, and a
@@ -10,10 +9,8 @@ kills     two sessions grow; after each turn their hooks are answered and their 
           none that was acknowledged is gone; what hooks keep is whole; what one worker had
           acknowledged is not older afterwards; a batch's output is whole. From time to time
           everything is run once more to its end: the batch gives the bytes of a batch that was
-          never killed, no wish is left, and no litter.
-updates   each process changes what others change too: lines in a task's markdown, sessions in the
-          memory of `--since last`. None may be lost.
-indexers  many update the same index of the memory: it is what one makes of the same recordings
+          never killed, what hooks keep of a recording gives the summary of the recording, no
+          wish is left, and no litter.
 """
 
 import os
@@ -28,17 +25,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from msgspec.structs import replace
 from tests.fuzz import harness, writers
 from tests.fuzz.harness import Children
 from tests.strategies.hooks import hook_input
 
 import leftoff
 from leftoff import codec
-from leftoff.errors import LeftoffError, StateError
+from leftoff.analysis.summary_json import to_json
+from leftoff.errors import LeftoffError
 from leftoff.hooks import answer, queue, worker
-from leftoff.live.checkpoints.files import Sandbox
-from leftoff.live.last_summarized import exchange_position
+from leftoff.incremental.saved_passes import SavedPass
 from leftoff.memory import index as memory
 from leftoff.stores.files import FileStore
 
@@ -220,6 +216,13 @@ def finished(place: Place, want: dict[str, bytes]) -> Iterator[str]:
         state = place.home / "state" / f"s{who}"
         if queue.pending_jobs(state):
             yield f"s{who}: wishes are left: {queue.pending_jobs(state)}"
+        path, kept = str(place.transcript(who)), SavedPass(state)
+        if (
+            state.exists()
+            and kept.whole(path)
+            and to_json(kept.summary(path)) != to_json(leftoff.summarize(path))
+        ):
+            yield f"s{who}: what was kept is another summary"
     recordings = [place.transcript(n) for n in range(2) if place.transcript(n).exists()]
     index, fresh = (place.folder / "home" / name for name in (MEMORY, "fresh/memory.sqlite3"))
     for path in (index, fresh) if recordings else ():
@@ -259,96 +262,11 @@ def killed(kills: int, seed: int, folder: Path) -> harness.Found:
     return counts, found
 
 
-# -- changes that build on what is there -----------------------------------------------------
-
-
-def together(count: int, work: Callable[[int], None]) -> list[str]:
-    """Work in so many processes at once; what went wrong in them."""
-    return Children(*(partial(work, who) for who in range(count))).wait()
-
-
-def patiently(work: Callable[[], object]) -> None:
-    """Until it is done: a writer's patience is short; it says so and changes nothing."""
-    while True:
-        try:
-            work()
-            return
-        except StateError as error:
-            if "held by another" not in str(error):
-                raise
-
-
-def _with(line: str, before: str) -> str:
-    return before + line
-
-
-def add_lines(root: Path, rounds: int, who: int) -> None:
-    box = Sandbox(root, "shared")
-    for n in range(rounds):
-        patiently(partial(box.update, {"project.md": partial(_with, f"{who}.{n}\n")}))
-
-
-def ask(root: Path, rounds: int, who: int) -> None:
-    summary = leftoff.summarize(str(SESSION))
-    for n in range(rounds):
-        session = replace(summary.session, id=f"{who}.{n}")
-        asked = replace(summary, session=session)
-        patiently(partial(exchange_position, root / "asked.json", asked))
-
-
-def index(recordings: Path, path: Path, rounds: int) -> None:
-    """Updates an index as often; which of two does the work is left to them."""
-    for _ in range(rounds):
-        memory.update(path, [recordings], environ={})
-
-
-def indexers(count: int, rounds: int, root: Path) -> harness.Found:
-    """Many update the same index: it is what one makes of the same recordings."""
-    counts: Counter[str] = Counter()
-    recordings = SESSION.parent
-    alone, shared = root / "alone" / writers.MEMORY, root / "shared" / writers.MEMORY
-    wrong = together(count, lambda _: index(recordings, shared, rounds))
-    memory.update(shared, [recordings], environ={})
-    memory.update(alone, [recordings], environ={})
-    rows = writers.memory_rows(shared)
-    counts["rows"] = rows.count("\n")
-    if rows != writers.memory_rows(alone):
-        wrong.append("the index is not what one update gives")
-    wrong += writers.whole(root)
-    return counts, wrong
-
-
-def updates(count: int, rounds: int, root: Path) -> harness.Found:
-    """Changes, and looks which were lost."""
-    expected = {f"{who}.{n}" for who in range(count) for n in range(rounds)}
-    counts: Counter[str] = Counter()
-    wrong = together(count, lambda who: add_lines(root, rounds, who))
-    (page,) = root.rglob("project.md")
-    lines = page.read_text().split()
-    counts["lines"] = len(lines)
-    if Counter(lines) != Counter(expected):
-        wrong.append(f"lines: {len(expected - set(lines))} lost")
-    wrong += together(count, lambda who: ask(root, min(rounds, 900 // count), who))
-    known = codec.parse((root / "asked.json").read_bytes())
-    counts["sessions"] = len(known)
-    lost = {m for m in expected if int(m.split(".")[1]) < 900 // count} - set(known)
-    if lost:
-        wrong.append(f"sessions: {len(lost)} lost")
-    return counts, wrong
-
-
 def main() -> int:
-    args = harness.options(
-        __doc__, "what:kills|updates|indexers", kills=300, seed=1, writers=16, rounds=25
-    )
-    parts: dict[str, Callable[[Path], harness.Found]] = {
-        "kills": partial(killed, args.kills, args.seed),
-        "updates": partial(updates, args.writers, args.rounds),
-        "indexers": partial(indexers, args.writers, args.rounds),
-    }
+    args = harness.options(__doc__, "what:kills", kills=300, seed=1)
 
     def work() -> harness.Found:
         with tempfile.TemporaryDirectory() as folder:
-            return parts[args.what](Path(folder))
+            return killed(args.kills, args.seed, Path(folder))
 
     return harness.tried(args.what, work)

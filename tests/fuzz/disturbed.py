@@ -1,7 +1,7 @@
-"""Disturbs every command that writes: kills, failing calls, limits, full disks, short writes.
+"""Disturbs every command that writes: kills, failing calls, limits, full disks.
 
     python -m tests.fuzz disturbed kills|all|faults [--only NAME] [--but NAME] [--every 1]
-    python -m tests.fuzz disturbed limits|disks|short [--only NAME] [--but NAME] [--steps 6]
+    python -m tests.fuzz disturbed limits|disks [--only NAME] [--but NAME] [--steps 6]
 
 kills   killed (kill -9) on entering each system call that changes something, which leaves
         everything that a kill can leave; `all` on entering every call
@@ -10,21 +10,18 @@ faults  each call fails with everything that it can fail with (ENOSPC, EDQUOT, E
 limits  RLIMIT_FSIZE and RLIMIT_NOFILE, as `ulimit -f` and `prlimit --nofile` set them
 disks   a tmpfs of which so many pages are free, or that takes so many more files, from none on;
         the folder mounted over itself, read only
-short   every write(2) writes at most 9 bytes (a library of ours, LD_PRELOAD)
 
 What there is to write is in `writers.py`. After each: every document and file is the old or
 the new one, whole; what was acknowledged (exit 0) is there; a failure is one line on stderr and
 a documented exit code, never a traceback; a failed fsync is not tried again on the same file;
 and the same command run again works, gives what it gives, and leaves no litter. The first two
-need strace and the right to trace, mounts need root, the last a C compiler; exits 77 where that
-cannot be had. Linux only. Not part of the test suite: it is long; tests/contracts/test_faults.py
+need strace and the right to trace, mounts need root; exits 77 where that cannot be had. Linux only. Not part of the test suite: it is long; tests/contracts/test_faults.py
 runs a small part.
 """
 
 import os
 import re
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -40,8 +37,6 @@ from tests.fuzz.harness import Unable, mounted, read_only, run
 from tests.fuzz.tracing import Outcome, Trial
 from tests.fuzz.writers import WRITERS, Command, Work, Writer
 
-from leftoff import codec
-
 UNSURE = ("not certain to stay", "may be back", "stdout: cannot be written", "perhaps")
 """What an error says where something was done all the same."""
 
@@ -50,24 +45,6 @@ _LATER = re.compile(r"^memory$|/ledger\.md$")
 next job of the session does, and each question that needs it."""
 
 PAGE = 4096
-SHIM = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <sys/stat.h>
-#include <unistd.h>
-static size_t less(int fd, size_t n) {
-    struct stat s;
-    return n > 9 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) ? 9 : n;
-}
-ssize_t write(int fd, const void *b, size_t n) {
-    ssize_t (*f)(int, const void *, size_t) = dlsym(RTLD_NEXT, "write");
-    return f(fd, b, less(fd, n));
-}
-ssize_t pwrite64(int fd, const void *b, size_t n, off64_t o) {
-    ssize_t (*f)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
-    return f(fd, b, less(fd, n), o);
-}
-"""
 
 
 class Case:
@@ -247,35 +224,6 @@ def disks(case: Case, steps: int) -> Iterator[Trouble]:
         yield Trouble(name, "read", partial(case.run, case.writer.run, how))
 
 
-def short(chosen: list[Writer], words: list[str]) -> harness.Found:
-    """Every writer with and without short writes: the same must be left."""
-    with tempfile.TemporaryDirectory() as name:
-        source, library = Path(name) / "shim.c", Path(name) / "shim.so"
-        source.write_text(SHIM)
-        run("cc", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl")
-        found = []
-        for preload in ("", str(library)):
-            told = subprocess.run(
-                [*harness.PROGRAM, "disturbed", "short", *words, "--inner"],
-                check=False, capture_output=True, env={**os.environ, "LD_PRELOAD": preload},
-            )  # fmt: skip
-            if told.returncode:
-                return Counter(), [f"short: {told.stderr.decode()[-500:]}"]
-            found.append(codec.parse(told.stdout))
-    wrong = [f"{w.name}, short: another result" for w in chosen if found[0][w.name] != found[1][w.name]]  # fmt: skip
-    return Counter({"short: the same": len(chosen) - len(wrong)}), wrong
-
-
-def left(writer: Writer) -> dict[str, str]:
-    """What a writer leaves."""
-    with tempfile.TemporaryDirectory() as name:
-        writers.prepared(Path(name), writer)
-        work = writers.renewed(Path(name))
-        code = writers.in_child(work, writer.run)
-        shown = {k: v.replace(name, "/") for k, v in writers.look(work).items()}
-        return {"exit": str(code), **shown}
-
-
 # -- the trials --------------------------------------------------------------------------------
 
 
@@ -309,21 +257,14 @@ def tried(what: str, chosen: list[Writer], every: int, steps: int) -> harness.Fo
 
 def main() -> int:
     args = harness.options(
-        __doc__, "what:kills|all|faults|limits|disks|short", only="", but="\1", every=1,
-        steps=6, show=60, inner=False,
+        __doc__, "what:kills|all|faults|limits|disks", only="", but="\1", every=1,
+        steps=6, show=60,
     )  # fmt: skip
     chosen = [w for w in WRITERS if args.only in w.name and args.but not in w.name]
-    if args.inner:
-        sys.stdout.buffer.write(codec.dumps({w.name: left(w) for w in chosen}))
-        return 0
     if not chosen:
         return 1
 
-    def work() -> harness.Found:
-        if args.what == "short":
-            return short(chosen, ["--only", args.only, "--but", args.but])
-        return tried(args.what, chosen, args.every, args.steps)
-
+    work = partial(tried, args.what, chosen, args.every, args.steps)
     try:
         return harness.tried(args.what, work, args.show)
     except Unable as error:

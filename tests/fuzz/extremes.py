@@ -1,6 +1,6 @@
 """Inputs that are too much: bombs, depths, endless lines, hostile repeats, nasty JSON.
 
-    python -m tests.fuzz extremes [memory] [growth] [json] [strings] [literals]
+    python -m tests.fuzz extremes [memory] [growth] [json] [literals]
         [--megabytes 1024] [--limit 400] [--full]
 
 `memory`: the command on bombs, nests and long recordings, in processes whose address space is
@@ -13,7 +13,6 @@
     without line breaks, at a quarter, a half and 1 MB: MB/s, and growth per doubling. --full: each
     alternative alone, else those of a pattern in turn. Only growth fails; speed is printed.
 `json`: nasty documents, each as a line between good lines and as a whole recording.
-`strings`: a naughty string in every string of every format's example (--full: each of them).
 
 Without a name, all of them. Prints tables; exits 1 on a failure. Not part of the test suite:
 it is long.
@@ -25,7 +24,6 @@ import io
 import json
 import math
 import os
-import random
 import re
 import resource
 import subprocess
@@ -46,9 +44,9 @@ from tests.fuzz import harness
 from tests.regressions import test_memory_by_structure as structures
 from tests.strategies.literals import compiled_in, literals
 from tests.strategies.recordings import examples
-from tests.strategies.varying import STRINGS, _slots, _written
+from tests.strategies.varying import _slots, _written
 
-from leftoff import Pass, codec, from_json, render
+from leftoff import Pass, codec
 from leftoff.extraction.decision_model import PATTERNS
 from leftoff.extraction.rule_sets import CHECK_RULES, GROUPS, OUTPUT_RULES
 from leftoff.formats.reader import formats
@@ -466,23 +464,19 @@ def _replaced_line(lines: list[bytes], at: int, text: str) -> bytes:
     return b"\n".join([*lines[:at], text.encode(), *lines[at + 1 :]])
 
 
-def wordy(
-    example: bytes, shape: str, *, every: bool = False
-) -> Iterator[Callable[[str], bytes]]:
-    """For some of the places of an example where people, agents and tools have words, or for
-    every string in it: what puts a text there."""
+def wordy(example: bytes, shape: str) -> Iterator[Callable[[str], bytes]]:
+    """For some of the places of an example where people, agents and tools have words: what puts
+    a text there."""
     if shape == "text":
         lines = example.split(b"\n")
-        for at in range(1, len(lines), 1 if every else max(1, len(lines) // 6)):
+        for at in range(1, len(lines), max(1, len(lines) // 6)):
             yield partial(_replaced_line, lines, at)
         return
     records = [codec.parse(x) for x in example.splitlines()] if shape == "lines" else []
     records = records or [codec.parse(example)]
     names = {"text", "content", "output", "message", "command", "value", "path", "file_path"}
-    slots = [
-        (h, k) for h, k in _slots(records) if isinstance(h[k], str) and (every or k in names)
-    ]
-    for holder, key in slots[:: 1 if every else max(1, len(slots) // 6)]:
+    slots = [(h, k) for h, k in _slots(records) if isinstance(h[k], str) and k in names]
+    for holder, key in slots[:: max(1, len(slots) // 6)]:
 
         def put(text: str, holder: Any = holder, key: Any = key) -> bytes:
             kept, holder[key] = holder[key], text
@@ -542,47 +536,6 @@ def nasty() -> list[str]:
                 table.row(name, f"a line of {told}", repr(error)[:200], wrong="not answered")
     print(f"{len(documents)} documents, {trials} trials: {refused} refused as whole recordings")
     return table.failed
-
-
-# -- strings ---------------------------------------------------------------------------------
-
-
-def strings(full: bool) -> list[str]:
-    table = Table("format", "place", "string")
-    more = (*STRINGS, "\x85", "\u2029", "\x7f", "ﬀ", "\U000e0041", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"),
-            "a" * 50_000, "../" * 200, "con", "nul.txt", "-rf", "--help", "~root", "$HOME", "*", "?", "a\x00b", "١٢٣",
-            "1e309", "∞", "Ω≈ç√", "\u202e", "\ufdfd", "\u0489" * 30, "田中さん", "<img src=x onerror=alert(1)>", "%0d%0a", "\r\n\r\n",
-            "${jndi:x}", "{{7*7}}", "#{1}", "=1+1", "\\\\server\\share", "file:///etc/passwd", "|", "&&", "`id`")  # fmt: skip
-    trials = 0
-    chance = random.Random(1)
-    for name in formats.names():
-        for place, put in enumerate(
-            wordy(examples()[name], formats.get(name).shape, every=True)
-        ):
-            for string in more if full else chance.sample(more, 8):
-                trials += 1
-                for fault in _faults(put(string), name, shown=trials % 40 == 0):
-                    table.row(name, place, repr(string)[:60], wrong=fault)
-    print(f"{len(more)} strings, {trials} trials")
-    return table.failed
-
-
-def _faults(data: bytes, name: str, *, shown: bool) -> Iterator[str]:
-    """What is wrong with a recording, and with how it is shown if that is asked."""
-    began = time.process_time()
-    try:
-        said = check_any_input(data, name)
-    except Exception as error:  # noqa: BLE001 - what else is raised is the question
-        yield repr(error)[:200]
-        return
-    if time.process_time() - began > 2:
-        yield "slow"
-    if said is None or not shown:
-        return
-    for form in ("text", "markdown", "prompt", "log"):
-        bad = set(re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", render(from_json(said), form)))
-        if bad:
-            yield f"{form} shows {bad}"
 
 
 # -- literals --------------------------------------------------------------------------------
@@ -646,7 +599,6 @@ def main() -> int:
         "memory": lambda: memory(args.megabytes, args.limit),
         "growth": lambda: growth(args.size) + in_formats(args.size // 4),
         "json": nasty,
-        "strings": lambda: strings(args.full),
         "literals": lambda: repeated_literals(full=args.full),
     }
     args = harness.options(

@@ -24,12 +24,6 @@ comes and goes between two looks cannot be seen. When the writer is done:
   the newest session is the one before);
 - the follower's summary is that of a batch run over these files, byte for byte.
 
-    python -m tests.fuzz follow --calls [--every 1]
-
-A look that finds a renamed recording, a copied one and a new one is killed at each of its system
-calls (needs strace), and each of them fails in every way that it can; another follower goes on,
-and the same must hold.
-
     python -m tests.fuzz follow --minutes 60
 
 One follower runs through while a paced writer goes on and rotates; its memory (RSS) and open
@@ -59,7 +53,6 @@ from typing import Any, Protocol
 
 from tests.fuzz import harness
 from tests.fuzz.harness import forked
-from tests.fuzz.tracing import failures, kills, traced
 
 from leftoff import api, codec
 from leftoff.analysis.summary_json import to_json
@@ -439,41 +432,6 @@ def trial(
     return counts, wrong
 
 
-def calls_run(every: int) -> harness.Found:
-    """A look killed, and failing, at each of its system calls, or every n-th."""
-    counts, wrong = harness.nothing()
-
-    def tried(inject: list[str]) -> str:
-        with tempfile.TemporaryDirectory(prefix="follow-") as folder:
-            home, state = Path(folder) / "home", Path(folder) / "state"
-            home.mkdir()
-            writer = Writer(home, [state], ClaudeCode(), random.Random(1))
-            writer.begin()
-            last = Follower(writer.path, state)
-            for kind in (*GOES_ON, "rename"):
-                writer.write(30)
-                last.look()
-                writer.rotate(kind)
-            writer.write(30)
-
-            def look() -> bytes:
-                Follower(writer.path, state).look()
-                return b"ok"
-
-            done = traced(look, inject, Path(folder) / "trace")
-            got = last.summary()
-            odd = [*wrong_with(home, "claude_code", writer.path, got), differs(last, got)]
-            odd += [f"litter {p.name}" for p in state.rglob("*.tmp")]
-            wrong.extend(f"{inject}: {what}" for what in odd if what)
-            counts[done.said.split(":")[0]] += 1
-            return done.trace
-
-    trace = tried([])
-    for trial in (kills(trace, every=True) + failures(trace))[::every]:
-        tried(trial.inject)
-    return counts, wrong
-
-
 def sizes(pid: int) -> tuple[float, int]:
     """Memory of a process in MiB and its open descriptors."""
     status = Path(f"/proc/{pid}/status").read_text()
@@ -529,12 +487,10 @@ def steady(minutes: float, seed: int) -> harness.Found:
 def main() -> int:
     args = harness.options(
         __doc__, lines=200_000, seconds=float, each=20_000, kinds="", format=("", *RECORDERS),
-        seed=1, calls=False, every=1, minutes=0.0,
+        seed=1, minutes=0.0,
     )  # fmt: skip
     if args.minutes:
         return harness.tried("follow", lambda: steady(args.minutes, args.seed))
-    if args.calls:
-        return harness.tried("follow", lambda: calls_run(args.every))
     began, left = time.monotonic(), args.lines
     kinds = args.kinds.split(",") if args.kinds else [*GOES_ON, *BEGINS_ANEW]
 

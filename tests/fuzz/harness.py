@@ -3,6 +3,7 @@ mark which save they are of, the log of what was acknowledged, mounts, and the r
 
 import argparse
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,14 @@ from typing import Any
 from leftoff.stores.protocol import Store, open_store
 
 PROGRAM = [sys.executable, "-m", "tests.fuzz"]
+
+_started = getattr(sys.modules["__main__"].__spec__, "name", "")
+if re.fullmatch(
+    r"tests\.fuzz\.(?!__main__)\w+", _started
+):  # it would do nothing, and exit with 0
+    sys.exit(
+        f"{_started} is no program: python -m tests.fuzz {_started.rpartition('.')[2]} ..."
+    )
 
 # -- children --------------------------------------------------------------------------------
 

@@ -1,30 +1,26 @@
 """Any input gives an answer or a refusal in words: coverage-guided fuzzing of every door.
 
     python -m pip install atheris
-    python -m tests.fuzz inputs TARGET [--seconds 60] [--seeds FOLDER] [--out FOLDER]
+    python -m tests.fuzz inputs TARGET [--seconds 60] [--out FOLDER]
     python -m tests.fuzz inputs --list
 
 TARGET is a target's name, `readers` (each reader in turn), or `all`; --seconds are shared out
-among them. A run starts from `corpora/sessions`, `corpora/gold`, the shipped examples of
-`leftoff.testing.examples` and the recordings under --seeds (small pieces of them), and keeps
-what reached new code under --out for the next run. An input fails the run that gives any
-exception but a documented one, breaks a promise, or takes longer than a second for 64 KiB.
-Each failure is kept once, with its traceback, beside what was found. `tests/properties/test_recordings.py`
+among them. A run starts from the shipped examples of `leftoff.testing.examples` and keeps what
+reached new code under --out for the next run. An input ends the run of its target that gives any
+exception but a documented one, breaks a promise, or takes longer than a second for 24 KB: it is
+kept as `crash-...` beside what was found, and its traceback in `log`. `tests/properties/test_recordings.py`
 makes recordings by strategies instead, LEFTOFF_EXAMPLES of each format. Not part of the test suite: it is long.
 """
 
-import os
 import random
 import re
 import subprocess
 import sys
 import tempfile
 import time
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from string import whitespace
 from typing import Any
@@ -36,8 +32,6 @@ MOST = 24_000
 """Bytes of an input: long enough for every kind of record, short enough for many runs."""
 SLOW = 1.0
 """Seconds of processor time that no input of `MOST` bytes may take, instrumented as it is."""
-HELD_OUT = ("spotter",)
-"""Recordings that are kept for evaluation and stay unseen."""
 
 Target = Callable[[bytes], object]
 
@@ -259,200 +253,10 @@ def targets() -> dict[str, Callable[[], Target]]:
     return found
 
 
-# -- seeds -----------------------------------------------------------------------------------
-
-
-@cache
-def recorded(folders: tuple[Path, ...]) -> list[tuple[str, bytes]]:
-    """Recordings as (name of the format that they are of, bytes)."""
-    from leftoff.errors import InputError
-    from leftoff.formats.reader import Sample, detect
-    from leftoff.sources.open import open_lines
-
-    kept: list[tuple[str, bytes]] = []
-    for folder in folders:
-        for path in sorted(folder.rglob("*")):
-            if not path.is_file() or any(word in path.name for word in HELD_OUT):
-                continue
-            try:
-                with open_lines(str(path)) as lines:
-                    data = b"".join(lines)
-            except InputError:
-                continue
-            if len(data) > 1 << 20:
-                continue
-            found = detect(Sample(data, complete=True))
-            if found is not None:
-                kept.append((found.name, data))
-    return kept
-
-
-def small(data: bytes, shape: str, chance: random.Random) -> bytes:
-    """A piece of a recording: its beginning and some of the rest, with long strings cut."""
-    from leftoff import codec
-
-    def less(value: Any) -> Any:
-        if isinstance(value, str):
-            return value if len(value) < 400 else value[:300]
-        if isinstance(value, dict):
-            return {k: less(v) for k, v in list(value.items())[:40]}
-        if isinstance(value, list):
-            kept = value if len(value) < 10 else value[:3] + chance.sample(value[3:], 6)
-            return [less(v) for v in kept]
-        return value
-
-    if shape == "text":
-        at = chance.randrange(max(1, len(data) - 4000))
-        return data[:1500] + data[at : at + 4000]
-    if shape == "lines":
-        lines = data.splitlines()
-        rest = (
-            sorted(chance.sample(range(3, len(lines)), min(12, len(lines) - 3)))
-            if len(lines) > 3
-            else []
-        )
-        found = []
-        for line in lines[:3] + [lines[i] for i in rest]:
-            try:
-                found.append(codec.dumps(less(codec.parse(line))))
-            except ValueError:
-                found.append(line[:400] + b"\n")
-        return b"".join(found)
-    try:
-        return codec.dumps(less(codec.parse(data)))
-    except ValueError:
-        return data[:MOST]
-
-
-def sow(name: str, place: Path, folders: list[Path]) -> None:
-    """Puts the seeds of a target where it begins."""
-    from tests.strategies.recordings import examples
-
-    from leftoff import Pass, codec
-    from leftoff.errors import InputError
-    from leftoff.formats.reader import formats
-    from leftoff.handover.resume_log.document import ResumeLog
-
-    place.mkdir(parents=True, exist_ok=True)
-    chance = random.Random(name)
-    count = 0
-
-    def put(data: bytes) -> None:
-        nonlocal count
-        count += 1
-        (place / f"seed-{count:04}").write_bytes(data[:MOST])
-
-    base = (ROOT / "corpora" / "sessions", ROOT / "corpora" / "gold" / "sessions", *folders)
-    known = [*examples().items(), *recorded(base)]
-    if name.startswith("reader."):
-        wanted = name.removeprefix("reader.")
-        own = [data for kind, data in known if kind == wanted]
-        for data in own[:60]:
-            put(small(data, formats.get(wanted).shape, chance))
-        return
-    if name in ("detect", "cut", "codec"):
-        taken: dict[str, int] = {}
-        for kind, data in known:
-            taken[kind] = taken.get(kind, 0) + 1
-            if taken[kind] > 4:
-                continue
-            piece = small(data, formats.get(kind).shape, chance)
-            if name == "codec":
-                for line in piece.splitlines()[:3]:
-                    put(line)
-            else:
-                put(chance.randbytes(2) + piece if name == "cut" else piece)
-        return
-    texts: list[str] = []
-    for kind, data in known:
-        reading = Pass("seed", kind)
-        try:
-            reading.feed(small(data, formats.get(kind).shape, chance))
-            summary = reading.summary()
-        except InputError:
-            continue
-        log = ResumeLog.from_summary(summary)
-        if name in ("documents", "store"):
-            for value in (log.to_dict(), *_others(summary), codec.to_builtins(summary)):
-                put((b"\x00" if name == "store" else b"") + codec.dumps(value))
-        for line in data.splitlines()[:200]:
-            texts += re.findall(
-                r'"command": ?"((?:[^"\\]|\\.){4,400})"', line.decode(errors="replace")
-            )
-    if name in ("documents", "store"):
-        for data in _kept():
-            put((b"\x01" if name == "store" else b"") + data)
-        return
-    if name == "redactor":
-        from leftoff.redaction.rules import RULES
-
-        for rule in RULES:
-            for text in getattr(rule, "hides", ()) or getattr(rule, "match", ()) or ():
-                put(str(text).encode("utf-8", "replace"))
-    for text in dict.fromkeys(texts):
-        if count > 400:
-            break
-        try:
-            decoded = str(codec.parse(b'["' + text.encode() + b'"]')[0])
-        except ValueError:
-            decoded = text
-        put(b"\x08" + decoded.encode("utf-8", "replace"))
-
-
-def _others(summary: Any) -> Iterator[dict[str, Any]]:
-    """A checkpoint and a resume state of the recording."""
-    from leftoff.budget.tasks import TaskTokenBudget
-    from leftoff.handover.checkpoint.document import checkpoint_of
-    from leftoff.handover.checkpoint.from_summary import checkpoint_source
-    from leftoff.handover.resume_state import from_summary
-
-    at = datetime(2026, 3, 2, 9, tzinfo=UTC)
-    start = TaskTokenBudget.start
-    budget = start("task", "claude", created_at=at.isoformat(), total_allocated=200_000)
-    budget = budget.used(190_000)
-    source = checkpoint_source(summary)
-    yield checkpoint_of(source, budget=budget, capacity="95", at=at).to_dict()
-    yield from_summary.from_summary(summary).to_dict()
-
-
-def _kept() -> Iterator[bytes]:
-    """Documents of the golden tests."""
-    for path in sorted((ROOT / "tests" / "golden").rglob("*.json")):
-        yield path.read_bytes()
-
-
 # -- running ---------------------------------------------------------------------------------
 
 
-class Failures:
-    """Each failure once: by its type and the place in leftoff where it came from."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self.known: dict[str, int] = {}
-
-    def add(self, data: bytes, error: BaseException) -> None:
-        frames = traceback.extract_tb(error.__traceback__)
-        inner = [f for f in frames if "leftoff" in f.filename] or frames
-        last = inner[-1]
-        name = re.sub(
-            r"\W+", "-", f"{type(error).__name__}-{Path(last.filename).stem}-{last.lineno}"
-        )
-        if isinstance(error, AssertionError):
-            name = re.sub(r"[^a-zA-Z]+", "-", f"promise-{str(error)[:40]}")
-        size = self.known.get(name)
-        if size is not None and size <= len(data):
-            return
-        self.known[name] = len(data)
-        self.place.mkdir(parents=True, exist_ok=True)
-        (self.place / f"{name}.bin").write_bytes(data)
-        words = "".join(traceback.format_exception(error))
-        (self.place / f"{name}.txt").write_text(
-            words[-6000:], encoding="utf-8", errors="replace"
-        )
-
-
-def child(name: str, seconds: float, out: Path) -> None:
+def child(name: str, seconds: float, place: Path) -> None:
     """Fuzzes one target in this process; never returns."""
     try:
         import atheris  # type: ignore[import-untyped, unused-ignore]
@@ -464,52 +268,44 @@ def child(name: str, seconds: float, out: Path) -> None:
         run = targets()[name]()
         for known in formats.names():
             formats.get(known)
+    from tests.strategies.recordings import examples
     from tests.strategies.varying import varied
 
-    failures = Failures(out / name / "failed")
-    shape = "document"
-    if name.startswith("reader."):
-        shape = formats.get(name.removeprefix("reader.")).shape
+    reader_of = name.removeprefix("reader.")
+    for format_name, data in examples().items():
+        if reader_of in (format_name, name):  # a reader begins with its own example
+            (place / "seeds" / format_name).write_bytes(data[:MOST])
 
     def one(data: bytes) -> None:
         began = time.process_time()
-        try:
-            run(data)
-        except BaseException as error:  # noqa: BLE001 - what else is raised is the question
-            failures.add(data, error)
+        run(data)
         took = time.process_time() - began
-        if took > SLOW:
-            failures.add(data, AssertionError(f"slow on {name}: {took:.1f} s"))
+        assert took <= SLOW, f"slow on {name}: {took:.1f} s"
 
     def mutate(data: bytes, most: int, seed: int) -> bytes:
         chance = random.Random(seed)
-        if chance.random() < 0.5:
-            return bytes(atheris.Mutate(data, most))
-        try:
-            kind = shape
-            if name in ("detect", "cut", "codec", "documents"):
-                kind = chance.choice(("document", "lines", "text"))
-            head = data[:2] if name == "cut" else data[:1] if name == "store" else b""
-            return (head + varied(data[len(head) :], kind, chance))[:most]
-        except (ValueError, RecursionError):
-            return bytes(atheris.Mutate(data, most))
+        with suppress(ValueError, RecursionError):
+            if chance.random() < 0.5:
+                shape = chance.choice(("document", "lines", "text"))
+                if reader_of != name:
+                    shape = formats.get(reader_of).shape
+                head = {"cut": 2, "store": 1}.get(name, 0)
+                return (data[:head] + varied(data[head:], shape, chance))[:most]
+        return bytes(atheris.Mutate(data, most))
 
-    structured = name.startswith("reader.") or name in (
-        "detect", "cut", "codec", "documents", "store"
-    )  # fmt: skip
     arguments = [
         sys.argv[0], f"-max_total_time={max(1, round(seconds))}", f"-max_len={MOST}",
         "-timeout=60", "-rss_limit_mb=3000", "-print_final_stats=1", "-len_control=0",
-        f"-artifact_prefix={out / name}/", str(out / name / "found"), str(out / name / "seeds"),
+        f"-artifact_prefix={place}/", str(place / "found"), str(place / "seeds"),
     ]  # fmt: skip
-    options = {"custom_mutator": mutate} if structured else {}
-    atheris.Setup(arguments, one, **options)
+    plain = name in ("shell", "redactor")  # texts, not recordings
+    atheris.Setup(arguments, one, **({} if plain else {"custom_mutator": mutate}))
     atheris.Fuzz()
 
 
 def main() -> int:
     args = harness.options(
-        __doc__, "targets*", seconds=60.0, seeds=[], out=Path(tempfile.gettempdir()) / "leftoff-fuzz",
+        __doc__, "targets*", seconds=60.0, out=Path(tempfile.gettempdir()) / "leftoff-fuzz",
         list=False, child=False,
     )  # fmt: skip
     if args.child:
@@ -522,40 +318,25 @@ def main() -> int:
     chosen = [n for told in args.targets or ["all"] for n in several.get(told, [told])]
     if set(chosen) - set(names):
         sys.exit(f"no target {set(chosen) - set(names)}; --list names them")
-    failed = 0
-    print(f"{'target':28} {'inputs':>9} {'processor s':>11} {'failures':>8}")
-    total = 0
-    for name in chosen:
-        began = os.times()
-        each = args.seconds / len(chosen)
-        done, bad = fuzzed(name, each, args.out, [*map(Path, args.seeds)])
-        now = os.times()
-        spent = sum(now[:4]) - sum(began[:4])
-        print(f"{name:28} {done:9} {spent:11.0f} {bad:8}", flush=True)
-        failed += bad
-        total += done
-    print(f"{total} inputs, {failed} failures; see {args.out}")
-    return 1 if failed else 0
+    work = partial(fuzzed, args.seconds / len(chosen), args.out)
+    return harness.tried("inputs", lambda: harness.each(work, chosen))
 
 
-def fuzzed(name: str, seconds: float, out: Path, folders: list[Path]) -> tuple[int, int]:
-    """Fuzzes a target in a process of its own; (inputs, failures)."""
+def fuzzed(seconds: float, out: Path, name: str) -> harness.Found:
+    """Fuzzes a target in a process of its own: how many inputs, and how it failed."""
+    counts, wrong = harness.nothing()
     place = out / name
-    (place / "found").mkdir(parents=True, exist_ok=True)
-    if not (place / "seeds").exists():
-        sow(name, place / "seeds", folders)
+    for folder in ("found", "seeds"):
+        (place / folder).mkdir(parents=True, exist_ok=True)
     command = [
-        *harness.PROGRAM, "inputs", name, "--child",
-        "--seconds", str(seconds), "--out", str(out),
+        *harness.PROGRAM, "inputs", name, "--child", "--seconds", str(seconds), "--out",
+        str(place),
     ]  # fmt: skip
-    with (place / "log").open("ab") as log:
-        code = subprocess.run(command, cwd=ROOT, stderr=log, stdout=log, check=False).returncode
-    words = (place / "log").read_text(errors="replace")
-    counts = re.findall(r"stat::number_of_executed_units: +(\d+)", words)
-    bad = len(list((place / "failed").glob("*.bin"))) + sum(
-        len(list(place.glob(f"{kind}-*"))) for kind in ("crash", "timeout", "oom")
-    )
-    if code and not bad:
-        print(f"{name}: the fuzzer ended with {code}: {words[-400:]}")
-        bad = 1
-    return int(counts[-1]) if counts else 0, bad
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    (place / "log").write_bytes(done.stdout + done.stderr)
+    said = (done.stdout + done.stderr).decode(errors="replace")
+    inputs = re.findall(r"stat::number_of_executed_units: +(\d+)", said)
+    counts["inputs"] += int(inputs[-1]) if inputs else 0
+    if done.returncode:
+        wrong.append(f"{name}: the fuzzer ended with {done.returncode}: {said[-400:]}")
+    return counts, wrong

@@ -124,6 +124,15 @@ def test_what_is_to_last_is_brought_to_the_disk(
     assert calls == [False, True]
 
 
+def test_a_system_that_writes_a_little_at_a_time_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, data[:9]))
+    write_atomic(tmp_path / "a", b"forty bytes of a document, cut in pieces")
+    assert (tmp_path / "a").read_bytes() == b"forty bytes of a document, cut in pieces"
+
+
 def test_what_is_not_committed_is_gone(tmp_path: Path) -> None:
     with Directory.open(tmp_path) as folder:
         with folder.stage("a", b"x"):
