@@ -48,12 +48,6 @@ def value_of(done: CompletedProcess[bytes]) -> dict[str, Any]:
     return found
 
 
-def test_the_same_bytes_give_the_same_bytes(run: Run, session: Path) -> None:
-    once = run("budget", str(session), "--json", PYTHONHASHSEED="1")
-    again = run("budget", str(session), "--json", PYTHONHASHSEED="2")
-    assert once.stdout == again.stdout
-
-
 def test_watching_tells_what_is_new_and_begins_anew_after_a_compaction(growing: Path) -> None:
     command = [sys.executable, "-m", "leftoff", "budget", str(growing), "--watch", "--json"]
     process = subprocess.Popen(

@@ -187,18 +187,6 @@ def test_kinds_of_cuts_are_never_pooled(run: Run, labels_of_evaluate: Path) -> N
     assert "tail" in artificial["forms"]
 
 
-def test_the_same_run_twice_is_the_same_bytes_of_evaluate(
-    run: Run, labels_of_evaluate: Path
-) -> None:
-    args = (
-        "eval", "resume", str(labels_of_evaluate), "--labels", str(labels_of_evaluate),
-        "--resamples", "20",
-    )  # fmt: skip
-    first, second = (run(*args, "--json", PYTHONHASHSEED=seed) for seed in ("1", "2"))
-    assert first.stdout
-    assert first.stdout == second.stdout
-
-
 def test_what_the_block_lacks_is_written_without_the_held_out(
     labels_of_evaluate: Path, tmp_path: Path
 ) -> None:

@@ -53,15 +53,6 @@ def home(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_a_name_that_is_no_text_is_listed(call: Call, home: Path) -> None:
-    (path,) = (home / ".claude/projects/-home-dev-billing").glob("*.jsonl")
-    path.rename(os.fsdecode(os.fsencode(path.parent) + b"/\xff\xfe.jsonl"))
-    assert call("list")[0] == 0
-    code, out, _ = call("list", "--json")
-    assert code == 0
-    assert len([json.loads(line) for line in out.splitlines()]) == 2
-
-
 def test_words_that_cannot_be_a_path_are_refused(call: Call, home: Path) -> None:
     for odd in ("x" * 5000, "a\x00b"):
         code, out, err = call("summarize", odd)

@@ -17,9 +17,7 @@ import pytest
 from leftoff import api
 from leftoff.analysis.assemble import view_of
 from leftoff.analysis.decisions.explain import Explanation, explain
-from leftoff.analysis.session_pass import Pass
 from leftoff.extraction.decision_model import MODEL, PERSON
-from leftoff.rendering import explanation
 from leftoff.summary import ContextSummary
 
 # `summarize`, `show` and `verify`: streams, exit codes, forms.
@@ -47,18 +45,6 @@ def test_colour_only_when_asked(run: Run, session: Path) -> None:
     assert b"\x1b[1m" in run("summarize", str(session), FORCE_COLOR="1").stdout
     both = run("summarize", str(session), FORCE_COLOR="1", NO_COLOR="1")
     assert b"\x1b" not in both.stdout
-
-
-def test_json_is_one_object_with_every_section(run: Run, session: Path) -> None:
-    done = run("summarize", str(session), "--json")
-    value = json.loads(done.stdout)
-    assert list(value) == [
-        "schema", "leftoff", "rules", "session", "stats", "key_decisions", "progress",
-        "file_modifications", "unknown_effects", "tools_used", "tool_counts", "user_requests",
-        "turn", "checks", "git", "key_findings",
-        "errors", "next_steps", "working_set", "context", "issues", "formatted",
-    ]  # fmt: skip
-    assert done.stdout == run("summarize", str(session), "-f", "json").stdout
 
 
 SEED_KEYS = {
@@ -204,21 +190,6 @@ def test_with_json_it_is_an_object(run: Run, session: Path) -> None:
     assert list(value) == ["threshold", "decisions", "milestones", "stages"]
     scored = [decision["parts"] for decision in value["decisions"] if decision["parts"]]
     assert scored[0][0]["feature"] == "bias"
-
-
-def test_secrets_are_hidden() -> None:
-    secret = "ghp_" + "a1B2" * 9
-    gathered = Pass()
-    lines = [
-        {"role": "user", "text": "Make the upload work."},
-        {"role": "assistant", "text": f"I'll use the token {secret} instead of a password."},
-    ]
-    gathered.feed(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
-    gathered.close()
-    found = explain(view_of(gathered.sessions[-1], {})[1], near=1.0)
-    assert any(secret in d.text for d in found.decisions)
-    assert secret not in explanation.text(found)
-    assert secret not in str(explanation.plain(found))
 
 
 # `summarize -f html` and `report`: the page, what it quotes, streams and exit codes.

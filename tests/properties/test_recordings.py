@@ -21,7 +21,7 @@ from tests.strategies.conversations import (
 from tests.strategies.recordings import examples, recordings
 from tests.strategies.writers import SILENT_ON_FAILURE, WRITERS
 
-from leftoff import Pass
+from leftoff import Pass, api
 from leftoff.analysis.summary_json import to_json
 from leftoff.errors import UnknownName
 from leftoff.extraction.collector import Collector
@@ -88,8 +88,11 @@ def test_there_is_an_example_of_every_format() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_examples_are_recordings_of_their_format(name: str) -> None:
+def test_examples_are_recordings_of_their_format(name: str, tmp_path: Path) -> None:
     check_format(formats.get(name), examples()[name])
+    path = tmp_path / "session"
+    path.write_bytes(examples()[name])
+    assert api.verify(api.summarize(path)) == []
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -73,24 +73,6 @@ def test_a_bomb_is_refused_in_little_memory(piece: bytes, tmp_path: Path) -> Non
     assert most <= LEAST
 
 
-@linux
-@pytest.mark.parametrize("piece", [b"\n", b"{}\n", b" \r\n", b"[\n"])
-@pytest.mark.parametrize("first", [b"", GO], ids=["alone", "after a prompt"])
-def test_a_bomb_of_short_lines_is_refused_early(
-    first: bytes, piece: bytes, tmp_path: Path
-) -> None:
-    bomb = tmp_path / "bomb.gz"
-    with gzip.open(bomb, "wb", 1) as stream:
-        stream.write(first)
-        for _ in range(100):
-            stream.write(piece * (MB // len(piece)))
-    code, said, most = most_memory(bomb)
-    assert code == 2
-    assert said.endswith(b"recording\n")
-    assert said.count(b"\n") == 1
-    assert most <= LEAST
-
-
 def test_where_reading_of_short_lines_stops_is_their_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -287,16 +269,3 @@ def test_held_bytes_are_what_was_added(piece: bytes) -> None:
     assert copy.whole() == added.getvalue()
     assert held.whole() == added.getvalue() + b"more"
     assert held.first == piece.lstrip()[:1]
-
-
-def test_a_long_repetitive_document_is_still_read() -> None:
-    """What is held compressed is read as it was."""
-    words = "The total of the ledger is wrong. " * (3 * UNPACKED // 34)
-    document = f'[{{"role": "user", "content": "{words}"}}]'.encode()
-    whole, pieces = Pass("s"), Pass("s")
-    whole.feed(document)
-    for at in range(0, len(document), MB):
-        pieces.feed(document[at : at + MB])
-    first, second = whole.summary(), pieces.summary()
-    assert first == second
-    assert first.user_requests[0].text.startswith("The total of the ledger")

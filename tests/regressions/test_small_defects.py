@@ -21,7 +21,6 @@ from leftoff import Pass, api, codec, lazy_re, tokens
 from leftoff.__main__ import main
 from leftoff.cli import completions
 from leftoff.errors import FormatError
-from leftoff.formats.thread import key64, keys64
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.memory.headers import StoredHeaders
 from leftoff.redaction.redactor import Redactor
@@ -29,7 +28,6 @@ from leftoff.shell.ast import BRACKET, QUESTION, STAR
 from leftoff.shell.expansion import _apply_operation
 from leftoff.shell.globs import ends, matches
 from leftoff.sources import discover
-from leftoff.testing.checks import check_any_input, check_prefix
 from leftoff.text import truncation
 
 # A list or file of which no message can be made is an error in words, never an empty summary;
@@ -74,20 +72,6 @@ def test_an_unknown_object_among_messages_is_named() -> None:
 # that an answer lost its question.
 
 
-def test_an_id_whose_half_has_a_sign_has_a_key() -> None:
-    signed = "00000000-0000-4000--123-00000000000f"
-    assert len(signed) == 36
-    assert 0 < key64(signed) < 2**64
-    assert list(keys64([signed])) == [key64(signed)]
-
-
-def test_ids_with_dashes_elsewhere_have_the_same_key_in_a_column() -> None:
-    odd = "0000-0000-0000-0000-0000000000000001"
-    plain = "00000000-0000-4000-8000-000000000001"
-    assert list(keys64([odd])) == [key64(odd)] == list(keys64([odd, ""]))[:1]
-    assert list(keys64([odd, plain])) == [key64(odd), key64(plain)]
-
-
 HUGE = (10**30, -(10**30), 10**400, -1)
 
 
@@ -107,36 +91,6 @@ def test_counts_that_cannot_be_are_ignored_and_told(count: int) -> None:
     assert summary.context.spend.input == 90
     assert summary.context.window is None
     assert [issue.code for issue in summary.issues] == ["odd_count"]
-
-
-@pytest.mark.parametrize("code", [10**30, -(10**30)])
-def test_an_exit_code_that_cannot_be_is_none(code: int) -> None:
-    data = (
-        b"""\
-{"leftoff": "session/1", "id": "s"}
-{"role": "user", "text": "Sort the invoices."}
-{"role": "assistant", "parts": [{"call": {"id": "c", "name": "Bash", "input": {"command": "ls"}}}]}
-{"role": "tool", "parts": [{"result": {"call_id": "c", "text": "x", "exit_code": %d}}]}
-"""
-        % code
-    )
-    check_prefix(data, len(data) - 3, "leftoff")
-    assert check_any_input(data, "leftoff") is not None
-
-
-@pytest.mark.parametrize(
-    "deep", [b"[" * 450 + b'"x"' + b"]" * 450, b'{"a":' * 450 + b"1" + b"}" * 450]
-)
-def test_a_result_that_is_nested_without_end(deep: bytes) -> None:
-    """The words of agent messages' results were looked for as deep as they went."""
-    data = (
-        b"""\
-[{"type": "user", "content": [{"type": "text", "text": "Go."}]},
-{"type": "user", "content": [{"type": "tool_result", "toolName": "x", "toolResult": %s}]}]
-"""
-        % deep
-    )
-    assert check_any_input(data, "agent_messages") is not None
 
 
 # A recording whose file name is not UTF-8 is read, and told with the bad bytes replaced.

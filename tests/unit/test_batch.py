@@ -7,7 +7,6 @@ import os
 import random
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -222,18 +221,6 @@ def test_a_file_that_has_grown_is_read_from_where_it_was(
     assert out.read_bytes() == fresh.read_bytes()
 
 
-def test_a_file_written_anew_is_read_anew(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(saved_positions, "MIN_SIZE", 1 << 16)
-    session, out, index = tmp_path / "s.jsonl", tmp_path / "out.jsonl", tmp_path / "index"
-    lines = big(session, folder / "claude_code" / "outbox.jsonl", 1 << 18)
-    run([session], [out], index)
-    session.write_bytes(b"".join([*lines[len(lines) // 2 :], *lines]))
-    report = run([session], [out], index)
-    assert report.read == session.stat().st_size
-
-
 def test_nothing_secret_leaves(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,36 +315,3 @@ def test_two_runs_do_not_share_an_index(tmp_path: Path) -> None:
         Index(str(tmp_path / "index"), "rules", 0)
     first.close()
     Index(str(tmp_path / "index"), "rules", 0).close()
-
-
-class _Stopped:
-    """An engine that is interrupted after so many chunks."""
-
-    workers = 1
-
-    def __init__(self, after: int) -> None:
-        self.after = after
-
-    def run(self, chunks: Any) -> Iterator[Any]:
-        for number, found in enumerate(InProcess().run(chunks)):
-            if number >= self.after and found[0].jobs:
-                raise KeyboardInterrupt
-            yield found
-
-    def close(self) -> None:
-        """Nothing."""
-
-
-def test_an_interrupted_run_leaves_whole_rows_and_goes_on(folder: Path, tmp_path: Path) -> None:
-    out, index = tmp_path / "out.jsonl", tmp_path / "index"
-    doing = Run([folder], BatchOptions(), _Stopped(5), str(index), {})
-    report = doing.write([str(out)])
-    doing.close()
-    assert report.interrupted
-    partly = rows(out)
-    assert 0 < len(partly) < report.jobs
-    after = run([folder], [out], index)
-    assert (after.known, after.interrupted) == (len(partly), False)
-    fresh = tmp_path / "fresh.jsonl"
-    run([folder], [fresh])
-    assert out.read_bytes() == fresh.read_bytes()

@@ -3,15 +3,14 @@
 import gzip
 import json
 import os
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure, UsageError
+from leftoff.errors import Damaged, NotPlainName, StateError, Unsure, UsageError
 from leftoff.redaction.redactor import Redactor, Span
 from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore
@@ -65,14 +64,6 @@ def test_a_file_is_readable_json_with_the_seal_last(store: FileStore) -> None:
     assert seal["redactions"] == {"aws-access-key-id": 1}
     assert seal.pop("checksum").startswith("sha256:")
     assert set(seal) == {"schema", "id", "redactions"}
-
-
-def test_personal_data_goes_from_checkpoints_only(store: FileStore) -> None:
-    document = {"note": "ask ada.lovelace@lovelace-engines.co.uk"}
-    store.save("checkpoint", "c", document)
-    store.save("task", "t", document)
-    assert "lovelace" not in str(loaded(store, "checkpoint", "c").document)
-    assert loaded(store, "task", "t").document == document
 
 
 def test_a_gate_of_ones_own(tmp_path: Path) -> None:
@@ -177,21 +168,6 @@ def test_two_damaged_ones_are_refused_and_kept(store: FileStore) -> None:
     done = prune(store, "task", Retention(keep=0), now=time.time() + 1)
     assert done.removed == ()
     assert {p.name: p.read_bytes() for p in main.parent.glob("t*")} == before
-
-
-def test_a_newer_backup_is_left_alone_with_its_document(store: FileStore) -> None:
-    path = Path(store.save("task", "t", {"n": 1}))
-    path.write_bytes(path.read_bytes().replace(b"task/1", b"task/2"))
-    before = path.read_bytes()
-    with pytest.raises(TooNew, match="update leftoff"):
-        store.save("task", "t", {"n": 2})
-    with pytest.raises(TooNew):
-        store.pin("task", "t", True)
-    (entry,) = store.list("task")
-    assert not entry.readable
-    assert not store.drop("task", entry)
-    assert path.read_bytes() == before
-    assert names(path.parent) == ["t.json"]
 
 
 def test_a_document_of_another_program_loads_and_says_so(store: FileStore) -> None:
@@ -364,75 +340,6 @@ def test_ids_that_a_file_system_confuses_are_told_apart(store: FileStore) -> Non
 
 # -- other writers ---------------------------------------------------------------------------
 
-HOLDER = """
-import fcntl, os, sys, time
-from filelock import FileLock
-if sys.argv[1] == "lock":
-    held = FileLock(sys.argv[2])
-    held.acquire()
-else:
-    held = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT)
-    fcntl.flock(held, fcntl.LOCK_EX)
-print("held", flush=True)
-time.sleep(60)
-"""
-
-
-@pytest.fixture
-def hold() -> Iterator[Callable[[str, Path], subprocess.Popen[bytes]]]:
-    """Holds a lock in another process until that is killed."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def begin(what: str, path: Path) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-c", HOLDER, what, str(path)]
-        holder = subprocess.Popen(command, stdout=subprocess.PIPE)
-        started.append(holder)
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        return holder
-
-    yield begin
-    for holder in started:
-        holder.kill()
-        holder.wait()
-        if holder.stdout:
-            holder.stdout.close()
-
-
-@posix
-def test_a_writer_that_does_not_end_is_waited_for_and_said(
-    tmp_path: Path, hold: Callable[[str, Path], subprocess.Popen[bytes]]
-) -> None:
-    store = FileStore(tmp_path, patience=0.3)
-    store.save("task", "t", {"n": 1})
-    (lock,) = (store.folder("task") / ".locks").iterdir()
-    holder = hold("lock", lock)
-    with pytest.raises(StateError, match=r"another process has been writing for 0\.3 s"):
-        store.save("task", "t", {"n": 2})
-    assert loaded(store, "task", "t").document == {"n": 1}, "readers do not wait"
-    holder.kill()
-    holder.wait()
-    store.save("task", "t", {"n": 3})
-    assert loaded(store, "task", "t").document == {"n": 3}
-
-
-@posix
-def test_litter_of_the_dead_goes_and_of_the_living_stays(
-    tmp_path: Path, hold: Callable[[str, Path], subprocess.Popen[bytes]]
-) -> None:
-    FileStore(tmp_path).save("task", "t", {"n": 1})
-    folder = tmp_path / "tasks"
-    dead = folder / ".t.json.0123456789abcdef.tmp"
-    dead.write_bytes(b"half")
-    alive = folder / ".t.json.fedcba9876543210.tmp"
-    holder = hold("file", alive)
-    assert loaded(FileStore(tmp_path), "task", "t").document == {"n": 1}
-    assert names(folder) == [alive.name, "t.json"]
-    holder.kill()
-    holder.wait()
-    FileStore(tmp_path).list("task")
-    assert names(folder) == ["t.json"]
-
 
 @posix
 def test_a_file_that_is_swept_before_it_is_locked_is_written_again(
@@ -454,57 +361,6 @@ def test_a_file_that_is_swept_before_it_is_locked_is_written_again(
     assert len(swept) == 1
     assert loaded(store, "task", "t").document == {"n": 1}
     assert names(store.folder("task")) == ["t.json"]
-
-
-@posix
-def test_a_killed_session_leaves_nothing_but_its_lock_beside_its_state(tmp_path: Path) -> None:
-    from leftoff.live.session import SessionManager
-
-    mine = tmp_path / ".state.json.0123456789abcdef.tmp"
-    other = tmp_path / ".other.json.0123456789abcdef.tmp"
-    mine.write_bytes(b"half")
-    other.write_bytes(b"half")
-    SessionManager(tmp_path / "state.json").update_token_usage(10, 0, message_id="a")
-    assert names(tmp_path) == [other.name, "state.json", "state.json.lock"]
-
-
-WRITER = """
-import sys
-from leftoff.stores import open_store
-store, who = open_store(sys.argv[1]), sys.argv[2]
-for n in range(40):
-    mark = f"{who}{n}"
-    store.save("task", "shared", {"mark": mark, "words": [mark] * 200}, text=f"{mark} " * 200)
-"""
-
-
-@pytest.mark.parametrize("url", ["{}/kept", "sqlite:///{}/kept.db"])
-def test_processes_do_not_mix(tmp_path: Path, url: str) -> None:
-    from leftoff.stores.protocol import open_store
-
-    where = url.format(tmp_path)
-    store = open_store(where)
-    store.save("task", "shared", {"mark": "-", "words": ["-"] * 200}, text="- " * 200)
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, where, who], stderr=subprocess.PIPE)
-        for who in "abc"
-    ]
-    seen = set()
-    while any(w.poll() is None for w in writers):
-        kept = loaded(store, "task", "shared")
-        mark = kept.document["mark"]
-        seen.add(mark)
-        assert kept.document["words"] == [mark] * 200
-        assert kept.text in {"", f"{mark} " * 200}
-        assert {i.code for i in kept.issues} <= {"text_differs"}
-    for writer in writers:
-        assert writer.stderr is not None
-        assert (writer.wait(), writer.stderr.read()) == (0, b"")
-        writer.stderr.close()
-    kept = loaded(store, "task", "shared")
-    assert kept.document["mark"] in {"a39", "b39", "c39"}
-    assert kept.issues == ()
-    assert len(seen) > 1, "the reader saw nothing change"
 
 
 # -- retention -------------------------------------------------------------------------------

@@ -108,20 +108,6 @@ def test_between_a_rename_and_what_follows_nothing_is_lost(
     assert numbers(follower) == [20]
 
 
-def test_a_copy_of_an_emptied_recording_is_the_recording(
-    path: Path, follower: Follower
-) -> None:
-    path.write_bytes(lines("s", 0, 20))
-    follower.look()
-    with path.open("ab") as file:
-        file.write(lines("s", 20, 5))  # not seen before it was copied
-        file.flush()
-        shutil.copyfile(path, path.with_suffix(".1"))
-        file.truncate(0)
-        file.write(lines("s", 25, 40))  # and at once longer than it was
-    assert numbers(follower) == list(range(65))
-
-
 @pytest.mark.parametrize("how", ["truncate", "rewrite", "recreate", "replace"])
 def test_what_is_destroyed_is_gone(how: str, path: Path, follower: Follower) -> None:
     path.write_bytes(lines("one", 0, 20))
@@ -232,18 +218,6 @@ def test_what_cannot_be_followed_is_said(path: Path, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(SourceError, match="not a regular file"):
         Follower(tmp_path / "fifo", tmp_path / "other").look()
-
-
-def test_the_files_of_subagents_are_told_too(path: Path, follower: Follower) -> None:
-    path.write_bytes(lines("s", 0, 20))
-    beside = path.with_suffix("") / "subagents"
-    beside.mkdir(parents=True)
-    for count in (1, 3):
-        (beside / "agent-a1.jsonl").write_bytes(lines("s", 100, count))
-        assert follower.look().changed
-        assert not follower.look().changed
-        assert to_json(follower.summary()) == to_json(api.summarize(path))
-        assert len(follower.summary().session.children) == 1
 
 
 @pytest.mark.parametrize("how", ["in place", "replaced", "beside a copy"])

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from leftoff import Pass
-from leftoff.extraction.evidence import Ran, Returned
+from leftoff.extraction.evidence import Returned
 
 
 def line(kind: str, **payload: Any) -> dict[str, Any]:
@@ -47,38 +47,6 @@ def fed(*lines: dict[str, Any]) -> Pass:
 
 def of(reading: Pass, kind: type[Any]) -> list[Any]:
     return [e for e in reading.sessions[-1][""].evidence if isinstance(e, kind)]
-
-
-def test_the_legacy_layout_reads_the_same() -> None:
-    call = {"command": ["bash", "-lc", "git mv a b"], "timeout_ms": 1}
-    lines: list[dict[str, Any]] = [
-        {"id": "s-9", "timestamp": "2025-09-01T10:00:00Z", "instructions": None, "git": {}},
-        {"record_type": "state"},
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]},
-        {
-            "type": "function_call",
-            "name": "shell",
-            "arguments": json.dumps(call),
-            "call_id": "c1",
-        },
-        {
-            "type": "function_call_output",
-            "call_id": "c1",
-            "output": '{"output":"","metadata":{"exit_code":0}}',
-        },
-    ]
-    reading = Pass()
-    for one in lines:
-        reading.feed(json.dumps(one).encode() + b"\n")
-    got = reading.summary()
-    assert (got.session.format, got.session.id) == ("codex", "s-9")
-    assert [e.command for e in of_twin(reading)] == ["git mv a b"]
-
-
-def of_twin(reading: Pass) -> list[Any]:
-    twin = reading.fork()
-    twin.close()
-    return of(twin, Ran)
 
 
 def test_newer_versions_tell_results_as_completed_items() -> None:

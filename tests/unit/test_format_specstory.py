@@ -1,6 +1,6 @@
 """SpecStory's markdown histories."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 
@@ -86,32 +86,6 @@ def test_the_path_stands_in_the_summary_line() -> None:
             _tool(name, "\nStatus: **loading**\n", rest=f" • {verb} file: a b.py")
         )
         assert (call.kind, text_argument(call, "path"), result) == (kind, "a b.py", None)
-
-
-@pytest.mark.parametrize(
-    "head", ["", _tool("Bash", "`ls`") + "\n\n"], ids=["bare", "after a call"]
-)
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "---\n\n```bash\nx\n\n", "```bash\nx\n```\n", "Result:\n\n```\n", "Path: `a`\n", "```diff\n",
-        "**Agent task list:**\n- [ ] a\n", "Read file: a\n\n---\n\n", "### Rule: a\n```\n", "[",
-        "Tool use: **Read**\n\nResult:\n\n```\n", "Status: **a**\n", "Cancelled\n", " \t",
-        "```thinking\n```\nx\n", "```text\n",
-    ],
-)  # fmt: skip
-def test_repeated_markup_is_read_in_time_that_grows_with_its_length(
-    head: str, piece: str, assert_linear: Callable[..., None]
-) -> None:
-    claude = HEAD + _turn("Resumed from a Claude Code session via SpecStory.")
-
-    def prepare(size: int) -> Callable[[], object]:
-        body = _tool("Bash", piece * 20) if head else ""
-        body += (head + piece) * (size // len(head + piece)) + "\n```"
-        lines = (claude + _turn(body)).encode().splitlines(keepends=True)
-        return lambda: _records(lines, resumed=False)
-
-    assert_linear(prepare, 60_000)
 
 
 @pytest.mark.parametrize(

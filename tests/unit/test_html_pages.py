@@ -228,11 +228,6 @@ def test_a_long_session_is_cut_and_says_so() -> None:
     assert_links_resolve(Seen(made))
 
 
-def test_the_same_input_gives_the_same_page(root: Path) -> None:
-    path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
-    assert whole(path) == whole(path)
-
-
 # -- quotations ------------------------------------------------------------------------------
 
 

@@ -1,13 +1,11 @@
 """Which kept documents may go, one question at a time."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leftoff.errors import UsageError
-from leftoff.stores.files import FileStore
 from leftoff.stores.protocol import Entry, StoredDocument
 from leftoff.stores.retention import Retention, pin, prune
 
@@ -58,16 +56,3 @@ def test_the_spared_the_pinned_and_the_unreadable_stay() -> None:
 def test_a_store_that_cannot_pin_says_so() -> None:
     with pytest.raises(UsageError, match="Plain cannot pin documents"):
         pin(Plain(), "task", "t1")
-
-
-def test_a_pin_protects_unless_told_otherwise(tmp_path: Path) -> None:
-    store = FileStore(tmp_path)
-    store.save("task", "t1", {"a": 1})
-    assert pin(store, "task", "t1") is True
-    assert [e.pinned for e in store.list("task")] == [True]
-    assert prune(store, "task", Retention(0), now=1e12).removed == ()
-    assert pin(store, "task", "t1", pinned=False) is True
-    assert len(prune(store, "task", Retention(0), now=1e12).removed) == 1
-    assert pin(store, "task", "t1") is False
-    with pytest.raises(UsageError, match="days must be 0 or more"):
-        Retention(days=-0.5)

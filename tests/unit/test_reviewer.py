@@ -9,10 +9,10 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from tests.strategies.together import at_once
@@ -83,9 +83,6 @@ class Memory:
 
     def delete(self, kind: str, id: str) -> bool:
         return self.kept.pop((kind, id), None) is not None
-
-
-Make: TypeAlias = Callable[..., Reviewer]
 
 
 class Bench:
@@ -255,15 +252,6 @@ def test_resuming_can_be_switched_off(bench: Bench, how: str) -> None:
     assert second.round.resume == "off"
     assert "--resume" not in bench.calls()[1]["given"]
     assert "first" in bench.calls()[1]["prompt"]
-
-
-def test_the_environment_switches_it_off(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("LEFTOFF_ENABLE_RESUME", "false")
-    assert bench.reviewer(settings=None).settings.enable_resume is False
 
 
 def test_a_conversation_of_another_folder_is_not_tried(bench: Bench, tmp_path: Path) -> None:
