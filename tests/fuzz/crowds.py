@@ -216,11 +216,11 @@ def finished(place: Place, want: dict[str, bytes]) -> Iterator[str]:
         state = place.home / "state" / f"s{who}"
         if queue.pending_jobs(state):
             yield f"s{who}: wishes are left: {queue.pending_jobs(state)}"
-        path, kept = str(place.transcript(who)), SavedPass(state)
+        recording, kept = str(place.transcript(who)), SavedPass(state)
         if (
             state.exists()
-            and kept.whole(path)
-            and to_json(kept.summary(path)) != to_json(leftoff.summarize(path))
+            and kept.whole(recording)
+            and to_json(kept.summary(recording)) != to_json(leftoff.summarize(recording))
         ):
             yield f"s{who}: what was kept is another summary"
     recordings = [place.transcript(n) for n in range(2) if place.transcript(n).exists()]

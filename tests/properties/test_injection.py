@@ -173,14 +173,3 @@ def test_a_block_is_no_evidence_when_it_is_read_again(tmp_path: Any) -> None:
     summary = api.summarize(path)
     assert [r.text for r in summary.user_requests] == [prompt]
     assert [d.owner for d in summary.key_decisions] == ["user"]
-
-
-def test_items_are_dropped_whole_the_least_important_first() -> None:
-    summary = "Left open:\n" + "\n".join(f"- open item {n} (#{n})" for n in range(30))
-    summary += "\nFound out:\n" + "\n".join(f"- finding {n} (#{n})" for n in range(200))
-    made = _checkpoint(summary, (), None)
-    text = block(made, 900)
-    assert max_tokens(text) <= 900
-    assert text.count("- open item") == 30
-    assert "(left out: Found out 1" in text
-    assert all(line.endswith(")") for line in text.splitlines() if line.startswith("- "))

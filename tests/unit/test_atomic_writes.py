@@ -2,8 +2,6 @@
 
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -185,42 +183,6 @@ def test_what_dead_writers_left_is_swept_and_what_living_ones_write_is_not(
         assert folder.listdir() == sorted([*other, "a"])
         assert folder.remove("a")
         assert not folder.remove("a")
-
-
-HOLD = """
-import sys
-from pathlib import Path
-from leftoff.stores.atomic import Directory
-with Directory.open(Path(sys.argv[1])) as folder, folder.lock("lock", 5):
-    print("held", flush=True)
-    sys.stdin.readline()
-print("left", flush=True)
-sys.stdin.readline()
-"""
-
-
-def test_a_lock_is_held_by_one_and_let_go(tmp_path: Path, way: str) -> None:
-    if way == "by path":
-        pytest.skip("then it is filelock's, which the other process would not see")
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == "held\n"
-        with Directory.open(tmp_path) as folder:
-            with pytest.raises(TimeoutError), folder.lock("lock", 0.02):
-                pass
-            process.stdin.write("\n")
-            process.stdin.flush()
-            assert process.stdout.readline() == "left\n"
-            with folder.lock("lock", 0):
-                assert mode(tmp_path / "lock") == 0o600
-            process.stdin.write("\n")
-            process.stdin.flush()
 
 
 def test_a_lock_can_be_taken_again(tmp_path: Path) -> None:

@@ -3,20 +3,13 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.checkpoint.document import checkpoint_of
-from leftoff.handover.checkpoint.from_summary import (
-    blockers,
-    checkpoint_source,
-    collect_facts,
-    summary_text,
-)
+from leftoff.handover.checkpoint.from_summary import blockers, checkpoint_source, collect_facts
 from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.checkpoint.roles import Role
-from leftoff.handover.packing import BudgetTooSmall
 from leftoff.model import Ref
 from leftoff.summary import (
     Check,
@@ -97,14 +90,6 @@ SUMMARY = ContextSummary(
 )  # fmt: skip
 
 
-def test_the_block_holds_all_of_it_in_the_same_order() -> None:
-    made = checkpoint_of(checkpoint_source(SUMMARY), budget=BUDGET, capacity="95", at=AT)
-    text = block(made)
-    stored = summary_text(collect_facts(SUMMARY))
-    assert f"{stored}\n\nFiles created: src/export.py\n" in text
-    assert made.execution_state.files_modified == ("src/sort.py",)
-
-
 def test_the_current_error_is_the_latest_failure_that_nothing_mended() -> None:
     made = checkpoint_of(checkpoint_source(SUMMARY), budget=BUDGET, capacity="95", at=AT)
     assert made.execution_state.current_error == "`the export has no header` (Bash, #25)"
@@ -141,12 +126,6 @@ def test_a_small_block_keeps_what_comes_first_and_uses_its_room() -> None:
     assert "- Sentence number 0 " in block(made, 1500)
 
 
-def test_a_budget_too_small_for_a_bare_block_is_an_error_in_words() -> None:
-    made = checkpoint_of(checkpoint_source(SUMMARY), budget=BUDGET, capacity="95", at=AT)
-    with pytest.raises(BudgetTooSmall, match=r"a checkpoint's block needs at least \d+ tokens"):
-        block(made, 20)
-
-
 def test_a_checkpoint_of_an_earlier_version_is_given_in_the_order_of_today() -> None:
     """Version 0.1 began with the task and had titles of its own; the stage is left out."""
     made = checkpoint_of(checkpoint_source(SUMMARY), budget=BUDGET, capacity="95", at=AT)
@@ -171,12 +150,3 @@ def test_a_checkpoint_of_an_earlier_version_is_given_in_the_order_of_today() -> 
         "Failed, no later clean run seen:",
         "Noted:",
     ]
-
-
-def test_long_items_are_shortened_and_keep_their_place() -> None:
-    long = UserRequest("word " * 250 + "end", "task", "open", ref(30))
-    summary = replace(SUMMARY, user_requests=(*SUMMARY.user_requests, long))
-    made = checkpoint_of(checkpoint_source(summary), budget=BUDGET, capacity="95", at=AT)
-    line = next(n for n in block(made, 500).splitlines() if n.startswith("- word"))
-    assert line.endswith("… #31")
-    assert any("word end #31" in n for n in block(made).splitlines())
