@@ -1,10 +1,11 @@
 """Whether what a prompt recalls is used next: python -m benchmarks.hooks.recall PATHS.
 
-For prompts of recorded sessions (at most 12 of each) the index is made of everything before the
-prompt. A recalled line that names a file or identifier which the prompt does not name counts as
-used if the agent names it until the next prompt. Beside it: the same share for all such lines
-of the same indexes, which is what chance would give. Sessions are in two halves by the hash of
-their repository: the limits were chosen on both (there are few), so neither is unseen.
+For prompts of recorded sessions (at most 12 of each) the lines are those that the memory of
+the project has of everything before the prompt. A recalled line that names a file or identifier
+which the prompt does not name counts as used if the agent names it until the next prompt.
+Beside it: the same share for all such lines, which is what chance would give. Sessions are in
+two halves by the hash of their repository: the limits were chosen on both (there are few), so
+neither is unseen.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from leftoff import codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.api import read
 from leftoff.errors import LeftoffError
 from leftoff.handover import recall
-from leftoff.handover.facts import handover_of
-from leftoff.handover.recall_index import index_of
+from leftoff.handover.entries import entries_of
+from leftoff.handover.recall import Frequencies, Line
 from leftoff.handover.text_match import names
+from leftoff.memory.lookup import shown
 from leftoff.model import Message, ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.open import open_lines
@@ -43,8 +44,18 @@ def typed(message: Message) -> str:
     ).strip()
 
 
-def points(path: str) -> Iterator[tuple[str, dict[str, Any], set[str]]]:
-    """Prompt, index of what stands before it, names that the agent uses after it."""
+def lines_of(reading: Pass) -> list[Line]:
+    """The lines that may be recalled of a session."""
+    summary = Redactor().value(codec.to_builtins(reading.conclude()))
+    found = []
+    for e in entries_of(summary):
+        text, weight = shown(e.kind, e.speaker, e.text, e.note, e.message)
+        found += [Line("s", text, e.message, weight)] if text else []
+    return found
+
+
+def points(path: str) -> Iterator[tuple[str, list[Line], set[str]]]:
+    """Prompt, lines of what stands before it, names that the agent uses after it."""
     messages = [m for m in read(path) if not m.agent]
     with open_lines(path) as lines:
         data = list(lines)
@@ -63,25 +74,26 @@ def points(path: str) -> Iterator[tuple[str, dict[str, Any], set[str]]]:
             reading = Pass(path)
             reading.feed_lines(data[: (messages[n].line or 1) - 1])
             reading.close()
-            handover = Redactor().value(handover_of(reading.conclude()))
             used = names("\n".join(said).replace("\\n", "\n"))
-            yield typed(messages[n]), index_of(handover, "s"), used
+            yield typed(messages[n]), lines_of(reading), used
 
 
 def count(path: str, found: Counter[str]) -> float:
     """Adds a session's counts; gives how many of its named lines chance would have right."""
     chance = 0.0
-    for prompt, index, used in points(path):
+    for prompt, lines, used in points(path):
         found["prompts"] += 1
-        hits = recall.hits(prompt, [index])[: recall.MAX_LINES]
+        terms = Counter(t for line in lines for t in set(recall.terms_of(line.text)))
+        known = Frequencies(len(lines), terms)
+        hits = recall.fitting(prompt, lines, known)[: recall.MAX_LINES]
         found["answered"] += bool(hits)
         found["lines"] += len(hits)
         own = names(prompt)
-        every = [names(entry[0]) - own for entry in index["entries"]]
-        named = [every[hit.entry] for hit in hits if every[hit.entry]]
+        every = {line: names(line.text) - own for line in lines}
+        named = [every[hit] for hit in hits if every[hit]]
         found["named"] += len(named)
         found["used"] += sum(bool(n & used) for n in named)
-        pool = [bool(n & used) for n in every if n]
+        pool = [bool(n & used) for n in every.values() if n]
         chance += len(named) * sum(pool) / max(1, len(pool))
     return chance
 

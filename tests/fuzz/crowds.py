@@ -175,7 +175,7 @@ def wrong(place: Place) -> Iterator[str]:
             if codes - {"text_differs"}:
                 yield f"{kind} {entry.id}: {codes}"
     for state in (place.home / "state").glob("s*"):
-        small = (queue.ABOUT_SESSION, queue.RECALL, queue.GIVEN, queue.SEEN)
+        small = (queue.ABOUT_SESSION, queue.GIVEN, queue.SEEN)
         for name in (queue.WATCH, queue.REPORTED, queue.LOST, *small):
             if (state / name).exists() and not queue.load(state / name):
                 yield f"{state.name}/{name} is torn"

@@ -265,9 +265,6 @@ def _hooks(path: Path) -> Iterator[str]:
         process_jobs(queue.home_of(project, environ), "one")
         yield answer.answer(event("SessionStart", "two", source="startup"), environ).decode()
         for query in QUERIES:  # the worker has written the index and the project's ledger
-            (queue.home_of(project, environ) / queue.STATE / "one" / queue.RECALL).unlink(
-                missing_ok=True
-            )
             yield answer.answer(
                 event("UserPromptSubmit", "two", prompt=query), environ
             ).decode()

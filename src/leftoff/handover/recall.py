@@ -1,7 +1,6 @@
-"""What earlier work says about a prompt: lines of a `Handover`, chosen by BM25.
+"""What earlier work says about a prompt: lines of the project's memory, chosen by BM25.
 
-A worker prepares an index of each session (`recall_index`); the hook of a prompt only ranks.
-So nothing of the engine may be imported here.
+A client waits for the hook of a prompt, so nothing of the engine may be imported here.
 
 A line is given only where it fits well (`MIN_TERMS`, `MIN_SHARE`, `MAX_SHARE`): an agent that
 gets a dozen lines of chance resemblance with every prompt learns to skip them all. How these
@@ -11,18 +10,15 @@ limits were found: docs/hooks.md, "What a prompt recalls".
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
-
-import msgspec
-from msgspec import Meta, Struct
+from typing import NamedTuple
 
 from leftoff import lazy_re as re
 from leftoff.tables import table
 
-SCHEMA = 1
-
-# Tokens (an upper bound) of what one prompt is given.
+# Tokens of what one prompt is given, an upper bound: a token has at least one byte. Counting
+# them takes longer than the rest of a hook.
 MAX_TOKENS = 1_300
 
 # Tokens of these reserved for the frame. Chosen by hand; a test holds it.
@@ -30,9 +26,6 @@ FRAME_TOKENS = 200
 
 # Lines that one prompt is given. Chosen by hand.
 MAX_LINES = 6
-
-# Lines of an index: some 150 KB, which a hook reads in 2 ms.
-MAX_ENTRIES = 400
 
 # A line fits if it holds so many rare terms of the prompt, or one that is a name. A term is
 # rare if at most this share of all lines holds it, or three lines.
@@ -53,26 +46,28 @@ MAX_PROMPT_CHARACTERS = 8_000
 _WORD = re.compile(r"\w+")
 _FILE = re.compile(r"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}(?![\w/])")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_BREAKING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029<]")
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _URL = re.compile(r"\b\w+://\S*?([^/\s]*)/*(?=[\s)>\]]|$)")
 _FUNCTION_WORDS = frozenset(table(__file__, "words.toml")["prompts"].split())
 
-# Line, its cost in tokens, index of its message, weight, number of its terms.
-_Count = Annotated[int, Meta(gt=0)]
-Entry = tuple[Annotated[str, Meta(pattern="^- ", max_length=1_999)], _Count, int, float, _Count]
-
-
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class Hit(Struct, frozen=True):
-    """A line that fits a prompt: where it stands and why."""
+class Line(NamedTuple):
+    """A line of a session that may be recalled: what message it is from, counted from 0, and
+    how much it counts beside others."""
 
-    source: int
-    entry: int
-    score: float
-    terms: tuple[str, ...]
+    session: str
+    text: str
+    message: int
+    weight: float
+
+
+class Frequencies(NamedTuple):
+    """How rare the terms of a prompt are: the number of all lines, and of those with each."""
+
+    total: int
+    counts: Mapping[str, int]
 
 
 def terms_of(text: str) -> list[str]:
@@ -107,14 +102,6 @@ def _stem(word: str) -> str:
 # -- ranking ---------------------------------------------------------------------------------
 
 
-class Frequencies(Struct, frozen=True):
-    """How rare terms are where the indexes hold only a part: the number of all lines, and of
-    those with each term."""
-
-    total: int
-    counts: Mapping[str, int]
-
-
 def cut_prompt(prompt: str) -> str:
     """What is looked at of a prompt."""
     half = MAX_PROMPT_CHARACTERS // 2
@@ -131,51 +118,27 @@ def is_rare(count: int, total: int) -> bool:
     return count <= max(3, MAX_SHARE * total)
 
 
-def hits(
-    prompt: str,
-    indexes: Sequence[Mapping[str, Any]],
-    *,
-    own: Mapping[str, Any] | None = None,
-    known: Frequencies | None = None,
-) -> list[Hit]:
-    """The lines that fit a prompt, best first; [] where none fits well.
-
-    Args:
-        own: the one of `indexes` that belongs to the prompt's own session.
-        known: of the prompt's terms, where `indexes` hold only some of the lines.
-    """
-    total = sum(len(index["entries"]) for index in indexes)
-    length = sum(e[4] for index in indexes for e in index["entries"]) / total if total else 1
-    # By (index, entry): the score, what its rare terms weigh, and these terms.
-    scores: dict[tuple[int, int], list[Any]] = {}
-    whole = 0.0
-    total = known.total if known is not None else total
-    for term in sorted(set(terms_of(cut_prompt(prompt)))):
-        found = [index["terms"].get(term, ()) for index in indexes]
-        count = sum(len(postings) // 2 for postings in found)
-        count = known.counts.get(term, count) if known is not None else count
-        inverse = inverse_frequency(count, total)
-        whole += inverse
-        rare = is_rare(count, total)
-        for number, postings in enumerate(found):
-            entries = indexes[number]["entries"]
-            for at, times in zip(postings[::2], postings[1::2], strict=True):
-                norm = K1 * (1 - B + B * entries[at][4] / length)
-                score = scores.setdefault((number, at), [0.0, 0.0, []])
-                score[0] += inverse * times * (K1 + 1) / (times + norm)
-                if rare:
-                    score[1] += inverse
-                    score[2].append(term)
-    fitting = []
-    for (number, at), (score, weight, terms) in scores.items():
-        line, _, message, factor, _ = indexes[number]["entries"][at]
-        if indexes[number] is own and message >= own["compacted"]:
-            continue
-        least = PERSON_SHARE if line.startswith(PERSON) else MIN_SHARE
-        enough = len(terms) >= MIN_TERMS or any(map(_is_name, terms))
-        if enough and weight >= least * whole:
-            fitting.append(Hit(number, at, score * factor, tuple(terms)))
-    return sorted(fitting, key=lambda h: (-h.score, h.source, h.entry))
+def fitting(prompt: str, lines: Sequence[Line], known: Frequencies) -> list[Line]:
+    """The lines that fit a prompt well, best first; [] where none does."""
+    counted = [Counter(terms_of(line.text)) for line in lines]
+    average = sum(map(Counter.total, counted)) / max(1, len(lines)) or 1
+    values = {
+        term: inverse_frequency(known.counts.get(term, 0), known.total)
+        for term in sorted(set(terms_of(cut_prompt(prompt))))
+    }
+    rare = {term for term in values if is_rare(known.counts.get(term, 0), known.total)}
+    found = []
+    for line, own in zip(lines, counted, strict=True):
+        norm = K1 * (1 - B + B * own.total() / average)
+        score = sum(
+            value * own[term] * (K1 + 1) / (own[term] + norm) for term, value in values.items()
+        )
+        telling = [term for term in values if term in rare and own[term]]
+        least = PERSON_SHARE if line.text.startswith(PERSON) else MIN_SHARE
+        enough = len(telling) >= MIN_TERMS or any(map(_is_name, telling))
+        if enough and sum(map(values.__getitem__, telling)) >= least * sum(values.values()):
+            found.append((score * line.weight, line))
+    return [line for _, line in sorted(found, key=lambda one: -one[0])]
 
 
 def _is_name(term: str) -> bool:
@@ -183,71 +146,42 @@ def _is_name(term: str) -> bool:
     return not term.isdigit() and re.search(r"[._\d]", term) is not None
 
 
-class _Index(Struct):
-    """What an index has to be: the file may come with a cloned repository."""
-
-    schema: Literal[1]
-    session: str
-    compacted: int
-    entries: Annotated[tuple[Entry, ...], Meta(max_length=MAX_ENTRIES)]
-    terms: dict[str, tuple[Annotated[int, Meta(ge=0)], ...]]
-
-
-def loaded_index(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """An index from a file, None if it is not well formed."""
-    try:
-        index = msgspec.convert(value, _Index)
-    except msgspec.ValidationError:
-        return None
-    most = max(1, len(index.entries))
-    sound = all(len(p) % 2 == 0 and max(p[::2], default=0) < most for p in index.terms.values())
-    return value if sound and not any(_BREAKING.search(e[0]) for e in index.entries) else None
-
-
 def recall_block(
     prompt: str,
-    indexes: Sequence[Mapping[str, Any]],
+    lines: Sequence[Line],
+    known: Frequencies,
     *,
     about: str,
-    own: Mapping[str, Any] | None = None,
+    own: str = "",
     given: str = "",
     most: int = MAX_TOKENS,
-    known: Frequencies | None = None,
 ) -> tuple[str, list[str]]:
     """The block for a prompt and the lines in it; ("", []) where nothing fits well.
 
     Args:
         about: second line of the block.
-        own: the index of the prompt's own session, if it is among `indexes`.
+        own: the session that the prompt belongs to.
         given: what the agent was given already; its lines are left out.
         most: tokens of the block, an upper bound.
-        known: see `hits`.
     """
     room = most - FRAME_TOKENS
-    chosen: list[Hit] = []
-    for hit in hits(prompt, indexes, own=own, known=known):
-        line, cost, *_ = indexes[hit.source]["entries"][hit.entry]
-        if len(chosen) == MAX_LINES:
-            break
-        if cost <= room and _core(line) not in given:
-            chosen.append(hit)
+    chosen: list[Line] = []
+    for line in fitting(prompt, lines, known):
+        cost = len(line.text.encode("utf-8", "replace")) + 1
+        if len(chosen) < MAX_LINES and cost <= room and _core(line.text) not in given:
+            chosen.append(line)
             room -= cost
     if not chosen:
         return "", []
-    lines = []
     text = ""
-    for number in dict.fromkeys(hit.source for hit in chosen):
-        index = indexes[number]
-        name = _safe_id(index["session"])
-        where = "earlier in this session" if index is own else f"in session {short_name(name)}"
-        text += f"Said and done {where} (message n: leftoff show {short_name(name)}#n):\n"
-        for hit in chosen:
-            if hit.source == number:
-                line = index["entries"][hit.entry][0]
-                lines.append(line)
-                text += f"{line}\n"
-    first = _safe_id(indexes[chosen[0].source]["session"])
-    return f'<leftoff session="{first}">\n{about}\n{text}</leftoff>\n', lines
+    for session in dict.fromkeys(line.session for line in chosen):
+        name = short_name(_safe_id(session))
+        where = "earlier in this session" if session == own else f"in session {name}"
+        text += f"Said and done {where} (message n: leftoff show {name}#n):\n"
+        text += "".join(f"{line.text}\n" for line in chosen if line.session == session)
+    first = _safe_id(chosen[0].session)
+    block = f'<leftoff session="{first}">\n{about}\n{text}</leftoff>\n'
+    return block, [line.text for line in chosen]
 
 
 def _safe_id(session: str) -> str:
@@ -255,8 +189,11 @@ def _safe_id(session: str) -> str:
 
 
 def _core(line: str) -> str:
-    """The beginning of a line's words, without its label: what two forms of it share."""
-    return line[2:].partition(": ")[2][:80].rstrip("…")
+    """The beginning of a line's words, without its label and its place: what two forms of it
+    share."""
+    words = line[2:].partition(": ")[2]
+    head, place, _ = words.rpartition(" (#")
+    return (head if place else words)[:80].rstrip("…")
 
 
 def short_name(session: str) -> str:

@@ -223,7 +223,7 @@ def _prompt_submit(call: _HookCall) -> codec.JsonObject:
     words = text if isinstance(text, str) else ""
     block, state = Prompt(call.home, call.folder, words, call.project, call.environ).block()
     if block:
-        _note_given(call, state, block, call.folder, queue.RECALL)
+        _note_given(call, state, block, call.folder, "")
     elif state:
         queue.write(call.folder / queue.GIVEN, codec.dumps(state))
     return _context("UserPromptSubmit", block)

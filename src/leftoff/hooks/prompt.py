@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from leftoff.codec import JsonObject
 from leftoff.handover import recall
 from leftoff.hooks import forerunners, queue
 
-# Earlier sessions whose indexes a prompt searches, beside its own. Chosen by hand.
-MAX_INDEXES = 3
-# Bytes of an index; a larger file is not ours.
-MAX_INDEX_BYTES = 512 << 10
 # Lines given by earlier prompts that are remembered, the last ones. Chosen by hand.
 MAX_REMEMBERED = 200
 # Prompts of the first session after installing that look for earlier recordings, which a worker
@@ -49,13 +44,10 @@ class Prompt:
             block, changed = choose()
             if block or changed:
                 return block, changed
-        most = min(self._watched("recall"), 10_000)
+        most = self._most()
         if most <= recall.FRAME_TOKENS or not self.words or self.words.startswith("/"):
             return "", {}
-        block, changed = self._recalled(most)
-        if block or not self._watched("memory"):
-            return block, changed
-        return self._looked_up(min(most, recall.MAX_TOKENS))
+        return self._recalled(most)
 
     def _again(self) -> _Chosen:
         """The block of the session's start, if the worker did not find it in the transcript."""
@@ -96,37 +88,18 @@ class Prompt:
         return block, {**self.given, "compacted": False}
 
     def _recalled(self, most: int) -> _Chosen:
-        """What the last sessions say about the prompt."""
-        own = _index(self.folder)
-        if own is not None and own["compacted"] < 0:
-            own = None  # all of it is in the agent's context
-        indexes = [own] if own is not None else []
-        for earlier, _ in forerunners.earlier_sessions(self.home, self.folder.name):
-            index = _index(earlier)
-            if index is not None:
-                indexes.append(index)
-            if len(indexes) > MAX_INDEXES:
-                break
-        return self._chosen(indexes, own=own, most=most)
+        """What the project's sessions say about the prompt, from the user's index."""
+        from leftoff.memory.lookup import candidates, memory_path
 
-    def _looked_up(self, most: int) -> _Chosen:
-        """What any earlier session of the project says about the prompt, from the user's
-        index."""
-        from leftoff.memory.lookup import memory_path, project_indexes
-
+        own = self.folder.name
+        compacted = queue.load(self.folder / queue.WATCH).get("compacted")
+        ends = compacted if isinstance(compacted, int) else -1
         path = memory_path(self.environ)
-        if not path.is_file():
-            return "", {}
-        place = str(self.project)
-        found, known = project_indexes(path, self.words, place, self.folder.name)
-        return self._chosen(found, most=most, known=known)
-
-    def _chosen(self, indexes: Any, **more: Any) -> _Chosen:
+        found = candidates(path, self.words, str(self.project), own, ends)
         lines = _strings(self.given.get("recalled"))
-        known = "\n".join((*lines, *_strings(self.given.get("ledger"))))
-        known += self._given_before()
+        known = "\n".join((*lines, *_strings(self.given.get("ledger")), self._given_before()))
         block, added = recall.recall_block(
-            self.words, indexes, about=queue.ABOUT, given=known, **more
+            self.words, *found, about=queue.ABOUT, own=own, given=known, most=most
         )
         if not block:
             return "", {}
@@ -139,12 +112,12 @@ class Prompt:
             return queue.read_text(source / _block_name(start)) if source is not None else ""
         return ""
 
-    def _watched(self, name: str) -> int:
-        """A setting as this session's worker read it, else as the last one's did; 0 where none
-        has."""
+    def _most(self) -> int:
+        """Tokens that a prompt may be given, as this session's worker read the setting, else as
+        the last one's did; 0 where none has."""
         earlier = forerunners.earlier_sessions(self.home, self.folder.name)
         for watched in (self.folder, *(folder for folder, _ in earlier)):
-            value = queue.load(watched / queue.WATCH).get(name)
+            value = queue.load(watched / queue.WATCH).get("recall")
             if type(value) is int:
                 return value
         return 0
@@ -174,13 +147,3 @@ def with_ledger(
 
 def _strings(value: object) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
-def _index(folder: Path) -> Mapping[str, Any] | None:
-    path = folder / queue.RECALL
-    try:
-        if path.stat().st_size > MAX_INDEX_BYTES:
-            return None
-    except OSError:
-        return None
-    return recall.loaded_index(queue.load(path))

@@ -2,13 +2,12 @@
 
     {home}/state/{session}/wants.{name}    a pending job, written by a hook
                            taken.{name}    a job that a worker has dequeued, not acknowledged
-                           watch.json      window and thresholds, written by the worker
+                           watch.json      window, thresholds, settings, written by the worker
                            said.json       thresholds that were reported, written by the hook
                            briefing.md     the block for the next agent
                            beside.md       the block beside the last compaction's summary
                            lost.json       that summary
                            about.json      whether work was done, on which branch, what is open
-                           recall.json     the index of what a prompt may recall
                            ledger.md       what holds in the project, for the next agent
                            given.json      what the agent was given last, written by the hook
                            seen.json       whether it was found in the transcript
@@ -32,7 +31,7 @@ from leftoff.stores.atomic import Directory, create_and_open, make_directories
 
 STATE, LEDGER = "state", "ledger.md"
 BESIDE, BRIEFING = "beside.md", "briefing.md"
-ABOUT_SESSION, RECALL, GIVEN, SEEN = "about.json", "recall.json", "given.json", "seen.json"
+ABOUT_SESSION, GIVEN, SEEN = "about.json", "given.json", "seen.json"
 WATCH, REPORTED, LOST = "watch.json", "said.json", "lost.json"
 LOCK, BUSY, LOG = "worker.lock", "busy", "hooks.log"
 PENDING, DEQUEUED = "wants.", "taken."

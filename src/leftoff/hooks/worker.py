@@ -21,7 +21,6 @@ from leftoff import api, codec
 from leftoff.errors import LeftoffError
 from leftoff.handover.briefing import briefing
 from leftoff.handover.facts import Handover, handover_of
-from leftoff.handover.recall_index import index_of
 from leftoff.hooks import queue
 from leftoff.hooks.arrival import is_in_transcript
 from leftoff.hooks.forerunners import MAX_AGE, is_first
@@ -203,12 +202,13 @@ class _Job:
 
     def _write_watch(self, settings: Settings, summary: ContextSummary | None) -> None:
         hooks = settings.hooks
-        self.watch["recall"] = hooks.recall_tokens if hooks.recall else 0
-        self.watch["memory"] = int(hooks.memory)
+        self.watch["recall"] = hooks.recall_tokens if hooks.recall and hooks.memory else 0
         preset = settings.watched()
         self.watch["preset"] = codec.to_builtins(preset)
         self.watch["lowest"] = min((t.at for t in preset.thresholds), default=1.0)
         if summary is not None:
+            ends = [c.ref.message for c in summary.context.compactions]
+            self.watch["compacted"] = max(ends, default=-1)
             usable = summary.context.usable_window
             if settings.windows:  # the summary was made without these rows
                 from leftoff.budget.windows import fit
@@ -312,12 +312,6 @@ class _Job:
         if recorded:
             text = briefing(summary, where=where, place=place, recorded=recorded)
             self._write(queue.BESIDE, text.encode("utf-8", "replace"))
-        if settings.hooks.recall:
-            ends = [c.ref.message for c in summary.context.compactions]
-            index = index_of(handover, summary.session.id, compacted=max(ends, default=-1))
-            self._write(queue.RECALL, codec.dumps(index))
-        else:
-            (self.folder / queue.RECALL).unlink(missing_ok=True)
         # Last: a session with this file has all the others.
         self._write(queue.ABOUT_SESSION, codec.dumps(about))
 

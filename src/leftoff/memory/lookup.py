@@ -1,29 +1,26 @@
-"""What earlier sessions of a project say about a prompt, from the index, for the hooks.
+"""What the sessions of a project may have to say about a prompt, from the index, for the hooks.
 
-A client waits for a hook, so nothing of the engine may be imported here. The lines are those of
-`handover.recall`, chosen by its rules; only how rare a term is comes from the whole project.
+A client waits for a hook, so nothing of the engine may be imported here. `handover.recall`
+chooses among the lines.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from leftoff import lazy_re as re
-from leftoff.codec import JsonObject
 from leftoff.handover.ledger import ENDED
 from leftoff.handover.recall import (
     MAX_SHARE,
     PERSON,
-    SCHEMA,
     Frequencies,
+    Line,
     cut_prompt,
     inverse_frequency,
     is_rare,
-    loaded_index,
     terms_of,
 )
 from leftoff.memory.blocks import PLACES, unpacked
@@ -40,7 +37,7 @@ MAX_SESSIONS = 30
 # Entries with a term from which on it is common: about `MAX_SHARE` of so many sessions.
 MAX_POSTINGS = 500
 # Entries with the most rare terms whose texts are read. Chosen by hand.
-CANDIDATES = 15
+CANDIDATES = 30
 # Code points of a text in a line: `handover.lines.DECISION`, without importing it.
 MAX_LINE = 240
 # Seconds to wait for a process that writes the index. Chosen by hand.
@@ -49,8 +46,8 @@ TIMEOUT = 0.05
 _UNSAFE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+"
 )
-# Labels and weights of lines by kind, as in `handover.recall_index`. What was read or left open
-# is not given: a later session may have changed it.
+# Labels and weights of lines by kind: what settles something weighs more. What was read or left
+# open is not given: a later session may have changed it.
 _LABELS = {
     "decision": ("- Decided: ", 1.2),
     "error": ("- Failed, then fixed: ", 1.2),
@@ -75,47 +72,50 @@ def memory_path(environ: Mapping[str, str]) -> Path:
     return Path(state).expanduser() / "leftoff" / NAME
 
 
-def project_indexes(
-    index: Path, prompt: str, project: str, but: str
-) -> tuple[list[Mapping[str, object]], Frequencies | None]:
-    """The lines of a project's sessions that may fit a prompt, as small indexes of
-    `handover.recall`, and how rare the prompt's terms are; ([], None) if it cannot be known.
+def candidates(
+    index: Path, prompt: str, project: str, own: str, compacted: int = -1
+) -> tuple[list[Line], Frequencies]:
+    """The lines of a project's sessions that may fit a prompt, and how rare the prompt's terms
+    are; none if it cannot be known.
 
     Args:
         project: its folder; sessions below it count.
-        but: the session of the prompt itself.
+        own: the session of the prompt.
+        compacted: the message of that session with which its last compaction ends, -1 for none:
+            what stands after it is in the agent's context.
     """
     terms = sorted(set(terms_of(cut_prompt(prompt))))
-    if not 0 < len(terms) <= MAX_TERMS:
-        return [], None
+    nothing: tuple[list[Line], Frequencies] = [], Frequencies(0, {})
+    if not (0 < len(terms) <= MAX_TERMS and index.is_file()):
+        return nothing
     import sqlite3
 
     try:
         db = sqlite3.connect(f"{index.absolute().as_uri()}?mode=ro", uri=True, timeout=TIMEOUT)
         try:
-            return _candidates(db, terms, project.rstrip("/"), but)
+            return _candidates(db, terms, project.rstrip("/"), own, compacted)
         finally:
             db.close()
     except sqlite3.Error:
-        return [], None
+        return nothing
 
 
 def _candidates(
-    db: sqlite3.Connection, terms: list[str], project: str, but: str
-) -> tuple[list[Mapping[str, object]], Frequencies | None]:
+    db: sqlite3.Connection, terms: list[str], project: str, own: str, compacted: int
+) -> tuple[list[Line], Frequencies]:
     sessions: dict[int, str] = dict(
         db.execute(
             "SELECT id, session FROM sessions"
-            " WHERE (project = ? OR project > ? AND project < ?) AND session != ?"
+            " WHERE (project = ? OR project > ? AND project < ?) AND (session != ? OR ?)"
             " ORDER BY ended DESC LIMIT ?",
-            (project, f"{project}/", f"{project}0", but, MAX_SESSIONS),
+            (project, f"{project}/", f"{project}0", own, compacted >= 0, MAX_SESSIONS),
         )
     )
     marks = ", ".join("?" * len(sessions))
     query = f"SELECT id, session, kind, speaker, count FROM blocks WHERE session IN ({marks})"  # noqa: S608
     blocks = {row[0]: row[1:] for row in db.execute(query, [*sessions])}
     if not blocks:
-        return [], None
+        return [], Frequencies(0, {})
     first, last = min(blocks) * PLACES, max(blocks) * PLACES + PLACES
     total, counts = sum(b[-1] for b in blocks.values()), dict[str, int]()
     weights: dict[int, float] = {}
@@ -127,46 +127,40 @@ def _candidates(
                 (quoted(term), first, last, MAX_POSTINGS),
             )
         }
-        own = {n for n in found if n // PLACES in blocks}
-        counts[term] = len(own)
+        here = {n for n in found if n // PLACES in blocks}
+        counts[term] = len(here)
         if len(found) == MAX_POSTINGS:  # there are more: it is common
-            counts[term] = max(len(own), int(MAX_SHARE * total) + 4)
+            counts[term] = max(len(here), int(MAX_SHARE * total) + 4)
         if is_rare(counts[term], total):
-            for number in own:
-                weights[number] = weights.get(number, 0) + inverse_frequency(len(own), total)
+            for number in here:
+                weights[number] = weights.get(number, 0) + inverse_frequency(len(here), total)
     best = sorted(weights, key=lambda n: (-weights[n], -n))[:CANDIDATES]
-    rows = []
-    for number in best:
+    return list(_lines(db, best, blocks, sessions, own, compacted)), Frequencies(total, counts)
+
+
+def _lines(
+    db: sqlite3.Connection,
+    numbers: list[int],
+    blocks: Mapping[int, tuple[int, str, str, int]],
+    sessions: Mapping[int, str],
+    own: str,
+    compacted: int,
+) -> Iterator[Line]:
+    """The entries of these numbers as lines, without what stands in the agent's context."""
+    for number in numbers:
         block, place = divmod(number, PLACES)
         query = "SELECT data FROM blocks WHERE id = ?"
         entry = unpacked(db.execute(query, (block,)).fetchone()[0])[place]
-        if entry is not None:
-            text, note, _, message, _ = entry
-            rows.append((*blocks[block][:3], text, note, message))
-    return _indexes(sessions, rows, set(terms)), Frequencies(total, counts)
-
-
-def _indexes(
-    sessions: Mapping[int, str], rows: list[tuple[Any, ...]], wanted: set[str]
-) -> list[Mapping[str, object]]:
-    built: dict[int, JsonObject] = {}
-    for session, kind, speaker, text, note, message in rows:
-        line, weight = _line(kind, speaker, text, note, message)
-        if not line:
+        if entry is None:
             continue
-        name = sessions[session]
-        empty = {"schema": SCHEMA, "session": name, "compacted": -1, "entries": [], "terms": {}}
-        one = built.setdefault(session, empty)
-        terms = terms_of(line)
-        for term, count in Counter(terms).items():
-            if term in wanted:
-                one["terms"].setdefault(term, []).extend((len(one["entries"]), count))
-        cost = len(line.encode()) + 1  # in bytes: a token has at least one
-        one["entries"].append((line, cost, message, weight, len(terms)))
-    return [index for one in built.values() if (index := loaded_index(one)) is not None]
+        text, note, _, message, _ = entry
+        session, kind, speaker, _ = blocks[block]
+        line, weight = shown(kind, speaker, text, note, message)
+        if line and (sessions[session] != own or message < compacted):
+            yield Line(sessions[session], line, message, weight)
 
 
-def _line(kind: str, speaker: str, text: str, note: str, message: int) -> tuple[str, float]:
+def shown(kind: str, speaker: str, text: str, note: str, message: int) -> tuple[str, float]:
     """The line of an entry and its weight; "" for what is not given."""
     if speaker == "person" and kind != "open" and note not in ENDED:
         label, weight = PERSON, 1.0

@@ -13,19 +13,15 @@ from typing import Literal, TypeAlias
 
 from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import of_command
 from leftoff.codec import JsonObject
-from leftoff.extraction.patches import patched_files
-from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of, text_argument
+from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
 from leftoff.handover.lines import stored_part
 from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.resume_state.document import CompletedTool, ResumeState
 from leftoff.handover.resume_state.from_summary import KEYS
 from leftoff.handover.resume_state.templates import ADDED_TEXTS, MESSAGE_TEXTS, format_elapsed
 from leftoff.handover.wording import brief, inline_code, number
-from leftoff.model import ToolCall
 from leftoff.redaction.redactor import Redactor
-from leftoff.shell.embedded.tool_script import tool_steps
 from leftoff.text.truncation import short
 
 Strategy: TypeAlias = Literal["continue", "partial_resume", "context_migration", "fresh_start"]
@@ -39,21 +35,12 @@ MAX_CALLS, MAX_FAILURES = 20, 5
 MAX_CALL_LENGTH = 160
 
 _READ_ONLY_KINDS = READ_ONLY_KINDS | {"plan", "think", "ask", "poll", "finish"}
-_READ_ONLY_ACTIVITIES = frozenset(
-    {"look", "search", "inspect_change", "wait", "read_pull_request", "fetch"}
-)
-# A line that says something: words, and no markup or bookkeeping of the recorder's.
-_INFORMATIVE_LINE = re.compile(
-    r"^(?!\s*(?:</?[a-z_]+>\s*$|Output:\s*$|\(no output\)|Process Group PGID|Exit code: 0"
-    r"|\{\"chunk_id\"|Script completed|Wall time \d|Original token count))"
-    r".*[^\W\d_]{2}"
-)
+# A line of a tool's output that says something.
+_WORDS = re.compile(r"^(?!\(no output\)).*[^\W\d_]{2}")
 # Parameters that tell what a call is about, the most telling first.
 _SUBJECT_PARAMETERS = (
     "command cmd file_path path filename notebook_path pattern query url description prompt"
 ).split()
-
-_PATCHES = ("*** Begin Patch", "--- a/", "diff --git ")
 
 # Sections that have items, by their place among the headings.
 _WORK, _STATE, _SINCE = 1, 2, 3
@@ -177,29 +164,14 @@ def _work_items(state: ResumeState) -> _LISTED:
 
 def _may_have_effect(tool: CompletedTool) -> bool:
     """Whether a call may have done something: looking again repeats no work."""
-    name, arguments = tool.function_name, tool.parameters
-    kind = kind_of(name)
-    if kind not in {"shell", "script"}:
-        return kind not in _READ_ONLY_KINDS
-    if changes_by_patch(name, arguments):
-        return True
-    commands = commands_of(name, arguments)
-    activities = {activity for command in commands for activity in of_command(command)}
-    if kind == "script" and not commands:
-        call = ToolCall("", name, kind, arguments)
-        activities.update(of_command(text_argument(call, "command"), "javascript"))
-    return not activities <= _READ_ONLY_ACTIVITIES
-
-
-def _call_text(tool: CompletedTool) -> str:
-    return brief(describe_call(tool.function_name, tool.parameters))
+    return kind_of(tool.function_name) not in _READ_ONLY_KINDS
 
 
 def _failed_calls(state: ResumeState) -> list[str]:
     """Calls that failed, each once, unless one like it worked later."""
     found: dict[str, CompletedTool] = {}
     for tool in state.completed_tools:
-        call_text = _call_text(tool)
+        call_text = describe_call(tool.function_name, tool.parameters)
         if tool.success:
             found.pop(call_text, None)
         elif _may_have_effect(tool):
@@ -209,13 +181,11 @@ def _failed_calls(state: ResumeState) -> list[str]:
 
 def _call_line(tool: CompletedTool) -> str:
     """A call on one line, with the last words of a command or of a failure."""
-    line = _call_text(tool)
+    line = brief(describe_call(tool.function_name, tool.parameters))
     if tool.success and kind_of(tool.function_name) not in {"shell", "script"}:
         return line
-    informative = [
-        text for text in (tool.result or "").splitlines() if _INFORMATIVE_LINE.search(text)
-    ]
-    return f"{line} → {inline_code(informative[-1], 120)}" if informative else line
+    telling = [text for text in (tool.result or "").splitlines() if _WORDS.search(text)]
+    return f"{line} → {inline_code(telling[-1], 120)}" if telling else line
 
 
 def _variables(state: ResumeState) -> _LISTED:
@@ -261,55 +231,14 @@ def _instruction(
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-# -- calls in words --------------------------------------------------------------------------
-
-
 def describe_call(name: str, parameters: JsonObject) -> str:
     """A call on one line: the tool, and its command, file or whatever tells most.
 
     >>> describe_call("Bash", {"command": "npm test", "timeout": 60})
     'Bash npm test'
     """
-    steps = _steps(name, parameters)
-    if steps:
-        return short("; ".join(dict.fromkeys(map(_step_text, steps))), MAX_CALL_LENGTH, "…")
     subject = next((parameters[k] for k in _SUBJECT_PARAMETERS if parameters.get(k)), None)
     if subject is None:
         subject = next((v for v in parameters.values() if isinstance(v, str) and v), "")
-    if isinstance(subject, (list, tuple)):
-        subject = " ".join(str(word) for word in subject)
-    subject = str(subject)
-    if subject.lstrip().startswith(_PATCHES):
-        subject = _patched_files(subject)
-    return short(f"{name} {subject}".strip(), MAX_CALL_LENGTH, "…")
-
-
-def commands_of(name: str, arguments: object) -> tuple[str, ...]:
-    """The command lines that a call runs, also those of a script that calls other tools."""
-    if kind_of(name) == "script":
-        return tuple(text for kind, text, _ in _steps(name, arguments) if kind == "command")
-    if kind_of(name) != "shell":
-        return ()
-    text = text_argument(ToolCall("", name, "shell", arguments), "command")
-    return (text,) if text else ()
-
-
-def changes_by_patch(name: str, arguments: object) -> bool:
-    """Whether a call is a script that changes files by patches."""
-    return any(kind == "patch" for kind, _, _ in _steps(name, arguments))
-
-
-def _steps(name: str, arguments: object) -> list[tuple[str, str, str]]:
-    if kind_of(name) != "script":
-        return []
-    return tool_steps(text_argument(ToolCall("", name, "script", arguments), "command"))
-
-
-def _step_text(step: tuple[str, str, str]) -> str:
-    kind, text, _ = step
-    return f"apply_patch {_patched_files(text)}" if kind == "patch" else text
-
-
-def _patched_files(patch: str) -> str:
-    """The files that a patch changes."""
-    return ", ".join(dict.fromkeys(target or path for _, path, target in patched_files(patch)))
+    words = subject if isinstance(subject, (list, tuple)) else [subject]
+    return short(" ".join(map(str, (name, *words))).strip(), MAX_CALL_LENGTH, "…")
