@@ -9,7 +9,6 @@ what happened to which file, and how to pick it up again. Calls no model.
 
 from __future__ import annotations
 
-from leftoff import _moved
 from leftoff._version import __version__
 
 TYPE_CHECKING = False
@@ -108,9 +107,6 @@ __all__ = [
     "track_file_modifications",
     "verify",
 ]
-
-
-_moved.install()
 
 
 def __getattr__(name: str) -> object:

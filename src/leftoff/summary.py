@@ -10,7 +10,6 @@ from datetime import datetime
 
 from msgspec import UNSET, UnsetType, field
 
-from leftoff._moved import moved_name
 from leftoff.model import Issue, Ref, Shown, Usage, parse_time
 
 DECISION_TYPES = ("implementation", "architecture", "approach", "fix", "other")
@@ -593,8 +592,3 @@ class ContextSummary(Shown, frozen=True):
         counts = f"{self.stats.message_count} messages, {len(self.key_decisions)} decisions"
         files = f"{len(self.file_modifications)} files, {len(self.user_requests)} requests"
         return f"{type(self).__name__}({name!r}, {self.session.format}: {counts}, {files})"
-
-
-def __getattr__(name: str) -> object:
-    """Names that this module held in version 0.1."""
-    return moved_name("summary", name)

@@ -45,7 +45,7 @@ def third_party(modules: set[str]) -> set[str]:
 def test_importing_leftoff_imports_nothing_else() -> None:
     new = brought_in("import leftoff")
     assert {n for n in new if not n.startswith("leftoff")} <= {"__future__"}
-    assert new <= {"__future__", "leftoff", "leftoff._moved", "leftoff._version"}
+    assert new <= {"__future__", "leftoff", "leftoff._version"}
 
 
 def test_the_version_is_answered_without_click() -> None:

@@ -14,7 +14,6 @@ from types import MappingProxyType
 import msgspec
 from msgspec import Struct
 
-from leftoff._moved import moved_name
 from leftoff.codec import JsonObject
 from leftoff.errors import UnknownName, UsageError
 from leftoff.tables import table
@@ -257,8 +256,3 @@ def preset(name: str) -> Preset:
     if name not in _PRESETS:
         raise UnknownName("preset", name, PRESETS)
     return _PRESETS[name]
-
-
-def __getattr__(name: str) -> object:
-    """Former names of this module."""
-    return moved_name("budget.thresholds", name)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from leftoff._moved import moved_name
 from leftoff.analysis.assemble import view_of
 from leftoff.analysis.session_pass import Pass
 from leftoff.api import SessionReading, open_pass
@@ -148,8 +147,3 @@ class AccountFollower:
         return _accounted(
             reading, main, _children(beside), self._preset, -1, self._windows, self._prices
         )
-
-
-def __getattr__(name: str) -> object:
-    """Former names of this module."""
-    return moved_name("incremental.accounts", name)

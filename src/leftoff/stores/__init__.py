@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from leftoff._moved import moved_name
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from leftoff.stores.protocol import (
@@ -32,7 +30,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """The names above, which hooks do without, and former names of this module."""
+    """The names above, which hooks do without."""
     if name in __all__:
         return getattr(import_module("leftoff.stores.protocol"), name)
-    return moved_name("stores", name)
+    raise AttributeError(f"module 'leftoff.stores' has no attribute {name!r}")

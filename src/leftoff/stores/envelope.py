@@ -21,7 +21,6 @@ from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff._moved import moved_name
 from leftoff.errors import Damaged, TooNew, UsageError
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
@@ -250,8 +249,3 @@ def differing_paths(before: object, after: object, at: str = "") -> list[str]:
     else:
         return [] if before == after and type(before) is type(after) else [at or "document"]
     return [place for where, old, new in pairs for place in differing_paths(old, new, where)]
-
-
-def __getattr__(name: str) -> object:
-    """Former names of this module."""
-    return moved_name("stores.envelope", name)

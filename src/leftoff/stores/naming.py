@@ -8,7 +8,6 @@ from typing import Final
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff._moved import moved_name
 from leftoff.errors import NotPlainName, UnknownName
 
 # Bytes of an id in UTF-8. File systems allow 255 for a name; prefix, suffix and the name of a
@@ -129,8 +128,3 @@ def parse_file_name(kind: str, name: str) -> tuple[str, str] | None:
             fits = not _why_invalid(found) and found.casefold() not in place.reserved
             return (found, ending) if fits else None
     return None
-
-
-def __getattr__(name: str) -> object:
-    """Former names of this module."""
-    return moved_name("stores.naming", name)
