@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,16 +12,14 @@ from leftoff.cli.output import deliver
 from leftoff.cli.params import options
 from leftoff.cli.poll import ended_in_order
 from leftoff.errors import UsageError
+from leftoff.handover.review_metrics import ReviewMetrics
 from leftoff.handover.wording import duration, inline, number, plural
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.integrations.codex_cli import CodexClient
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest
 from leftoff.redaction.redactor import Redactor
+from leftoff.settings import Settings
 from leftoff.stores.files import store_for
-
-if TYPE_CHECKING:
-    from leftoff.handover.review_metrics import ReviewMetrics
-    from leftoff.settings import Settings
 
 CLIENTS = ("claude", "codex")
 

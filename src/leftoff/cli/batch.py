@@ -5,27 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from leftoff import codec, settings
 from leftoff.batch import jobs, outputs
-from leftoff.batch.jobs import BatchOptions
-from leftoff.batch.pool import Pool
-from leftoff.batch.run import Run, index_beside, report_to_builtins
+from leftoff.batch.jobs import BatchOptions, Job
+from leftoff.batch.pool import Engine, Pool
+from leftoff.batch.run import Report, Run, index_beside, report_to_builtins
 from leftoff.cli import params
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.errors import StateError, UsageError
 from leftoff.handover.wording import plural
 from leftoff.text.sanitize import clean
-
-if TYPE_CHECKING:
-    from leftoff.batch.jobs import Job
-    from leftoff.batch.pool import Engine
-    from leftoff.batch.run import Report
 
 
 @click.command(params=params.options("batch"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,12 +13,9 @@ from leftoff.budget import thresholds
 from leftoff.cli.output import coloured, columns, deliver
 from leftoff.cli.params import options, path_of
 from leftoff.cli.poll import polls
-from leftoff.incremental.accounts import AccountFollower, account_of
+from leftoff.incremental.accounts import AccountFollower, SessionAccount, account_of
 from leftoff.rendering import budget as rendering
-
-if TYPE_CHECKING:
-    from leftoff.incremental.accounts import SessionAccount
-    from leftoff.summary import ReaderCost
+from leftoff.summary import ReaderCost
 
 
 @click.command(params=options("budget"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,7 +18,12 @@ from leftoff.cli.group import complain, tell
 from leftoff.cli.output import deliver
 from leftoff.errors import Damaged, SourceError, StateError, UnknownName
 from leftoff.handover.checkpoint import dumps, file_names, injection, roles
-from leftoff.handover.checkpoint.document import checkpoint_of, path_component, validated
+from leftoff.handover.checkpoint.document import (
+    ContextCheckpoint,
+    checkpoint_of,
+    path_component,
+    validated,
+)
 from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.wording import number
 from leftoff.live.checkpoints.dumps import outputs, write_sections
@@ -31,14 +36,8 @@ from leftoff.sources.open import read_whole
 from leftoff.stores.envelope import unseal
 from leftoff.stores.files import FileStore, store_for
 from leftoff.stores.lookup import decompress
-from leftoff.stores.protocol import StoredDocument
+from leftoff.stores.protocol import Entry, StoredDocument
 from leftoff.stores.retention import Retention, prune
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from leftoff.handover.checkpoint.document import ContextCheckpoint
-    from leftoff.stores.protocol import Entry
 
 
 @click.group()

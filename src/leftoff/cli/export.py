@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import click
 from msgspec.structs import replace
@@ -12,16 +12,12 @@ from leftoff.api import MessageCollector as Messages
 from leftoff.cli import params
 from leftoff.cli.output import deliver
 from leftoff.errors import FormatError, UsageError
+from leftoff.model import Message
 from leftoff.rendering.conversation import Conversation, conversation
 from leftoff.rendering.html.conversation import conversation_page
 from leftoff.sources.open import open_lines, session_paths
 from leftoff.sources.session_choice import choose, split_choice
 from leftoff.summary import SessionInfo
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from leftoff.model import Message
 
 
 @click.command(params=params.options("export"))

@@ -6,15 +6,12 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import astuple
 
 from leftoff.cli.params import grouped
-
-if TYPE_CHECKING:
-    from leftoff.sources.discover import SessionInfo
+from leftoff.sources.discover import SessionInfo
 
 
 class SessionFilter(Struct, frozen=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,9 +15,7 @@ from leftoff.cli.params import options, path_of
 from leftoff.cli.poll import ended_in_order, polls
 from leftoff.errors import FormatError, InputError, StateError, UsageError
 from leftoff.incremental.follow import Follower
-
-if TYPE_CHECKING:
-    from leftoff.summary import ContextSummary
+from leftoff.summary import ContextSummary
 
 
 @click.command(params=options("follow"))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
 from leftoff import settings
-from leftoff.api import messages_at
+from leftoff.api import SessionReading, messages_at
 from leftoff.batch.summarize_many import summarize_all
 from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
@@ -17,15 +16,12 @@ from leftoff.cli.output import deliver
 from leftoff.cli.params import options
 from leftoff.errors import UsageError
 from leftoff.incremental.accounts import account_of_reading
+from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html.report import ReportRow, report_row
 from leftoff.rendering.html.report import report as report_page
 from leftoff.rendering.html.session import cited, page
 from leftoff.sources.open import STDIN
-
-if TYPE_CHECKING:
-    from leftoff.api import SessionReading
-    from leftoff.redaction.redactor import Redactor
-    from leftoff.summary import ContextSummary
+from leftoff.summary import ContextSummary
 
 
 def page_of(

@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -21,22 +20,17 @@ from leftoff.cli.params import ReaderOptions, RecordingOptions, options, path_of
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
-from leftoff.handover.compatibility import assess
+from leftoff.handover.compatibility import Compatibility, assess
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.handover.resume_state.templates import ADDED_TEXTS, COMMAND_TEXTS, format_elapsed
-from leftoff.live.resume_states.states import FileResumeStateManager
+from leftoff.live.resume_states.states import FileResumeStateManager, Found
 from leftoff.live.resume_states.transcripts import from_transcript
-from leftoff.model import parse_time
+from leftoff.model import Issue, parse_time
 from leftoff.settings import load_here
 from leftoff.sources.open import read_whole
 from leftoff.stores.envelope import unseal
 from leftoff.workspace import inspect_workspace
-
-if TYPE_CHECKING:
-    from leftoff.handover.compatibility import Compatibility
-    from leftoff.live.resume_states.states import Found
-    from leftoff.model import Issue
 
 
 @click.command(params=options("resume"))

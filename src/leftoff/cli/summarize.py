@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from leftoff import api, codec
 from leftoff.analysis.summary_json import to_json
+from leftoff.api import SessionReading
 from leftoff.cli import params
 from leftoff.cli.group import complain
 from leftoff.cli.no_redact import gate_of
 from leftoff.cli.output import columns, deliver, nothing_fits, rendered
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
-from leftoff.redaction.redactor import redactors
-
-if TYPE_CHECKING:
-    from leftoff.api import SessionReading
-    from leftoff.redaction.redactor import Redactor
-    from leftoff.summary import ContextSummary
+from leftoff.redaction.redactor import Redactor, redactors
+from leftoff.summary import ContextSummary
 
 
 @click.command(params=params.options("summarize"))
