@@ -17,7 +17,7 @@ from leftoff.errors import InputError
 
 NAMES = {
     "decisions_f1": "decisions, messages: F1",
-    "decision_spans_f1": "decisions, statements: F1",
+    "statements_f1": "decisions, statements: F1",
     "joint_f1": "decisions with type: F1",
     "p_at_10": "decisions: precision of the first 10",
     "ece": "decisions: calibration error",

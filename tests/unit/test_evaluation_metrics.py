@@ -53,6 +53,17 @@ def test_offering_fewer_than_asked_costs_precision_at_ten() -> None:
     assert figure_named("r_at_10").of([found]) == pytest.approx(0.2)
 
 
+def test_a_second_statement_of_a_label_is_wrong_but_no_false_line_to_a_reader() -> None:
+    first, second = (
+        Prediction(2, "I'll keep the queue in SQLite.", "architecture", confidence)
+        for confidence in (0.9, 0.8)
+    )
+    found = score(session(*TALK, decisions=DECIDED[:1]), Predictions(decisions=(second, first)))
+    assert found.statements == Counts(1, 1, 0)
+    assert found.first_statements == (True, True)
+    assert found.types == {"->architecture": 1, "architecture>architecture": 1}
+
+
 def test_stages_count_turns_not_lines() -> None:
     messages = (
         said(0, "user", "Go on."),

@@ -20,7 +20,7 @@ RUNS = Path(__file__).parent / "runs"
 _BLOCK = re.compile(r"(<!-- figures (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SHOWN = ("decisions_f1", "milestones_f1", "directives_f1")
 _ROWS = (
-    "statements_precision statements_recall first_3 ece_spans milestones_precision"
+    "statements_precision statements_recall first_3 ece_statements ece milestones_precision"
     " milestones_recall stage_accuracy current_stage directives_precision directives_recall"
     " open_items_precision open_items_recall"
 ).split()

@@ -145,10 +145,9 @@ def regressions(
     missing = sorted(old.keys() - new.keys())
     worse += [f"{file} was measured then and is not now" for file in missing]
     common = sorted(old.keys() & new.keys())
-    for name, then in theirs.figures.items():
-        figure = figure_named(name)
-        here = ours.figures.get(name)
-        if then.value is None:
+    for figure in FIGURES:  # an older run may have others
+        then, here = theirs.figures.get(figure.name), ours.figures.get(figure.name)
+        if then is None or then.value is None:
             continue
         if here is None or here.value is None:
             worse.append(f"{figure.title}: was {then.value:.3f}, now nothing to measure")

@@ -9,19 +9,17 @@ from msgspec import Struct, field
 
 from leftoff.evaluation.labels import UNSURE
 from leftoff.evaluation.matching import (
-    FIRST,
     Counts,
-    assignment,
     compare_sets,
     confidence_by_place,
-    count_statements,
     match_items,
-    match_spans,
     match_statements,
     total,
 )
 from leftoff.evaluation.sessions import TO_DO, LabelledSession, Prediction, Predictions
 
+# Statements of a session that a person is shown at most.
+FIRST = 5
 # The k of precision and recall at k: decisions that a reader sees first.
 TOP_K = 10
 # Sessions with fewer labelled decisions are left out of P@10 and R@10. Chosen by hand.
@@ -59,15 +57,13 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
     file: str
     repository: str
     decisions: Counts | None = None
-    decision_spans: Counts | None = None
     joint: Counts | None = None
-    joint_spans: Counts | None = None
     types: dict[str, int] = field(default_factory=dict)
     statements: Counts | None = None
     first_statements: tuple[bool, ...] = ()
     ranked: Ranked | None = None
     calibration: tuple[tuple[float, bool], ...] = ()
-    calibration_spans: tuple[tuple[float, bool], ...] = ()
+    calibration_statements: tuple[tuple[float, bool], ...] = ()
     milestones: Counts | None = None
     milestones_merged: Counts | None = None
     milestone_kinds: dict[str, Counts] = field(default_factory=dict)
@@ -79,7 +75,6 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
     directive_kinds: dict[str, Counts] = field(default_factory=dict)
     directives_with_kind: Counts | None = None
     open_items: Counts | None = None
-    open_item_spans: Counts | None = None
     open_items_by_item: Counts | None = None
 
 
@@ -114,39 +109,35 @@ def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dic
     labelled = [(d.line, d.quote) for d in labels]
     gold = {d.line for d in labels}
     repeats = {place for d in labels for place in d.also} - gold
-    # Only the agent's visible words are labelled, not the person's own decisions.
     stated_by = match_statements([(c.place, c.text) for c in predicted], [*labelled, *unsure])
-    predictions = [
-        c
+    # Only the agent's visible words are labelled, not the person's own decisions.
+    stated = [
+        (c, number)
         for c, number in zip(predicted, stated_by, strict=True)
         if c.place in session.agent_places and c.place not in repeats and number < len(labelled)
     ]
-    stated = [(c.place, c.text, c.confidence) for c in predictions]
+    # A labelled place that also repeats an earlier decision: what matches nothing is ignored.
     mixed = {place for d in labels for place in d.also} & gold
-    statements, first = count_statements(stated, labelled, mixed)
-    spans = match_spans([(c.place, c.text) for c in predictions], labelled)
-    paired = {i for i, _ in spans}
-    # A labelled place that also repeats an earlier decision: unpaired predictions are ignored.
-    judged = [i for i, c in enumerate(predictions) if i in paired or c.place not in mixed]
-    false_alarms = len(judged) - len(spans)
-    both = sum(predictions[i].kind == labels[j].type for i, j in spans)
-    ranked = sorted(confidence_by_place(stated).items(), key=lambda item: (-item[1], item[0]))
+    judged = [(c, number) for c, number in stated if number >= 0 or c.place not in mixed]
+    right = len({number for _, number in judged if number >= 0})
+    ordered = sorted(judged, key=lambda one: -one[0].confidence)
+    by_place = confidence_by_place((c.place, c.confidence) for c, _ in stated)
+    ranked = sorted(by_place.items(), key=lambda item: (-item[1], item[0]))
     at = min(TOP_K, len(gold))
     return {
-        "decisions": compare_sets((c.place for c in predictions), gold),
-        "decision_spans": Counts(len(spans), false_alarms, len(labels) - len(spans)),
+        "decisions": compare_sets((c.place for c, _ in stated), gold),
         "joint": compare_sets(
-            ((c.place, c.kind) for c in predictions), ((d.line, d.type) for d in labels)
+            ((c.place, c.kind) for c, _ in stated), ((d.line, d.type) for d in labels)
         ),
-        "joint_spans": Counts(both, false_alarms + len(spans) - both, len(labels) - both),
-        "types": _confusion(predictions, labelled, [d.type for d in labels]),
-        "statements": statements,
-        "first_statements": first,
+        "types": _confusion(ordered, [d.type for d in labels]),
+        # A second statement of the same label is wrong here, and right among the first.
+        "statements": Counts(right, len(judged) - right, len(labels) - right),
+        "first_statements": tuple(number >= 0 for _, number in ordered[:FIRST]),
         "ranked": Ranked(at, sum(p in gold for p, _ in ranked[:at]), len(gold))
         if len(labels) >= MIN_DECISIONS
         else None,
         "calibration": tuple((c, p in gold) for p, c in ranked),
-        "calibration_spans": tuple((predictions[i].confidence, i in paired) for i in judged),
+        "calibration_statements": tuple((c.confidence, number >= 0) for c, number in judged),
     }
 
 
@@ -161,20 +152,14 @@ def _firsts(count: int) -> Figure:
 
 
 def _confusion(
-    predictions: Sequence[Prediction], labelled: Sequence[tuple[int, str]], types: Sequence[str]
+    judged: Iterable[tuple[Prediction, int]], types: Sequence[str]
 ) -> dict[str, int]:
-    """Confusion matrix of types; within a message the most similar pairs are matched."""
+    """Confusion matrix of types by statement; the first that states a label is its pair."""
     found: Counter[str] = Counter()
-    paired = match_spans([(c.place, c.text) for c in predictions], labelled, threshold=0.0)
-    for i, j in paired:
-        found[f"{types[j]}>{predictions[i].kind}"] += 1
-    paired_predictions, paired_labels = {i for i, _ in paired}, {j for _, j in paired}
-    for i, prediction in enumerate(predictions):
-        if i not in paired_predictions:
-            found[f"{NO_LABEL}>{prediction.kind}"] += 1
-    for j, kind in enumerate(types):
-        if j not in paired_labels:
-            found[f"{kind}>{NO_LABEL}"] += 1
+    left = dict(enumerate(types))
+    for prediction, number in judged:
+        found[f"{left.pop(number, NO_LABEL)}>{prediction.kind}"] += 1
+    found.update(f"{kind}>{NO_LABEL}" for kind in left.values())
     return dict(sorted(found.items()))
 
 
@@ -228,17 +213,22 @@ def _stages(session: LabelledSession, timeline: Sequence[tuple[int, str]]) -> di
         predicted.append(current)
         confusion[f"{stage}>{current}"] += 1
     ours, theirs = _boundaries(predicted), _boundaries(gold)
-    off = [[abs(x - y) for y in theirs] for x in ours]
-    # The greatest number of pairs; among these the nearest ones.
-    weights = [
-        [1.0 - 0.01 * turns if turns <= BOUNDARY_TOLERANCE else 0.0 for turns in row]
-        for row in off
-    ]
-    right = len(assignment(weights))
+    right = _pairs(ours, theirs)
     return {
         "stages": dict(sorted(confusion.items())),
         "boundaries": Counts(right, len(ours) - right, len(theirs) - right),
     }
+
+
+def _pairs(ours: list[int], theirs: list[int]) -> int:
+    """The greatest number of pairs of two ascending lists within the tolerance."""
+    found = i = j = 0
+    while i < len(ours) and j < len(theirs):
+        off = ours[i] - theirs[j]
+        # The earlier of two that are too far apart is too far from all later ones.
+        found += abs(off) <= BOUNDARY_TOLERANCE
+        i, j = i + (off <= BOUNDARY_TOLERANCE), j + (off >= -BOUNDARY_TOLERANCE)
+    return found
 
 
 def _boundaries(stages: Sequence[str]) -> list[int]:
@@ -262,15 +252,13 @@ def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> di
 def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
     labels = session.labels.open_items
     predictions = [c for c in predicted if c.place in session.texts]
-    ours, theirs = [(c.place, c.text) for c in predictions], [(o.line, o.quote) for o in labels]
-    spans = match_spans(ours, theirs)
+    theirs = [(o.line, o.quote) for o in labels]
     # Only visible words are labelled: what stands in a to-do list alone is no mistake.
     said: tuple[list[tuple[int, str]], ...] = ([], [])
     for c in predicted:
         said[c.place not in session.texts or c.kind in TO_DO].append((c.place, c.text))
     return {
         "open_items": compare_sets((c.place for c in predictions), (o.line for o in labels)),
-        "open_item_spans": Counts(len(spans), len(ours) - len(spans), len(theirs) - len(spans)),
         "open_items_by_item": match_items(
             said[0], theirs, said[1], [session.beside(line, quote) for line, quote in theirs]
         ),
@@ -434,8 +422,8 @@ def _confidence(
     *,
     higher: bool = True,
 ) -> Figure:
-    """A figure of the confidences of messages, or of spans where its name ends so."""
-    points = "calibration_spans" if name.endswith("_spans") else "calibration"
+    """A figure of the confidences of messages, or of statements where its name ends so."""
+    points = "calibration_statements" if name.endswith("_statements") else "calibration"
     return Figure(
         name,
         title,
@@ -467,19 +455,19 @@ FIGURES: tuple[Figure, ...] = (
     *_prf("statements", "key decisions, statements"),
     *(_firsts(count) for count in (3, FIRST)),
     *_prf("decisions", "key decisions"),
-    *_prf("decision_spans", "key decisions, spans"),
     Figure("p_at_10", "key decisions: P@10", precision_at, _ranked("at")),
     Figure("r_at_10", "key decisions: R@10", recall_at, _ranked("labelled")),
     _one("joint_f1", "key decisions with type: F1", "joint"),
-    _one("joint_spans_f1", "key decisions with type, spans: F1", "joint_spans"),
     _of_matrix(
         "types_macro_f1", "types of the decisions found: macro-F1", macro_f1, _paired_types
     ),
     _confidence("ece", "confidence: ECE", calibration_error, higher=False),
     _confidence("brier", "confidence: Brier", brier, higher=False),
     _confidence("brier_skill", "confidence: Brier skill", brier_skill),
-    _confidence("ece_spans", "confidence, spans: ECE", calibration_error, higher=False),
-    _confidence("brier_skill_spans", "confidence, spans: Brier skill", brier_skill),
+    _confidence(
+        "ece_statements", "confidence, statements: ECE", calibration_error, higher=False
+    ),
+    _confidence("brier_skill_statements", "confidence, statements: Brier skill", brier_skill),
     *_prf("milestones", "milestones with kind"),
     *_prf("milestones_merged", "milestones, the three done kinds as one"),
     _of_matrix("stage_accuracy", "stages: accuracy per agent turn", accuracy, _stages_matrix),
@@ -490,12 +478,11 @@ FIGURES: tuple[Figure, ...] = (
     _one("directives_with_kind_f1", "user directives with kind: F1", "directives_with_kind"),
     *_prf("open_items", "open items"),
     *_prf("open_items_by_item", "open items by item, any mention"),
-    _one("open_item_spans_f1", "open items, spans: F1", "open_item_spans"),
 )
 
 # Figures for which a baseline is compared in a paired test.
 PAIRED = (
-    "decisions_f1 decision_spans_f1 joint_f1 milestones_f1 stage_accuracy directives_f1"
+    "statements_f1 decisions_f1 joint_f1 milestones_f1 stage_accuracy directives_f1"
     " open_items_f1"
 ).split()
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from leftoff.evaluation.label_runs import LabelRun
-from leftoff.evaluation.matching import match_spans
+from leftoff.evaluation.matching import match_statements
 from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html.engine import html_document, render_template
@@ -78,10 +78,10 @@ def _mistakes(
                     yield title, one
     decisions, labels = predicted.decisions or (), session.labels.decisions
     ours, theirs = [(c.place, c.text) for c in decisions], [(d.line, d.quote) for d in labels]
-    for i, j in match_spans(ours, theirs):
-        label, kind = labels[j], decisions[i].kind
-        if kind != label.type:
-            words = f"said {kind}, labelled {label.type}"
+    for one, number in zip(decisions, match_statements(ours, theirs), strict=True):
+        if number >= 0 and one.kind != labels[number].type:
+            label = labels[number]
+            words = f"said {one.kind}, labelled {label.type}"
             confused = Prediction(label.line, label.quote, words, float(label.importance))
             yield "Key decisions found with another type", confused
 
