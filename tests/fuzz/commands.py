@@ -51,7 +51,7 @@ class Refused(Exception): pass
 for name, given in [
     ("list_sessions", {}), ("summarize", {}), ("decisions", {}), ("files", {}),
     ("resume_prompt", {}), ("show", {"session": "latest", "first": 1, "last": 40}),
-    ("search_decisions", {"query": "use"}), ("show", {"session": "latest", "first": 99999}),
+    ("decisions", {"query": "use"}), ("show", {"session": "latest", "first": 99999}),
     ("summarize", {"session": "no-such-session"}), ("summarize", {"session": "/etc/passwd"}),
 ]:
     try:

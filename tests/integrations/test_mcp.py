@@ -98,8 +98,7 @@ def test_the_official_client_lists_and_calls_every_tool(home: Path) -> None:
             "files": {"session": outbox, "action": "created"},
             "resume_prompt": {"session": outbox, "budget": 1500},
             "show": {"session": outbox, "first": 9, "last": 10},
-            "search_decisions": {"query": "because", "limit": 100},
-            "search": {"query": "order of inspections", "limit": 3},
+            "search": {"query": "order of inspections", "kind": "request", "limit": 3},
             "blame": {"file": "src/outbox.js"}, "fix": {"error": "TypeError: db is undefined"},
             "ledger": {"project": "/"}, "left_open": {"project": "/"},
         }  # fmt: skip
@@ -120,9 +119,6 @@ def test_the_official_client_lists_and_calls_every_tool(home: Path) -> None:
     }
     assert called["resume_prompt"].startswith("# Session Resume Log")
     assert called["show"].startswith("#9 ")
-    searched = json.loads(called["search_decisions"])
-    assert searched["searched"] == 3
-    assert any("[REDACTED:" in row["text"] for row in searched["decisions"])
     assert json.loads(called["search"])["hits"][0]["number"]
     assert json.loads(called["blame"])["lines"][0]["recorded"] is False
     assert json.loads(called["ledger"])["standing"]
@@ -138,7 +134,7 @@ def test_other_files_and_wrong_questions_are_refused(home: Path) -> None:
         ("show", {"session": "695651b6", "first": 100_000}),
         ("summarize", {"session": "ffffffff"}),
         ("files", {"session": "695651b6", "action": "burnt"}),
-        ("search_decisions", {"query": " "}),
+        ("search", {"query": " "}),
     ]
     answers: list[Any] = []
 

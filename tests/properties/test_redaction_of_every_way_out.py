@@ -204,7 +204,6 @@ def _mcp(path: Path) -> Iterator[str]:
     yield answers.resume_prompt(name)
     yield answers.show(name, 1, 60)
     yield answers.list_sessions()
-    yield answers.search_decisions("because")
     file = path.parent / "blamed.py"
     file.write_text("import os\n")
     with patch("leftoff.integrations.mcp_tools.update"):  # it was updated above

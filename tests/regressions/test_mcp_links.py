@@ -59,7 +59,7 @@ def _refused(home: Path, planted: Path) -> None:
         ):
             with pytest.raises(SourceError, match="link to a file elsewhere"):
                 tool(name)
-    assert SECRET not in answers.list_sessions() + answers.search_decisions("merger")
+    assert SECRET not in answers.list_sessions()
     assert "Rename the flag." in answers.show(REAL, 1)
 
 
@@ -129,8 +129,6 @@ def test_numbers_below_one_are_refused(home: Path) -> None:
     for number in (-1, 0):
         with pytest.raises(UsageError):
             answers.list_sessions(limit=number)
-        with pytest.raises(UsageError):
-            answers.search_decisions("flag", limit=number)
         with pytest.raises(UsageError):
             answers.resume_prompt(REAL, budget=number)
         with pytest.raises(UsageError):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -173,40 +172,16 @@ class Answers:
             raise UsageError(f"{session}: has no message #{first}")
         return str(found)
 
-    def search_decisions(self, query: str, project: str = "", limit: int = 20) -> str:
-        """Decisions of all sessions that contain every word of `query`, newest session first.
-        Sessions that could not be read within the timeout are counted, not searched."""
-        if not query.split():
-            raise UsageError("query: say which words to look for")
-        end, most = time.monotonic() + self._timeout, _checked_limit(limit)
-        found: list[codec.JsonObject] = []
-        searched, left, damaged = 0, 0, 0
-        for listed in self._listed(project):
-            time_left = end - time.monotonic()
-            if time_left <= 0 or len(found) >= most:
-                left += 1
-                continue
-            try:
-                self._check_links(listed.path)
-                summary = self._summary(listed.path, time_left)
-            except (LeftoffError, OSError):
-                damaged += 1
-                continue
-            if not isinstance(summary, ContextSummary):
-                left += 1
-                continue
-            searched += 1
-            found += [
-                {**row, "session": listed.id, "project": listed.project}
-                for row in _decisions(summary, query)
-            ]
-        counts = {"searched": searched, "not_searched": left, "not_readable": damaged}
-        return _answer({"decisions": found[:most], **counts})
-
     # -- the memory of projects ------------------------------------------------------------
 
-    def search(self, query: str, project: str = "", by: str = "", limit: int = 10) -> str:
-        filters = Filters(project=folder_of(project), speakers=(by,) if by else ())
+    def search(
+        self, query: str, project: str = "", by: str = "", kind: str = "", limit: int = 10
+    ) -> str:
+        filters = Filters(
+            project=folder_of(project),
+            speakers=(by,) if by else (),
+            kinds=(kind,) if kind else (),
+        )
         hits = self._memory().search(query, filters, limit=_checked_limit(limit))
         return _answer({"hits": [_bounded(hit_values(hit)) for hit in hits]})
 
@@ -301,22 +276,18 @@ class Answers:
         folder = folder_of(project)
         return discover.list_sessions(self._environ, project=folder, known=known)
 
-    def _summary(
-        self, path: str, timeout: float | None = None
-    ) -> ContextSummary | codec.JsonObject:
+    def _summary(self, path: str) -> ContextSummary | codec.JsonObject:
         with self._lock:
             recording = self._cache.pop(path, None) or _CachedRecording(path)
             self._cache[path] = recording
             while len(self._cache) > CACHE_SIZE:
                 self._cache.popitem(last=False)
-        found = self._wait_for(("summary", path), recording.summary, timeout)
+        found = self._wait_for(("summary", path), recording.summary)
         if isinstance(found, dict):
             found["percent_read"] = _percent(recording)
         return found  # type: ignore[no-any-return]
 
-    def _wait_for(
-        self, key: Any, work: Callable[[], object], timeout: float | None = None
-    ) -> Any:
+    def _wait_for(self, key: Any, work: Callable[[], object]) -> Any:
         """The result of `work`, which runs in a thread; a dict with a status if it is not done
         in time. A later call with the same key waits for the same thread."""
         with self._lock:
@@ -325,7 +296,7 @@ class Answers:
             if future is None or (future.done() and key[0] == "summary"):
                 future = self._running[key] = self._pool.submit(work)
         try:
-            found = future.result(self._timeout if timeout is None else timeout)
+            found = future.result(self._timeout)
         except TimeoutError:
             return {"status": "reading", "what": "this session is long; ask again"}
         except BaseException:
