@@ -27,7 +27,7 @@ from typing import Any
 from benchmarks.recording.scripted_model import ScriptedModel, Turn
 from benchmarks.reviews.homes import environment, expire
 from leftoff.handover.review import ReviewRound
-from leftoff.handover.review_metrics import PromptSizes, ResumeAttempts
+from leftoff.handover.review_metrics import attempts, sizes
 from leftoff.integrations.claude_cli import ClaudeReviewer
 from leftoff.integrations.codex_cli import CodexReviewer
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest
@@ -97,8 +97,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 def figures_of(
     options: argparse.Namespace, rounds: dict[bool, list[ReviewRound]], lost: list[ReviewRound]
 ) -> dict[str, Any]:
-    live, gone = ResumeAttempts.of(rounds[True]), ResumeAttempts.of(lost)
-    sent = PromptSizes.of(rounds[True])
+    live, gone = attempts(rounds[True]), attempts(lost)
+    sent = sizes(rounds[True])
     seconds = {arm: [r.seconds for r in listed] for arm, listed in rounds.items()}
     ratios = [a / b for a, b in zip(seconds[True], seconds[False], strict=True)]
     low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
@@ -115,15 +115,15 @@ def figures_of(
             "answer": options.answer,
             "next": options.follow_up,
         },
-        "live_tried": live.tried,
-        "live_resumed": live.resumed,
-        "live_share": live.rate,
-        "lost_tried": gone.tried,
+        "live_tried": live["tried"],
+        "live_resumed": live["resumed"],
+        "live_share": live["rate"],
+        "lost_tried": gone["tried"],
         "lost_answered_in_full": sum(r.resume == "unknown" and not r.error for r in lost),
-        "sent_bytes": sent.sent_bytes,
-        "full_bytes": sent.full_bytes,
-        "byte_reduction": sent.byte_reduction,
-        "token_reduction": sent.token_reduction,
+        "sent_bytes": sent["sent_bytes"],
+        "full_bytes": sent["full_bytes"],
+        "byte_reduction": sent["byte_reduction"],
+        "token_reduction": sent["token_reduction"],
         "seconds_resumed": round(statistics.median(seconds[True]), 3),
         "seconds_full": round(statistics.median(seconds[False]), 3),
         "time_ratio": round(middle, 3),

@@ -168,13 +168,12 @@ def test_a_follow_up_goes_on_with_the_clients_conversation(scratch: Scratch) -> 
         assert words in asked[2]
     assert scratch.document(first.review_id).session_ids(scratch.name)["default"] == before
     figures = reviewer.metrics()
-    assert (figures.resume.tried, figures.resume.resumed) == (2, 2)
-    assert figures.resume_within_day.rate == 1
-    assert figures.rounds_per_review == 3
-    assert figures.resumed_prompts.byte_reduction is not None
-    assert figures.resumed_prompts.byte_reduction > 0.9
-    assert (figures.fallbacks, figures.failures) == (0, {})
-    assert list(figures.by_model) == [f"{scratch.name}/default"]
+    assert (figures["resume"]["tried"], figures["resume"]["resumed"]) == (2, 2)
+    assert figures["resume_within_day"]["rate"] == 1
+    assert figures["rounds_per_review"] == 3
+    assert figures["resumed_prompts"]["byte_reduction"] > 0.9
+    assert (figures["fallbacks"], figures["failures"]) == (0, {})
+    assert list(figures["by_model"]) == [f"{scratch.name}/default"]
 
 
 def test_usage_is_that_of_the_round(scratch: Scratch) -> None:
@@ -207,8 +206,9 @@ def test_a_lost_conversation_is_asked_once_more_in_full(scratch: Scratch) -> Non
     assert after != dead
     assert reviewer.review(_again(first)).resumed
     figures = reviewer.metrics()
-    assert (figures.resume.tried, figures.resume.resumed, figures.fallbacks) == (2, 1, 1)
-    assert figures.failures["unknown"].count == figures.expiry.expired == 1
+    assert figures["resume"] == {"tried": 2, "resumed": 1, "rate": 0.5}
+    assert figures["fallbacks"] == 1
+    assert figures["failures"]["unknown"]["count"] == figures["expiry"]["expired"] == 1
 
 
 def test_every_model_has_its_own_conversation(scratch: Scratch) -> None:
@@ -245,7 +245,7 @@ def test_a_conversation_of_another_model_is_left(scratch: Scratch) -> None:
     assert second.text == "Finding number 2."
     after = scratch.document(first.review_id).session_ids(scratch.name)["default"]
     assert after != dead
-    assert reviewer.metrics().failures["wrong_model"].count == 1
+    assert reviewer.metrics()["failures"]["wrong_model"]["count"] == 1
 
 
 def test_a_model_that_does_not_exist_is_said(scratch: Scratch) -> None:
@@ -263,7 +263,7 @@ def test_a_model_that_does_not_exist_is_said(scratch: Scratch) -> None:
         reviewer.review(_again(first))
     last = scratch.document(first.review_id).rounds[-1]
     assert (last.resume, last.error) == ("wrong_model", "wrong_model")
-    assert reviewer.metrics().failed == 1
+    assert reviewer.metrics()["failed"] == 1
 
 
 def test_a_passing_failure_leaves_the_id(claude: Scratch) -> None:

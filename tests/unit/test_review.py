@@ -84,10 +84,10 @@ def test_figures_do_not_depend_on_the_order_and_shares_are_shares(
     mixed = list(reviews)
     random.shuffle(mixed)
     assert metrics(mixed) == made
-    assert made.resume.rate is None or 0 <= made.resume.rate <= 1
-    assert made.resume_within_day.tried <= made.resume.tried
-    assert sum(m.rounds for m in made.by_model.values()) == made.rounds
-    assert made.to_dict()["reviews"] == len(reviews)
+    assert made["resume"]["rate"] is None or 0 <= made["resume"]["rate"] <= 1
+    assert made["resume_within_day"]["tried"] <= made["resume"]["tried"]
+    assert sum(m["rounds"] for m in made["by_model"].values()) == made["rounds"]
+    assert made["reviews"] == len(reviews)
 
 
 def test_dead_is_what_cannot_come_back() -> None:

@@ -164,7 +164,7 @@ def test_a_follow_up_sends_only_what_is_new(bench: Bench) -> None:
     assert asked[1]["given"][:2] == ["--resume", session_id]
     assert [r.get("resume", "") for r in document["rounds"]] == ["", "resumed"]
     assert document["rounds"][1]["age"] == 7200
-    assert reviewer.metrics().resumed_prompts.byte_reduction > 0.9  # type: ignore[operator]
+    assert reviewer.metrics()["resumed_prompts"]["byte_reduction"] > 0.9
 
 
 def test_an_expired_conversation_is_asked_once_more_in_full(bench: Bench) -> None:
@@ -184,8 +184,9 @@ def test_an_expired_conversation_is_asked_once_more_in_full(bench: Bench) -> Non
     third = reviewer.review(_again(second))
     assert third.resumed
     figures = reviewer.metrics()
-    assert (figures.resume.tried, figures.resume.resumed, figures.fallbacks) == (2, 1, 1)
-    assert figures.failures["unknown"].count == 1
+    assert figures["resume"] == {"tried": 2, "resumed": 1, "rate": 0.5}
+    assert figures["fallbacks"] == 1
+    assert figures["failures"]["unknown"]["count"] == 1
 
 
 @pytest.mark.parametrize(
@@ -261,7 +262,7 @@ def test_a_conversation_of_another_folder_is_not_tried(bench: Bench, tmp_path: P
     second = bench.reviewer(folder=elsewhere).review(_again(first))
     assert second.round.resume == "elsewhere"
     assert len(bench.calls()) == 2
-    assert bench.reviewer().metrics().resume.tried == 0
+    assert bench.reviewer().metrics()["resume"]["tried"] == 0
 
 
 def test_an_old_review_with_one_id_is_resumed(bench: Bench) -> None:
@@ -302,7 +303,7 @@ def test_the_time_limit_is_for_both_calls_together(bench: Bench) -> None:
         bench.reviewer(limit=1).review(_again(first))
     assert len(bench.calls()) == 2  # there is no time left to ask in full
     assert bench.document(first.review_id)["rounds"][1]["error"] == "time_out"
-    assert bench.reviewer().metrics().failures["time_out"].count == 2
+    assert bench.reviewer().metrics()["failures"]["time_out"]["count"] == 2
 
 
 def test_ids_are_told_to_nobody(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
@@ -318,7 +319,7 @@ def test_ids_are_told_to_nobody(bench: Bench, caplog: pytest.LogCaptureFixture) 
     assert "resuming failed (unknown)" in caplog.text
     assert all(record.levelno == logging.DEBUG for record in caplog.records)
     seen = caplog.text + repr(result) + str(caught.value)
-    seen += json.dumps(reviewer.metrics().to_dict())
+    seen += json.dumps(reviewer.metrics())
     assert secret not in seen
     kept = bench.document(first.review_id)
     assert all(secret not in json.dumps(r) for r in kept["rounds"])
@@ -388,7 +389,7 @@ def test_a_damaged_review_is_counted_as_such(bench: Bench) -> None:
     bench.reviewer().review(ReviewRequest("first"))
     bench.store.save("review", "2026-03-02-002", {"rounds": 5})
     figures = bench.reviewer().metrics()
-    assert (figures.reviews, figures.unreadable) == (1, 1)
+    assert (figures["reviews"], figures["unreadable"]) == (1, 1)
 
 
 def test_lone_surrogates_in_a_prompt_are_sent_as_marks(bench: Bench) -> None:

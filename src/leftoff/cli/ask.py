@@ -12,7 +12,6 @@ from leftoff.cli.output import deliver
 from leftoff.cli.params import options
 from leftoff.cli.poll import ended_in_order
 from leftoff.errors import UsageError
-from leftoff.handover.review_metrics import ReviewMetrics
 from leftoff.handover.wording import duration, inline, number, plural
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.integrations.codex_cli import CodexClient
@@ -63,7 +62,7 @@ def ask(
     reviewer = _reviewer(client or CLIENTS[0], chosen, options, time_limit)
     if stats:
         figures = reviewer.metrics()
-        plain = codec.dumps(figures.to_dict(), indent=2).decode() if as_json else ""
+        plain = codec.dumps(figures, indent=2).decode() if as_json else ""
         deliver(Redactor().text(plain or metrics_text(figures)))
         return
     if review is not None:
@@ -120,58 +119,58 @@ def _reviewer(
     return Reviewer(called(options=options), store, settings=chosen, limit=time_limit)
 
 
-def metrics_text(figures: ReviewMetrics) -> str:
+def metrics_text(figures: codec.JsonObject) -> str:
     """The figures in words, one line each."""
-    resume, day, times = figures.resume, figures.resume_within_day, figures.response_time
-    mean = (
-        "" if figures.rounds_per_review is None else f", {figures.rounds_per_review:.1f} each"
-    )
+    mean = figures["rounds_per_review"]
+    each = "" if mean is None else f", {mean:.1f} each"
+    times = figures["response_time"]
     lines = [
-        ("Reviews", number(figures.reviews)),
-        ("Rounds", number(figures.rounds) + mean),
-        ("With resume", plural(figures.reviews_with_resume, "review")),
-        ("Resumed", f"{resume.resumed} of {resume.tried} tried{_percent(resume.rate)}"),
-        ("  in 24 hours", f"{day.resumed} of {day.tried} tried{_percent(day.rate)}"),
-        ("Prompt tokens", _reduced(figures, "tokens") + ", estimated"),
-        ("Prompt bytes", _reduced(figures, "bytes")),
+        ("Reviews", number(figures["reviews"])),
+        ("Rounds", number(figures["rounds"]) + each),
+        ("With resume", plural(figures["reviews_with_resume"], "review")),
+        ("Resumed", _tried(figures["resume"])),
+        ("  in 24 hours", _tried(figures["resume_within_day"])),
+        ("Prompt tokens", _reduced(figures, "token") + ", estimated"),
+        ("Prompt bytes", _reduced(figures, "byte")),
         (
             "Follow-up takes",
-            f"{_seconds(times.resumed)} resumed, {_seconds(times.full)} in full",
+            f"{_seconds(times['resumed'])} resumed, {_seconds(times['full'])} in full",
         ),
-        ("Fallbacks", number(figures.fallbacks)),
-        ("No answer", plural(figures.failed, "round")),
+        ("Fallbacks", number(figures["fallbacks"])),
+        ("No answer", plural(figures["failed"], "round")),
     ]
-    for kind, failures in figures.failures.items():
-        lines.append((f"  {kind}", f"{failures.count}, last: {inline(failures.words)}"))
-    expiry = figures.expiry
-    if expiry.youngest is not None and expiry.oldest is not None:
-        ages = f"{duration(round(expiry.youngest))} to {duration(round(expiry.oldest))}"
-        lines.append(("Expired", f"{expiry.expired}, unused for {ages}"))
-    if expiry.oldest_alive is not None:
-        alive = duration(round(expiry.oldest_alive))
+    for kind, failures in figures["failures"].items():
+        lines.append((f"  {kind}", f"{failures['count']}, last: {inline(failures['words'])}"))
+    expiry = figures["expiry"]
+    if expiry["youngest"] is not None:
+        ages = [duration(round(expiry[age])) for age in ("youngest", "oldest")]
+        lines.append(("Expired", f"{expiry['expired']}, unused for {' to '.join(ages)}"))
+    if expiry["oldest_alive"] is not None:
+        alive = duration(round(expiry["oldest_alive"]))
         lines.append(("Found alive", f"the oldest unused for {alive}"))
-    for name, model in figures.by_model.items():
-        tries = f"resumed {model.resume.resumed} of {model.resume.tried}"
-        what = f"{plural(model.rounds, 'round')}, {tries}, {_seconds(model.median_seconds)}"
-        lines.append((inline(name), what))
-    if figures.unreadable:
-        lines.append(("Unreadable", plural(figures.unreadable, "review")))
+    for name, model in figures["by_model"].items():
+        tries = f"resumed {model['resume']['resumed']} of {model['resume']['tried']}"
+        rounds = plural(model["rounds"], "round")
+        lines.append((inline(name), f"{rounds}, {tries}, {_seconds(model['median_seconds'])}"))
+    if figures["unreadable"]:
+        lines.append(("Unreadable", plural(figures["unreadable"], "review")))
     width = max(len(name) for name, _ in lines)
     return "".join(f"{name:<{width}}  {text}\n" for name, text in lines)
 
 
-def _reduced(figures: ReviewMetrics, unit: str) -> str:
-    resumed, later = figures.resumed_prompts, figures.follow_up_prompts
-    sent, full = getattr(resumed, f"sent_{unit}"), getattr(resumed, f"full_{unit}")
-    shares = [getattr(p, f"{unit[:-1]}_reduction") for p in (resumed, later)]
-    if shares[0] is None:
+def _tried(attempts: codec.JsonObject) -> str:
+    rate = "" if attempts["rate"] is None else f", {attempts['rate']:.0%}"
+    return f"{attempts['resumed']} of {attempts['tried']} tried{rate}"
+
+
+def _reduced(figures: codec.JsonObject, unit: str) -> str:
+    resumed, later = figures["resumed_prompts"], figures["follow_up_prompts"]
+    sent, full = resumed[f"sent_{unit}s"], resumed[f"full_{unit}s"]
+    less, overall = (sizes[f"{unit}_reduction"] for sizes in (resumed, later))
+    if less is None:
         return "nothing was resumed"
-    overall = "" if shares[1] is None else f", {shares[1]:.0%} over all follow-ups"
-    return f"{sent:,} sent for {full:,} where resumed: {shares[0]:.0%} less{overall}"
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f", {share:.0%}"
+    more = "" if overall is None else f", {overall:.0%} over all follow-ups"
+    return f"{sent:,} sent for {full:,} where resumed: {less:.0%} less{more}"
 
 
 def _seconds(value: float | None) -> str:

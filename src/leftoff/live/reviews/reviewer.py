@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff.codec import JsonObject
 from leftoff.errors import ClientError, StateError, UnknownName, UsageError
 from leftoff.handover.review import (
     DEFAULT_MODEL,
@@ -27,7 +28,7 @@ from leftoff.handover.review import (
     full_prompt,
     next_review_id,
 )
-from leftoff.handover.review_metrics import ReviewMetrics, metrics
+from leftoff.handover.review_metrics import metrics
 from leftoff.live.reviews.clients import Answer, Client, Failure, ReviewCalls
 from leftoff.live.tasks import Clock, now
 from leftoff.live.telemetry import logger
@@ -281,8 +282,8 @@ class Reviewer:
             return str(entry.id)
         raise UsageError("there is no review yet")
 
-    def metrics(self) -> ReviewMetrics:
-        """What resuming has saved, over all stored reviews."""
+    def metrics(self) -> JsonObject:
+        """What resuming has saved, over all stored reviews, as `leftoff ask --stats --json`."""
         found: list[Review] = []
         unreadable = 0
         for entry in self._store.list(KIND):
