@@ -129,8 +129,9 @@ Part: TypeAlias = Text | Reasoning | ToolCall | ToolResult | Media
 class Typed(Struct, frozen=True, gc=False):
     """Where in a message the person's own typed words stand.
 
-    `via`: prompt | queued | rejection | answer | command. `start` and `end` count code points
-    in the text of part `part`."""
+    `via`: prompt | queued | rejection | answer | command | client (a command that the client
+    carries out itself, so that no agent answers). `start` and `end` count code points in the
+    text of part `part`."""
 
     part: int
     start: int

@@ -11,10 +11,11 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.intents import intents
 from leftoff.analysis.standing import rules_in
-from leftoff.analysis.turns import CLOSED, INTERRUPTED, OPEN, Turns, turn_state
+from leftoff.analysis.turns import CLOSED, INTERRUPTED, OPEN, Turns, is_for_client, turn_state
 from leftoff.extraction.evidence import Asked, Called
 from leftoff.extraction.requests import RULES, Requests, matches
 from leftoff.extraction.rules import lowered
+from leftoff.formats.thread import ORIGINS
 from leftoff.session_view import SessionView, once
 from leftoff.summary import UserRequest
 
@@ -37,6 +38,8 @@ _MIDWAY = frozenset({"queued", "answer", "rejection"})
 
 # A person ends a run with such words and expects no answer.
 LAST_WORDS = frozenset({"remark", "approval"})
+
+_META = ORIGINS.index("meta")
 
 _DELIVERED = frozenset({"deployed", "released"})
 
@@ -70,7 +73,9 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
             status = "withdrawn"
         else:
             status = outcomes.status(number, kind)
-        answers = kind in {"choice", "approval"} or len(item.text) <= MAX_ELLIPTIC
+        answers = kind in {"choice", "approval"} or (
+            kind != "command" and len(item.text) <= MAX_ELLIPTIC
+        )
         found.append(
             UserRequest(
                 text=item.text,
@@ -116,6 +121,7 @@ class _Outcomes:
     def __init__(self, view: SessionView, asked: Sequence[Asked], edits: Sequence[int]) -> None:
         self.asked = asked
         self.edits = edits
+        self.rows = view.thread.rows
         sent = [s.ref.message for s in view.shown(_DELIVERED) if s.good]
         events = [e for e in git_events(view) if e.shown and e.kind != "tag"]
         self.delivered = sorted(sent + [e.ref.message for e in events])
@@ -163,23 +169,25 @@ class _Outcomes:
     def status(self, number: int, kind: str) -> str:
         """The status of words: open | interrupted | answered | done."""
         state, place = self.ended[number]
-        if kind == "command" and matches("client_command", self.asked[number].text):
-            return "answered"  # by the client itself
+        asked = self.asked[number]
+        if asked.via == "answer" and self.rows[asked.ref.message] & 15 == _META:
+            return "answered"  # the question was the client's own
+        if kind == "command" and is_for_client(asked):
+            return "answered"
         if state != CLOSED:
             return INTERRUPTED if state == INTERRUPTED else OPEN
-        item = self.asked[number]
-        if place < 0 and self.last_act <= item.ref.message and kind not in LAST_WORDS:
+        if place < 0 and self.last_act <= asked.ref.message and kind not in LAST_WORDS:
             return OPEN  # the run ended without a word to it
         if kind not in {"task", "plan", "correction", "choice", "approval", "command"}:
             return "answered"
-        start = item.ref.message
+        start = asked.ref.message
         end = self.asked[place].ref.message if place >= 0 else 1 << 62
         if self.unfinished if place < 0 else self.asked[place].unfinished:
             return "answered"
-        wanted = intents(item.text)
+        wanted = intents(asked.text)
         evidence: Sequence[int] = self.edits
         if "delivery" in wanted and "making" not in wanted:
-            evidence = self.pushed if _PUSHES.search(item.text) else self.delivered
+            evidence = self.pushed if _PUSHES.search(asked.text) else self.delivered
         elif "tests" in wanted and "making" not in wanted and "looking" not in wanted:
             evidence = self.tested
         if evidence is self.edits and place >= 0:
@@ -207,7 +215,7 @@ def _count_between(places: Sequence[int], start: int, end: int) -> int:
 def _kind(item: Asked, effort: int, *, edited: bool, first: bool) -> str:
     """The kind of typed words, one of `REQUEST_KINDS`."""
     words = item.text.strip()
-    if item.via == "command" or matches("command", words) and item.via != "answer":
+    if item.via in {"command", "client"} or item.via != "answer" and matches("command", words):
         return "command"
     if item.via == "plan":
         return "plan"

@@ -112,9 +112,7 @@ def turn_state(view: SessionView) -> TurnState:
     words = heard if isinstance(heard, Requests) else Requests(said=view.state.last_at)
     said = (words.said, words.said_part)
     call = turns.calls[-1] if turns.calls else (-1, -1)
-    unanswered = {
-        a.ref.message for a in view.active(Asked) if matches("client_command", a.text)
-    }
+    unanswered = {a.ref.message for a in view.active(Asked) if is_for_client(a)}
     asked = (a.ref.message for a in view.active(Asked))
     typed = max((m for m in asked if m not in unanswered), default=-1)
     latest = len(view.thread) - 1
@@ -159,6 +157,11 @@ def turn_state(view: SessionView) -> TurnState:
         failed=failed,
         ended=run,
     )
+
+
+def is_for_client(asked: Asked) -> bool:
+    """Whether the client carries out a command itself, so that no agent answers it."""
+    return asked.via == "client" or matches("client_command", asked.text)
 
 
 def _is_answer(view: SessionView, message: int) -> bool:

@@ -18,7 +18,7 @@ from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import TextReader, text_lines
-from leftoff.formats.vocabulary import tool_call
+from leftoff.formats.vocabulary import KINDS, tool_call
 from leftoff.text.line_hashes import line_hash
 
 _HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\s*$")
@@ -73,6 +73,8 @@ _OWN_PROMPTS = (
     "I added these files to the chat",
     "# Summarize",
 )
+# Commands that aider carries out itself, without the model; any first letters will do.
+_CLIENT_COMMANDS = KINDS["aider_client_commands"]
 # Commands whose words aider sends as a prompt of their own, which it records again.
 _ASKED_BY = re.compile(r"/(?:ask|code|architect|context|help|chat-mode \w+) +(?=\S)")
 _THINKING = re.compile(
@@ -122,6 +124,7 @@ class AiderReader(TextReader):
     answer: str = ""
     """The last reply without thoughts, its blanks joined: in architect mode aider gives it to
     the model that edits, as a prompt."""
+    working: bool = False  # the person's words wait for the end of the model's work
     command: str = ""
     """The words of the last command, if aider sends them as a prompt: /ask and the like."""
 
@@ -180,6 +183,7 @@ class AiderReader(TextReader):
         self.block, self.lines, self.open, self.blank = "", [], False, 0
         self.waiting, self.model, self.cwd = [], "", ""
         self.answer = self.command = ""
+        self.working = False
         self.sent = self.received = self.hit = self.written = 0
         name = name.replace(":", "")
         return (*found, rec.NewSession(name), rec.SessionFacts(id=name, started=moment))
@@ -206,9 +210,12 @@ class AiderReader(TextReader):
         )
         asked = _ASKED_BY.match(text)
         self.command = " ".join(text[asked.end() :].split()) if asked else ""
+        client = _is_client_command(text)
+        self.working = self.working or not client
         if not repeated and not text.startswith(_OWN_PROMPTS):
             if text.startswith(("/", "!")):
-                typed = (rec.Typed(0, 0, len(text), "command"),)
+                via = "client" if client else "command"
+                typed = (rec.Typed(0, 0, len(text), via),)
             else:
                 typed = typed_spans(0, text) or (
                     (rec.Typed(0, 0, len(text), "prompt"),) if text.startswith("#") else ()
@@ -259,10 +266,14 @@ class AiderReader(TextReader):
         for part, files in changed.items():
             yield cursor.changes("", files, part=part or None)
         yield from self._token_counts("\n".join(rest))
-        if any(text.startswith("^C") for text in shown):
-            yield rec.Turn("interrupted")
-        elif any(text.startswith(_AFTER_REPLY) for text in shown) and not _goes_on(shown):
+        stop = next((n for n, text in enumerate(shown) if text.startswith("^C")), -1)
+        done = shown if stop < 0 else shown[:stop]
+        if any(text.startswith(_AFTER_REPLY) for text in done) and not _goes_on(done):
+            self.working = False
             yield rec.Turn("ended")
+        elif stop >= 0 and self.working:  # else the person leaves aider
+            self.working = False
+            yield rec.Turn("interrupted")
 
     def _edit_results(
         self, path: str, text: str, status: str, *, new: bool = False
@@ -386,6 +397,11 @@ def _answer_in(line: str) -> re.Match[str] | None:
     """The answer to a question of aider in a line that it printed; a line of more than
     `LONGEST_QUESTION` characters is none."""
     return _ANSWERED.match(line) if "?" in line and len(line) <= LONGEST_QUESTION else None
+
+
+def _is_client_command(text: str) -> bool:
+    word = text[1:].partition(" ")[0].strip()
+    return text[:1] == "/" and word != "" and any(c.startswith(word) for c in _CLIENT_COMMANDS)
 
 
 def _answers(part: int, lines: list[str]) -> tuple[rec.Typed, ...]:

@@ -27,6 +27,7 @@ from leftoff.formats.injected import (
     is_continuation,
     is_interruption,
     shifted,
+    slash_command,
     transcript_span,
     typed_spans,
 )
@@ -68,16 +69,7 @@ _DENIED = ("The user doesn't want to proceed with this tool use", "Permission to
 _TIMED_OUT = re.compile(r"Command timed out after|timed out after \d")
 # The client's own words after "the user said:" when a button was pressed.
 _CLARIFIES = "The user wants to clarify these questions."
-# Slash commands, and notices of the client and of wrappers around it.
-_COMMAND = re.compile(
-    r"\s*(?:<command-message>[^<]*</command-message>\s*)?"
-    r"<command-name>\s*/?(?P<name>[^<\s]+)\s*</command-name>\s*"
-    r"(?:<command-message>[^<]*</command-message>\s*)?"
-    r"(?:<command-args>(?P<arguments>.*?)</command-args>\s*)?",
-    re.DOTALL,
-)
-# Commands that the client carries out itself; alone, without arguments, they are a button.
-_CLIENT_COMMANDS = KINDS["claude_code_client_commands"]
+# Notices of the client and of wrappers around it.
 _UNKNOWN_COMMAND = re.compile(r"\s*Unknown (?:skill|slash command|command): \S+\s*")
 _NOTICE_BLOCK = re.compile(
     r"<ci-monitor-event\b.*?(?:</ci-monitor-event>|\Z)"
@@ -367,13 +359,8 @@ def _typed_words(
 
     A slash command is shown as it was typed, its name before its arguments; notices of the
     client and of wrappers around it were typed by no person."""
-    if "<command-name>" in text and (found := _COMMAND.fullmatch(text)) is not None:
-        arguments = (found["arguments"] or "").strip()
-        shown = f"/{found['name']} {arguments}".rstrip()
-        button = not arguments and found["name"] in _CLIENT_COMMANDS
-        if meta or button:
-            return shown, ()
-        return shown, (Typed(part, 0, len(shown), "command"),)
+    if (command := slash_command(text, part)) is not None:
+        return (command[0], ()) if meta else command
     if meta or _is_notice(text):
         return text, ()
     blocks: list[tuple[int, int]] = []

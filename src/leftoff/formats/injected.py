@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from leftoff import lazy_re as re
+from leftoff.formats.vocabulary import KINDS
 from leftoff.model import Part, Text, Typed
 
 _TAGS = (
@@ -70,6 +71,15 @@ _CURSOR_COMMAND = re.compile(
     r"(?m)^--- Cursor Command: ([^\n]*?) ---[ \t]*\r?$.*?(?:^--- End Command ---[ \t]*\r?$|\Z)",
     re.DOTALL,
 )
+_COMMAND = re.compile(
+    r"\s*(?:<command-message>[^<]*</command-message>\s*)?"
+    r"<command-name>\s*/?(?P<name>[^<\s]+)\s*</command-name>\s*"
+    r"(?:<command-message>[^<]*</command-message>\s*)?"
+    r"(?:<command-args>(?P<arguments>.*?)</command-args>\s*)?",
+    re.DOTALL,
+)
+# Commands that the client carries out itself; alone, without arguments, they are a button.
+_CLIENT_COMMANDS = KINDS["claude_code_client_commands"]
 _ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
 _INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*$")
 _CONTINUED = re.compile(
@@ -133,6 +143,18 @@ def typed_parts(parts: Iterable[Part]) -> tuple[Typed, ...]:
         if type(part) is Text:
             spans += typed_spans(number, part.text)
     return spans
+
+
+def slash_command(text: str, part: int = 0) -> tuple[str, tuple[Typed, ...]] | None:
+    """The markup of a slash command as it was typed, its name before its arguments, and the
+    span that a person typed; None for any other text."""
+    found = _COMMAND.fullmatch(text) if "<command-name>" in text else None
+    if found is None:
+        return None
+    arguments = (found["arguments"] or "").strip()
+    shown = f"/{found['name']} {arguments}".rstrip()
+    button = not arguments and found["name"] in _CLIENT_COMMANDS
+    return shown, () if button else (Typed(part, 0, len(shown), "command"),)
 
 
 def sent_by(text: str) -> tuple[str, tuple[Typed, ...]]:

@@ -13,12 +13,15 @@ from leftoff.formats.lenient_json import Fields, dict_of, time_of_ms
 from leftoff.formats.openai_parts import calls_of, content_text, trim_span, usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.swe_agent import run_end
+from leftoff.formats.vocabulary import text_argument
 
 _BLOCK_START = re.compile(r"```(?:bash|mswea_bash_command)[ \t\r]*\n")
 _RETURN_CODE = re.compile(r"\s*<returncode>\s*(-?\d+)\s*</returncode>\s*")
 _TASK = re.compile(r"<pr_description>\s*(?:Consider the following PR description:\s*)?")
 _TASK_PLACEHOLDER = re.compile(r"\{\{\s*task\s*\}\}")
 _TASK_PREFIX = "Please solve this issue: "
+# The run ends at a command that prints one of these first; it is given no return code.
+_FINISHES = re.compile(r"\s*echo (?:COMPLETE_TASK_AND_SUBMIT|MINI_SWE_AGENT)_FINAL_OUTPUT\b")
 _FORMAT_ERROR = (
     "Please always provide EXACTLY ONE",
     "Format error",
@@ -31,6 +34,8 @@ class MiniSweAgentReader(ItemReader):
 
     turns: int = 0
     prompted: bool = False
+    finishing: bool = False  # the last command hands in the work
+    submitted: bool = False
     before: str = ""
     after: str = ""  # the template's text before and after the task in the first message
 
@@ -65,12 +70,14 @@ class MiniSweAgentReader(ItemReader):
             named_call = item.text("tool_call_id")
             known = any(named_call == call for call, _ in self.waiting)
             call = self.answered(named_call if known else "")
-            role, part = "tool", _result(call, text, item.at("extra"))
+            part = _result(call, text, item.at("extra"))
+            self.submitted = self.finishing and part.exit_code is None and part.status == "ok"
+            role = "tool"
         time = _time(item.get("extra.timestamp"))
         return (cursor.message(role, (part,), "", typed, time=time),)
 
     def end(self, document: Fields, cursor: Cursor) -> Iterable[rec.Record]:
-        return run_end(document.at("info"))
+        return run_end(document.at("info"), submitted=self.submitted)
 
     def _assistant_message(self, item: Fields, text: str, cursor: Cursor) -> rec.Message:
         self.turns += 1
@@ -90,8 +97,9 @@ class MiniSweAgentReader(ItemReader):
             blocks = bash_blocks(text)
             # The agent rejects a reply with several blocks and runs none of them.
             calls = [_command(blocks[0])] if len(blocks) == 1 else []
-        self.waiting = []
+        self.waiting, self.submitted = [], False
         for place, call in enumerate(calls):
+            self.finishing = _FINISHES.match(text_argument(call, "command")) is not None
             identity = call.id or f"call-{self.turns}" + (f".{place}" if place else "")
             parts.append(self.call(identity, call.name, call.input))
         return cursor.message(

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import field
 
 from leftoff import lazy_re as re
-from leftoff.formats.injected import sent_by
+from leftoff.formats.injected import sent_by, slash_command
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.specstory_blocks import TOOL_ENDS, Turn
 from leftoff.formats.text_reader import TextReader
@@ -62,6 +62,7 @@ class SpecStoryReader(TextReader):
     tool: bool = False
     session: str = ""
     waiting: dict[str, int] = field(default_factory=dict)
+    command: str = ""  # the time of the slash command that the last turn was
     resumed: bool = False
     """Whether SpecStory wrote the beginning of the session from that of another agent."""
     apart: bool = False  # whether results may stand in a later turn than their calls
@@ -169,7 +170,8 @@ class SpecStoryReader(TextReader):
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
         ends = takewhile(lambda line: line.strip() in _ENDS, reversed(self.lines))
-        ruled = any(line.strip() for line in ends)
+        # What is not finished yet looks so, too, at the end of a file.
+        ruled = any(line.strip() for line in ends) and not cursor.ended
         cursor = self._block(cursor, _ENDS)
         if not cursor.raw or not self.who:
             return
@@ -183,11 +185,20 @@ class SpecStoryReader(TextReader):
         if self.who == "User" or asked:
             if not agent:
                 self.waiting, self.pending, self.asked = {}, [], []
-            origin, typed = sent_by(body)
-            if agent and origin == "prompt":
+            expands = bool(self.time) and self.time == self.command
+            command = slash_command(body)
+            self.command = self.time if command is not None else ""
+            if command is not None:
+                body, typed = command
+                origin = "prompt" if typed else "injected"
+            else:
+                origin, typed = sent_by(body)
+            # The client puts the text that a slash command stands for below it, at that second.
+            if origin == "prompt" and (agent or expands):
                 origin, typed = "injected", ()
             yield cursor.message("user", (Text(body),), origin, typed, **here)
             return
+        self.command = ""
         pending = (self.asked, self.pending) if agent else (self.pending,)
         turn = Turn(self.calls, self.waiting, pending if self.apart else ())
         if not (self.resumed and turn.read_flat(body)):
@@ -207,8 +218,11 @@ class SpecStoryReader(TextReader):
             yield self._said(turn.results, cursor, "tool", typed=typed, **here)
         for notice in turn.notices:
             yield self._said((Text(notice),), cursor, "system", origin="meta", **here)
-        silent = bool(turn.results) or not turn.parts or type(turn.parts[-1]) is not Text
-        if ruled and silent and not agent and _WHOLE_TURNS.match(cursor.raw):
+        spoke = bool(turn.parts) and type(turn.parts[-1]) is Text
+        silent = bool(turn.results) or not spoke
+        if turn.stopped:
+            yield TurnEnd("interrupted")
+        elif ruled and silent and not agent and _WHOLE_TURNS.match(cursor.raw):
             yield TurnEnd("ended")
 
 

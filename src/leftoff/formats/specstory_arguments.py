@@ -20,8 +20,9 @@ _NAMED = re.compile(r"\b(\w+) `([^`\n]*)`")
 _FILE = re.compile(r"\b(?:Read|Edit|Write|Delete|Create)?d? ?file: (?!undefined)(\S.*)$")
 _QUERY = re.compile(r'(?:Searched|Grep)[^"\n]*"([^"\n]*)"')
 _PARAMETERS = re.compile(r"\s*Parameters:\s*\n```json\n(.*?)\n```[ \t]*(?:\n|$)", re.DOTALL)
-# How far the client was with a call; says nothing of what came of it.
-_STATUS = re.compile(r"^Status: \*\*\w+\*\*\s*\Z", re.MULTILINE)
+# How far the client was with a call when the file was written; "completed" says nothing of what
+# came of it.
+_STATUS = re.compile(r"^Status: \*\*(\w+)\*\*\s*\Z", re.MULTILINE)
 _LINK = re.compile(r"\[[^\]\[\n]*\]\(file://(/[^)#\n]+)")
 _COMMAND_FENCE = re.compile(r"\s*```(?:bash|sh|shell|zsh|powershell|pwsh)\n")
 _WITH_PATH = frozenset({"read", "edit", "create", "delete", "list"})
@@ -290,6 +291,12 @@ def outcome(output: str) -> tuple[str, int | None]:
     if code is not None:
         return ("error" if int(code[1]) else "ok"), int(code[1])
     return ("error" if output.startswith(_FAILED) else "ok"), None
+
+
+def is_loading(body: str) -> bool:
+    """Whether a call had no outcome yet when the file was written."""
+    status = _STATUS.search(body) if "Status: **" in body else None
+    return status is not None and status[1] == "loading"
 
 
 def unescape(text: str) -> str:

@@ -13,6 +13,7 @@ from leftoff.formats.specstory_arguments import (
     FENCE,
     TASK,
     as_printed,
+    is_loading,
     outcome,
     parse_tool_use,
     path_in,
@@ -73,7 +74,8 @@ class Turn:
     Attributes:
         parts: words, thoughts and calls, in order.
         results: the results of the calls, as far as they are recorded.
-        notices: what the client wrote among the agent's words."""
+        notices: what the client wrote among the agent's words.
+        stopped: the person cancelled the last call, and nothing came after it."""
 
     def __init__(
         self, calls: int, waiting: dict[str, int], pending: tuple[list[str], ...] = ()
@@ -84,6 +86,7 @@ class Turn:
         self.parts: list[Part] = []
         self.results: list[ToolResult] = []
         self.notices: list[str] = []
+        self.stopped = False
         self._words: list[str] = []
         self._lines: list[str] = []
         self._step = True
@@ -200,8 +203,11 @@ class Turn:
         if _STOPPED.search(said):
             self.notices += _STOPPED.findall(said)
             said = _STOPPED.sub("", said).strip()
+        if not said.strip("`\n "):
+            said = ""  # blocks of code that the recorder left out
         if said or words and not self.notices:
             self.parts.append(Text(said))
+            self.stopped = False
 
     def _next(self, places: list[int], at: int) -> int:
         found = bisect_right(places, at)
@@ -238,12 +244,15 @@ class Turn:
             # first line: it is the same one.
             self.waiting[name] -= 1
             if error:
-                self.results.append(ToolResult(f"call-{self.calls}", error, "error"))
+                status = self._failure(error)
+                self.results.append(ToolResult(f"call-{self.calls}", error, status))
             return end + 1
         given, output = parse_tool_use(known, rest, body)
         if not (empty and repeats):
             self.waiting[name] = self.waiting.get(name, 0) + 1
         self._call(name, known, given, error or output, failed=bool(error))
+        if output is None and is_loading(body):
+            self.results.append(ToolResult(f"call-{self.calls}", "", "running"))
         return end + 1
 
     def _call(
@@ -256,13 +265,13 @@ class Turn:
         failed: bool = False,
     ) -> None:
         self._say()
-        self._step = True
+        self._step, self.stopped = True, False
         self.calls += 1
         identity = f"call-{self.calls}"
         self.parts.append(ToolCall(identity, name, kind, given))
         if output is not None:
             output = as_printed(output) if kind in {"shell", "powershell"} else output
-            status = ("error", None) if failed else outcome(output)
+            status = (self._failure(output), None) if failed else outcome(output)
             if type(code := given.get("exit_code")) is int:
                 status = ("error" if code else "ok", code)
             self.results.append(ToolResult(identity, output, *status))
@@ -478,14 +487,17 @@ class Turn:
         """What stands in place of a tool use that failed: the call itself is not recorded."""
         self._say()
         text = "\n".join(x.strip() for x in self._lines[at:end] if x.strip())
-        status = "interrupted" if line.startswith("Cancelled") else "error"
         calling = _CALLING.match(line)
         identity = ""
         if calling is not None:
             self._call(calling[1], kind_of(calling[1]), {})
             identity = f"call-{self.calls}"
-        self.results.append(ToolResult(identity, text, status))
+        self.results.append(ToolResult(identity, text, self._failure(text)))
         return end
+
+    def _failure(self, text: str) -> str:
+        self.stopped = text.startswith("Cancelled")
+        return "interrupted" if self.stopped else "error"
 
     def _edit_step(self, at: int, end: int, fence: str) -> int:
         """A step of nothing but `diff` fences is one edit; 0 if it is none."""

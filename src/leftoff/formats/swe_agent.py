@@ -65,6 +65,7 @@ class SweAgentReader(ItemReader):
     model: str = ""
     turns: int = 0
     prompted: bool = False
+    submitted: bool = False  # the last call handed in the work
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         replay = Fields(decode_arguments(document.get("replay_config")))
@@ -78,7 +79,7 @@ class SweAgentReader(ItemReader):
         total = rec.Usage(stats.count("tokens_sent"), stats.count("tokens_received"))
         if total.total:
             yield rec.TokenCount(rec.Usage(), total)
-        yield from run_end(document.at("info"))
+        yield from run_end(document.at("info"), submitted=self.submitted)
 
     def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         if not item.value:
@@ -110,12 +111,14 @@ class SweAgentReader(ItemReader):
         ids = given if isinstance(given, list) else ()
         call = self.answered(next((i for i in known if i in ids), ""))
         name = known[call]
+        self.submitted = name == "submit"
         shown = text[: state.start()] if state is not None else text
         result = rec.ToolResult(call, shown, _status(name, shown))
         return cursor.message("tool", (result,), cwd=cwd)
 
     def _assistant_message(self, item: Fields, text: str, cursor: Cursor) -> rec.Message:
         self.turns += 1
+        self.submitted = False
         action = item.text("action")
         given = calls_of(item.get("tool_calls"))
         self.waiting = []
@@ -170,10 +173,10 @@ class SweAgentReader(ItemReader):
         return self.call("", "bash", {"command": action.strip("\n")})
 
 
-def run_end(info: Fields) -> tuple[rec.Turn, ...]:
+def run_end(info: Fields, *, submitted: bool) -> tuple[rec.Turn, ...]:
     """How the recorder says the run ended; anything but a plain submission, such as
-    "submitted (exit_cost)", cut the agent off."""
-    status = info.text("exit_status")
+    "submitted (exit_cost)", cut the agent off. Where it says nothing, the last call does."""
+    status = info.text("exit_status") or ("submitted" if submitted else "")
     state = "ended" if status.lower() == "submitted" else "failed"
     return (rec.Turn(state, status),) if status else ()
 

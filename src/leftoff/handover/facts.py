@@ -187,12 +187,12 @@ def handover_of(summary: ContextSummary) -> Handover:
     inner = inner_requests(requests)
     wholes = [r for r in requests if r not in inner]
     typed = [r for r in wholes if has_words(r)] or wholes
-    tasks = [r for r in typed if r.kind in {"task", "plan", "command"}] or typed
+    tasks = [r for r in typed if r.kind in {"task", "plan", "command"}]
+    tasks = tasks or [r for r in wholes if r.kind != "choice"] or typed
     last = max(typed, key=_place, default=None)
     reader = summary.second_reader or None
     last_at = last.ref.message if last else -1
-    aim = [r for r in typed if reader and r.ref == reader.goal]
-    first = next(iter(aim or tasks), None)
+    first = next((r for r in typed if reader and r.ref == reader.goal), next(iter(tasks), None))
     files = summary.file_modifications
     changed = _by_recency(net_files(f for f in files if f.action != "read"))
     found = decided(summary, judged=reader is not None)

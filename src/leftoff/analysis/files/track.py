@@ -87,7 +87,8 @@ class Tracker:
         self.known = FileState()
         self.events: list[FileEvent] = []
         self.unseen: list[UnknownChange] = []
-        self.has_results = bool(view.outcomes)
+        # That a call still runs is no result.
+        self.has_results = any(o.status != "running" for o in view.outcomes.values())
         self.silent = self._silent_tools() if self.has_results else frozenset()
         self.root = absolute(view.state.header.cwd, "")
         self.changed: set[str] = set()
