@@ -74,7 +74,7 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         else:
             status = outcomes.status(number, kind)
         answers = kind in {"choice", "approval"} or (
-            kind != "command" and len(item.text) <= MAX_ELLIPTIC
+            len(item.text) <= MAX_ELLIPTIC and not is_for_client(item)
         )
         found.append(
             UserRequest(

@@ -60,9 +60,8 @@ def outcome_text(passed: bool | None) -> str:
 
 
 def duration(seconds: int | None) -> str:
-    """Seconds as `2 h 10 min`, "" if unknown: recorders that write one time for all messages
-    give 0."""
-    if not seconds:
+    """Seconds as `2 h 10 min`, "" if unknown."""
+    if seconds is None:
         return ""
     minutes = round(seconds / 60)
     if minutes < 1:

@@ -168,7 +168,8 @@ def session_facts(summary: SafeSummary) -> list[str]:
     """Recorder, models, start, duration and counts of a session, in short."""
     session, stats = summary.session, summary.stats
     found = [session.format, *session.models, moment(session.started)]
-    found += [duration(stats.duration_seconds), plural(stats.message_count, "message")]
+    # Recorders that write one time for all messages give 0 seconds.
+    found += [duration(stats.duration_seconds or None), plural(stats.message_count, "message")]
     found += [plural(stats.tool_call_count, "tool call"), chosen_of(summary)]
     if session.children:
         found.append(plural(len(session.children), "subagent"))
@@ -202,7 +203,7 @@ def session_rows(summary: SafeSummary, *times: tuple[str, str]) -> list[tuple[st
         ("Directory", session.cwd),
         ("Branch", branches(summary)),
         *times,
-        ("Duration", duration(stats.duration_seconds)),
+        ("Duration", duration(stats.duration_seconds or None)),
         ("Counts", ", ".join(counts)),
     )
     return [row for row in rows if row[1]]
