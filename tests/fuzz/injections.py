@@ -36,7 +36,6 @@ from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.checkpoint.injection import inject
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.handover.resume_state.message import resume_message
-from leftoff.integrations.mcp_tools import _overview
 from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.render_summary import render
@@ -119,7 +118,6 @@ def documents(path: Path) -> tuple[dict[str, list[str]], dict[str, str], dict[st
     payload = dumps.build_payload(made, source, ("p.md", "s.md"))
     log = ResumeLog.from_summary(summary)
     state = from_transcript(str(path))
-    told = _overview(summary)
     kept = codec.to_builtins(state) if not hasattr(state, "to_dict") else state.to_dict()
     quiet = {
         "decisions": [f"{d.text} {d.rationale} {d.alternative}" for d in summary.key_decisions],
@@ -132,7 +130,6 @@ def documents(path: Path) -> tuple[dict[str, list[str]], dict[str, str], dict[st
         ],
         "log": [*_texts(log.to_dict().get("decisions")), *_texts(log.to_dict().get("next_steps"))],
         "state": _texts({k: kept[k] for k in kept if re.search("goal|decision|next|insight", k)}),
-        "answers": _texts({k: told[k] for k in ("open", "constraints", "decisions", "title")}),
         "asked": _part(payload.project_md.content, "### What needs to be finished:")
         + _part(payload.project_md.content, "### Recommended Next Steps:"),
     }  # fmt: skip

@@ -19,6 +19,7 @@ from typing import Any
 from leftoff import api, codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import LeftoffError, SourceError, UsageError
+from leftoff.handover.briefing import render_prompt
 from leftoff.handover.wording import brief
 from leftoff.incremental.growing import GrowingSession
 from leftoff.memory.index import update
@@ -38,6 +39,8 @@ from leftoff.summary import ContextSummary
 REPLY_TIMEOUT = 15.0
 # Maximum length of an answer in characters.
 MAX_ANSWER_CHARS = 40_000
+# Tokens of a summary. Chosen by hand: twice those of a prompt, since the agent asked for it.
+SUMMARY_TOKENS = 4_000
 # Maximum number of items of a list in an answer.
 MAX_ITEMS = 200
 # Maximum length of a text in a list, in characters.
@@ -120,7 +123,7 @@ class Answers:
         return _answer({"sessions": rows, "more": len(some) > len(rows)})
 
     def summarize(self, session: str = "latest") -> str:
-        return self._about(session, _overview)
+        return self._text(session, lambda summary: render_prompt(summary, SUMMARY_TOKENS))
 
     def decisions(self, session: str = "latest", query: str = "") -> str:
         return self._about(session, lambda s: {"decisions": _decisions(s, query)})
@@ -149,11 +152,7 @@ class Answers:
         if budget < 1:
             raise UsageError(f"budget is a number of tokens from 300 to 10000, not {budget}")
         size = min(max(budget, 300), 10_000)
-        path = self._path(session)
-        summary = self._summary(path)
-        if not isinstance(summary, ContextSummary):
-            return _answer(summary)
-        return ResumeLog.from_summary(summary).to_markdown(size)[:MAX_ANSWER_CHARS]
+        return self._text(session, lambda s: ResumeLog.from_summary(s).to_markdown(size))
 
     def show(self, session: str, first: int, last: int = 0) -> str:
         """The messages `first` to `last` of a session as they were, from 1, and the results of
@@ -226,6 +225,13 @@ class Answers:
             paths = [key[1] for key, work in self._running.items() if not work.done()]
             found = [self._cache[path] for path in paths if path in self._cache]
         return min((_percent(recording) for recording in found if recording.size), default=None)
+
+    def _text(self, session: str, render: Callable[[ContextSummary], str]) -> str:
+        """A session's summary as text, or the reading progress."""
+        found = self._summary(self._path(session))
+        if not isinstance(found, ContextSummary):
+            return _answer({"session": session, **found})
+        return render(found)[:MAX_ANSWER_CHARS]
 
     def _about(self, session: str, build: Callable[[ContextSummary], codec.JsonObject]) -> str:
         """The answer that `build` makes of a session's summary, or the reading progress."""
@@ -313,58 +319,8 @@ def _percent(recording: _CachedRecording) -> int:
 # -- answers ---------------------------------------------------------------------------------
 
 
-def _overview(summary: ContextSummary) -> codec.JsonObject:
-    session, progress = summary.session, summary.progress
-    return {
-        "project": session.cwd,
-        "branch": session.branch,
-        "title": brief(session.title, 200),
-        "models": list(session.models),
-        "started": session.started,
-        "ended": session.ended,
-        "messages": summary.stats.message_count,
-        "stage": progress.current_stage,
-        "percent": progress.progress_percentage,
-        "tests_older_than_last_edit": progress.tests_older_than_last_edit,
-        "open": [
-            *(_item(s.text, s.status, s.ref.message) for s in summary.next_steps),
-            *(
-                _item(r.text, r.kind, r.ref.message)
-                for r in summary.user_requests
-                if r.status == "open"
-            ),
-        ][:50],
-        "constraints": [
-            _item(r.text, r.kind, r.ref.message)
-            for r in summary.user_requests
-            if r.kind in ("constraint", "correction") and r.status != "withdrawn"
-        ][-50:],
-        "decisions": _decisions(summary, "")[:30],
-        "files_changed": [
-            _fields(f, "path", "action")
-            for f in summary.file_modifications
-            if f.action != "read"
-        ][:100],
-        "errors_not_mended": [
-            _item(e.text, e.tool, e.ref.message) for e in summary.errors if e.fixed is False
-        ][-20:],
-        "checks": [
-            {**_item(c.text, c.kind, c.ref.message), "passed": c.passed}
-            for c in summary.working_set.commands
-            if c.kind in ("test", "build", "lint")
-        ][:20],
-        "last_words": brief(summary.working_set.last_words.text, 2_000),
-        "window_used": summary.context.fraction,
-        "compactions": len(summary.context.compactions),
-    }
-
-
 def _fields(value: object, *names: str) -> codec.JsonObject:
     return {name: getattr(value, name) for name in names}
-
-
-def _item(text: str, note: str, message: int) -> codec.JsonObject:
-    return {"text": brief(text, MAX_ITEM_CHARS), "note": note, "message": message + 1}
 
 
 def _decisions(summary: ContextSummary, query: str) -> list[codec.JsonObject]:
