@@ -25,9 +25,10 @@ from typing import Any
 from rapidfuzz.distance import Levenshtein
 
 import leftoff
-from leftoff.handover.compatibility import Workspace, assess, text_similarity
+from leftoff.handover.compatibility import Workspace, assess
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.resume_state.running_workflow import content_hash
+from leftoff.handover.similarity import text_similarity
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 SHARES = (0.02, 0.3, 0.9)

@@ -29,7 +29,7 @@ from benchmarks.reviews.homes import environment, expire
 from leftoff.handover.review import ReviewRound
 from leftoff.handover.review_metrics import attempts, sizes
 from leftoff.integrations.claude_cli import ClaudeReviewer
-from leftoff.integrations.codex_cli import CodexReviewer
+from leftoff.integrations.codex_cli import CodexClient
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest
 from leftoff.settings import Settings
 from leftoff.stores.files import FileStore
@@ -71,7 +71,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
                 "environ": environ,
             }
             if options.client == "codex":
-                return CodexReviewer(store, arguments=("--skip-git-repo-check",), **given)
+                client = CodexClient(options=("--skip-git-repo-check",))
+                return Reviewer(client, store, **given)
             return ClaudeReviewer(store, **given)
 
         arms = {True: reviewer(resume=True), False: reviewer(resume=False)}

@@ -233,6 +233,7 @@ def git_diff(root: str | os.PathLike[str]) -> str | None:
         "--no-textconv",
         "--no-color",
         "--ignore-submodules=all",
+        "--relative",
         "HEAD",
         "--",
         ".",

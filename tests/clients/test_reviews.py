@@ -18,7 +18,7 @@ from leftoff import codec, subprocesses
 from leftoff.errors import ClientError
 from leftoff.handover.review import Review
 from leftoff.integrations.claude_cli import ClaudeClient, ClaudeReviewer
-from leftoff.integrations.codex_cli import CodexClient, CodexReviewer
+from leftoff.integrations.codex_cli import CodexClient
 from leftoff.live.reviews.clients import Answer, Failure
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest, ReviewResult
 from leftoff.settings import Settings
@@ -54,7 +54,8 @@ class Scratch:
             **options,
         }
         if self.name == "codex":
-            return CodexReviewer(self.store, arguments=("--skip-git-repo-check",), **given)
+            client = CodexClient(options=("--skip-git-repo-check",))
+            return Reviewer(client, self.store, **given)
         return ClaudeReviewer(self.store, **given)
 
     def outcome(self, session_id: str, folder: Path) -> Answer | Failure:

@@ -10,13 +10,7 @@ from rapidfuzz.distance import Levenshtein
 
 from leftoff import codec
 from leftoff.handover import similarity as similarities
-from leftoff.handover.compatibility import (
-    FileStatus,
-    Limits,
-    Workspace,
-    assess,
-    text_similarity,
-)
+from leftoff.handover.compatibility import FileStatus, Limits, Workspace, assess
 from leftoff.handover.resume_state.document import (
     ChatMessage,
     CompletedTool,
@@ -31,6 +25,7 @@ from leftoff.handover.resume_state.document import (
 from leftoff.handover.resume_state.limits import Bounds, optimize_for_storage
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.handover.resume_state.running_workflow import content_hash
+from leftoff.handover.similarity import text_similarity
 from leftoff.tokens import max_tokens
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -3,7 +3,7 @@
 import pytest
 from rapidfuzz.distance import Levenshtein
 
-from leftoff.handover.compatibility import text_similarity
+from leftoff.handover.similarity import text_similarity
 
 # -- similarity ------------------------------------------------------------------------------
 

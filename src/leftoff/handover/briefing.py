@@ -75,7 +75,6 @@ def briefing(
     recorded: str = "",
     earlier: Sequence[Fact] = (),
     whole: int = MAX_BYTES,
-    gate: Redactor | None = None,
 ) -> str:
     """The block that a hook gives.
 
@@ -86,12 +85,11 @@ def briefing(
             left out, what it states wrongly comes first.
         earlier: what earlier sessions left open, redacted.
         whole: most bytes of the block.
-        gate: the redactor to use.
 
     Raises:
         BudgetTooSmall: not even the head fits `whole`.
     """
-    gate = gate or Redactor()
+    gate = Redactor()
     # Redacted before anything is cut: no rule recognises half of a secret.
     known = gate.value(summary) if recorded else None
     shown, first = beside(gate.value(handover_of(summary)), recorded, known)

@@ -33,17 +33,6 @@ from leftoff.handover.wording import brief, number, plural
 from leftoff.model import parse_time
 from leftoff.redaction.redactor import Redactor
 
-__all__ = [
-    "Compatibility",
-    "FileStatus",
-    "Limits",
-    "Similarity",
-    "Workspace",
-    "assess",
-    "text_similarity",
-    "without_state",
-]
-
 Verdict: TypeAlias = Literal["same", "adapt", "refuse"]
 
 # Files that a warning names; the rest is counted. Chosen by hand.

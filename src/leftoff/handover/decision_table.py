@@ -115,13 +115,13 @@ class Decision(Struct, frozen=True):
         stops."""
         return self.type not in {"continue", "fallback"}
 
-    def action(self, instruction: str = "") -> NextAction:
+    def action(self) -> NextAction:
         """The decision in the format of a checkpoint."""
         return NextAction(
             type=self.type,
             next_provider=self.provider or None,
             next_role=self.role or None,
-            handoff_instruction=instruction or self.reason or None,
+            handoff_instruction=self.reason or None,
         )
 
 

@@ -7,16 +7,11 @@ conversation.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 from leftoff import codec
 from leftoff.errors import UsageError
 from leftoff.formats.lenient_json import usage_by
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
 from leftoff.live.reviews.clients import Answer, Failure, argument, failure, session_argument
-from leftoff.live.reviews.reviewer import Reviewer
-from leftoff.stores.protocol import Store
 
 PROGRAM = "codex"
 _USAGE = (
@@ -106,18 +101,3 @@ class CodexClient:
 def _message(value: object) -> str:
     message = value.get("message") if isinstance(value, dict) else None
     return message if isinstance(message, str) else ""
-
-
-class CodexReviewer(Reviewer):
-    """A `Reviewer` that asks Codex; `program` is its name or path, `arguments` those of `codex
-    exec` that every call has."""
-
-    def __init__(
-        self,
-        store: Store,
-        *,
-        program: str | Path = PROGRAM,
-        arguments: tuple[str, ...] = (),
-        **options: Any,
-    ) -> None:
-        super().__init__(CodexClient(str(program), arguments), store, **options)

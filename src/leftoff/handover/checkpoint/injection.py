@@ -50,13 +50,7 @@ _TITLES = {name: kind.title for kind in KINDS.values() for name in (kind.title, 
 _TITLES |= {"Progress": "", "Reached": _OTHER}
 
 
-def inject(
-    checkpoint: ContextCheckpoint,
-    prompt: str,
-    *,
-    budget: int = DEFAULT_BUDGET,
-    gate: Redactor | None = None,
-) -> str:
+def inject(checkpoint: ContextCheckpoint, prompt: str, *, budget: int = DEFAULT_BUDGET) -> str:
     """The prompt with a checkpoint before it; the prompt itself is not touched.
 
     A block of ours that the prompt begins with is replaced, so that the same checkpoint can be
@@ -64,38 +58,35 @@ def inject(
 
     Args:
         budget: most tokens that the block may take (upper bound), without the prompt.
-        gate: the redactor to use, where its options or its numbering matter.
 
     Raises:
         BudgetTooSmall: not even a bare block fits.
     """
     if _is_ours(prompt):
         prompt = prompt[block_end(prompt) :]
-    return block(checkpoint, budget, gate) + prompt
+    return block(checkpoint, budget) + prompt
 
 
-def block(
-    checkpoint: ContextCheckpoint, budget: int = DEFAULT_BUDGET, gate: Redactor | None = None
-) -> str:
+def block(checkpoint: ContextCheckpoint, budget: int = DEFAULT_BUDGET) -> str:
     """What stands before the prompt.
 
     Raises:
         BudgetTooSmall: not even a bare block fits.
     """
     return pack(
-        _parts(checkpoint, gate or Redactor(personal=True)),
+        _parts(checkpoint),
         budget,
         render=partial(_render_block, checkpoint),
         what="a checkpoint's block",
     )
 
 
-def _parts(checkpoint: ContextCheckpoint, gate: Redactor) -> list[Part]:
+def _parts(checkpoint: ContextCheckpoint) -> list[Part]:
     """The stored items under their titles, in the order of every handover.
 
     Lines of a summary that others wrote are items without a title of ours.
     """
-    state = checkpoint.execution_state
+    state, gate = checkpoint.execution_state, Redactor(personal=True)
     found: dict[str, list[str]] = {title: [] for title in (*TITLES, _OTHER, "")}
     where: list[str] = []
     at = _OTHER

@@ -73,34 +73,24 @@ class ResumeLog(Value, frozen=True, kw_only=True):
     MAX_TOTAL_TOKENS: ClassVar[int] = 10_000
 
     @classmethod
-    def from_summary(
-        cls,
-        summary: ContextSummary,
-        *,
-        session_id: str = "",
-        total_budget: int | None = None,
-        stop_reason: str = "",
-    ) -> ResumeLog:
+    def from_summary(cls, summary: ContextSummary, *, session_id: str = "") -> ResumeLog:
         """The log of a recorded session.
 
         Args:
             session_id: by default the recorder's, else the file's name.
-            total_budget: tokens of the context window; by default the recorded or known one,
-                else 200,000.
-            stop_reason: why the last response ended, if the caller knows.
         """
         context, models = summary.context, summary.session.models
         used = context.occupancy
         metrics = ContextMetrics.of(
-            total_budget or context.window or DEFAULT_BUDGET,
+            context.window or DEFAULT_BUDGET,
             summary.stats.estimated_tokens if used is None else used,
-            stop_reason,
+            "",
             model=models[-1] if models else "unknown",
             timestamp=summary.session.ended,
         )
         fields_from_summary = log_fields(summary)
         assumptions = {}
-        if not total_budget and context.window is None:
+        if context.window is None:
             assumptions["total_budget"] = "assumed"
         if used is None:
             assumptions["used_tokens"] = "estimated from the text"

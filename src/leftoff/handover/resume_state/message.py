@@ -57,7 +57,6 @@ def resume_message(
     strategy: Strategy = "continue",
     changed: Sequence[str] = (),
     missing_tools: Sequence[str] = (),
-    gate: Redactor | None = None,
 ) -> str:
     """The message that a workflow is taken up with, redacted, of at most `budget` tokens.
 
@@ -68,12 +67,11 @@ def resume_message(
             with nothing.
         changed: how the world differs from when the state was saved, in words.
         missing_tools: tools that were used and are not available now.
-        gate: the redactor of the document, where it is part of a larger one.
 
     Raises:
         BudgetTooSmall: not even the frame fits the budget.
     """
-    gate = gate or Redactor()
+    gate = Redactor()
     # Redacted before anything is cut, since half a secret is not known for one.
     redacted = ResumeState.from_dict(gate.value(state.to_dict()))
     notes = [brief(note) for note in gate.value(list(changed))]

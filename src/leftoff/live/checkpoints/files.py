@@ -80,32 +80,19 @@ def _read_text(folder: Directory, name: str) -> str:
 def git_diff(directory: str | os.PathLike[str], globs: Sequence[str] = ()) -> str | None:
     """The diff of a directory against the last commit, of the files that match `globs`, without
     the content of secret files; None if git fails or times out."""
-    place = Path(directory)
-    diff = workspace.git_diff(place)
-    return None if diff is None else filter_diff(diff, globs, _repository_prefix(place))
+    diff = workspace.git_diff(directory)
+    return None if diff is None else filter_diff(diff, globs)
 
 
-def _repository_prefix(directory: Path) -> str:
-    """The path of a directory in its repository, with a final "/": the prefix of diff paths."""
-    here = directory.absolute()
-    for above in (here, *here.parents):
-        if (above / ".git").exists():
-            inside = here.relative_to(above).as_posix()
-            return "" if inside == "." else f"{inside}/"
-    return ""
-
-
-def filter_diff(diff: str, globs: Sequence[str] = (), inside: str = "") -> str:
-    """The files of a diff that match the globs, without the content of secret files; `inside`
-    is the prefix of the diff's paths, to which globs are relative."""
+def filter_diff(diff: str, globs: Sequence[str] = ()) -> str:
+    """The files of a diff that match the globs, without the content of secret files."""
     patterns = [roles.glob_matcher(g) for g in globs]
     out: list[str] = []
     included = True
     for line in diff.splitlines():
         if line.startswith("diff --git "):
             names = [n.removeprefix("a/") for n in line[len("diff --git ") :].split(" b/")]
-            own = names[-1].removeprefix(inside)
-            included = not patterns or any(fits(own) for fits in patterns)
+            included = not patterns or any(fits(names[-1]) for fits in patterns)
             if included:
                 out.append(line)
             if included and any(is_secret_path(name) for name in names):

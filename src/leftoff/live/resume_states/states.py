@@ -40,7 +40,7 @@ from leftoff.handover.resume_state.document import (
     needs_value,
 )
 from leftoff.handover.resume_state.from_summary import workflow_id, workflow_name
-from leftoff.handover.resume_state.limits import Bounds, optimize_for_storage
+from leftoff.handover.resume_state.limits import optimize_for_storage
 from leftoff.handover.resume_state.running_workflow import (
     content_hash,
     plain_values,
@@ -125,7 +125,6 @@ class FileResumeStateManager:
         settings: how often a running workflow is saved, and the retention of states; those in
             force here (`load_here`) if None.
         session_id: the name under which calls without a workflow are saved.
-        bounds: size limits of a saved state.
         limits: thresholds of the compatibility verdicts; those of the settings if None.
         clock: returns the current time, with its zone.
     """
@@ -136,7 +135,6 @@ class FileResumeStateManager:
         *,
         settings: Settings | None = None,
         session_id: str = "",
-        bounds: Bounds | None = None,
         limits: Limits | None = None,
         clock: Clock = now,
     ) -> None:
@@ -145,7 +143,6 @@ class FileResumeStateManager:
             (store,) if store else stores_for(self.settings, ".", KIND, DOTNET_PROMPT_FOLDER)
         )
         self.store = self._stores[0]
-        self.bounds = bounds or Bounds()
         self.limits = limits or _limits(self.settings)
         self._clock = clock
         self._session = session_id
@@ -284,7 +281,7 @@ class FileResumeStateManager:
             self._save(running)
 
     def _save(self, running: _RunningWorkflow) -> str:
-        state = optimize_for_storage(running.state, self.bounds)
+        state = optimize_for_storage(running.state)
         # Redacted here, too, so that needs_value can name the variables with redacted values.
         safe = ResumeState.from_dict(Redactor().value(codec.to_valid_json(state.to_dict())))
         safe = replace(safe, needs_value=needs_value(safe))
