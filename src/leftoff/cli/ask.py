@@ -20,6 +20,7 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings
 from leftoff.stores.files import store_for
 
+# The first is asked where neither an option nor an earlier round names one.
 CLIENTS = ("claude", "codex")
 
 # What became of resuming, in words; other failures are one.
@@ -60,11 +61,14 @@ def ask(
     """
     chosen = settings.load_here().settings
     reviewer = _reviewer(client or CLIENTS[0], chosen, options, time_limit)
+    # Figures come from stored reviews: no client is started for them.
     if stats:
         figures = reviewer.metrics()
         plain = codec.dumps(figures, indent=2).decode() if as_json else ""
         deliver(Redactor().text(plain or metrics_text(figures)))
         return
+    # A conversation belongs to its client and model: another one would have to be sent
+    # everything again.
     if review is not None:
         review = reviewer.latest() if review == "latest" else review
         rounds = reviewer.load(review).rounds
@@ -106,6 +110,7 @@ def ask(
 
 
 def _prompt() -> str:
+    # A person who forgot the redirection would wait for an answer that never comes.
     if sys.stdin.isatty():
         raise UsageError("the prompt is read from standard input: leftoff ask < prompt.txt")
     return sys.stdin.buffer.read().decode("utf-8", "replace")

@@ -29,9 +29,11 @@ def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
     1: no compaction with a readable summary.
     """
     path, _ = session_paths(path_of(session))
+    # The two audits read the recording in different ways, and each takes a pass of its own.
     by_words = list(audit_compactions(path)) if words else []
     again = [] if words else list(rework_after_compactions(path))
     audited = len(by_words) + len(again)
+    # A compaction whose summary cannot be read has still taken place.
     compactions = max(audited, compaction_count(path))
     if as_json:
         value = as_dict(path, compactions, lost=by_words if words else None, rework=again)

@@ -57,6 +57,7 @@ def batch(
     1: a file that is named does not exist, or no session could be read. Exit 130: interrupted;
     OUT contains what was finished.
     """
+    # An unset variable of a shell gives an empty path, which would mean this folder.
     if "" in paths:
         raise UsageError("one of PATHS is empty: name files, folders or patterns")
     for place in places:
@@ -89,6 +90,7 @@ def batch(
         try:
             report = run.write(places)
         finally:
+            # The engine is closed last and in any case: its processes would outlive this one.
             run.close(engine=False)
     finally:
         doing.close()
@@ -117,6 +119,7 @@ def _engine(name: str, workers: int, address: str, limit: float) -> Engine:
 
 
 def _forget(index: str) -> None:
+    # SQLite would play a log that is left behind into the new index.
     for ending in ("", "-wal", "-shm"):
         try:
             Path(index + ending).unlink(missing_ok=True)
@@ -129,6 +132,7 @@ class BatchProgress:
     """Progress on a terminal: how much is done and how long it will take."""
 
     def __init__(self) -> None:
+        # click has no bar whose length is not known yet, and looking for files takes a while.
         self._bar: Any = None
         self._todo = 0
         click.echo("looking …\r", nl=False, err=True)
@@ -175,6 +179,7 @@ def summary_line(report: Report) -> str:
     if report.failures:
         kinds = ", ".join(f"{k} {n:,}" for k, n in sorted(report.counts.failures.items()))
         lines.append(f"{plural(report.failures, 'file')} not read: {kinds}")
+        # Other files are expected in a folder; what failed otherwise is shown first.
         shown = sorted(report.failed, key=lambda f: f.failure == "no_session")[:5]
         lines += [f"  {clean(f.path)}: {clean(f.reason)[:200]}" for f in shown]
         if report.failures > len(shown):

@@ -27,6 +27,7 @@ def blame(file: str, *, asked: Question) -> int:
 
     Exit 1: no line comes from a recorded session.
     """
+    # A file may be called `a:1`.
     place = None if Path(file).exists() else _PLACE.fullmatch(file)
     path = Path(place["file"] if place else file)
     lines = None
@@ -35,6 +36,7 @@ def blame(file: str, *, asked: Question) -> int:
         if not 1 <= lines[0] <= lines[1]:
             raise UsageError(f"{file}: lines count from 1, and the first comes first")
     found = origins_of(asked.index(), path, lines)
+    # Lines that no session wrote are an answer only beside lines that one wrote.
     if not any(origin.edit for origin in found):
         found = []
     text = path.read_text("utf-8", errors="replace").splitlines()

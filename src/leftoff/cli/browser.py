@@ -121,6 +121,8 @@ class Browser(App[None]):
             width = self.query_one("#page").scrollable_content_region.width - 1
             self._read(self.sessions[int(option.id)].path, width, whole=self.whole)
 
+    # To read a session takes up to seconds: keys must not wait, and only the last choice
+    # counts.
     @work(thread=True, exclusive=True)
     def _read(self, path: str, width: int, *, whole: bool) -> None:
         try:

@@ -51,6 +51,7 @@ def budget(
         return
     following = AccountFollower(path, chosen, format=recorder, windows=windows, prices=prices)
     lines_up = 0
+    # The file alone is polled: `changed` reads what was added, and nothing otherwise.
     for _ in polls(interval, seconds):
         latest = following.changed()
         if latest is not None:
@@ -91,6 +92,7 @@ def _asked(home: str, session: str) -> ReaderCost | None:
 
 def _show_again(text: str, lines_up: int, as_json: bool) -> int:
     """Writes over what was shown last on a terminal, below it elsewhere; returns its height."""
+    # A log file or a pipe cannot be written over.
     if as_json or not sys.stdout.isatty():
         deliver(text if as_json else text + "\n")
         return 0

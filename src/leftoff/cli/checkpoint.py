@@ -73,12 +73,14 @@ def create(
     path = params.path_of(session)
     chosen = roles.role(role) if role else None
     globs = chosen.files_to_track if chosen else ()
+    # Before the recording is read, which may take long: a wrong folder is said at once.
     diff = _diff(repository, globs) if repository is not None else None
     found = recorded(path, **recording.how)
     summary = found.summary
     recording.warn(summary)
     task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
     budget = budget_of(summary, task_id, settings, provider, limit)
+    # The original format knows three levels; a checkpoint on request takes the nearest.
     level: Any = capacity or nearest(budget)
     note = ""
     if budget.percent_used < int(level):
@@ -125,6 +127,7 @@ def _write(
     directory: Path, folder: str, made: ContextCheckpoint, payload: dumps.ContextDumpPayload
 ) -> None:
     try:
+        # One by one, since `parents=True` makes the outer ones readable for everybody.
         for place in (*reversed(directory.parents), directory):
             place.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
@@ -142,6 +145,7 @@ def show(id: str, *, as_json: bool) -> None:
     """
     saved = _load(id)
     gate = Redactor(personal=True)
+    # Without its markdown a checkpoint is still shown.
     if as_json or not saved.text:
         deliver(codec.dumps(gate.value(saved.document), indent=2))
         return
@@ -156,6 +160,7 @@ def list_command(*, as_json: bool) -> None:
     """
     store = _store()
     for entry in store.list("checkpoint"):
+        # A list reads headers alone, and what is damaged may have a whole header.
         whole = _whole(store, entry)
         saved = datetime.fromtimestamp(entry.saved, UTC).isoformat(timespec="seconds")
         if as_json:
@@ -178,6 +183,7 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     except OSError as error:
         raise SourceError(f"{source}: {error.strerror}") from error
+    # The prompt is passed on byte for byte, whatever its encoding is.
     prompt = data.decode("utf-8", "surrogateescape")
     size = injection.DEFAULT_BUDGET if budget is None else budget
     whole = injection.inject(made, prompt, budget=size)
@@ -191,6 +197,7 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
 
     Example: leftoff checkpoint clean --days 30
     """
+    # Without an option the settings say what goes; with one, nothing else does.
     if days is None and keep is None:
         days = load_here().settings.token_budget.context_dump.retention_days
     now, store = datetime.now(UTC).timestamp(), _store()
@@ -221,6 +228,7 @@ def accept(file: str) -> int:
     except StateError as error:
         complain(f"{file}: not accepted: {error}")
         return 1
+    # A copy under another name would take the place of the checkpoint that has it.
     if made.checkpoint_id != name:
         complain(f"{file}: not accepted: it is the checkpoint {made.checkpoint_id!r}")
         return 1

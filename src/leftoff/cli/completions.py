@@ -40,6 +40,7 @@ def complete(
         found = []
     items = [CompletionItem(one) for one in found if is_harmless(one)]
     paths = word in _PATHS or (ids and ctx.command_path == "leftoff resume")
+    # A shell completes names of files itself, and better: it is asked where we know nothing.
     if items or not paths:
         return items
     return [CompletionItem(incomplete, type=_PATHS.get(word, "file"))]

@@ -38,6 +38,7 @@ class RunOptions(Struct, frozen=True):
 
     def deliver(self, run: Run, blocks: Iterable[Block]) -> None:
         """Prints a run, as JSON or as text, and writes it to the output file."""
+        # The clock and the machine are not ours to read: a run is to be the same anywhere.
         data = to_json(replace(run, date=self.date, machine=self.machine))
         deliver(data.decode() if self.as_json else as_text(blocks))
         if self.output:
@@ -183,6 +184,7 @@ def labels_command(
     from leftoff.evaluation.baselines import RULES
     from leftoff.evaluation.systems import judged_by
 
+    # Read first: a wrong file is said before minutes of work.
     before = from_json(read_whole(against), label_runs.LabelRun) if against else None
     chosen = label_runs.select_labels(path, only=only, held_out=HELD_OUT, reporting=held_out)
     if not chosen:

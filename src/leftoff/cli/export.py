@@ -31,6 +31,7 @@ def export(
 
     Subagents follow the main thread.
     """
+    # Megabytes of markup would scroll by.
     if form == "html" and output is None and sys.stdout.isatty():
         raise UsageError("a page is not for a terminal: give a file with -o session.html")
     messages, info, rewound = whole(params.path_of(session), recorder, subagents=True)
@@ -67,6 +68,7 @@ def whole(
         ended=header.ended,
         title=header.title,
     )
+    # What a subagent said in its own file is in the main one where a recorder copies it there.
     for agent, where in side if subagents else ():
         other = Messages(where, None)
         try:

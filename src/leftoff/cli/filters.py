@@ -31,6 +31,7 @@ class SessionFilter(Struct, frozen=True):
     @property
     def sessions(self) -> Callable[..., Iterator[SessionInfo]]:
         """`discover.list_sessions` with these options: the last changed session first."""
+        # Only when sessions are asked for: help and errors of options do without.
         from leftoff.sources.discover import list_sessions, parse_time
         from leftoff.sources.place import folder_of
 

@@ -54,6 +54,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
+        # People type the file first: `leftoff session.jsonl`.
         if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             from leftoff.errors import nearest
 
@@ -118,6 +119,7 @@ def main(args: list[str]) -> int:
     from leftoff.errors import LeftoffError
 
     try:
+        # click answers a shell inside of its own `main` only.
         if "_LEFTOFF_COMPLETE" in os.environ:
             leftoff.main(args, prog_name="leftoff")
         # Not click's own `main`: it turns a closed pipe into a failure.

@@ -89,6 +89,7 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
     if dry_run:
         return 1
     if not yes:
+        # Nobody can answer, and settings of another program are not changed unasked.
         if not sys.stdin.isatty():
             print("nothing was changed; use --yes to make the change", file=sys.stderr)
             return 1
@@ -121,6 +122,7 @@ def status(*, as_json: bool) -> int:
         found.append(row)
     home = queue.home_of(Path.cwd(), os.environ)
     events = event_rows(home)
+    # The log is what tells why a hook that ran gave nothing.
     last = queue.read_text(home / queue.STATE / queue.LOG).splitlines()[-5:]
     installed = {event for row in found for event in row["events"]}
     if as_json:
@@ -165,6 +167,7 @@ def try_out(session: str | None) -> int:
         home = queue.home_of(here, os.environ)
         earlier = forerunners.previous_session(home, "", forerunners.branch_of(here))
         block = queue.read_briefing(earlier) if earlier else ""
+    # Nothing was prepared here yet: the hooks may never have run.
     if not block:
         path = path_of(session or "latest")
         summary = api.summarize(path)
@@ -188,6 +191,7 @@ _NOT_FOUND = "{} is not on this shell's PATH: the client may not find it either"
 def _settings() -> Iterator[tuple[str, str, Path]]:
     for client in registration.CLIENTS:
         for scope in registration.SCOPES:
+            # Not every client has every scope.
             with suppress(UnknownName):
                 path = registration.settings_of(client, scope, Path.cwd(), os.environ)
                 yield client, scope, path

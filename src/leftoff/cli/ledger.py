@@ -22,6 +22,7 @@ def ledger(*, left_open: bool, asked: Question) -> int:
     Reversed ones come last. Exit 1: there are none.
     """
     index, wanted = asked.index(), asked.filters(".")
+    # What is left open is found by the sessions, not by the standing rules.
     if left_open:
         hits = never_taken_up(index, wanted)[: asked.limit]
         return asked.answer(hits, hit_values, hits_text)

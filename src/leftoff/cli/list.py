@@ -47,8 +47,11 @@ def list_command(
     read. Exit 1: none matched.
     """
     if limit is None:
+        # A program wants all of them, a person the newest.
         limit = 0 if as_json else SHOWN
     if file is not None:
+        # Filters of this machine mean nothing inside a file; to ignore one would look like an
+        # answer.
         if subagents or {*chosen.given} - {"--format"}:
             raise UsageError("list FILE takes -n, --format and --json, no other filter")
         return _list_contained(path_of(file), chosen.recorder, limit, as_json=as_json)
@@ -75,6 +78,7 @@ def list_command(
         print(MORE, file=sys.stderr)
     for error in unread:
         complain(f"{gate.text(str(error.filename))}: cannot be read ({error.strerror})")
+    # "No session" would be false of folders that could not be read.
     if not count and unread:
         return 2
     if not count:

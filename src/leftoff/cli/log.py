@@ -50,6 +50,7 @@ def create(
         deliver(written.to_markdown(made.max_tokens))
         return
     deliver(f"{made.save_resume_log(written)}\n")
+    # Something of the user was deleted: it is said, even on success.
     for path in made.removed:
         complain(f"removed the old log {path}")
 

@@ -70,6 +70,7 @@ class Question(Struct, frozen=True):
             new = not path.exists()
             if new:
                 tell("building the index of all recordings on this machine ...")
+            # Later updates read a few new turns, faster than a process starts.
             begin = Pool if new else InProcess
             if _update(path, (), begin()) is None:
                 tell("another process updates the index; waiting for it (--no-update: do not)")

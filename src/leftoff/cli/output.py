@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def coloured() -> bool:
     """Whether stdout wants colours: a terminal, or FORCE_COLOR; never with NO_COLOR."""
+    # https://no-color.org: any value but the empty one.
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -87,6 +88,7 @@ def written(output: str) -> Iterator[IO[bytes]]:
 
     path = Path(output)
     try:
+        # `/dev/stdout` and named pipes cannot be replaced.
         if path.exists() and not path.is_file():
             with path.open("wb") as file:
                 yield file

@@ -52,6 +52,7 @@ def ended_in_order() -> Iterator[None]:
     def end(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
+    # By default they end a process without its `finally`. Not every system has both.
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {name: signal.signal(getattr(signal, name), end) for name in names}
     try:

@@ -97,6 +97,7 @@ def _redacted(file: str, data: Iterator[bytes], form: str, gate: Redactor) -> It
         yield gate.file(file, "".join(lines)) + "\n"
         return
     first = next(lines, "")
+    # The first line tells: no more than it has to be in memory.
     chosen = _form(first) if form == "auto" else form
     if chosen == "jsonl":
         yield _value(first, gate)
@@ -156,6 +157,7 @@ def _value(text: str, gate: Redactor) -> str:
     except ValueError:
         return gate.text(text)  # damaged: its words are still judged
     clean = gate.value(value)
+    # A value without a secret keeps its spacing and its order of keys.
     if clean is value:
         return text
     return codec.dumps(clean, indent=2 if "\n" in text.strip() else 0).decode()
@@ -167,6 +169,7 @@ def _texts(first: str, lines: Iterator[str], gate: Redactor) -> Iterator[str]:
     size = len(first)
     keyed = _opens(first)
     for line in lines:
+        # A key that never ends must not fill the memory.
         if size >= CHUNK and (not keyed or size >= 4 * CHUNK):
             yield gate.text("".join(held))
             held, size, keyed = [], 0, False

@@ -72,6 +72,7 @@ def report(
     named = list(paths) or [session.path for session in chosen.sessions()]
     rows: list[ReportRow] = []
     unread: list[str] = []
+    # One session is read sooner than processes start.
     many = len(named) > 1 or any(os.path.isdir(path) for path in named)  # noqa: PTH112
     at_once = (workers or os.cpu_count() or 1) if many else 0
     for one in summarize_all(named, workers=at_once) if named else ():

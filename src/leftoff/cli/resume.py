@@ -106,6 +106,7 @@ def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
     begins = [one for one in ids if one.startswith(workflow)]
     if len(begins) == 1:
         return manager.load(begins[0])
+    # A workflow is best known by its file, which may be named from another folder.
     wanted = _absolute(workflow)
     of_file = [
         one for one in listed if not one.problem and _absolute(one.workflow_file_path) == wanted
@@ -123,6 +124,7 @@ def _of_recording(
 ) -> ResumeState | None:
     try:
         path, state = path_of(name), _made(name, file, options)
+    # It is no recording either: the caller says that there is no state.
     except (FormatError, SourceError):
         return None
     tell(f"{path}: a recording; a resume state is made of it, as by --save")
@@ -248,6 +250,7 @@ def _from_file(
         data = codec.unpacked(read_whole(path))
     except (ValueError, zlib.error) as error:
         raise StateError(f"{path}: damaged: {error}") from error
+    # Both are sealed JSON; which one it is must be known before the seal can be checked.
     kind = "checkpoint" if b'"checkpoint_id"' in data[:4096] else "resume_state"
     opened = unseal(kind, data, str(path))
     _fault(opened.issues, quiet=quiet)

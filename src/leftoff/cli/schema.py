@@ -37,6 +37,7 @@ def _object(properties: codec.JsonObject, *required: str) -> codec.JsonObject:
 def _session() -> codec.JsonObject:
     made = codec.schema(native.Line)
     fields = made["$defs"]["Line"]["properties"]
+    # msgspec cannot say this of types that the reader takes loosely.
     fields["role"]["enum"] = [*sorted(native.ROLES), None]
     text = {"type": "string"}
     result = {**dict.fromkeys(("call_id", "text", "status"), text)}

@@ -64,6 +64,7 @@ def _numbered(path: str, *, alone: bool) -> Iterator[tuple[int, Message]]:
     number = 0
     for part in parts:
         for message in read(part):
+            # A fork repeats the records of what it goes on from.
             if message.agent or message.key in seen:
                 continue
             number += 1

@@ -98,6 +98,7 @@ def summarize(
         complain(nothing_fits(budget))
         return 1
     deliver(text, output)
+    # Only now: the summary is printed even where a strict caller fails.
     faults = [i for i in summary.issues if i.severity == "error"] if strict else []
     for issue in faults:
         complain(f"{paths[0]}: {issue.what} ({issue.count})")
