@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
-from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -42,7 +41,6 @@ class FileCounts(Counts, frozen=True, kw_only=True):
     name: str
     session: int
     paths: int  # number of pairs with the right path and any action
-    half: str = ""
     left_out: int = 0
 
 
@@ -82,7 +80,6 @@ def compare(
     predicted: Mapping[str, str],
     true: Mapping[str, str],
     *,
-    half: str = "",
     left_out: int = 0,
 ) -> FileCounts:
     """The counts of one session; both sides are relative to the same directory."""
@@ -95,7 +92,6 @@ def compare(
         wrong=len(pairs) - right,
         missed=len(real) - right,
         paths=len(predicted.keys() & true.keys()),
-        half=half,
         left_out=left_out,
     )
 
@@ -104,7 +100,6 @@ class CommittedFiles(Struct, frozen=True):
     """How many of the committed files of one session our summary names."""
 
     name: str
-    half: str
     # own, own_found: files of the commits whose creation the recording shows.
     own: int
     own_found: int
@@ -168,20 +163,6 @@ def _shown(value: float | tuple[float, float] | None) -> str:
     return "-" if value is None else str(value)
 
 
-def half_of(name: str) -> str:
-    """`development` or `held out`: by the source repository that a recording's name begins
-    with (``owner__name__…``), for repositories of many tasks by the whole name."""
-    parts = name.split("__")
-    repository = "__".join(parts[:2])
-    if repository in {
-        "SWE-agent__SWE-agent",
-        "gruckion__mini-swe-agent",
-        "UKGovernmentBEIS__inspect_ai",
-    }:
-        repository = name
-    return "development" if crc32(repository.encode()) % 2 else "held out"
-
-
 def evaluate_files(
     paths: Iterable[str],
     *,
@@ -218,7 +199,7 @@ def evaluate_files(
             committed += [found] if found is not None else []
     if not recordings:
         raise UsageError("no recording could be read: " + "; ".join(left_out[:3]))
-    shown = _figures(patches, baseline, committed, resamples)
+    shown = figures(patches, baseline, committed, resamples)
     if commands:
         shown["commands that the plain rule calls modified"] = round(modified / commands, 4)
     return FileRun(
@@ -260,9 +241,7 @@ def _against_patches(
         for rows, pairs in ((ours, said), (seeds, seed.items())):
             named = {absolute_path(file, cwd): action for file, action in pairs}
             found = relative_paths(named, root_directory(named, true, cwd), name)
-            rows.append(
-                compare(name, number, found, true, half=half_of(name), left_out=left_out)
-            )
+            rows.append(compare(name, number, found, true, left_out=left_out))
     return ours, seeds
 
 
@@ -288,7 +267,6 @@ def _against_commits(
     ]
     return CommittedFiles(
         name=name,
-        half=half_of(name),
         own=len(mine),
         own_found=len(mine & predicted.keys()),
         span=len(spanned),
@@ -311,26 +289,20 @@ def _commits_shown(path: str) -> set[str]:
 
 # -- figures ---------------------------------------------------------------------------------
 
-HALVES = ("", "development", "held out")
 
-
-def _figures(
+def figures(
     patches: Sequence[FileCounts],
     seeds: Sequence[FileCounts],
     committed: Sequence[CommittedFiles],
-    resamples: int,
+    resamples: int = RESAMPLES,
 ) -> dict[str, Row | float]:
     """Every figure by name; those over sessions with a 95 % interval by bootstrap."""
     found: dict[str, Row | float] = {}
-    for half in HALVES:
-        end = f" ({half})" if half else ""
-        for label, rows in (("net files", patches), ("net files, plain rule", seeds)):
-            selected = [row for row in rows if half in ("", row.half)]
-            if selected:
-                found[label + end] = _patch_figures(selected, resamples)
-        commits = [row for row in committed if half in ("", row.half)]
-        if commits:
-            found["committed files" + end] = _commit_figures(commits, resamples)
+    for label, rows in (("net files", patches), ("net files, plain rule", seeds)):
+        if rows:
+            found[label] = _patch_figures(rows, resamples)
+    if committed:
+        found["committed files"] = _commit_figures(committed, resamples)
     return found
 
 
@@ -352,8 +324,8 @@ def _commit_figures(rows: Sequence[CommittedFiles], resamples: int) -> Row:
         own = sum(row.own for row in drawn)
         return sum(row.own_found for row in drawn) / own if own else None
 
-    columns = zip(*(astuple(row)[2:] for row in rows), strict=True)
-    every = CommittedFiles("", "", *map(sum, columns))
+    columns = zip(*(astuple(row)[1:] for row in rows), strict=True)
+    every = CommittedFiles("", *map(sum, columns))
     uncommitted, shown = every.changed_uncommitted, every.uncommitted_shown
     return {
         "sessions": sum(row.own > 0 for row in rows),
