@@ -81,6 +81,7 @@ def gather(
     given = [path_given(place) for place in paths]
     if not given:
         raise UsageError("no path is given: name a recording")
+    # Several paths are taken as they are named: they are the line of work.
     if len(given) == 1 and session is None and not alone:
         return _with_forerunners(given[0], format, extractors)
     found = SessionReading()
@@ -224,6 +225,7 @@ def default_session(path: str) -> tuple[int, int]:
     with open_lines(main) as lines:
         for line in lines:
             reading.feed_lines((line,))
+            # Most formats hold one session: the rest of the file need not be read to know it.
             if reading.format is not None and not getattr(reading.format, "several", False):
                 return 1, 1
     reading.close()
@@ -447,6 +449,7 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
         if ref.start is None or ref.part is None:
             return ""
         text = getattr(message.parts[ref.part], "text", "")[ref.start : ref.end]
+        # A summary that was saved holds redacted words, one in memory the raw ones.
         shown = gate.text(text)
         if not words or words in {text, shown, text.strip(), shown.strip()}:
             return ""

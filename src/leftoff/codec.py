@@ -193,6 +193,7 @@ def loosen(value: object, type_: type[T]) -> tuple[T | None, list[str]]:
     """
     if not isinstance(value, dict):
         return None, []
+    # Nothing is known of the fields, so none can be wrong.
     if type_ is dict:
         return cast("T", value), []
     try:
@@ -502,6 +503,7 @@ def unpacked(data: bytes) -> bytes:
         data = a2b_base64(data)
     if not data.startswith(b"\x1f\x8b"):
         return data
+    # `gzip.decompress` has no limit, and a bomb would fill the memory.
     unpacker = zlib.decompressobj(wbits=31)
     plain = unpacker.decompress(data, MAX_DOCUMENT)
     if unpacker.unconsumed_tail:

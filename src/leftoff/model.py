@@ -23,6 +23,7 @@ def parse_time(text: str) -> datetime | None:
         found = datetime.fromisoformat(text)
     except (ValueError, TypeError):
         return None
+    # Times with and without a zone cannot be compared.
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
@@ -174,6 +175,7 @@ class Usage(Struct, frozen=True, gc=False):
 
     def __sub__(self, other: Usage) -> Usage:
         """What is more than in the other, never less than 0."""
+        # Counts of an API are not always monotonous; less than nothing would be a lie.
         counts = zip(astuple(self), astuple(other), strict=True)
         return Usage(*(max(0, one - two) for one, two in counts))
 
@@ -410,6 +412,7 @@ def slice_hash(raw: str | bytes) -> str:
 def record_hash(raw: bytes) -> str:
     """`slice_hash` of a whole record, without the line's end."""
     end = len(raw)
+    # One recording may come from Windows and from git with other line ends.
     while end and raw[end - 1] in b"\r\n":
         end -= 1
     return f"{zlib.crc32(memoryview(raw)[:end]):08x}"

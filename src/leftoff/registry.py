@@ -95,6 +95,7 @@ class Registry(Generic[T]):
         try:
             found: T = getattr(import_module(module), attribute)
         except Exception as error:  # whatever another package's import may raise
+            # Our own mistake crashes loudly.
             if owner == "leftoff":
                 raise
             raise UsageError(

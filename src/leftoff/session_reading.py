@@ -127,6 +127,7 @@ class SessionReading:
             recordings[""] = mains[0]
             places[""] = self.mains[0][1]
         else:
+            # Few sessions are continued in other files.
             from leftoff.analysis.continuations import groups, stitch
 
             (order, *others) = groups(mains)
@@ -150,6 +151,7 @@ class SessionReading:
             issues=self.issues,
             child_sources=places,
         )
+        # What was asked for is the session, whatever comes before it.
         if self.path:
             summary = replace(summary, session=replace(summary.session, path=self.path))
         if reader is None:

@@ -270,6 +270,7 @@ class _Collected:
         except msgspec.ValidationError as error:
             hint = nearest_valid(type_, value, _value_at(Settings(), path))
             raise UsageError(f"{where}: {error}; the nearest valid value is {hint}") from None
+        # A table of limits adds to the known ones; otherwise one row would lose all others.
         if get_origin(type_) is dict:
             known = self.values.get(path, _value_at(Settings(), path))
             converted = {**known, **converted}

@@ -67,6 +67,7 @@ def run(
             stderr=subprocess.PIPE if errors else subprocess.DEVNULL,
             cwd=folder,
             env=None if environ is None else dict(environ),
+            # Its own group, so that children of the program end with it.
             start_new_session=True,
         )
     assert process.stdin

@@ -205,6 +205,7 @@ def _repository(
     if commit is None:
         return None, None, None, None
     branch = _git_text(root, "symbolic-ref", "--quiet", "--short", "HEAD") or ""
+    # A recorded commit is not trusted: it could be an option of git.
     if not _COMMIT.fullmatch(recorded):
         return branch, commit, None, None
     counts = _git_text(root, "rev-list", "--left-right", "--count", f"{recorded}...HEAD")

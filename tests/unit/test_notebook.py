@@ -78,7 +78,7 @@ def test_who_comes_by_the_front_door_gets_both_and_nothing_heavy(name: str) -> N
 import sys, leftoff
 leftoff.{name}
 from leftoff.summary import ContextSummary
-print(hasattr(ContextSummary, "_repr_html_"), hasattr(ContextSummary, "__rich__"),
+print(hasattr(ContextSummary, "_repr_html_"), hasattr(ContextSummary, "__rich_console__"),
       sorted({{"rich", "jinja2", "IPython"}} & set(sys.modules)))
 """
     done = subprocess.run(

@@ -136,6 +136,7 @@ def _walk(folder: str, found: FoundFiles, depth: int) -> None:
     pieces = {"message", "part"} if {"session", "message"} <= names else set()
     for entry in here:
         try:
+            # A link may lead back up, and would be walked for ever.
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in _SKIPPED and entry.name not in pieces:
                     _walk(entry.path, found, depth - 1)

@@ -92,6 +92,7 @@ class BatchOptions(Struct, frozen=True):
 
     def digest(self) -> str:
         """16 hex digits that change whenever the same bytes could give another result."""
+        # Where answers are stored, and how long one may take, changes no row.
         asked = self.reader and ReaderOptions(self.reader.name, "")
         given = replace(self, reader=asked)
         parts = (ROWS_VERSION, __version__, rules_digest(), redaction_digest(), given)

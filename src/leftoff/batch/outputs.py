@@ -36,16 +36,11 @@ ROW_GROUP = 16 << 20
 
 
 def _kind_of(where: str) -> tuple[str, str, Writer]:
+    """Suffix, kind and writer of an output; `UsageError` where none is known."""
     for ending, (kind, maker) in _KINDS.items():
         if where.endswith(ending):
             return ending, kind, maker
     raise UsageError(f"{where}: an output's name ends in one of {', '.join(_KINDS)}")
-
-
-def output_kind(where: str) -> str:
-    """The kind of an output by the suffix of its name; `UsageError` where nothing is known that
-    ends so."""
-    return _kind_of(where)[1]
 
 
 def output_files(where: str) -> list[str]:
@@ -63,7 +58,7 @@ def check(where: str) -> None:
         UsageError: its kind is not known, or what it needs is not installed.
         SourceError: its folder does not exist.
     """
-    kind = output_kind(where)
+    _, kind, _ = _kind_of(where)
     if is_url(where):
         filesystem(where)
     else:

@@ -225,6 +225,7 @@ class TaskDocument(Struct, frozen=True):
 def limit_of(provider: str, more: dict[str, int] | None = None) -> int | None:
     """Tokens that a task may use with a provider, or None if no limit is known; `more` limits
     take precedence over the built-in ones."""
+    # Providers are named by people, in any case.
     limits = {**PROVIDER_LIMITS, **(more or {})}
     return limits.get(provider, limits.get(provider.casefold()))
 

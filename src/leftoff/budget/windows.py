@@ -65,6 +65,7 @@ PROVIDER_LIMITS: dict[str, int] = {row.match: row.limit for row in _TABLES.provi
 def window_of(model: str, more: Iterable[ModelRow] = ()) -> Window | None:
     """The window of a model by name; None if it is not known. Never a guess. The rows in `more`
     take precedence over the built-in ones."""
+    # Routers put the vendor in front of a name.
     name = model.casefold().rsplit("/", 1)[-1]
     for source, rows in (("user", more), ("model", _TABLES.model)):
         for row in rows:

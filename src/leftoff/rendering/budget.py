@@ -35,6 +35,7 @@ def plain(
 ) -> codec.JsonObject:
     """An account as plain JSON values, redacted. Every figure is in tokens. `second_reader` is
     there only where one was asked about the session."""
+    # A subagent has a window of its own, and its tokens are paid for like all others.
     total = _sum([*account.spend.values(), *account.subagents.values()])
     value = {
         "schema": SCHEMA,
@@ -109,6 +110,7 @@ def _joined(parts: list[tuple[str, str]], mark: str, colour: bool, width: int) -
 
 def _occupancy_lines(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
     context = value["context"]
+    # Old recordings and exports hold no usage; the size of the text is then all that is known.
     if context["occupancy"] is None:
         words = "No usage is recorded"
         if value["estimated"] is not None:
@@ -142,6 +144,7 @@ def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
     curve = value["curve"]
     if len(curve) < 2:
         return []
+    # Without a window the fullest call is the top of the chart.
     capacity = value["context"]["usable_window"] or max(p["tokens"] for p in curve)
     top = max(capacity, *(p["tokens"] for p in curve))
     columns_available = max(16, width - 10)
@@ -173,6 +176,7 @@ def _crossing_line(crossing: Mapping[str, Any], colour: bool) -> str:
 
 
 def _cost_lines(cost: Mapping[str, Any]) -> list[str]:
+    # A range where the recording does not say how long the cache was written for.
     if cost["usd"] is not None:
         least, most = (f"${cost[key]:,.2f}" for key in ("usd", "usd_at_most"))
         return [f"  {least}{'' if least == most else f' to {most}'} at list prices"]

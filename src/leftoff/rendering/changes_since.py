@@ -42,6 +42,7 @@ def since(
         return tuple(item for item in items if is_new(item.ref))
 
     checks = new(summary.checks)
+    # By identity: two runs of one check may be equal as values.
     places = {id(check): number for number, check in enumerate(checks)}
     milestones = []
     for m in summary.progress.milestones:
@@ -60,6 +61,7 @@ def since(
         unknown_effects=tuple(e for e in summary.unknown_effects if any(map(is_new, e.refs))),
         context=replace(context, compactions=new(context.compactions)),
     )
+    # The text form is part of the summary and must not show what was left out.
     return replace(filtered, formatted=format_context_summary(filtered))
 
 

@@ -83,6 +83,8 @@ class Conversation:
             for part in m.parts:
                 if type(part) is ToolCall and part.id:
                     calls.add((m.agent, part.id))
+                # A result before its call is another session's, or damaged: it stands by
+                # itself.
                 elif type(part) is ToolResult and (m.agent, part.call_id) in calls:
                     self.results.setdefault((m.agent, part.call_id), (m.index, part))
             if m.usage is not None:
@@ -121,6 +123,7 @@ class Conversation:
 
     def threads(self) -> Iterator[tuple[str, Iterator[Entry]]]:
         """The main thread, named "", then each subagent's, with what was said in it."""
+        # The main thread comes first even where a subagent's lines were recorded before it.
         for agent in dict.fromkeys(["", *(m.agent for m in self.messages)]):
             yield self.single_line(agent), self._entries(agent)
 
@@ -249,6 +252,7 @@ def _tokens(usage: Usage) -> str:
 
 
 def _fenced(text: SafeText) -> str:
+    # A fence must be longer than any in the text that it holds.
     longest = max((len(run[0]) for run in _BACKTICKS.finditer(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text.rstrip()}\n{fence}"
@@ -266,6 +270,7 @@ def _neutralized(text: SafeText) -> str:
                 open_fence = ""
             lines.append(line)
             continue
+        # CommonMark: a line of backticks with another backtick after it opens no fence.
         if fence and not (fence["fence"][0] == "`" and "`" in fence["after"]):
             open_fence = fence["fence"]
             lines.append(line)

@@ -60,6 +60,7 @@ def _decision(item: codec.JsonObject, width: int) -> Iterable[str]:
         )
     else:
         yield f"{_INDENT}fired: {item['rule']}"
+    # What is missing is the answer that a reader of a rejected candidate looks for.
     needed = "" if item["reported"] else f"; {item['needed']:.2f} is needed"
     if needed and item["confidence"] >= item["needed"]:
         needed = f"; its message is not likely enough ({item['message_confidence']:.2f})"

@@ -35,6 +35,7 @@ def render_markdown(summary: SafeSummary, *, everything: bool = False) -> str:
     times = ("Started", session.started), ("Ended", session.ended)
     lines += [f"- {label}: {inline(text)}" for label, text in session_rows(summary, *times)]
     for part in shown.parts:
+        # Guesses are few everywhere; what is known for certain is whole in a document.
         few = part.key in {"decided", "likely"} and not everything
         items = [_line(item) for item in part.shown(everything=not few)]
         left = len(part.items) - len(items)

@@ -45,6 +45,7 @@ def call_text(name: str, arguments: object) -> str:
         command = text_argument(ToolCall("", name, tool.kind, arguments), "command")
         if command:
             lines.append("$ " + command.replace("\n", "\n  "))
+            # The command line has been shown; the words that clients put beside it have not.
             for key in tool.arguments.get("command", ()):
                 remaining.pop(key, None)
     for key, value in remaining.items():
@@ -108,6 +109,7 @@ def message_text(
         elif isinstance(part, ToolResult):
             text = _truncated(gate.shown(part.text), full=full)
             code = part.exit_code
+            # An exit code says more than a recorder's status, which may be of the tool itself.
             succeeded = part.status == "ok" if code is None else code == 0
             failed = part.status in {"error", "denied", "timeout"} or part.exit_code
             colour_name = "green" if succeeded else "red" if failed else "dim"

@@ -19,22 +19,16 @@ if TYPE_CHECKING:
 MAX_WIDTH = 110
 
 
-class RichSummary:
-    """A summary as a rich renderable: the text form in the console's width."""
+def rich_console(
+    summary: ContextSummary, console: Console, options: ConsoleOptions
+) -> Iterator[RenderableType]:
+    """The text form in the console's width, redacted, for rich."""
+    from rich.text import Text
 
-    def __init__(self, summary: ContextSummary) -> None:
-        self.summary = summary
+    from leftoff.rendering.render_summary import render
 
-    def __rich_console__(
-        self, console: Console, options: ConsoleOptions
-    ) -> Iterator[RenderableType]:
-        from rich.text import Text
-
-        from leftoff.rendering.render_summary import render
-
-        width = min(MAX_WIDTH, options.max_width)
-        shown = render(self.summary, "text", colour=True, width=width)
-        yield Text.from_ansi(shown.rstrip("\n"))
+    shown = render(summary, "text", colour=True, width=min(MAX_WIDTH, options.max_width))
+    yield Text.from_ansi(shown.rstrip("\n"))
 
 
 def repr_html(summary: ContextSummary) -> str:
@@ -53,14 +47,12 @@ def repr_pretty(summary: ContextSummary, printer: Any, cycle: bool) -> None:
 
 def attach() -> None:
     """Adds the display methods to `ContextSummary`. Idempotent."""
-    methods = {"_repr_html_": repr_html, "_repr_pretty_": repr_pretty, "__rich__": to_rich}
-    for name, method in methods.items():
+    for name, method in (
+        ("_repr_html_", repr_html),
+        ("_repr_pretty_", repr_pretty),
+        ("__rich_console__", rich_console),
+    ):
         setattr(ContextSummary, name, method)
-
-
-def to_rich(summary: ContextSummary) -> RichSummary:
-    """The summary for rich."""
-    return RichSummary(summary)
 
 
 attach()

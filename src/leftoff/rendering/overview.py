@@ -254,6 +254,7 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
     since = moment(state.since)
     since_when, at = (f" {word} {since}" if since else "" for word in ("since", "at"))
     failed = flat(state.failed)
+    # The recorder's word on the turn comes before everything that is read out of it.
     if turn.status == "interrupted":
         return Item(f"interrupted by you{at}", turn.ref, "open", output=failed)
     if turn.status == "open":
@@ -302,9 +303,11 @@ def _asked(summary: SafeSummary) -> Part:
         or (r.kind in {"approval", "remark"} and len(r.text.split()) > FEW_WORDS)
         or (r.kind == "command" and has_words(r))
     ]
+    # A session of nothing but remarks shows these.
     asked = asked or wholes
     most = FIRST["asked"]
     numbers = range(len(asked))
+    # The first request is the goal, the last ones are where the work stands.
     first = numbers if len(asked) <= most else [0, *numbers[1 - most :]]
     return Part("asked", "You asked", tuple(_request(r) for r in asked), tuple(first))
 
@@ -421,6 +424,7 @@ def _own_command(check: Check) -> str:
 def _checks(checks: Sequence[Check]) -> Part:
     found = last_checks(checks)
     known = [check for check in found if check.verdict != "unknown"]
+    # A result that is not known tells a reader least.
     ordered = known + [check for check in found if check.verdict == "unknown"]
     return _part("checks", "Checks", [_check(check) for check in ordered])
 
@@ -470,6 +474,7 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     read = sum(f.action == "read" for f in summary.file_modifications)
     title = "Files" + (f": {', '.join(counts)}" if counts else "")
     title += f"{', ' if counts else ': '}{read} read" if read else ""
+    # Where nobody commits, "not committed" would stand at every file.
     commits = any(f.committed for f in files) or any(e.kind == "commit" for e in summary.git)
     with_agents = bool(summary.session.children)
     items = [_file(f, commits=commits, with_agents=with_agents) for f in files]

@@ -40,6 +40,7 @@ def render(
         return to_json(summary, gate, indent=2).decode()
     if form not in FORMS:
         raise UnknownName("form", form, FORMS)
+    # Forms that few ask for are imported when they are.
     if form == "log":
         from leftoff.handover.resume_log.document import ResumeLog
 

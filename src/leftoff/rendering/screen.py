@@ -165,6 +165,7 @@ class _Screen:
         text, marker = _with_output(item)
         tail = self._tail(item)
         lines = wrap(text, self.width - 4, MAX_LINES, tail, marker)
+        # Only where the whole does not fit: the part that decides instead of the beginning.
         if item.short and lines[-1].endswith(marker + tail):
             lines = wrap(item.short, self.width - 4, MAX_LINES, tail, marker)
         for place, line in enumerate(lines):

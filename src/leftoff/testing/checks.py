@@ -32,6 +32,7 @@ from leftoff.registry import Registry
 
 WHERE = "<input>"
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+# What lies beside recordings, and what a careless `detect` takes for one.
 _NOT_RECORDINGS = (
     b"",
     b"\n\n\n",
@@ -45,6 +46,7 @@ _NOT_RECORDINGS = (
     b'{"type": 7, "message": [], "role": {}, "content": 1}\n' * 3,
     b'[{"role": null, "content": {}}]',
 )
+# Empty, long, invisible, wide and nested: what a pattern was not thought of for.
 _ODD_TEXTS = (
     "",
     " ",
@@ -82,6 +84,7 @@ def check_format(format: Format, example: bytes) -> None:
         for complete in (True, False):
             answer = format.detect(Sample(junk, complete))
             assert not answer, f"detect() must not claim {junk[:40]!r}"
+    # Detection is a contest: only among all formats does it show who claims too much.
     with registered(formats, name, format):
         known = detect(Sample(example, complete=True))
         taken = known.name if known else "no format"
@@ -93,9 +96,11 @@ def check_format(format: Format, example: bytes) -> None:
         lines = whole.lines
         counted = lines.parsed + lines.unknown + lines.repaired + lines.skipped
         assert counted == lines.total, f"{lines.total - counted} lines are not accounted for"
+        # The author's own example must not hold what the format does not know.
         assert not lines.unknown, f"the example has {lines.unknown} records of unknown kinds"
         again = _read_example(name, example)
         assert again.messages == messages, "reading twice must give the same messages"
+        # One document is read at its end, so there is no state between lines.
         if format.shape != "document":
             _check_resume(example, 20, name, (), lambda reading: to_json(reading.conclude()))
         for damaged in _damaged_copies(example):
@@ -155,6 +160,7 @@ def _parted(data: bytes, end: int, name: str | None, extra: Sequence[str] = ()) 
 
 def _line_ends(example: bytes, most: int) -> list[int]:
     ends = [n + 1 for n, byte in enumerate(example) if byte == 0x0A]
+    # Every line of a long example would take minutes.
     return ends[:: max(1, len(ends) // most)]
 
 
@@ -221,6 +227,7 @@ def check_any_input(data: bytes, format: str | None = None) -> bytes | None:
     counted = lines.parsed + lines.unknown + lines.repaired + lines.skipped
     assert counted == lines.total, f"{lines.total - counted} lines are not accounted for"
     assert summary.stats.message_count > 0, "a summary of no message"
+    # Drift is about the file as a whole and counts no lines.
     reported = sum(i.count for i in summary.issues if i.code != "drift")
     bad = lines.unknown + lines.skipped + lines.repaired
     assert reported or not bad, f"{bad} bad lines, and no issue reports them"
@@ -294,6 +301,7 @@ def _evidence_of(reading: Pass) -> list[Evidence]:
 def _new_evidence(before: list[Evidence], after: list[Evidence]) -> list[Evidence]:
     """The items of `after` that are not in `before`, which must be a subsequence of it."""
     found: list[Evidence] = []
+    # In order, and not as sets: an extractor may find the same thing twice.
     known = iter(before)
     expected = next(known, None)
     for item in after:
@@ -333,6 +341,7 @@ def check_redactor(
         assert secret in text, f"{secret!r} does not stand in {text!r}"
         shown = Redactor(extra=[redactor]).text(text)
         assert secret not in shown, f"{secret!r} is still to be seen in {shown!r}"
+        # Outputs are redacted again wherever they are passed on.
         again = Redactor(extra=[redactor]).text(shown)
         assert again == shown, f"redacted twice it changes: {shown!r} becomes {again!r}"
     for text in keeps:
@@ -360,6 +369,7 @@ def check_reader(reader: Reader) -> None:
     summary = create_context_summary(_ASKED)
     (question,) = questions(summary, summary.key_decisions)
     within = getattr(reader, "within", None)
+    # A hook's worker asks within a time limit, a person without one.
     for asked in (reader, within(60.0)) if within else (reader,):
         answer = asked(question.text)
         assert isinstance(answer, str), f"the answer must be text, and is {answer!r:.200}"

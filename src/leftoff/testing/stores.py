@@ -13,6 +13,7 @@ from leftoff.stores.retention import Retention, pin, prune
 
 Tamper: TypeAlias = Callable[[str, str, Callable[[bytes], bytes]], None]
 
+# Ids of the clients, and names that file systems, URLs or shells treat in a way of their own.
 _GOOD_IDS: Final = (
     "a",
     "2026-01-31-007",
@@ -26,6 +27,7 @@ _GOOD_IDS: Final = (
     "it's [a] {b} #1 &=+~!",
     "-rf",
 )
+# Ways out of a folder, names that Windows reserves, what no list could show, and a secret.
 _BAD_IDS: Final = (
     "",
     ".",
@@ -54,8 +56,10 @@ _BAD_IDS: Final = (
     "\ud800",
     "AKIAIOSFODNN7EXAMPLE",
 )
+# Names that are one file where case or the form of letters does not count.
 _TWINS: Final = ("Twin", "twin", "caf\u00e9", "cafe\u0301")
 _SECRET: Final = "AKIAIOSFODNN7EXAMPLE"  # noqa: S105 - the vendor's published example
+# What JSON holds and languages read differently.
 _VALUES: Final[dict[str, object]] = {
     "null": None,
     "truth": [True, False],
@@ -95,6 +99,7 @@ def check_store(
     _check_redaction(store, tamper)
     _check_order(store, pause)
     _check_writers(make_store)
+    # A store of another kind may leave retention to whoever runs it.
     if isinstance(store, PrunableStore):
         _check_retention(store, pause)
     if tamper is not None:
@@ -115,6 +120,7 @@ def _check_round_trips(store: Store, make_store: Callable[[], Store]) -> None:
             assert loaded.where, "a saved document must say where it is"
             assert loaded.text == f"# A {kind}\n\n🙂 words\n", f"{kind}: its markdown differs"
         assert document == {**_VALUES, "kind": kind}, "save() must not change what it is given"
+        # Without a text: that of the replaced document must not survive it.
         store.save(kind, "one", {"again": 1})
         loaded = _loaded(store, kind, "one", "what was saved again is not there")
         assert loaded.document == {"again": 1}, f"{kind}: a later save must replace all"
@@ -203,6 +209,7 @@ def _check_order(store: Store, pause: float) -> None:
     store.save("review", "c", {"id": "c", "again": True})
     entries = store.list("review")
     assert [e.id for e in entries] == ["c", "b", "a"], f"not newest first: {entries}"
+    # FAT has times of two seconds.
     slack = max(2.0, pause)
     within = all(began - slack <= e.saved <= time.time() + slack for e in entries)
     assert within, f"`saved` is in seconds since 1970: {entries}"
@@ -231,6 +238,7 @@ def _check_writers(make_store: Callable[[], Store], times: int = 25) -> None:
                 wrong.append("it is missing while it is written")
                 return
             mark = loaded.document["who"]
+            # Between two files of one document a reader may see a newer text, and says so.
             codes = {issue.code for issue in loaded.issues}
             if loaded.document != {"who": mark, "words": [mark] * 50}:
                 wrong.append(f"half of two documents: {loaded.document}")
@@ -274,6 +282,7 @@ def _check_retention(store: Store, pause: float) -> None:
     assert loaded.document == {"n": 1, "again": True}, f"pinned and replaced: {loaded.document}"
     now, rule = time.time(), Retention(keep=2, days=1)
     assert not prune(store, "checkpoint", rule, now=now).removed, "what is new must stay"
+    # The clock is an argument, so nobody has to wait for three days.
     later = now + 3 * 86_400
     would = prune(store, "checkpoint", rule, now=later, dry_run=True)
     assert len(store.list("checkpoint")) == 6, "a dry run must remove nothing"

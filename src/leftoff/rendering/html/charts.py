@@ -49,6 +49,7 @@ def occupancy_curve(
     a preset, if the usable window is known."""
     peak = max(point.tokens for point in points)
     top = max(peak, usable or 0) * 1.04 or 1.0
+    # Without a window there is nothing that thresholds could be shares of.
     levels = [(usable, "usable window")] if usable else [(peak, "most")]
     if usable:
         levels += [(round(t.at * usable), f"{t.at:.0%}") for t in preset.thresholds]

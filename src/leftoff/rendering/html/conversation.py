@@ -49,6 +49,7 @@ def conversation_page(shown: Conversation) -> str:
     ]
     every = [entry for _, entries in threads for entry in entries]
     kinds = {kind_of(entry) for entry in every} | {b.kind for e in every for b in e.blocks}
+    # A filter without anything to hide would be a riddle.
     if any(entry.rewound for entry in every):
         kinds.add("rewound")
     body = render_template(

@@ -45,6 +45,7 @@ def _engine() -> Any:
         loader=DictLoader(_TEMPLATE_TEXTS),
         autoescape=True,
         finalize=_finalize,
+        # A misspelt name must fail in a test and not vanish from the page.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

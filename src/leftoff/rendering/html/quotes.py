@@ -85,6 +85,7 @@ def quotable_messages(
     refs_of_message: dict[MessageKey, list[Ref]] = {}
     for ref in wanted:
         key = (ref.source, ref.message)
+        # A message that is quoted anyway may have any number of marks.
         if key in refs_of_message or len(refs_of_message) < MAX_QUOTES:
             refs_of_message.setdefault(key, []).append(ref)
     for key, refs in refs_of_message.items():
@@ -227,6 +228,7 @@ def _locate(text: str, words: str, at: float) -> tuple[int, int]:
     words = words.strip()
     near = round(at * len(text))
     best, place, tries = -1, text.find(words) if words else -1, 0
+    # A word that stands thousands of times must not take time with their number.
     while place >= 0 and tries < 100:
         if best < 0 or abs(place - near) < abs(best - near):
             best = place

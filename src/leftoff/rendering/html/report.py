@@ -91,6 +91,7 @@ def report_row(summary: ContextSummary, gate: Redactor | None = None) -> ReportR
     )
     subagent_usage = sum(spend.subagents.values(), Usage())
     own = Usage(spend.input, spend.output, spend.cache_read, spend.cache_write)
+    # Nothing recorded is unknown, not zero.
     recorded = bool(spend.by_model or (own + subagent_usage).total)
     return ReportRow(
         path=session.path,
@@ -156,6 +157,7 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
         rows: what `report_row` returned.
         unread: sessions that could not be read and why, a line each, redacted.
     """
+    # Two sorts, so that sessions of one time are in the order of their paths.
     ordered = sorted(rows, key=lambda row: row.path)
     ordered.sort(key=lambda row: row.started, reverse=True)
     body = render_template(

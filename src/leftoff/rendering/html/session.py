@@ -72,6 +72,7 @@ def page(
     gate = gate or Redactor()
     raw = quotable_messages(summary, cited(summary, account), messages or {})
     safe, found = safe_with(summary, raw, gate)
+    # How large a page becomes is known only when it is rendered.
     for size_factor in SIZE_FACTORS:
         quotes = build_quotes(found, size_factor)
         drawn = _timeline(safe, account, thresholds or preset("advisory"))
@@ -136,6 +137,7 @@ def _usage_rows(spend: Spend) -> list[tuple[str, Usage]]:
     rows = [(name or "?", usage) for name, usage in spend.by_model.items()]
     rows += [(f"subagent {name}", usage) for name, usage in spend.subagents.items()]
     rows = [row for row in rows if any(astuple(row[1]))]
+    # A session may have hundreds of subagents.
     if len(rows) > 40:
         rest = sum((usage for _, usage in rows[39:]), Usage())
         rows = [*rows[:39], (f"{len(rows) - 39} more", rest)]
@@ -201,6 +203,7 @@ def _facts(safe: SafeSummary) -> list[tuple[str, str]]:
 
 def _times(started: str, ended: str) -> str:
     first, last = (t[:16].replace("T", " ") for t in (started, ended))
+    # The day is not said twice.
     if first[:10] == last[:10]:
         last = last[11:]
     return " to ".join(t for t in (first, last) if t)
