@@ -30,6 +30,8 @@ NO_MESSAGE = KINDS["cline_no_message"]
 _TYPED_KINDS = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff": "rejection"}
 _RESULT_HEADER = re.compile(r"^\[(\w+)\b[^\n]{0,4000}?\] Result:[ \t]*\n?", re.MULTILINE)
 _APPROVAL_SUFFIX = "REQ_APP"
+# What the panel writes behind the closing words where files were changed; nobody says it.
+_CHANGES_MARK = "HAS_CHANGES"
 # Tags around text that the person typed, and the `via` of the span.
 _USER_TAGS = dict.fromkeys(("task", "feedback", "user_message"), "prompt") | {
     "answer": "answer"
@@ -106,6 +108,7 @@ class ClineReader(ItemReader):
         elif kind == "api_req_started":
             yield from self._api_request(given, message)
         elif kind == "text" or kind == "completion_result" and side == "say":
+            text = text.removesuffix(_CHANGES_MARK)
             if text and text != self.shown:
                 self.shown = text
                 parts: list[rec.Part] = [rec.Text(text)]

@@ -56,6 +56,8 @@ class CopilotChatReader(ItemReader):
             yield cursor.message("assistant", (rec.Text(failure),), "meta", model=model)
         if request.get("isCanceled") is True:
             yield cursor.message("user", (), "interruption")
+        elif failure:
+            yield rec.Turn("failed", failure)
 
     def _response(
         self, request: Fields, metadata: Fields, cursor: Cursor

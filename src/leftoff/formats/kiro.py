@@ -87,6 +87,8 @@ class KiroReader(ItemReader):
                 response=given.identity("message_id") or None,
                 model=self.model,
                 cwd=self.cwd,
+                # A reply without tools ends the turn, whatever it announces.
+                stop="end" if kind == "Response" else "more",
             )
 
     def _result(self, result: Fields, *, cancelled: bool) -> rec.ToolResult:

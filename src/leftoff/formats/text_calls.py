@@ -7,8 +7,8 @@ in the reply, and the result in the next user message after "EXECUTION RESULT of
 from __future__ import annotations
 
 from leftoff import lazy_re as re
-from leftoff.formats.vocabulary import kind_of
-from leftoff.model import Part, Text, ToolCall, ToolResult
+from leftoff.formats.vocabulary import tool_call
+from leftoff.model import Part, Text, ToolResult
 
 _FUNCTION = re.compile(
     r"^[ \t]*<function=([\w.:-]{1,200})>(.*?)(?:</function>|\Z)", re.DOTALL | re.MULTILINE
@@ -42,7 +42,7 @@ def calls_in(text: str, turn: int) -> tuple[list[Part], list[str]]:
             parts.append(Text(words))
         values = {p[1]: _parameter_value(p[2]) for p in _PARAMETER.finditer(found[2])}
         given.append(f"text-call-{turn}-{len(given)}")
-        parts.append(ToolCall(given[-1], found[1], kind_of(found[1]), values))
+        parts.append(tool_call(given[-1], found[1], values))
         position = found.end()
     rest = text[position:].strip()
     if rest:

@@ -64,7 +64,8 @@ _POWERSHELL = re.compile(rf"(?:\A\s*|[|;] ){_CMDLET}")
 _POWERSHELL_NAMES = re.compile(rf"{_CMDLET}|\A[^\0]{{0,200}}\$env:")
 # What stands in PowerShell alone; with a cmdlet anywhere it shows the language.
 _POWERSHELL_MARKS = re.compile(r"\$env:|\$PSVersionTable|-ErrorAction|\$_\.|-LiteralPath")
-_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*\"""")
+_QUOTED_TEXT = r"""'[^']*'|"(?:\\.|[^"\\])*\""""
+_QUOTED = re.compile(_QUOTED_TEXT)
 # A cheap first check: all of these contain a match of this.
 _POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]")
 
@@ -119,11 +120,23 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
 _READY = 256
 
 
+# A quoted text, or a bare path of Windows.
+_WINDOWS_PATH = re.compile(rf"{_QUOTED_TEXT}|(?<![^\s=;|&(])([A-Za-z]:\\[\w.\\@~+-]*)")
+
+
+def _forward(found: re.Match[str]) -> str:
+    return found[0].replace("\\", "/") if found[1] else found[0]
+
+
 @functools.lru_cache(maxsize=_READY)
 def _parsed(command: str, home: str | None) -> Script:
     script = _PACKED.get(command, home)
     if script is None:
-        script = _parse_script(command, home)
+        # Such a path was given to a shell of Windows, where a backslash separates folders. A
+        # here document stays as it is.
+        windows = ":\\" in command and "<<" not in command
+        text = _WINDOWS_PATH.sub(_forward, command) if windows else command
+        script = _parse_script(text, home)
         quiet = not script.broken and is_quiet(script.body)
         programs = programs_of(script.body)
         script = msgspec.structs.replace(script, quiet=quiet, programs=programs)
