@@ -64,9 +64,6 @@ def test_a_home_is_known_only_where_the_directory_tells_it(cwd: str, expected: s
 
 def test_a_bare_path_of_windows_has_its_folders() -> None:
     """A check was named "c:UsersmeseaCargo.toml": to a POSIX shell the backslash is a quote."""
-    for command, path in (
-        (r"rm c:\Users\me\sea.txt", "c:/Users/me/sea.txt"),
-        (r"rm 'c:\Users\me\sea.txt'", r"c:\Users\me\sea.txt"),
-    ):
+    for command in (r"rm c:\Users\me\sea.txt", r"rm 'c:\Users\me\sea.txt'"):
         (effect,) = resolve(analyze(command), outcome=Outcome(status="ok"), known=FileState())
-        assert effect.path == path
+        assert effect.path == "c:/Users/me/sea.txt"
