@@ -332,8 +332,8 @@ class UserRequest(Shown, frozen=True):
     Attributes:
         kind: one of `REQUEST_KINDS`; "plan" is the accepted plan, and rules in it are its
             constraints.
-        status: open (the agent has not ended its turn on it), interrupted, answered (the agent
-            ended its turn), done (and evidence shows the work) or withdrawn.
+        status: open (the agent's turn goes on), interrupted or withdrawn; else done (tools show
+            all of it), worked_on (files changed, programs ran) or answered.
         question: what the agent had asked, where `text` is the answer.
     """
 
@@ -366,7 +366,7 @@ class ErrorSeen(Shown, frozen=True):
 
 
 class NextStep(Shown, frozen=True):
-    """What was left to do. status: in_progress | pending (to-do list), agreed (put off by
+    """What was left to do. status: in_progress | pending (to-do list), postponed (by
     the person), next (about to be taken), question (asked of the person) or said."""
 
     text: str

@@ -167,18 +167,19 @@ def test_a_question_back_decides_nothing() -> None:
     assert not [d for d in made.summary().key_decisions if "→" in d.text]
 
 
-def test_a_plan_that_was_carried_out_is_done() -> None:
-    """It was only ever answered, whatever the agent did upon it."""
+def test_a_plan_was_worked_on() -> None:
+    """It was only ever answered, whatever the agent did upon it; later it was done because a
+    file had changed."""
     plan = "Implement the following plan:\n\n# Paint the pier\n\nSand it, then paint it."
     made = Recording()
     made.say(plan, planContent=plan)
     made.call("Edit", {"file_path": "/p/a.py", "old_string": "a", "new_string": "b"}, "updated")
     made.answer("The pier is sanded and painted.")
     (request,) = made.summary().user_requests
-    assert (request.kind, request.status) == ("plan", "done")
+    assert (request.kind, request.status) == ("plan", "worked_on")
     made.say("Why?")
     made.answer("It was grey. The railing still needs paint.")
-    assert made.summary().user_requests[0].status == "done"
+    assert made.summary().user_requests[0].status == "worked_on"
 
 
 def of_chat(*records: dict[str, Any], name: str = "chat.jsonl") -> ContextSummary:

@@ -39,16 +39,18 @@ def activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
     ran = {(r.ref.message, r.part): (r.command, r.language) for r in view.each(Ran)}
     touched: dict[tuple[int, int], list[str]] = {}
     for item in view.each(Touched):
-        if item.verb != "read":
-            touched.setdefault((item.ref.message, item.part), []).append(item.path)
+        paths = touched.setdefault((item.ref.message, item.part), [])
+        paths += [item.path] if item.verb != "read" else []
     found: dict[tuple[int, int], tuple[str, ...]] = {}
     for call in view.each(Called):
         place = (call.message, call.part)
         command = ran.get(place)
         if command is not None:
             found[place] = of_command(*command)
-        elif place in touched:
+        elif touched.get(place):
             found[place] = tuple(sorted({of_edit(path) for path in touched[place]}))
+        elif place in touched and call.kind in EDITS:
+            found[place] = ("look",)  # an editor that only showed the file
         else:
             found[place] = (of_call(call.kind, call.name, call.text),)
     return found

@@ -109,7 +109,7 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
     if tool is None:
         return _script(name, rest)
     if tool.name == "go test" and _RE["no_tests"].search(" ".join(rest)):
-        return None  # only benchmarks
+        return None
     if tool.needs and not any(w.split("=")[0] in tool.needs for w in rest):
         return None
     kind = tool.kind

@@ -14,6 +14,7 @@ from leftoff.analysis.done_work import DoneWork
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import LAST_WORDS, turn_state, user_requests
 from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran, Touched
+from leftoff.extraction.requests import is_pasted
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
@@ -267,7 +268,7 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
         steps += _said_last(view, "step")
     for step in sorted(steps, key=lambda step: step.ref.message):
         key = _key(step.text)
-        if key not in seen:
+        if not any(key in known for known in seen):
             seen.add(key)
             found.append(step)
     return tuple(found)
@@ -282,7 +283,7 @@ def _unanswered(view: SessionView, turn: TurnState, prompt: Asked) -> bool:
     if last is not None and last.kind == "finish" and last.message > prompt.ref.message:
         return False  # the call that ends the work holds the answer
     requests = user_requests(view)
-    if not requests or requests[-1].status == "done":
+    if not requests or requests[-1].status in {"done", "worked_on"}:
         return False
     return not (turn.ended and requests[-1].kind in LAST_WORDS)
 
@@ -364,10 +365,11 @@ def _put_off(view: SessionView) -> list[NextStep]:
             continue
         for match in re.finditer(r"[^.!?\n]+[.!?]?", asked.text):
             words = match[0].strip()
+            start = match.start() + match[0].index(words)
             fits = 15 < len(words) <= 300 and words[-1] != "?"
-            if fits and _RE["person_defers"].search(words):
-                start = match.start() + match[0].index(words)
-                found.append(_quoted(view, asked, words, start, "agreed"))
+            fits = fits and _RE["person_defers"].search(words) is not None
+            if fits and not is_pasted(asked, start, start + len(words)):
+                found.append(_quoted(view, asked, words, start, "postponed"))
     return found
 
 
@@ -406,9 +408,8 @@ def _said_left(view: SessionView) -> list[NextStep]:
         reported = at not in ends and (not goes_on or at < max(prompts, default=-1))
         if (reported or said.rule == "left-undone") and not counts:
             continue
-        lasting = (
-            deferred or stays or said.rule == "next-heading" and (at == listed or at in recent)
-        )
+        listed_last = said.rule == "next-heading" and at == listed and at in recent
+        lasting = deferred or stays or listed_last
         if not (lasting or (at >= since and prompts) or at == last):
             continue
         if at < last and _RE["intends"].search(text):

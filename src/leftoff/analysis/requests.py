@@ -6,18 +6,19 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import EDITING, activities
+from leftoff.analysis.activities import activities, edits
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.intents import intents
 from leftoff.analysis.standing import rules_in
 from leftoff.analysis.turns import CLOSED, INTERRUPTED, OPEN, Turns, is_for_client, turn_state
 from leftoff.extraction.evidence import Asked, Called
-from leftoff.extraction.requests import RULES, Requests, matches
+from leftoff.extraction.requests import RULES, is_pasted, matches
 from leftoff.extraction.rules import lowered
 from leftoff.formats.thread import ORIGINS
 from leftoff.session_view import SessionView, once
 from leftoff.summary import UserRequest
+from leftoff.tables import table
 
 __all__ = ["turn_state", "user_requests"]
 
@@ -41,7 +42,25 @@ LAST_WORDS = frozenset({"remark", "approval"})
 
 _META = ORIGINS.index("meta")
 
-_DELIVERED = frozenset({"deployed", "released"})
+# Kinds that ask for work.
+_WORK = frozenset({"task", "plan", "correction", "choice", "approval", "command"})
+
+# Activities that leave something behind, whatever was asked; after a request for work, programs
+# of which nothing is known count, too: they start, stop and send.
+_CHANGES = frozenset("commit push pull_request deploy install tidy".split())
+_RUNS = _CHANGES | {"run"}
+
+# What a clause of a request may ask for that a tool shows by itself, after words that ask for
+# nothing.
+_WORDS = table(__file__, "patterns.toml")
+_DELIVERED = re.patterns(_WORDS["delivered"])
+_FILLERS, _CLAUSE = re.patterns(_WORDS["requests"]).values()
+
+# Intents of a request that a program may be run for without any work on it.
+_LOOKS = frozenset({"looking", "design", "review", "ordered review"})
+
+# Code points; a request of more asks for more than a delivery or a test run. Chosen by hand.
+MAX_DELIVERY = 120
 
 
 @once
@@ -53,10 +72,8 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
     """
     asked = [a for a in view.active(Asked) if a.text.strip()]
     calls = sorted(c.message for c in view.each(Called))
-    tried = [place for place, did in activities(view).items() if EDITING.intersection(did)]
-    edits = sorted({message for message, _ in tried})
-    worked = sorted({m for m, part in tried if view.succeeded(m, part)})
-    outcomes = _Outcomes(view, asked, worked)
+    edited_in = sorted({message for message, _ in edits(view)})
+    outcomes = _Outcomes(view, asked, edited_in)
     found: list[UserRequest] = []
     for number, item in enumerate(asked):
         later = number + 1 < len(asked)
@@ -67,7 +84,7 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         if again and not effort:
             continue
         first = not any(r.kind in {"task", "plan"} for r in found)
-        edited = _count_between(edits, start, end) > 0
+        edited = _count_between(edited_in, start, end) > 0
         kind = _kind(item, effort, edited=edited, first=first)
         if later and matches("withdraws", asked[number + 1].text) and not edited:
             status = "withdrawn"
@@ -97,6 +114,8 @@ def _rules(view: SessionView, item: Asked, kind: str, status: str) -> list[UserR
         words = item.text[start:end]
         if kind == "constraint" and 2 * len(words) > len(item.text.strip()):
             continue  # the prompt itself is the rule
+        if is_pasted(item, start, end):
+            continue
         place = view.ref_within(item.ref, start, words)
         found.append(UserRequest(words, "constraint", status, place))
     return found
@@ -120,19 +139,22 @@ class _Outcomes:
 
     def __init__(self, view: SessionView, asked: Sequence[Asked], edits: Sequence[int]) -> None:
         self.asked = asked
-        self.edits = edits
         self.rows = view.thread.rows
-        sent = [s.ref.message for s in view.shown(_DELIVERED) if s.good]
-        events = [e for e in git_events(view) if e.shown and e.kind != "tag"]
-        self.delivered = sorted(sent + [e.ref.message for e in events])
-        self.pushed = sorted(sent + [e.ref.message for e in events if e.kind != "commit"])
+        did = [(m, found) for (m, p), found in activities(view).items() if view.succeeded(m, p)]
+        self.changed, self.worked = (
+            sorted({*edits, *(m for m, found in did if counted.intersection(found))})
+            for counted in (_CHANGES, _RUNS)
+        )
+        sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
-        self.tested = sorted((c.result or c.ref).message for c in passed)
+        shown = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
+        shown += [("deploy", s.ref.message) for s in sent if s.good]
+        shown += [("test", (c.result or c.ref).message) for c in passed]
+        self.shown = {kind: sorted(m for k, m in shown if k == kind) for kind, _ in shown}
         turns = Turns.of(view)
         self.ended = self._ends(view, turns)
         self.last_act = 1 << 62
-        heard = view.state.extractors.get("requests")
-        self.unfinished = not isinstance(heard, Requests) or heard.unfinished()
+        self.unfinished = view.heard.unfinished()
         if turn_state(view).ended:
             said = (view.heard.said, view.heard.said_part)
             self.last_act = turns.latest(said, self.last_act)
@@ -167,44 +189,42 @@ class _Outcomes:
         return turns.state_before((after.said, after.said_part), until)
 
     def status(self, number: int, kind: str) -> str:
-        """The status of words: open | interrupted | answered | done."""
+        """The status of words, but for `withdrawn`."""
         state, place = self.ended[number]
         asked = self.asked[number]
-        if asked.via == "answer" and self.rows[asked.ref.message] & 15 == _META:
+        start = asked.ref.message
+        if asked.via == "answer" and self.rows[start] & 15 == _META:
             return "answered"  # the question was the client's own
         if kind == "command" and is_for_client(asked):
             return "answered"
         if state != CLOSED:
             return INTERRUPTED if state == INTERRUPTED else OPEN
-        if place < 0 and self.last_act <= asked.ref.message and kind not in LAST_WORDS:
+        if place < 0 and self.last_act <= start and kind not in LAST_WORDS:
             return OPEN  # the run ended without a word to it
-        if kind not in {"task", "plan", "correction", "choice", "approval", "command"}:
-            return "answered"
-        start = asked.ref.message
         end = self.asked[place].ref.message if place >= 0 else 1 << 62
-        if self.unfinished if place < 0 else self.asked[place].unfinished:
-            return "answered"
-        wanted = intents(asked.text)
-        evidence: Sequence[int] = self.edits
-        if "delivery" in wanted and "making" not in wanted:
-            evidence = self.pushed if _PUSHES.search(asked.text) else self.delivered
-        elif "tests" in wanted and "making" not in wanted and "looking" not in wanted:
-            evidence = self.tested
-        if evidence is self.edits and place >= 0:
-            if any(_objects(later.text) for later in self.asked[number + 1 : place + 1]):
-                return "answered"
-        return "done" if _count_between(evidence, start, end) else "answered"
+        if kind in _WORK:
+            wanted = _deliveries(asked.text)
+            unfinished = self.unfinished if place < 0 else self.asked[place].unfinished
+            shown = (_count_between(self.shown.get(one, ()), start, end) for one in wanted)
+            if wanted and not unfinished and all(shown):
+                return "done"
+        asks = kind in _WORK and not intents(asked.text) & _LOOKS
+        worked = self.worked if asks else self.changed
+        return "worked_on" if _count_between(worked, start, end) else "answered"
 
 
-# A commit alone does not do this.
-_PUSHES = re.compile(
-    r"\bpush|\b(?:pr|pull request|merge)\b|推送|プッシュ|запушь", re.IGNORECASE
-)
-
-
-def _objects(text: str) -> bool:
-    """Whether the words after a turn report that something does not work, or correct it."""
-    return is_fault(text) or matches("correction", text.strip()[:300])
+def _deliveries(text: str) -> list[str]:
+    """What a request asks for, each of which a tool shows when it is done; nothing if a clause
+    of it is about something else, or it is long."""
+    clauses = _CLAUSE.split(text.lower()) if len(text) <= MAX_DELIVERY else []
+    wanted: dict[str, None] = {}
+    for clause in clauses:
+        rest = _FILLERS.sub("", clause, 1)
+        found = [name for name, pattern in _DELIVERED.items() if pattern.match(rest)]
+        if rest and not found:
+            return []
+        wanted |= dict.fromkeys(found)
+    return list(wanted)
 
 
 def _count_between(places: Sequence[int], start: int, end: int) -> int:
@@ -262,7 +282,8 @@ def is_request(text: str, via: str, effort: int, *, edited: bool) -> bool:
         if matches("discusses", head) or matches("casual", head) and not wants:
             return effort >= TASK_CALLS or edited
         return wants or effort >= 2 or edited
-    return wants or edited or matches("objects", head) or len(own) > 200
+    acted = edited or effort >= TASK_CALLS
+    return wants or acted or matches("objects", head) or len(own) > 200
 
 
 def _own_words(words: str) -> str:

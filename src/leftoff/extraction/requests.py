@@ -37,6 +37,10 @@ MAX_QUESTION = 600
 # Questions of one call that are remembered.
 MAX_QUESTIONS = 16
 
+# Letters and digits of a line that is looked for in the agent's words: shorter ones are said
+# twice by chance. Chosen by hand.
+MIN_ECHO = 25
+
 # What the agent said since its turn began: messages, and code points of each. Chosen by hand.
 MAX_TRAIL, MAX_REMARK = 30, 240
 
@@ -269,6 +273,7 @@ class Requests(Struct):
                     question,
                     option,
                     self.unfinished(),
+                    _echoed(words, self.tail),
                 )
             )
             before = typed
@@ -282,6 +287,27 @@ class Requests(Struct):
                 self.stopped[self.ends] = self.stopped.get(self.ends, 0) + 1
             self.ends = ""
         return found
+
+
+def _echoed(words: str, tail: str) -> tuple[tuple[int, int], ...]:
+    """The lines of typed words that the person copied from the agent's; none of a single line,
+    which picks what it repeats."""
+    lines = list(re.finditer(r"\S[^\n]*", words)) if len(words) > MIN_ECHO else []
+    if len(lines) < 2 or not tail:
+        return ()
+    said = _letters(tail)
+    plain = ((line, _letters(line[0])) for line in lines)
+    return tuple(line.span() for line, text in plain if len(text) >= MIN_ECHO and text in said)
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text.casefold()).strip()
+
+
+def is_pasted(asked: Asked, start: int, end: int) -> bool:
+    """Whether a part of typed words was written by somebody else, as far as their form says."""
+    blocks = (found.span() for found in _RE["block"].finditer(asked.text))
+    return any(first <= start and end <= last for first, last in (*asked.echoed, *blocks))
 
 
 def _shows_task(call: Called) -> bool:

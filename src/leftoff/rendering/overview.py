@@ -272,16 +272,7 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
         return Item(text, turn.ref, "open")
     if handover.goal is None or inner:
         return Item(f"the agent's turn ended{at}", turn.ref)
-    if _all_done(summary):
-        return Item(f"done{since_when}", turn.ref, "good")
     return Item(f"waiting for you{since_when}", turn.ref)
-
-
-def _all_done(summary: SafeSummary) -> bool:
-    """Whether the recording shows everything that was asked to be done, with nothing open."""
-    asked = [r for r in _wholes(summary) if r.kind in ASKED and r.kind != "question"]
-    unfinished = [r for r in asked if r.status not in {"done", "withdrawn"}]
-    return bool(asked) and not unfinished and not summary.next_steps
 
 
 def _wholes(summary: SafeSummary) -> list[UserRequest]:
@@ -317,14 +308,8 @@ def _request(request: UserRequest) -> Item:
     if request.question:
         text = f"{flat(request.question)}{ARROW}{text}"
         short = _deciding(text)
-    status = request.status
-    # Where a question asked for no work, what followed it may be about something else.
-    asks = text.endswith("?") and _RE["polite"].search(text) is None
-    if status == "done" and (request.kind == "question" or asks):
-        status = "answered"
-    outcome = OUTCOMES.get(status, "")
-    note = "not finished" if status == "open" else status
-    return Item(text, request.ref, outcome, note, short=short)
+    note = request.status.replace("_", " ") if request.status != "open" else "not finished"
+    return Item(text, request.ref, OUTCOMES.get(request.status, ""), note, short=short)
 
 
 def _decisions(key: str, title: str, summary: SafeSummary) -> Part:

@@ -33,7 +33,7 @@ from leftoff.extraction.decision_model import (
     words,
 )
 from leftoff.extraction.evidence import Asked
-from leftoff.extraction.requests import matches
+from leftoff.extraction.requests import is_pasted, matches
 from leftoff.extraction.rules import ascii_gate, lowered
 from leftoff.redaction.scanner import QuoteEnds
 from leftoff.session_view import SessionView
@@ -403,22 +403,43 @@ def _stated(
             continue  # a heading, or a line that only introduces code in a pasted answer
         asks = asks if one.item else _RE["asks"].match(said) is not None
         if one.item and asks:
-            continue  # the list is what the question is about
+            continue  # the list is what the question is about, or gives examples
         names = features(asked, read, number)
         chance = model.statement_probability(model.score(names), 0) if names else 0.0
         if one.act is not None and one.act.foreign:
             chance = FOREIGN_CONFIDENCE
         likely = chance and round(chance, 3) >= least
+        if likely and is_pasted(asked, one.start, one.end):
+            continue
         if likely and quotes.end(one.start, one.end) == one.end:
             rule = one.act.id if one.act else "words"
             yield _decision(view, asked, one.start, one.end, said, rule, round(chance, 3))
 
 
+# Code points; a shorter line was not broken by a terminal or an editor. Chosen by hand.
+WRAPPED = 60
+
+_STOPS = ".:;!?…"
+
+
 def _lines(text: str) -> Iterator[Span]:
-    """The sentences of a text, those of several lines line by line."""
+    """The sentences of a text, those of several lines line by line; lines that a terminal or an
+    editor broke, since the next word had no room, are one."""
+    whole = text.split("\n")
+    # An address that cannot be broken makes a last line longer than the others.
+    width = max(map(len, whole[:-1] if len(whole) > 3 else whole))
     for first, last in sentences(text):
-        for line in re.finditer(r"\S(?:[^\n]*\S)?", text[first:last]):
-            yield first + line.start(), first + line.end()
+        start, end = first, -1
+        for line in re.finditer(r"(\S\S*)(?:[^\n]*\S)?", text[first:last]):
+            size = end - text.rfind("\n", 0, end) - 1
+            full = size >= WRAPPED and size + 1 + len(line[1]) >= width
+            if end >= 0 and not (full and text[end - 1] not in _STOPS and line[0][0].islower()):
+                yield start, end
+                start = first + line.start()
+            end = first + line.end()
+        if end >= 0:
+            number = _RE["next_number"].search(text, start, end)
+            yield start, number.start() if number else end
 
 
 def _pattern(name: str) -> re.Pattern[str]:

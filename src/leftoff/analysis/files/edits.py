@@ -55,7 +55,8 @@ def with_changes(
     found: dict[str, _Changes] = {}
     own: dict[str, dict[tuple[int, int, int], FileEvent]] = {}
     for event in events:
-        if event.action not in {"read", "missed", "found"} and event.certainty != "unknown":
+        shows = event.action in {"read", "missed", "found", "back"} or event.restored
+        if not shows and event.certainty != "unknown":
             place = event.ref.source, event.ref.message, event.ref.part or 0
             own.setdefault(relative(event.path, cwd), {})[place] = event
     edited: dict[str, set[str]] = {}
