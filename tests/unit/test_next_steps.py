@@ -51,6 +51,15 @@ def test_a_ticket_that_is_closed_is_not_left() -> None:
     assert not left(*said)
 
 
+def test_what_has_been_done_is_no_step_of_a_list_that_also_says_what_is_next() -> None:
+    report = (
+        "Here is the state and the next steps:\n\n"
+        "1. The till order has been fixed, which should allow the report to be printed.\n"
+        "2. The drawer needs to be counted."
+    )
+    assert left("Mend the till.", report) == ["The drawer needs to be counted."]
+
+
 def call(number: int, text: str) -> dict[str, object]:
     """A message of the agent with words and a call."""
     made = {"name": "bash", "arguments": json.dumps({"command": "make soup"})}

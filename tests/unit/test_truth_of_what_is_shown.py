@@ -231,3 +231,38 @@ def test_a_commit_counts_without_the_command_that_the_recorder_lost() -> None:
     found = reading.conclude()
     assert [(e.kind, e.hash) for e in found.git] == [("commit", "1a2b3c4")]
     assert not found.next_steps
+
+
+def trajectory(*steps: tuple[str, str, str]) -> ContextSummary:
+    """A run of SWE-agent of these words, commands and observations."""
+    state = "\n(Open file: /w/till.py)\n(Current directory: /w)\nbash-$"
+    task = f"ISSUE:\nThe till fails\n\nINSTRUCTIONS:\nGo.{state}"
+    history = [{"role": "user", "content": task, "agent": "main"}]
+    for words, action, shown in steps:
+        history.append(
+            {"role": "assistant", "agent": "main", "content": words, "thought": words}
+        )
+        history[-1]["action"] = action
+        history.append({"role": "user", "agent": "main", "content": shown + state})
+    reading = Pass("till.traj")
+    reading.feed(
+        json.dumps({"history": history, "info": {"exit_status": "submitted"}}).encode()
+    )
+    reading.close()
+    return reading.conclude()
+
+
+def test_a_step_whose_call_follows_is_not_left_open() -> None:
+    """SWE-agent records no exit codes: what was announced beside a command stood among the open
+    items although the command ran."""
+    words = "I have mended it. Next, I will run the script to verify that the till is right."
+    assert not trajectory((words, "python till.py", "8.2")).next_steps
+
+
+def test_the_place_of_a_new_file_is_said_to_be_that_of_a_later_change() -> None:
+    made = "[File: /w/till.py (1 lines total)]\n1:"
+    edited = "[File: /w/till.py (1 lines total)]\n1:a = 1\nFile updated."
+    found = trajectory(
+        ("Made.", "create till.py", made), ("Filled.", "edit 1:1\na = 1\nend_of_edit", edited)
+    )
+    assert "/w/till.py  created, later modified #4" in render(found)

@@ -389,7 +389,10 @@ def _said_left(view: SessionView) -> list[NextStep]:
     sends = [e.ref.message for e in git_events(view) if e.kind in _SENDS]
     sends += [s.ref.message for s in view.sentences("milestone") if s.value in _SENT]
     sent = max(sends, default=-1)
+    call = next(view.latest(Called), None)
     goes_on = turn_state(view).status != "closed"
+    # The recorder may not say what became of the calls that follow the last words.
+    acted = goes_on or call is not None and call.message >= last
     found = []
     sentences = view.sentences("next_step")
     listed = max((s.ref.message for s in sentences if s.rule == "next-heading"), default=-1)
@@ -414,7 +417,7 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue
         if at < last and _RE["intends"].search(text):
             continue
-        if (at < last or goes_on) and _RE["announces"].search(text):
+        if (at < last or acted) and _RE["announces"].search(text):
             continue  # it was announced, and the agent went on
         if undelivered and sent > at:
             continue

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.handover.facts import Handover
 from leftoff.handover.packing import BULLET, Line, line_of
-from leftoff.handover.wording import action_of, brief, inline, inline_code, unnamed_changes
+from leftoff.handover.wording import brief, change_of, inline, inline_code, unnamed_changes
 from leftoff.summary import DiscardedFile, FileModification
 
 # Code points of a symbol that is shown; a longer one is left out whole. Chosen by hand.
@@ -42,10 +42,7 @@ def _least(file: FileModification, *, short: bool = False) -> list[str]:
     """What was done to a file: action, lines added and removed, never nothing. A deletion has
     its place: something else may have made the file again since."""
     counted = file.added is not None
-    notes = [] if file.action == "modified" and counted else [action_of(file)]
-    first = min((ref.message for ref in file.refs), default=file.last_message)
-    if file.action == "created" and not counted and first < file.last_message:
-        notes = ["created, later modified"]
+    notes = [] if file.action == "modified" and counted else [change_of(file)]
     if file.renamed_from:
         base, was = _base(file.path), _base(file.renamed_from)
         folder = file.renamed_from.rpartition("/")[0]

@@ -79,6 +79,14 @@ def action_of(file: FileModification) -> str:
     return file.action if sure else "changed"
 
 
+def change_of(file: FileModification) -> str:
+    """What happened to a file: `action_of`, and of a new one that its place is that of a later
+    change, where no count of lines says so."""
+    first = min((ref.message for ref in file.refs), default=file.last_message)
+    later = file.action == "created" and file.added is None and first < file.last_message
+    return "created, later modified" if later else action_of(file)
+
+
 def unnamed_changes(effects: Iterable[UnknownEffect], limit: int = 5) -> str:
     """A phrase that names the programs which may have changed unknown files, and the edits
     whose file is not recorded; "" for none."""

@@ -20,7 +20,14 @@ from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, 
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
 from leftoff.handover.standing import FEW_WORDS, branch_at_end, has_words
-from leftoff.handover.wording import action_of, duration, number, plural, unnamed_changes
+from leftoff.handover.wording import (
+    action_of,
+    change_of,
+    duration,
+    number,
+    plural,
+    unnamed_changes,
+)
 from leftoff.model import Ref, utc_time
 from leftoff.summary import (
     Check,
@@ -477,7 +484,7 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
 def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
     """A changed file. That it is not committed is said in sessions with `commits` alone; of one
     that only a subagent touched no message is named, since that has numbers of its own."""
-    change = "moved" if file.renamed_from else action_of(file)
+    change = "moved" if file.renamed_from else change_of(file)
     words = [] if change in {"modified", "moved"} else [change]
     words += [file.certainty] if file.certainty != "sure" else []
     words += [f"{file.branch} branch"] if file.branch else []
