@@ -69,6 +69,7 @@ def main(args: list[str] | None = None) -> int:
     words = sys.argv[1:] if args is None else args
     if args is None:
         _open_closed_streams()
+        # Recorded text may stand in the message of an exception.
         sys.excepthook = _crashed
         for stream in (sys.stdout, sys.stderr):  # the same bytes whatever the locale is
             if isinstance(stream, io.TextIOWrapper):
@@ -121,6 +122,7 @@ def _open_closed_streams() -> None:
     later takes its number: the null device as an empty input, as an output that cannot be
     written (data that nobody gets is a failure), and as one that swallows messages."""
     ways = (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
+    # In the order of their numbers: a file that is opened takes the lowest free one.
     for number, (name, way) in enumerate(ways):
         try:
             os.fstat(number)
@@ -152,6 +154,7 @@ def _crashed(
 
 
 def _drop_stdout() -> None:
+    # Else Python flushes what is left when it ends, and fails once more.
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)

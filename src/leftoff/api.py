@@ -113,6 +113,7 @@ def _with_forerunners(
             found.path = main
     for one in (*before, path):
         found.add(one, format, extractors, None)
+    # Passes of long sessions are large, and the reading holds what is needed of them.
     known.clear()
     for place in later:
         what = f"{place} has the same beginning and went on later; it is not in this summary"
@@ -206,6 +207,7 @@ def _number_of(path: str, choice: Choice, format: str | None) -> int:
     if isinstance(choice, int):
         return choice
     if path == STDIN:
+        # It can be read once only, and ids are known when it has been read.
         raise UsageError("a session of standard input is chosen by its number, as in -@3")
     reading = open_pass(path, format=format)
     return reading.earlier + chosen_place(reading, choice) + 1
@@ -266,6 +268,7 @@ def create_context_summary(messages: Iterable[object]) -> ContextSummary:
     if ours and not others:
         tries = [native.write(ours)]
     elif ours:
+        # Which of the two kinds the list was meant to be cannot be told.
         tries = []
     else:
         made = [plain_message(m) for m in others]
@@ -425,6 +428,7 @@ def _records(
         place = (message.line, message.item)
         if place in places:
             found.setdefault(place, []).append(message)
+    # A reference may point at a record that is no message, such as a compaction.
     lines = {line for line, _ in places if line and (line, None) not in found}
     if lines:
         with open_lines(path) as stream:

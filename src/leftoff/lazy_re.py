@@ -256,6 +256,7 @@ def _engine(pattern: str, known: _Code) -> Pattern[str]:
 
 def unsaved() -> bytes | None:
     """What the file should hold after this run; None if it need not be written."""
+    # Who wants no bytecode beside the source wants no patterns there either.
     if not _new or sys.dont_write_bytecode:
         return None
     from msgspec import msgpack

@@ -120,6 +120,7 @@ class SessionReading:
         if agent:
             if agent not in recordings:
                 raise UnknownName("subagent", agent, recordings)
+            # A subagent by itself still has the directory, branch and window of its session.
             head = SessionState("", ())
             head.header = mains[0].header
             recordings, places = {"": head, agent: recordings[agent]}, {agent: places[agent]}

@@ -48,6 +48,7 @@ class SessionView:
         """Evidence of one kind in file order, copies left out, abandoned branches included."""
         if self.state.evidence.large:
             return self._without_copies(self.state.evidence.of(kind))
+        # One walk over the evidence for all kinds; a kind is then held in the cache alone.
         if self._grouped is None:
             self._grouped = self.state.evidence.by_kind()
         found: list[E] | None = self._cache.get(kind)

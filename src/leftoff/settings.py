@@ -452,6 +452,8 @@ def load(
         file = Path(user) / TOML
         collected.tree(_read(file), Settings, "", str(file))
     if project is not None:
+        # The nearest settings count, up to the top of the repository: above it is another
+        # project.
         start = Path(project).absolute()
         for folder in (start, *start.parents):
             found = _project(folder)
@@ -461,6 +463,7 @@ def load(
                 break
     _environment(collected, environ or {})
     known = {squashed(path): path for path in collected.types}
+    # Last, since a later source overwrites the earlier ones.
     for name, value in (flags or {}).items():
         path = known.get(squashed(name))
         option = f"option --{name.rpartition('.')[2].replace('_', '-')}"

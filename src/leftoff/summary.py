@@ -145,6 +145,7 @@ class KeyDecision(Shown, frozen=True):
     status: str = "made"
     replaced_by: int | None = None
     rule: str = ""
+    # Without a second reader not a byte of the JSON is to differ.
     judged_by: str | UnsetType = UNSET
 
 
@@ -538,6 +539,7 @@ class ContextInfo(Shown, frozen=True):
     fraction_of_window: float | None = None
     spend: Spend = Spend()
     compactions: tuple[CompactionInfo, ...] = ()
+    # As `judged_by`.
     second_reader: ReaderCost | UnsetType = UNSET
 
 
@@ -584,6 +586,7 @@ class ContextSummary(Shown, frozen=True):
     context: ContextInfo = ContextInfo()
     issues: tuple[Issue, ...] = ()
     formatted: str = ""
+    # As `judged_by`.
     second_reader: ReaderReport | UnsetType = UNSET
 
     def __repr__(self) -> str:

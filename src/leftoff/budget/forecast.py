@@ -50,6 +50,7 @@ def forecast(counts: Sequence[int], usable: int | None) -> Forecast | None:
         return None
     left = max(0, usable - counts[-1])
     rate = growth(counts)
+    # A window that does not grow lasts for ever, which is no forecast.
     if rate <= 0:
         return None
     return Forecast(left, round(left / rate), round(rate, 1), len(counts))

@@ -101,6 +101,7 @@ def cost(
     called = False
     for one in (view, *children):
         day = one.state.header.started or view.state.header.started
+        # A running total cannot be divided among several models.
         mixed = len(one.state.header.models) > 1 and bool(one.all(Counted))
         for model, usage in spend(one).items():
             called = called or usage.total > 0

@@ -81,6 +81,7 @@ def batch(
         reader = jobs.ReaderOptions(reading.name, home, reading.refresh, limit / 2)
         wanted = replace(wanted, reader=reader)
     memory = index or index_beside(places[0], found.home)
+    # An index holds answers of readers too: asking again needs rows that are made again.
     if fresh or (reading is not None and reading.refresh):
         _forget(memory)
     watcher = BatchProgress() if not quiet and sys.stderr.isatty() else None

@@ -39,6 +39,8 @@ def budget(
     chosen = found.settings.watched()
     windows, prices = found.settings.windows, found.settings.prices
     path = path_of(session)
+    # Instructions name tokens, so they need the window of the session; the setting is a
+    # default.
     if instructions:
         seen = account_of(path, chosen, format=recorder, windows=windows, prices=prices)
         usable = seen.account.context.usable_window

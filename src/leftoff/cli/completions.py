@@ -32,6 +32,7 @@ def complete(
     if sessions:
         return _sessions(incomplete)
     word = (param.metavar or param.name or "").strip("[].").upper()
+    # `show ID` means another kind of document under each command.
     ids = isinstance(param, click.Argument) and ctx.command_path in _KINDS
     known = _documents if ids else _KNOWN.get(param.opts[-1]) or _KNOWN.get(word)
     try:

@@ -142,6 +142,7 @@ def main(args: list[str]) -> int:
             raise
         complain("the current directory was deleted; change to another one")
         return 2
+    # A command that returns nothing has done what it was asked.
     return result if isinstance(result, int) else 0
 
 

@@ -59,6 +59,7 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     change = registration.install(path, command, EVENTS, timeout=timeout)
     code = _made(change, yes=yes, dry_run=dry_run)
     if not code:
+        # What the client itself still has to be told.
         if registration.HINTS[client]:
             print(registration.HINTS[client], file=sys.stderr)
         if program := registration.missing_program(registration.installed(path)):

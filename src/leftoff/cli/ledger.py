@@ -21,6 +21,7 @@ def ledger(*, left_open: bool, asked: Question) -> int:
 
     Reversed ones come last. Exit 1: there are none.
     """
+    # Rules are those of a project: those of others would be wrong here.
     index, wanted = asked.index(), asked.filters(".")
     # What is left open is found by the sessions, not by the standing rules.
     if left_open:

@@ -58,6 +58,7 @@ def list_command(
     if chosen.recorder:
         formats.get(chosen.recorder)  # an unknown name is said to be unknown, not to be absent
     unread: list[OSError] = []
+    # Names first, all of them: short ids must be unique among all sessions, shown or not.
     known = session_files(os.environ, chosen.recorder or "", unread)
     headers = click.get_current_context().with_resource(closing(StoredHeaders(os.environ)))
     found = chosen.sessions(subagents=subagents, known=known, read=headers.read)

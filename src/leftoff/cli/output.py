@@ -42,6 +42,7 @@ def rendered(
     columns of the terminal, plain for a file."""
     from leftoff.rendering.render_summary import render
 
+    # The width of this terminal says nothing about who reads a file.
     plain = output is not None
     width = 96 if plain else columns()
     return render(summary, form, colour=not plain and coloured(), width=width, **more)

@@ -42,6 +42,7 @@ def _params(rows: codec.JsonObject) -> Iterator[click.Parameter]:
         if not row and f"+{name}" in _TABLE:
             yield from _params(_TABLE[f"+{name}"])
             continue
+        # A row that says what it is does not mean the shared option of the same name.
         shared = _TABLE["shared"].get(name, {}) if _TYPES.keys().isdisjoint(row) else {}
         yield _param(name, {**shared, **row})
 

@@ -36,6 +36,7 @@ def polls(interval: float, seconds: float | None) -> Iterator[None]:
         interval: seconds between two polls.
         seconds: until the deadline; no deadline if None.
     """
+    # The wall clock may be set back while a command polls.
     end = time.monotonic() + (MAX_SECONDS if seconds is None else seconds)
     while True:
         yield

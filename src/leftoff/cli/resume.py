@@ -171,6 +171,7 @@ def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
     tell(COMMAND_TEXTS["resuming"].format(workflow=name))
     elapsed = format_elapsed(state.start_time, state.last_activity)
     tell(COMMAND_TEXTS["duration"].format(duration=elapsed))
+    # A state that was cut to its size limit says how many calls it dropped.
     done = sum(tool.success for tool in state.completed_tools)
     done += state.dropped.get("completed_tools", 0)
     tell(COMMAND_TEXTS["tools"].format(count=done))

@@ -26,6 +26,7 @@ def search(
 
     Exit 1: nothing found.
     """
+    # No project by default: what was said may have been said anywhere.
     wanted = asked.filters(speakers=speakers, kinds=kinds)
     found = search_in(asked.index(), " ".join(words), wanted, limit=asked.limit)
     return asked.answer(found, hit_values, hits_text)

@@ -59,6 +59,7 @@ def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) 
 def _numbered(path: str, *, alone: bool) -> Iterator[tuple[int, Message]]:
     """The messages of the main thread with the numbers that summaries of this path cite: those
     of a fork count on from the recordings that it goes on from."""
+    # To gather reads the whole of every file: only a fork needs it.
     parts = [path] if alone or not forerunners(path) else _parts(path)
     seen: set[str] = set()
     number = 0

@@ -89,6 +89,7 @@ def summarize(
     else:
         from leftoff.sources.place import place_of
 
+        # A prompt names its session for an agent, which must find the same one.
         path = f"{paths[0]}@{recording.which}" if recording.which else paths[0]
         place = place_of(path, os.environ) if form == "prompt" else ""
         text = rendered(

@@ -165,6 +165,7 @@ def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
 
 def _columns(counts: list[int], columns_available: int) -> list[int]:
     """At most `columns_available` counts, each the maximum of a range of calls."""
+    # The highest call of a column: a mean would hide that the window was full.
     edges = [len(counts) * i // columns_available for i in range(columns_available + 1)]
     return [max(counts[a:b]) for a, b in pairwise(edges)]
 
