@@ -23,7 +23,6 @@ NAMES = {
     "decisions_f1": "decisions, messages: F1",
     "statements_f1": "decisions, statements: F1",
     "joint_f1": "decisions with type: F1",
-    "p_at_10": "decisions: precision of the first 10",
     "ece": "decisions: calibration error",
     "milestones_f1": "milestones: F1",
     "milestones_precision": "milestones: precision",
@@ -107,7 +106,7 @@ def _of_first(scores: Iterable[Mapping[str, Any]], count: int) -> float | None:
     shares = [
         sum(right for _, right in score.get("calibration", ())[:count]) / count
         for score in scores
-        if score.get("ranked") and score["ranked"]["labelled"] >= LEAST
+        if (of := score.get("statements")) and of["right"] + of["missed"] >= LEAST
     ]
     return sum(shares) / len(shares) if shares else None
 

@@ -35,24 +35,6 @@ DECIDED = (
 )
 
 
-def many(count: int) -> tuple[list[Message], tuple[labels.Decision, ...]]:
-    messages = [said(i, "assistant", f"I'll take road {i}.") for i in range(count * 2)]
-    marked = tuple(
-        labels.Decision(i + 1, f"I'll take road {i}.", "approach") for i in range(count)
-    )
-    return messages, marked
-
-
-def test_offering_fewer_than_asked_costs_precision_at_ten() -> None:
-    messages, marked = many(5)
-    found = score(
-        session(*messages, decisions=marked),
-        Predictions(decisions=(Prediction(1, "I'll take road 0.", "approach", 0.9),)),
-    )
-    assert figure_named("p_at_10").of([found]) == pytest.approx(0.2)
-    assert figure_named("r_at_10").of([found]) == pytest.approx(0.2)
-
-
 def test_a_second_statement_of_a_label_is_wrong_but_no_false_line_to_a_reader() -> None:
     first, second = (
         Prediction(2, "I'll keep the queue in SQLite.", "architecture", confidence)
@@ -85,7 +67,6 @@ def test_stages_count_turns_not_lines() -> None:
         "planning>planning": 1,
         "testing>testing": 1,
     }
-    assert found.boundaries == Counts(1, 0, 1)
     assert figure_named("stage_accuracy").of([found]) == pytest.approx(2 / 3)
 
 

@@ -20,12 +20,6 @@ from leftoff.evaluation.sessions import TO_DO, LabelledSession, Prediction, Pred
 
 # Statements of a session that a person is shown at most.
 FIRST = 5
-# The k of precision and recall at k: decisions that a reader sees first.
-TOP_K = 10
-# Sessions with fewer labelled decisions are left out of P@10 and R@10. Chosen by hand.
-MIN_DECISIONS = 5
-# Tolerance of stage boundaries in turns. Chosen by hand.
-BOUNDARY_TOLERANCE = 2
 # Bins of equal mass in the reliability table.
 BINS = 10
 # The three kinds of milestones that readers disputed most, as one.
@@ -36,15 +30,6 @@ _LABELLED_AS = {"typecheck_passes": "lint_passes"}
 _NOT_LABELLED = frozenset({"question", "remark", "command"})
 # In a confusion matrix: no label, or no prediction.
 NO_LABEL = "-"
-
-
-class Ranked(Struct, frozen=True):
-    """The first messages by confidence: `at` were considered, `right` of them are right, and
-    `labelled` are labelled in all."""
-
-    at: int
-    right: int
-    labelled: int
 
 
 class SessionScore(Struct, frozen=True, omit_defaults=True):
@@ -61,7 +46,6 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
     types: dict[str, int] = field(default_factory=dict)
     statements: Counts | None = None
     first_statements: tuple[bool, ...] = ()
-    ranked: Ranked | None = None
     calibration: tuple[tuple[float, bool], ...] = ()
     calibration_statements: tuple[tuple[float, bool], ...] = ()
     milestones: Counts | None = None
@@ -69,7 +53,6 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
     milestone_kinds: dict[str, Counts] = field(default_factory=dict)
     milestone_evidence: dict[str, Counts] = field(default_factory=dict)
     stages: dict[str, int] | None = None
-    boundaries: Counts | None = None
     cuts: Counts | None = None
     directives: Counts | None = None
     directive_kinds: dict[str, Counts] = field(default_factory=dict)
@@ -123,7 +106,6 @@ def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dic
     ordered = sorted(judged, key=lambda one: -one[0].confidence)
     by_place = confidence_by_place((c.place, c.confidence) for c, _ in stated)
     ranked = sorted(by_place.items(), key=lambda item: (-item[1], item[0]))
-    at = min(TOP_K, len(gold))
     return {
         "decisions": compare_sets((c.place for c, _ in stated), gold),
         "joint": compare_sets(
@@ -133,9 +115,6 @@ def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dic
         # A second statement of the same label is wrong here, and right among the first.
         "statements": Counts(right, len(judged) - right, len(labels) - right),
         "first_statements": tuple(number >= 0 for _, number in ordered[:FIRST]),
-        "ranked": Ranked(at, sum(p in gold for p, _ in ranked[:at]), len(gold))
-        if len(labels) >= MIN_DECISIONS
-        else None,
         "calibration": tuple((c, p in gold) for p, c in ranked),
         "calibration_statements": tuple((c.confidence, number >= 0) for c, number in judged),
     }
@@ -198,8 +177,6 @@ def _by_kind(found: set[tuple[int, str]], gold: set[tuple[int, str]]) -> dict[st
 
 def _stages(session: LabelledSession, timeline: Sequence[tuple[int, str]]) -> dict[str, object]:
     confusion: Counter[str] = Counter()
-    predicted: list[str] = []
-    gold: list[str] = []
     place, current = 0, NO_LABEL
     changes = sorted(timeline, key=lambda change: change[0])
     for at, index in session.turns:
@@ -207,32 +184,9 @@ def _stages(session: LabelledSession, timeline: Sequence[tuple[int, str]]) -> di
             current = changes[place][1]
             place += 1
         stage = session.stage_at(at)
-        if not stage:
-            continue
-        gold.append(stage)
-        predicted.append(current)
-        confusion[f"{stage}>{current}"] += 1
-    ours, theirs = _boundaries(predicted), _boundaries(gold)
-    right = _pairs(ours, theirs)
-    return {
-        "stages": dict(sorted(confusion.items())),
-        "boundaries": Counts(right, len(ours) - right, len(theirs) - right),
-    }
-
-
-def _pairs(ours: list[int], theirs: list[int]) -> int:
-    """The greatest number of pairs of two ascending lists within the tolerance."""
-    found = i = j = 0
-    while i < len(ours) and j < len(theirs):
-        off = ours[i] - theirs[j]
-        # The earlier of two that are too far apart is too far from all later ones.
-        found += abs(off) <= BOUNDARY_TOLERANCE
-        i, j = i + (off <= BOUNDARY_TOLERANCE), j + (off >= -BOUNDARY_TOLERANCE)
-    return found
-
-
-def _boundaries(stages: Sequence[str]) -> list[int]:
-    return [i for i in range(1, len(stages)) if stages[i] != stages[i - 1]]
+        if stage:
+            confusion[f"{stage}>{current}"] += 1
+    return {"stages": dict(sorted(confusion.items()))}
 
 
 def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
@@ -287,33 +241,8 @@ def _sum(scores: Scores, name: str) -> Counts:
     return total(c for s in scores if (c := getattr(s, name)) is not None)
 
 
-def precision_at(scores: Scores) -> float | None:
-    """Mean over sessions of the share of the first messages by confidence that are right; if
-    a session has fewer predictions than that, the missing ones count as wrong."""
-    return _mean([s.ranked.right / s.ranked.at for s in scores if s.ranked and s.ranked.at])
-
-
-def recall_at(scores: Scores) -> float | None:
-    """Mean over sessions of the share of labelled messages among the first by confidence."""
-    return _mean([s.ranked.right / s.ranked.labelled for s in scores if s.ranked])
-
-
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
-
-
-def brier(points: Sequence[tuple[float, bool]]) -> float | None:
-    """Brier score: mean squared error of the confidence; None without points."""
-    return _mean([(c - r) ** 2 for c, r in points])
-
-
-def brier_skill(points: Sequence[tuple[float, bool]]) -> float | None:
-    """Brier skill score against the base rate; None if that is 0 or 1 or without points."""
-    rate = _mean([float(r) for _, r in points])
-    least = brier(points)
-    if rate is None or least is None or rate in {0.0, 1.0}:
-        return None
-    return 1.0 - least / (rate * (1.0 - rate))
 
 
 class Bin(Struct, frozen=True):
@@ -415,26 +344,15 @@ def _prf(name: str, title: str) -> list[Figure]:
     ]
 
 
-def _confidence(
-    name: str,
-    title: str,
-    of: Callable[[Sequence[tuple[float, bool]]], float | None],
-    *,
-    higher: bool = True,
-) -> Figure:
-    """A figure of the confidences of messages, or of statements where its name ends so."""
-    points = "calibration_statements" if name.endswith("_statements") else "calibration"
+def _calibration(name: str, title: str, scored: str) -> Figure:
+    """Calibration error of the confidences that scores hold under a name."""
     return Figure(
         name,
         title,
-        lambda scores: of(calibration_points(scores, points)),
-        lambda scores: len(calibration_points(scores, points)),
-        higher,
+        lambda scores: calibration_error(calibration_points(scores, scored)),
+        lambda scores: len(calibration_points(scores, scored)),
+        higher=False,
     )
-
-
-def _ranked(field: str) -> Callable[[Scores], int]:
-    return lambda scores: sum(getattr(s.ranked, field) for s in scores if s.ranked)
 
 
 def _of_matrix(
@@ -455,24 +373,16 @@ FIGURES: tuple[Figure, ...] = (
     *_prf("statements", "key decisions, statements"),
     *(_firsts(count) for count in (3, FIRST)),
     *_prf("decisions", "key decisions"),
-    Figure("p_at_10", "key decisions: P@10", precision_at, _ranked("at")),
-    Figure("r_at_10", "key decisions: R@10", recall_at, _ranked("labelled")),
     _one("joint_f1", "key decisions with type: F1", "joint"),
     _of_matrix(
         "types_macro_f1", "types of the decisions found: macro-F1", macro_f1, _paired_types
     ),
-    _confidence("ece", "confidence: ECE", calibration_error, higher=False),
-    _confidence("brier", "confidence: Brier", brier, higher=False),
-    _confidence("brier_skill", "confidence: Brier skill", brier_skill),
-    _confidence(
-        "ece_statements", "confidence, statements: ECE", calibration_error, higher=False
-    ),
-    _confidence("brier_skill_statements", "confidence, statements: Brier skill", brier_skill),
+    _calibration("ece", "confidence: ECE", "calibration"),
+    _calibration("ece_statements", "confidence, statements: ECE", "calibration_statements"),
     *_prf("milestones", "milestones with kind"),
     *_prf("milestones_merged", "milestones, the three done kinds as one"),
     _of_matrix("stage_accuracy", "stages: accuracy per agent turn", accuracy, _stages_matrix),
     _of_matrix("stage_macro_f1", "stages: macro-F1", macro_f1, _stages_matrix),
-    _one("boundaries_f1", "stages: boundary F1, two turns off", "boundaries"),
     _one("current_stage", "stages: current stage at random cuts", "cuts", "recall"),
     *_prf("directives", "user directives"),
     _one("directives_with_kind_f1", "user directives with kind: F1", "directives_with_kind"),
