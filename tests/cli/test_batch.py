@@ -118,10 +118,13 @@ def test_one_command_from_files_to_tables(run: Run, root: Path, tmp_path: Path) 
 def test_a_killed_worker_costs_nothing(many: Path, tmp_path: Path) -> None:
     calm, stormy = tmp_path / "calm.jsonl", tmp_path / "stormy.jsonl"
     here(many, calm)
-    process = subprocess.Popen(command(many, "-o", stormy, "-q", "-w", "2"))
-    killer = Killer(process.pid, 5, 0.02)
+    engine = Pool(2)
+    list(engine.run([Chunk(BatchOptions())]))  # the server is there, and not to be killed
+    killer = Killer(os.getpid(), 5, 0.02)
     killer.start()
-    assert process.wait(60) == 0
+    doing = Batch([many], BatchOptions(), engine, ":memory:", {})
+    doing.write([str(stormy)])
+    doing.close()
     killer.over = True
     killer.join()
     assert killer.killed

@@ -45,14 +45,6 @@ def test_the_whole_session_is_exported(call: Call, session: Path) -> None:
             assert first in out
 
 
-def test_a_result_stands_with_its_call(call: Call, session: Path) -> None:
-    _, out, _ = call("export", str(session))
-    results = [line for line in out.splitlines() if line.startswith("<details><summary>→ ")]
-    assert len(results) == 15
-    assert all("←" in line for line in results)
-    assert out.count("</details>") == out.count("<details>")
-
-
 def test_tools_are_folded_shown_or_hidden(call: Call, session: Path) -> None:
     folded = call("export", str(session))[1]
     shown = call("export", str(session), "--tools", "shown")[1]

@@ -257,14 +257,6 @@ def test_what_another_package_brings_answers_to_its_name(
     assert [found for found, _ in known.outside()] == ["mine"]
 
 
-def test_a_clash_names_both_packages(distribution: Path) -> None:
-    distribution.write_text("[leftoff.format]\nours = tapes:TAPE\n")
-    with pytest.raises(
-        UsageError, match="two formats are named 'ours': one of leftoff, one of tapes"
-    ):
-        registry().owners()
-
-
 def test_a_package_that_does_not_load_is_named(distribution: Path) -> None:
     distribution.write_text("[leftoff.format]\nworn = tapes:WORN\ngone = no_such_module:X\n")
     known = registry()

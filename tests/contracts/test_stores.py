@@ -166,11 +166,3 @@ def test_a_store_of_another_package_answers_to_its_scheme(tmp_path: Path) -> Non
         assert store.save("task", "t", {}) == str(tmp_path / "top/tasks/t.json")
     finally:
         stores.withdraw("drawer")
-
-
-def test_plugins_lists_stores(capsys: pytest.CaptureFixture[str]) -> None:
-    from leftoff.cli import group
-
-    assert group.main(["plugins", "store"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines == [["store", name, "leftoff"] for name in stores.names()]

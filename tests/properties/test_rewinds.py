@@ -77,16 +77,6 @@ def test_what_was_rewound_is_told_only_by_what_it_did(
     check(recorder.summary(), ["base", "new", "last"], left)
 
 
-def test_a_rewind_within_a_rewind() -> None:
-    recorder = Recorder("")
-    fork = recorder.exchange(None, "base")
-    inner = recorder.exchange(fork, "outer")
-    recorder.exchange(inner, "inner1")
-    recorder.exchange(inner, "inner2")
-    recorder.exchange(fork, "new")
-    check(recorder.summary(), ["base", "new"], ["outer", "inner1", "inner2"])
-
-
 def test_spend_of_an_abandoned_branch_stays() -> None:
     recorder = Recorder("")
     fork = recorder.exchange(None, "base")

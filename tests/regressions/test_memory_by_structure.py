@@ -61,7 +61,7 @@ GO = b'{"type":"user","uuid":"u0","sessionId":"s","message":{"role":"user","cont
 
 
 @linux
-@pytest.mark.parametrize("piece", [b"\0", b" ", b"abc def "])
+@pytest.mark.parametrize("piece", [b"\0", b"abc def "])
 def test_a_bomb_is_refused_in_little_memory(piece: bytes, tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.gz"
     with gzip.open(bomb, "wb", 1) as stream:

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -315,3 +316,36 @@ def test_two_runs_do_not_share_an_index(tmp_path: Path) -> None:
         Index(str(tmp_path / "index"), "rules", 0)
     first.close()
     Index(str(tmp_path / "index"), "rules", 0).close()
+
+
+class _Stopped:
+    """An engine that is interrupted after so many chunks."""
+
+    workers = 1
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def run(self, chunks: Any) -> Iterator[Any]:
+        for number, found in enumerate(InProcess().run(chunks)):
+            if number >= self.after and found[0].jobs:
+                raise KeyboardInterrupt
+            yield found
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def test_an_interrupted_run_leaves_whole_rows_and_goes_on(folder: Path, tmp_path: Path) -> None:
+    out, index = tmp_path / "out.jsonl", tmp_path / "index"
+    doing = Run([folder], BatchOptions(), _Stopped(5), str(index), {})
+    report = doing.write([str(out)])
+    doing.close()
+    assert report.interrupted
+    partly = rows(out)
+    assert 0 < len(partly) < report.jobs
+    after = run([folder], [out], index)
+    assert (after.known, after.interrupted) == (len(partly), False)
+    fresh = tmp_path / "fresh.jsonl"
+    run([folder], [fresh])
+    assert out.read_bytes() == fresh.read_bytes()

@@ -11,17 +11,12 @@ from leftoff.handover.briefing import MAX_BYTES, briefing, render_prompt
 from leftoff.model import Ref
 from leftoff.summary import (
     ContextSummary,
-    FileModification,
     KeyDecision,
     NextStep,
     SessionInfo,
     Stats,
-    TurnState,
     UserRequest,
-    Words,
-    WorkingSet,
 )
-from leftoff.tokens import max_tokens
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -68,36 +63,6 @@ def test_whatever_was_recorded_the_block_stays_one_block_of_its_size(
     assert typed_spans(0, block) == ()
     prompt = typed_spans(0, f"{block}Go on.")
     assert [(f"{block}Go on.")[s.start : s.end] for s in prompt] == ["Go on."]
-
-
-def test_state_last_message_last_words_and_files_stand_even_in_a_small_prompt() -> None:
-    long = [f"Consider variant {n} of the importer because it streams rows" for n in range(60)]
-    whole = summary(long)
-    last = "Keep the importer free of pandas, and make the tests green before you push"
-    whole = ContextSummary(
-        **{
-            **{f: getattr(whole, f) for f in whole.__struct_fields__},
-            "user_requests": (
-                *whole.user_requests,
-                UserRequest(last, "task", "open", ref(90)),
-            ),
-            "turn": TurnState("open", "2026-01-02T10:00:00", ref(95)),
-            "working_set": WorkingSet(last_words=Words("Now I rename the reader class", 95)),
-            "file_modifications": (
-                FileModification(
-                    "src/importer.py", "modified", 3, ("Edit",), added=12, removed=4,
-                    last_message=94,
-                ),
-            ),
-        }
-    )  # fmt: skip
-    prompt = render_prompt(whole, 600)
-    assert max_tokens(prompt) <= 600
-    for words in (
-        "the agent was still at work", last, "Now I rename the reader class",
-        "src/importer.py (+12 -4", "left out:",
-    ):  # fmt: skip
-        assert words in prompt
 
 
 def test_of_a_recorded_session_the_block_names_what_was_changed_and_where_the_rest_is() -> None:

@@ -1,11 +1,8 @@
 """Key decisions: which sentences are looked at, what is reported, and what became of them."""
 
-import sys
 from itertools import count
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import leftoff
 from leftoff.analysis.decisions import person
@@ -40,21 +37,6 @@ def test_code_quotes_and_endless_sentences_are_none() -> None:
     assert not list(candidates("```\nwe decided to keep the cache\n```", OPEN))
     assert not list(candidates("> we decided to keep the cache", OPEN))
     assert not list(candidates("word " * MAX_SENTENCE, OPEN))
-
-
-@settings(deadline=None, max_examples=200)
-@given(
-    st.text(
-        st.one_of(
-            st.sampled_from(" .!?\n\n-*`>#1)(:…。|é字"), st.characters(max_codepoint=0x2FFF)
-        ),
-        max_size=120,
-    )
-)
-def test_no_text_breaks_the_division(text: str) -> None:
-    found = [(start, end) for start, end, _ in candidates(text, OPEN)]
-    assert found == sorted(set(found))
-    assert all(0 <= start < end <= len(text) for start, end in found)
 
 
 # -- how sure ----------------------------------------------------------------------------------
@@ -114,16 +96,6 @@ def test_the_automaton_leaves_out_no_rule_that_is_found(
 
 
 # -- without spaCy -----------------------------------------------------------------------
-
-
-def test_the_default_detector_leaves_spacy_alone() -> None:
-    import subprocess
-
-    code = "import leftoff.summary, leftoff.extraction.decisions, sys; print('spacy' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "False"
 
 
 def decided(text: str) -> list[str]:

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
-from leftoff.errors import Damaged, NotPlainName, StateError, Unsure, UsageError
+from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure, UsageError
 from leftoff.redaction.redactor import Redactor, Span
 from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore
@@ -361,6 +362,22 @@ def test_a_file_that_is_swept_before_it_is_locked_is_written_again(
     assert len(swept) == 1
     assert loaded(store, "task", "t").document == {"n": 1}
     assert names(store.folder("task")) == ["t.json"]
+
+
+def test_a_writer_that_does_not_end_is_waited_for_and_said(tmp_path: Path) -> None:
+    store = FileStore(tmp_path, patience=0.05)
+    store.save("task", "t", {"n": 1})
+    (lock,) = (store.folder("task") / ".locks").iterdir()
+    with FileLock(lock), pytest.raises(StateError, match=r"has been writing for 0\.05 s"):
+        store.save("task", "t", {"n": 2})
+    assert loaded(store, "task", "t").document == {"n": 1}
+
+
+def test_a_newer_document_is_not_pinned(store: FileStore) -> None:
+    path = Path(store.save("task", "t", {"n": 1}))
+    path.write_bytes(path.read_bytes().replace(b"task/1", b"task/2"))
+    with pytest.raises(TooNew, match="update leftoff"):
+        store.pin("task", "t", True)
 
 
 # -- retention -------------------------------------------------------------------------------

@@ -72,25 +72,6 @@ def test_what_is_new_is_read_once(path: Path, follower: Follower) -> None:
     assert len(follower.parts) == 1
 
 
-def test_a_renamed_recording_is_read_to_its_end(path: Path, follower: Follower) -> None:
-    with path.open("ab", buffering=0) as old:
-        old.write(lines("s", 0, 20))
-        follower.look()
-        path.rename(path.with_suffix(".1"))
-        old.write(lines("s", 20, 5))  # the writer had it open
-        path.write_bytes(lines("s", 25, 20))
-        look = follower.look()
-        assert look.began
-        assert look.deleted == ()
-        old.write(lines("s", 45, 1)[:-30])  # after the next has begun, and not ended
-        assert numbers(follower) == list(range(45))
-        path.with_suffix(".1").rename(path.with_suffix(".2"))
-        old.write(lines("s", 45, 1)[-30:])
-    assert not follower.look().began
-    assert numbers(follower) == list(range(46))
-    assert [Path(p.path).suffix for p in follower.parts] == [".2", ".jsonl"]
-
-
 def test_between_a_rename_and_what_follows_nothing_is_lost(
     path: Path, follower: Follower
 ) -> None:
@@ -251,19 +232,6 @@ def test_a_damaged_memory_costs_time_only(kept: str, path: Path, follower: Follo
     follower.look()
     (follower.folder / PARTS).write_text(kept)
     assert numbers(follower) == list(range(20))
-
-
-def test_with_secrets_the_summary_is_the_same_and_none_is_kept(
-    path: Path, follower: Follower
-) -> None:
-    path.write_bytes(lines("s", 0, 20))
-    follower.look()
-    with path.open("ab") as file:
-        file.write(lines("s", 20, 5, words=f"error: the token {SECRET} has failed"))
-    follower.look()
-    assert numbers(follower) == list(range(25))
-    kept = [p.read_bytes() for p in follower.folder.rglob("*") if p.is_file()]
-    assert not any(SECRET.encode() in data for data in kept)
 
 
 @pytest.mark.parametrize("name", [SECRET, "no-text-\udcff"])

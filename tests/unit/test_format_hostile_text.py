@@ -100,15 +100,12 @@ RESUMED = (
     + TURN
     + "Resumed from a Claude Code session via SpecStory.\n"
 )
-BODIES = {
-    "bare": RESUMED + TURN,
-    "after a call": RESUMED + TURN + TOOL.format("".join(s * 20 for s in STEPS)),
-}
 MARKUP = [
     *((name, examples()[name].decode(), piece)
       for name in ("opencode_markdown", "cursor_markdown", "claude_code_export") for piece in EXPORT),
-    *(("specstory", body, piece) for body in BODIES.values() for piece in STEPS),
-    *(("specstory", RESUMED + TURN, TOOL.format("`ls`") + "\n\n" + piece) for piece in STEPS),
+    *(("specstory", RESUMED + TURN, piece) for piece in STEPS),
+    *(("specstory", RESUMED + TURN + TOOL.format(piece * 20), TOOL.format("`ls`") + "\n\n" + piece)
+      for piece in STEPS),
 ]  # fmt: skip
 
 

@@ -1,81 +1,41 @@
-"""Data sets and request logs of OpenAI-style chats."""
+"""A log of requests, each of which repeats the talk so far."""
 
 import json
 from typing import Any
 
 from leftoff import codec
 from leftoff.formats.openai_logs import CONFIRMING_REQUESTS, REQUESTS
-from leftoff.formats.reader import Cursor, Sample
+from leftoff.formats.reader import Cursor
 from leftoff.model import Message, Record
 
-SYSTEM = {"role": "system", "content": "You fix bugs."}
-TASK = {"role": "user", "content": "The total is wrong."}
 
-
-def _said(text: str) -> dict[str, Any]:
-    return {"role": "assistant", "content": text}
-
-
-# -- request logs --------------------------------------------------------------------------
-
-
-def _request(*messages: Any, first: Any = TASK, second: int = 0) -> dict[str, Any]:
-    return {
-        "type": "request",
-        "timestamp": f"2026-03-01T10:00:{second:02}",
-        "request_params": {"model": "asked", "messages": [SYSTEM, first, *messages]},
-    }
-
-
-def _response(message: Any, number: int, tokens: int = 10) -> dict[str, Any]:
-    return {
-        "type": "response",
-        "timestamp": f"2026-03-01T10:01:{number:02}",
-        "response": {
-            "id": f"resp-{number}",
-            "model": "answered",
-            "choices": [{"message": {**message, "thinking_blocks": None}}],
-            "usage": {"prompt_tokens": tokens, "completion_tokens": 2},
-        },
-    }
-
-
-def _read_log(entries: list[Any]) -> list[Message]:
-    """The messages of a log, read in one go; reading with a pause after each line is the same."""
-    lines = [json.dumps(e).encode() + b"\n" for e in entries]
-    assert REQUESTS.detect(Sample(b"".join(lines), complete=True))
-    whole = _run(lines, paused=False)
-    assert _run(lines, paused=True) == whole
-    return whole
-
-
-def _run(lines: list[bytes], *, paused: bool) -> list[Message]:
-    reader, cursor = REQUESTS.reader(), Cursor()
-    found: list[Record] = []
-    for number, line in enumerate(lines):
-        cursor.line, cursor.raw = number + 1, line
-        found += reader.read(line, cursor)
-        if paused:
-            reader = codec.unpack_state(codec.pack_state(reader), REQUESTS.reader)
-    cursor.ended, cursor.raw = True, b""
-    found += reader.read(b"", cursor)
-    assert all(isinstance(r, Message) for r in found)
-    return [r for r in found if isinstance(r, Message)]
+def log(talk: list[dict[str, Any]]) -> list[bytes]:
+    """A request and its answer for each answer of a talk, as lines."""
+    entries: list[dict[str, Any]] = []
+    for end in range(1, len(talk), 2):
+        asked = {"model": "asked", "messages": talk[:end]}
+        choices = [{"message": {**talk[end], "thinking_blocks": None}}]
+        answer = {"id": f"r{end}", "model": "answered", "choices": choices, "usage": {}}
+        entries += [{"type": "request", "timestamp": "2026-03-01T10:00:00", "request_params": asked},
+                    {"type": "response", "timestamp": "2026-03-01T10:00:00", "response": answer}]  # fmt: skip
+    return [json.dumps(entry).encode() + b"\n" for entry in entries]
 
 
 def test_a_talk_without_tools_is_given_out_in_the_end_and_on_the_way() -> None:
-    entries: list[dict[str, Any]] = []
-    talk: list[dict[str, Any]] = []
-    for number in range(CONFIRMING_REQUESTS + 3):
-        entries.append(_request(*talk))
-        entries.append(_response(_said(f"Answer {number}"), number))
-        talk += [_said(f"Answer {number}"), {"role": "user", "content": f"And {number}?"}]
-    found = _read_log(entries)
-    assert [m.index for m in found] == list(range(2 + 2 * (CONFIRMING_REQUESTS + 2) + 1))
-    assert all(m.origin != "meta" for m in found)
-    reader, cursor = REQUESTS.reader(), Cursor()
-    given = 0
-    for number, entry in enumerate(entries):
-        cursor.line, cursor.raw = number + 1, json.dumps(entry).encode()
-        given += len(list(reader.read(cursor.raw, cursor)))
-    assert given > 2, "memory must not grow with the log"
+    turns = CONFIRMING_REQUESTS + 3
+    talk = [
+        {"role": role, "content": f"{role} says {n}"}
+        for n in range(turns)
+        for role in ("user", "assistant")
+    ]
+    reader, cursor, found = REQUESTS.reader(), Cursor(), list[Record]()
+    for line in log(talk):
+        cursor.line, cursor.raw = cursor.line + 1, line
+        found += reader.read(line, cursor)
+        reader = codec.unpack_state(codec.pack_state(reader), REQUESTS.reader)
+    assert len(found) > 2, "memory must not grow with the log"
+    cursor.ended, cursor.raw = True, b""
+    found += reader.read(b"", cursor)
+    messages = [record for record in found if isinstance(record, Message)]
+    assert [m.index for m in messages] == list(range(2 * turns))
+    assert all(m.origin != "meta" for m in messages)

@@ -3,14 +3,12 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from leftoff import ContextSummary, Pass, StateError
 from leftoff.live import last_summarized
 from leftoff.live.last_summarized import Position, exchange_position
-from leftoff.stores.atomic import Directory
 
 
 def summary(identity: str, messages: int = 1) -> ContextSummary:
@@ -58,22 +56,3 @@ def test_what_is_no_file_of_ours_is_refused(planted: str, tmp_path: Path) -> Non
     with pytest.raises(StateError, match=r"not a regular file|is a link"):
         exchange_position(path, summary("a"))
     assert victim.read_text() == "{}"
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs links and open folders")
-def test_the_folder_that_was_opened_is_written_into(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    state, away = tmp_path / "state", tmp_path / "away"
-    away.mkdir()
-    locked = Directory.lock
-
-    def swapped(self: Directory, name: str) -> Any:
-        state.rename(tmp_path / "aside")
-        state.symlink_to(away)
-        return locked(self, name)
-
-    monkeypatch.setattr(Directory, "lock", swapped)
-    exchange_position(state / "asked.json", summary("a"))
-    assert list(away.iterdir()) == []
-    assert (tmp_path / "aside/asked.json").is_file()

@@ -24,7 +24,7 @@ from leftoff.handover.resume_state.document import (
     schema,
 )
 from leftoff.handover.resume_state.from_summary import KEYS, from_summary
-from leftoff.handover.resume_state.limits import Bounds, optimize_for_storage
+from leftoff.handover.resume_state.limits import optimize_for_storage
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.model import Ref
 from leftoff.summary import (
@@ -168,28 +168,12 @@ def test_within_the_bounds_nothing_is_dropped(example: dict[str, Any]) -> None:
     assert optimize_for_storage(state) == state
 
 
-def call(identity: str) -> ChatMessage:
-    return ChatMessage(
-        role="assistant", function_calls=(FunctionCall(function_name="f", call_id=identity),)
-    )
-
-
 def result(identity: str) -> ChatMessage:
     return ChatMessage(role="tool", content="r", tool_call_id=identity)
 
 
 def says(text: str) -> ChatMessage:
     return ChatMessage(role="assistant", content=text)
-
-
-def test_a_cut_does_not_part_a_call_from_its_result() -> None:
-    chat = (says("a"), call("1"), result("1"), says("b"), call("2"), result("2"), says("c"))
-    for most in range(1, 7):
-        kept = optimize_for_storage(
-            ResumeState(chat_history=chat), Bounds(messages=most)
-        ).chat_history
-        assert kept == chat[len(chat) - len(kept) :]
-        assert len(kept) == {1: 1, 2: 1, 3: 3, 4: 4, 5: 4, 6: 6}[most]
 
 
 def test_a_knot_that_is_too_long_keeps_its_words() -> None:

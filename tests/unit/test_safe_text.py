@@ -62,7 +62,9 @@ def test_the_gate_makes_them() -> None:
     assert typing.get_type_hints(to_plain)["return"] is SafeValues
 
 
-@pytest.mark.parametrize("separator", [*CONTROLS, *SEQUENCES, *UNSEEN, "\u2028"], ids=ascii)
+@pytest.mark.parametrize(
+    "separator", ["\x00", "\x0b", "\x9b", *SEQUENCES, *UNSEEN, "\u2028"], ids=ascii
+)
 def test_a_cut_halves_no_key(separator: str) -> None:
     """`whole` once cut beside any character that was not ASCII, U+200B in a key among them."""
     for key in KINDS.values():

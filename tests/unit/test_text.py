@@ -11,16 +11,6 @@ from leftoff.text.truncation import one_line, truncate
 Linear: TypeAlias = Callable[[Callable[[int], Callable[[], object]], int], None]
 
 
-def test_one_line_folds_cuts_and_cleans() -> None:
-    assert one_line("  a\n\n b\tc ", 20) == "a b c"
-    assert one_line("the quick brown fox", 12) == "the quick…"
-    assert one_line("the quick brown fox", 2) == "t…"
-    assert one_line("the quick", 0) == ""
-    assert one_line("👩‍👩‍👧👩‍👩‍👧", 7) == "👩‍👩‍👧…"
-    assert one_line("\x1b[31m" * 1000 + "red", 10) == "red"
-    assert one_line("word " * 100_000, 14) == "word word…"
-
-
 def test_truncation_measures_what_it_is_told_to() -> None:
     def count(text: str) -> int:
         return len(text.encode())

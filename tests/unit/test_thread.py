@@ -1,6 +1,6 @@
 """Turns, copies and branches."""
 
-from leftoff.formats.thread import BATCH, Thread, key64, keys64
+from leftoff.formats.thread import BATCH, Thread
 from leftoff.model import Message, Role
 
 UUID = "0d7c2a52-9f5e-4f0a-8a0f-{:012x}"
@@ -11,14 +11,6 @@ def message(
 ) -> Message:
     role: Role = "user" if origin == "prompt" else "assistant" if origin == "agent" else "tool"
     return Message(index, role, (), origin=origin, key=key, parent=parent, response=response)
-
-
-def test_columns_pack_the_same_alone_and_together() -> None:
-    uuids = [UUID.format(n) for n in range(3 * BATCH // 2)]
-    assert list(keys64(uuids)) == [key64(u) for u in uuids]
-    mixed = [*uuids[:3], "msg_1", "", "0d7c2a52-9f5e-4f0a-8a0f-00000000000"]
-    assert list(keys64(mixed)) == [key64(u) for u in mixed]
-    assert key64("") == 0
 
 
 def test_a_thread_survives_packing() -> None:
