@@ -9,17 +9,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
+from tests.cli.conftest import Run
 
 from leftoff.batch.jobs import BatchOptions, Chunk
 from leftoff.batch.pool import InProcess, Pool
 from leftoff.batch.run import Run as Batch
-
-Run: TypeAlias = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 ID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -3,15 +3,13 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
+from tests.cli.conftest import Run
 from tests.strategies.writers import claude_line
-
-Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
 
 def line(number: int, tokens: int) -> str:

@@ -31,14 +31,12 @@ import json
 import os
 import re
 import shlex
-import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import pytest
-
-Run: TypeAlias = Callable[..., subprocess.CompletedProcess[bytes]]
+from tests.cli.conftest import Run
 
 FOLDER = Path(__file__).parent / "cases"
 ROOT = Path(__file__).parents[2]

@@ -1,17 +1,15 @@
 """`leftoff eval labels` and `leftoff eval resume`: what they print, write and return."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.cli.conftest import Run
 
 # `leftoff eval labels`: what it prints, writes and returns.
 
-Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
 TALK = [
     ("user", "Make the uploader survive a restart."),

@@ -3,16 +3,13 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import pytest
 
 from leftoff.cli import group
 from leftoff.formats.reader import formats
-
-Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
 
 def test_every_format_is_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,13 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 import pytest
+from tests.cli.conftest import Run
 
 from leftoff.cli.poll import ended_in_order, polls
 
@@ -53,7 +53,6 @@ def test_who_ends_leftoff_ends_the_client(tmp_path: Path, number: int) -> None:
 
 # `leftoff follow` as people run it.
 
-Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
 SESSIONS = Path(__file__).resolve().parents[2] / "corpora" / "sessions" / "claude_code"
 

@@ -1,10 +1,7 @@
 """A file that holds several sessions: listed, chosen by number, id or date, and cited."""
 
 import ast
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import TypeAlias
 
 import pytest
 
@@ -14,8 +11,6 @@ from leftoff.errors import SourceError, UnknownName, UsageError
 from leftoff.formats.reader import formats
 from leftoff.incremental.accounts import account_of
 from leftoff.sources.session_choice import split_choice
-
-Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
 HISTORY = """
 # aider chat started at 2026-01-02 03:04:05

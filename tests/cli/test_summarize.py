@@ -7,12 +7,11 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
+from tests.cli.conftest import Run
 
 from leftoff import api
 from leftoff.analysis.assemble import view_of
@@ -21,8 +20,6 @@ from leftoff.extraction.decision_model import MODEL, PERSON
 from leftoff.summary import ContextSummary
 
 # `summarize`, `show` and `verify`: streams, exit codes, forms.
-
-Run: TypeAlias = Callable[..., CompletedProcess[bytes]]
 
 
 def test_text_is_one_screen_without_colour(run: Run, session: Path) -> None:

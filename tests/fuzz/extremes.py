@@ -34,7 +34,6 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from statistics import linear_regression
@@ -44,7 +43,6 @@ from tests.fuzz import harness
 from tests.regressions import test_memory_by_structure as structures
 from tests.strategies.literals import compiled_in, literals
 from tests.strategies.recordings import examples
-from tests.strategies.varying import _slots, _written
 
 from leftoff import Pass, codec
 from leftoff.extraction.decision_model import PATTERNS
@@ -440,53 +438,6 @@ def growth(size: int) -> list[str]:
     return table.failed
 
 
-def in_formats(size: int) -> list[str]:
-    """Hostile repeats in the words of every format's example: what its reader does with them."""
-    table = Table("format", "text", "seconds", "ratio")
-    for name in formats.names():
-        most, slowest = 0.0, ""
-        for text, piece in HOSTILE.items():
-            for make in wordy(examples()[name], formats.get(name).shape):
-                data = make(f"x {piece * (size // len(piece))} y")
-                first = spent(data, name)
-                most, slowest = max((most, slowest), (first, text))
-                if first < 0.2:
-                    continue
-                second = spent(make(f"x {piece * (2 * size // len(piece))} y"), name)
-                ratio = second / max(first, spent(data, name))
-                wrong = "super-linear" if ratio > RATIO else "slow" if first > 1 else ""
-                table.row(name, text, f"{first:.2f}", f"{ratio:.2f}", wrong=wrong)
-        table.row(name, f"the slowest: {slowest}", f"{most:.2f}", "")
-    return table.failed
-
-
-def _replaced_line(lines: list[bytes], at: int, text: str) -> bytes:
-    return b"\n".join([*lines[:at], text.encode(), *lines[at + 1 :]])
-
-
-def wordy(example: bytes, shape: str) -> Iterator[Callable[[str], bytes]]:
-    """For some of the places of an example where people, agents and tools have words: what puts
-    a text there."""
-    if shape == "text":
-        lines = example.split(b"\n")
-        for at in range(1, len(lines), max(1, len(lines) // 6)):
-            yield partial(_replaced_line, lines, at)
-        return
-    records = [codec.parse(x) for x in example.splitlines()] if shape == "lines" else []
-    records = records or [codec.parse(example)]
-    names = {"text", "content", "output", "message", "command", "value", "path", "file_path"}
-    slots = [(h, k) for h, k in _slots(records) if isinstance(h[k], str) and k in names]
-    for holder, key in slots[:: max(1, len(slots) // 6)]:
-
-        def put(text: str, holder: Any = holder, key: Any = key) -> bytes:
-            kept, holder[key] = holder[key], text
-            written = b"\n".join(map(_written, records)) + b"\n"
-            holder[key] = kept
-            return written
-
-        yield put
-
-
 # -- nasty JSON ------------------------------------------------------------------------------
 
 
@@ -597,7 +548,7 @@ def repeated_literals(*, full: bool) -> list[str]:
 def main() -> int:
     parts: dict[str, Callable[[], list[str]]] = {
         "memory": lambda: memory(args.megabytes, args.limit),
-        "growth": lambda: growth(args.size) + in_formats(args.size // 4),
+        "growth": lambda: growth(args.size),
         "json": nasty,
         "literals": lambda: repeated_literals(full=args.full),
     }

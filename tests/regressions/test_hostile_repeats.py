@@ -16,7 +16,6 @@ from leftoff.extraction.rule_sets import GROUPS, OUTPUT_RULES
 from leftoff.extraction.rules import Rule
 from leftoff.formats import inspect
 from leftoff.formats.specstory_arguments import _NAMED
-from leftoff.rendering.conversation import _escape_tags
 from leftoff.shell.effects import FileState
 from leftoff.text.markdown import Layout, in_code, sentence_at
 
@@ -27,16 +26,10 @@ from leftoff.text.markdown import Layout, in_code, sentence_at
 # long (a command of 50,000 capitals: 4 s, of 100,000: 15 s); the markdown of a conversation paired
 # backquotes with a pattern that took the cube (4,000 of them: half a second); SpecStory's named
 # arguments were tried from each letter of a long word; and a ZIP archive that was damaged throughout
-# was unpacked without end, since only whole members counted towards what may be unpacked.
+# was unpacked without end, since only whole members counted towards what may be unpacked. Functions that
+# take a text alone are timed in tests/unit/test_hostile_text.py.
 
 Linear: TypeAlias = Callable[[Callable[[int], Callable[[], object]], int], None]
-
-
-@pytest.mark.parametrize("letter", ["A", "a", "_", "/", ".", "a.", "0", "f0", "-", "a:"])
-def test_names_in_one_endless_word(letter: str, assert_linear: Linear) -> None:
-    assert_linear(
-        lambda size: lambda: NameFinder().names([letter * (size // len(letter))]), 200_000
-    )
 
 
 def test_names_in_a_long_word_are_still_found() -> None:
@@ -74,18 +67,8 @@ def test_the_folders_of_a_path_that_may_be() -> None:
     assert len(known.below("/", directories=True)) == 42
 
 
-@pytest.mark.parametrize("piece", ["`", "`a", "`` ` "])
-def test_backquotes_in_a_conversation(piece: str, assert_linear: Linear) -> None:
-    def prepare(size: int) -> Callable[[], str]:
-        line = "<b>" + piece * (size // len(piece))
-        return lambda: _escape_tags(line)
-
-    assert_linear(prepare, 200_000)
-
-
-def test_named_arguments_in_one_endless_word(assert_linear: Linear) -> None:
+def test_named_arguments_in_one_endless_word() -> None:
     assert _NAMED.findall("_" * 200_000) == []
-    assert_linear(lambda size: lambda: _NAMED.findall("_" * size), 200_000)
     assert _NAMED.findall("path `./` pattern `x y`") == [("path", "./"), ("pattern", "x y")]
 
 

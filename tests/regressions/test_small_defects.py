@@ -25,6 +25,7 @@ from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.memory.headers import StoredHeaders
 from leftoff.redaction.redactor import Redactor
 from leftoff.shell.ast import BRACKET, QUESTION, STAR
+from leftoff.shell.embedded.tool_script import script_steps
 from leftoff.shell.expansion import _apply_operation
 from leftoff.shell.globs import ends, matches
 from leftoff.sources import discover
@@ -366,3 +367,13 @@ def test_a_commit_in_the_background_is_said_where_its_output_was_waited_for() ->
     session.answer("Committed and pushed.")
     found = session.summary().git
     assert [(event.kind, event.shown) for event in found] == [("push", True), ("commit", False)]
+
+
+# A script that repeats one word took 1.8 s for 40 KB: from each `open` the rest of the statement
+# was searched for the mode of opening. The last mode is now looked up once for each statement.
+
+
+def test_a_mode_for_reading_counts_for_what_stands_before_it_in_the_statement() -> None:
+    assert not script_steps("open('a', 'r'); fopen('b', '<')", "perl").partial
+    assert script_steps("open('a', 'r') && open('b')", "perl").partial
+    assert script_steps("open('a')\n'r'", "perl").partial

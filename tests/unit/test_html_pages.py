@@ -260,25 +260,6 @@ def test_a_long_message_is_shown_around_what_is_marked() -> None:
     assert [s.text for s in segments if s.marked] == ["THE WORDS"]
 
 
-@given(
-    st.text("ab \n", min_size=1, max_size=300),
-    st.lists(st.tuples(st.integers(0, 299), st.integers(1, 60)), max_size=5),
-    st.integers(300, 900),
-)
-def test_an_excerpt_holds_the_marked_words_in_order_and_nothing_else(
-    text: str, places: list[tuple[int, int]], room: int
-) -> None:
-    spans = [(s, min(len(text), s + n)) for s, n in places if s < len(text)]
-    segments = quotes._excerpt(text, spans, room)
-    rest = text
-    for segment in segments:
-        if segment.text.strip() != "…":
-            assert segment.text in rest
-            rest = rest.partition(segment.text)[2]
-    marked = sum(len(s.text) for s in segments if s.marked)
-    assert marked == len({n for start, end in spans for n in range(start, end)})
-
-
 # -- drawings --------------------------------------------------------------------------------
 
 

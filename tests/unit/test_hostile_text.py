@@ -7,12 +7,20 @@ from typing import Any, TypeAlias
 import pytest
 from tests.strategies.recordings import examples
 
+from leftoff.analysis.names import NameFinder
 from leftoff.errors import FormatError
 from leftoff.extraction.collector import Collector
 from leftoff.formats import text_calls
 from leftoff.formats.aider import _answers
 from leftoff.formats.claude_code import ClaudeReader
+from leftoff.formats.specstory_arguments import _NAMED
+from leftoff.redaction.redactor import Redactor
+from leftoff.rendering.conversation import _escape_tags
+from leftoff.shell.embedded.tool_script import script_steps
 from leftoff.testing.checks import check_any_input
+from leftoff.text import clean, in_code, sentence_at, sentences
+from leftoff.text.truncation import one_line, truncate
+from leftoff.tokens import estimate_tokens, max_tokens
 
 Linear: TypeAlias = Callable[[Callable[[int], Callable[[], object]], int], None]
 
@@ -118,9 +126,46 @@ def test_repeated_markup(name: str, head: str, piece: str, assert_linear: Linear
     assert_linear(prepare, 60_000)
 
 
+# -- functions that are given texts of any length ----------------------------------------------
+
+
+def _layout(text: str) -> None:
+    for start, _ in sentences(text)[:50]:
+        sentence_at(text, start)
+        in_code(text, start)
+    clean(text)
+    one_line(text, 100)
+    truncate(text, len(text) // 2)
+
+
+def _tokens(text: str) -> None:
+    max_tokens(text)
+    estimate_tokens(text)
+
+
+def _redacted(text: str) -> None:
+    Redactor().text(text)
+
+
 def _shell_mode(text: str) -> None:
     name = text.partition(">")[0].strip("</")
     ClaudeReader(running=True)._shell_mode(f"<{name}>{text}x")
+
+
+def _named(text: str) -> None:
+    NameFinder().names([text])
+
+
+def _script(text: str) -> None:
+    script_steps(text, "node")
+
+
+def _tagged(text: str) -> None:
+    _escape_tags(f"<b>{text}")
+
+
+def _answered(text: str) -> None:
+    _answers(0, [text])
 
 
 def _text_calls(text: str) -> None:
@@ -129,26 +174,45 @@ def _text_calls(text: str) -> None:
     text_calls.result_of("", text)
 
 
-MARKS = ("<{0}>", "</{0}>", "</{0}><bash-stderr>", "</{0}> ")
-FUNCTIONS: list[tuple[Callable[[str], object], str]] = [
-    *((lambda text: _answers(0, [text]), piece)
-      for piece in ("?", "? (Y)es/(N)o ", "? (Y)es/(N)o [a]: ", "? y")),
-    *((_shell_mode, mark.format(name))
-      for name in ("bash-input", "bash-stdout", "bash-stderr") for mark in MARKS),
-    *((_text_calls, piece)
-      for piece in ("-", "----- START OF EXAMPLE -----", "<function=a>\n", "<parameter=a>", " ", "\n \t")),
-]  # fmt: skip
+FUNCTIONS: dict[Callable[[str], object], tuple[int, tuple[str, ...]]] = {
+    _layout: (120_000, (
+        "`", "`a", "(", "<!-- ", "a. ", '"a ', "> ", "- ", " ", "\n    x", "```\n", "| a |\n",
+        "--- | ", "x", "\u0301", "\x1b[", "\x1b]", "1.",
+    )),
+    _tokens: (400_000, ("a", "aB", " ", "-=", "\u0301")),
+    _redacted: (160_000, (
+        "a", " ", "/", "eyJ", "://", "://a:", "password=", "token: ", "-----BEGIN PRIVATE KEY-----",
+        "PRIVATE KEY", "\\u0041", "%41", "\u200b", "QUJD", "4142", '"token', "secret_", "sk-aaaa",
+        "\\", '\\"', "AKIA", "Bearer ", "https://a:b@", "xoxb-1-", "[REDACTED:jwt:1]", "pass\\\\",
+    )),
+    _answered: (200_000, ("?", "? (Y)es/(N)o ", "? (Y)es/(N)o [a]: ", "? y")),
+    _shell_mode: (200_000, tuple(
+        mark.format(name)
+        for name in ("bash-input", "bash-stdout", "bash-stderr")
+        for mark in ("<{0}>", "</{0}>", "</{0}><bash-stderr>", "</{0}> ")
+    )),
+    _named: (200_000, ("A", "a", "_", "/", ".", "a.", "0", "f0", "-", "a:")),
+    _script: (59_000, ("open(", "open ", "write ", "a.", "'r' ")),
+    _NAMED.findall: (200_000, ("_",)),
+    _tagged: (200_000, ("`", "`a", "`` ` ")),
+    _text_calls: (800_000, (
+        "-", "----- START OF EXAMPLE -----", "<function=a>\n", "<parameter=a>", " ", "\n \t",
+    )),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "piece"), FUNCTIONS)
+@pytest.mark.parametrize(
+    ("function", "piece"),
+    [(one, piece) for one, (_, all_) in FUNCTIONS.items() for piece in all_],
+)
 def test_text_repeated(
     function: Callable[[str], object], piece: str, assert_linear: Linear
 ) -> None:
     def prepare(size: int) -> Callable[[], object]:
-        text = piece * (size // len(piece))
+        text = piece * (size // len(piece) + 1)
         return lambda: function(text)
 
-    assert_linear(prepare, 400_000)
+    assert_linear(prepare, FUNCTIONS[function][0])
 
 
 def test_a_deep_result_is_cut_not_followed() -> None:
