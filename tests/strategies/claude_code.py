@@ -55,6 +55,14 @@ class Recording:
             back = {"type": "tool_result", "tool_use_id": key, "content": output}
             self.add("user", [back | {"is_error": failed}], **more)
 
+    def run(self, command: str, output: str = "", *, failed: bool = False) -> None:
+        """A command of the shell."""
+        self.call("Bash", {"command": command}, output, failed=failed)
+
+    def edit(self, path: str, old: str = "a", new: str = "b") -> None:
+        given = {"file_path": path, "old_string": old, "new_string": new}
+        self.call("Edit", given, "The file has been updated.")
+
     @property
     def data(self) -> bytes:
         return b"".join(json.dumps(line).encode() + b"\n" for line in self.lines)

@@ -19,16 +19,9 @@ class Recording(claude_code.Recording):
         about: dict[str, Any] = {"sessionId": "s-1", "version": "2.1.0", "isSidechain": False}
         super().__init__(clock="2026-01-01T00:00:{n:02}.000Z", cwd=cwd, **about)
 
-    def run(self, command: str, output: str = "", *, failed: bool = False) -> None:
-        self.call("Bash", {"command": command}, output, failed=failed)
-
     def write(self, path: str, *, new: bool = True, text: str = "x") -> None:
         result = {"type": "create" if new else "update"}
         self.call("Write", {"file_path": path, "content": text}, "ok", toolUseResult=result)
-
-    def edit(self, path: str, old: str = "a", new: str = "b") -> None:
-        given = {"file_path": path, "old_string": old, "new_string": new}
-        self.call("Edit", given, "ok")
 
     def files(self) -> tuple[FileModification, ...]:
         return self.summary().file_modifications

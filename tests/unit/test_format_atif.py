@@ -1,87 +1,50 @@
 """ATIF trajectories, read and written."""
 
+from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.strategies.conversations import Step, conversations
+from tests.strategies.writers import messages_of
 
 from leftoff.formats.atif import FORMAT, write
 from leftoff.formats.reader import Cursor, Sample
-from leftoff.model import (
-    Message,
-    Part,
-    Reasoning,
-    SessionFacts,
-    Text,
-    ToolCall,
-    ToolResult,
-    Typed,
-    Usage,
-)
-
-# -- writing ------------------------------------------------------------------------------------
+from leftoff.model import Message, Reasoning, SessionFacts, Usage
 
 
-def _back(data: bytes) -> list[Message]:
-    assert FORMAT.detect(Sample(data, complete=True))
-    return [r for r in FORMAT.reader().read(data, Cursor()) if isinstance(r, Message)]
-
-
-_words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).filter(
-    lambda t: t.strip() and not t.lstrip().startswith(("{", "<", "[", "#"))
-)
-_turn = st.tuples(
-    _words,
-    st.one_of(st.none(), _words),
-    st.lists(
-        st.tuples(_words, _words, st.sampled_from(["ok", "error", "denied", "running"])),
-        max_size=3,
-    ),
-    st.booleans(),
-)
-
-
-def _conversation(
-    turns: list[tuple[str, str | None, list[tuple[str, str, str]], bool]],
-) -> list[Message]:
+def told(steps: Sequence[Step]) -> list[Message]:
+    """A conversation with thoughts, models and usage, and the results of a turn in one message."""
     found: list[Message] = []
-    number = 0
-    for place, (words, thought, uses, prompted) in enumerate(turns):
-        if prompted:
-            span = Typed(0, 0, len(words))
-            found.append(
-                Message(len(found), "user", (Text(words),), origin="prompt", typed=(span,))
+    outcomes = cycle([("ok", None), ("error", 1), ("denied", None), ("running", None)])
+    for message in messages_of(steps):
+        if message.role == "tool":
+            status, code = next(outcomes)
+            ended = [replace(part, status=status, exit_code=code) for part in message.parts]
+            message = replace(message, parts=tuple(ended))
+        last = found[-1] if found else message
+        if message.role == "tool" == last.role:
+            found[-1] = replace(last, parts=(*last.parts, *message.parts))
+            continue
+        here = len(found)
+        if message.role == "assistant":
+            parts, usage = (
+                (Reasoning(f"thought {here}"), *message.parts),
+                Usage(here, 2, 3, 0, 1),
             )
-        parts: list[Part] = [Reasoning(thought)] if thought is not None else []
-        parts.append(Text(words))
-        results: list[Part] = []
-        for command, output, status in uses:
-            number += 1
-            parts.append(ToolCall(f"c{number}", "bash", "shell", {"command": command}))
-            results.append(
-                ToolResult(f"c{number}", output, status, 1 if status == "error" else None)
-            )
-        usage = Usage(place + 1, 2, 3, 0, 1)
-        found.append(
-            Message(
-                len(found),
-                "assistant",
-                tuple(parts),
-                response=f"r{place}",
-                model="m",
-                usage=usage,
-            )
-        )
-        if results:
-            found.append(Message(len(found), "tool", tuple(results), origin="tool"))
+            message = replace(message, parts=parts, response=f"r{here}", model="m", usage=usage)
+        found.append(replace(message, index=here))
     return found
 
 
-@given(st.lists(_turn, min_size=1, max_size=6))
+@given(conversations())
 @settings(max_examples=60)
-def test_what_is_written_reads_back_the_same(turns: Any) -> None:
-    given_messages = _conversation(turns)
-    found = _back(write(given_messages, SessionFacts(id="s")))
+def test_what_is_written_reads_back_the_same(steps: Sequence[Step]) -> None:
+    given_messages = told(steps)
+    data = write(given_messages, SessionFacts(id="s"))
+    assert FORMAT.detect(Sample(data, complete=True))
+    found = [r for r in FORMAT.reader().read(data, Cursor()) if isinstance(r, Message)]
 
     def content(m: Message) -> Any:
         typed = m.parts[m.typed[0].part].text[m.typed[0].start :].strip() if m.typed else ""  # type: ignore[union-attr]

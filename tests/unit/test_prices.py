@@ -1,30 +1,23 @@
 """What a session cost at list prices; unknown where no price is known."""
 
-import json
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.strategies.claude_code import Recording
 
 import leftoff
 from leftoff.budget import prices
 
 
-def session(path: Path, *calls: tuple[str, dict[str, int]]) -> Path:
-    name = path.stem
-    prompt: dict[str, Any] = {"role": "user", "content": "Go."}
-    start = f"u{name}"
-    lines: list[dict[str, Any]] = [{"type": "user", "uuid": start, "message": prompt}]
-    for n, (model, usage) in enumerate(calls):
-        message: dict[str, Any] = {"role": "assistant", "model": model, "id": f"m{name}{n}"}
-        message |= {"usage": usage, "content": [{"type": "text", "text": f"Step {n} is done."}]}
-        more = {"uuid": f"a{name}{n}", "parentUuid": start, "message": message}
-        lines.append({"type": "assistant", **more})
-    for n, line in enumerate(lines):
-        line |= {"sessionId": name, "cwd": "/w", "timestamp": f"2026-10-01T10:00:{n:02}Z"}
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+def session(path: Path, model: str) -> None:
+    """A session with one answer of a model."""
+    made = Recording(key=f"{path.stem}{{n}}", sessionId=path.stem)
+    made.say("Go.")
+    said = [{"type": "text", "text": "It is done."}]
+    about = {"role": "assistant", "model": model, "id": path.stem, "usage": USAGE}
+    made.add("assistant", said, message={**about, "content": said})
+    made.save(path)
 
 
 USAGE = {
@@ -34,8 +27,8 @@ USAGE = {
 
 
 def test_rows_of_a_batch_hold_the_cost(tmp_path: Path) -> None:
-    session(tmp_path / "a.jsonl", ("claude-opus-4-5", USAGE))
-    session(tmp_path / "b.jsonl", ("composer-2", USAGE))
+    session(tmp_path / "a.jsonl", "claude-opus-4-5")
+    session(tmp_path / "b.jsonl", "composer-2")
     rows = [one.row for one in leftoff.summarize_all(sorted(tmp_path.glob("*.jsonl")))]
     assert [row.cost_usd for row in rows if row.models == "composer-2"] == [None]
     priced = [row for row in rows if row.models == "claude-opus-4-5"]

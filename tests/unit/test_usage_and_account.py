@@ -8,6 +8,7 @@ from leftoff.budget.account import account
 from leftoff.budget.thresholds import preset
 from leftoff.budget.usage import context
 from leftoff.budget.windows import PROVIDER_LIMITS
+from leftoff.extraction.evidence import Asked, Compacted
 from leftoff.handover.wording import number
 from leftoff.session_view import SessionView
 
@@ -98,3 +99,14 @@ def test_the_part_that_is_estimated_is_marked() -> None:
     assert more.occupancy == 5000 + more.occupancy_estimated
     shown = [number(c.occupancy or 0, about=c.occupancy_estimated) for c in (known, more)]
     assert shown == ["5,000", f"about {more.occupancy:,}"]
+
+
+def test_a_compaction_has_our_figure_beside_the_recorders() -> None:
+    words = "This session is being continued from a previous conversation."
+    said = {"role": "user", "content": words}
+    asked = {"type": "user", "uuid": "z", "sessionId": "s1", "message": said}
+    view = story(call("a", 91_005), compaction(91_010), asked)
+    found = view.all(Compacted)
+    assert [(c.trigger, c.occupancy, c.recorded) for c in found] == [("auto", 91_005, 91_010)]
+    assert context(view, {}).occupancy is None
+    assert not view.all(Asked)
