@@ -68,8 +68,11 @@ def test_a_rule_below_a_whole_turn_ends_it_without_words(
     who: str, end: str, ended: int
 ) -> None:
     """Versions that write each step apart put the rule before the next prompt only."""
-    found = _read(_turn(_tool("Read", "Read file: a.py") + "\n" + end, who))
+    turn = _turn(_tool("Read", "Read file: a.py") + "\n" + end, who)
+    found = _read(turn, _turn("Go on.", "User"))
     assert sum(isinstance(record, EndOfTurn) for record in found) == ended
+    # At the end of a file, what is not finished yet looks so, too.
+    assert not any(isinstance(record, EndOfTurn) for record in _read(turn))
 
 
 def test_a_call_without_contents_and_its_repetition_are_one_call() -> None:
