@@ -31,6 +31,7 @@ from leftoff.handover.stated_facts import core_command, names_file
 from leftoff.handover.text_match import TextMatcher, content_words, names
 from leftoff.model import Message, ToolCall, ToolResult
 from leftoff.shell.paths import relative
+from leftoff.tables import table
 from leftoff.tokens import estimate_tokens
 
 # Tool calls after a compaction that are looked at. Chosen by hand: the first 20 calls of a
@@ -40,33 +41,7 @@ CALLS = 30
 # Share of the content words of either question that the other holds. Chosen by hand.
 SAME_QUESTION = 0.7
 
-_SHOWS = re.compile(
-    r"(?:cd|pwd|ls|cat|head|tail|find|grep|rg|wc|tree|which|file|stat|jq|echo|sort|uniq|cut|tr"
-    r"|sed -n|git(?: -C \S+)?(?: --no-pager)? (?:status|log|diff|show|branch(?! -)|remote -v"
-    r"|ls-files|rev-parse|blame|grep))(?:\s|$)"
-)
-_GIT = re.compile(r"git(?: -C \S+)?(?: --no-pager)? (?:status|log|diff|show|branch)\b")
-# Files that grow by themselves.
-_POLLED = re.compile(r"/tasks/|\.output\b|\.log\b|/dev/|/proc/")
-
-# Commands that may change files that they do not name. Formatters are not among them: what a
-# file says stays the same.
-_AT_LARGE = re.compile(
-    r"\bgit(?: -C \S+)? (?:checkout(?! -b)|restore|stash|pull|merge|rebase|reset|switch(?! -c)"
-    r"|cherry-pick|apply|am|clean|revert)\b|--fix\b|\b(?:generate|codegen)\b"
-    r"|\b(?:python3?|node|perl|ruby|bash|sh)\b(?: -[cei]|[^|;&]*<<)"
-)
-
-_SHOWN = re.compile(
-    r"(?:cat|nl -ba) (?P<all>[^\s|;&<>]+)|sed -n '?(?P<lines>\d+,\d+)p'? (?P<part>[^\s|;&<>]+)"
-)
-# Commands that are run often and mean nothing by themselves.
-_HABITS = re.compile(r"git |gh |cd |rm |kill|sleep|echo |curl |mkdir |chmod ")
-
-_WRITES = re.compile(r"(?<![2&0-9])>>?(?!\s*(?:/dev/null|&))|-delete\b|-exec\b|\btee\b")
-_PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ b/)(.+)$", re.MULTILINE)
-_CHAIN = re.compile(r"&&|\|\||[;|\n]")
-_TRIMMED = re.compile(r"\s*2>&1|\s*2>\s*/dev/null|\s*\|\s*(?:head|tail)\b[^|;&]*$")
+_RE = re.patterns(table(__file__, "rediscovery.toml"))
 _GOOD = frozenset({"ok", "unknown"})
 
 
@@ -272,7 +247,7 @@ def _asked(one: _Call) -> Iterator[tuple[str, str, str]]:
             yield "search", words, f"{call.name}\n{' '.join(values)}"
     elif call.kind == "shell":
         command = normal_command(text_argument(call, "command"))
-        shown = _SHOWN.fullmatch(command)
+        shown = _RE["shown"].fullmatch(command)
         if shown and shown["all"]:
             yield "read", shown["all"], f"{shown['all']}\n"
         elif shown:
@@ -295,17 +270,17 @@ def _questions(call: ToolCall) -> Iterator[str]:
 def normal_command(command: str) -> str:
     """A command without `cd` before it and without what only trims its output."""
     text = " ".join(re.sub(r"^\s*cd\s+[^&;|]+&&\s*", "", command.strip()).split())
-    while (shorter := _TRIMMED.sub("", text)) != text:
+    while (shorter := _RE["trimmed"].sub("", text)) != text:
         text = shorter
     return text.strip()
 
 
 def only_shows(command: str) -> bool:
     """Whether a command shows files or the state of the repository, and changes nothing."""
-    if _WRITES.search(command) or "$(" in command or "<<" in command:
+    if _RE["writes"].search(command) or "$(" in command or "<<" in command:
         return False
-    parts = [part for part in map(str.strip, _CHAIN.split(command)) if part]
-    return bool(parts) and all(_SHOWS.match(part) for part in parts)
+    parts = [part for part in map(str.strip, _RE["chain"].split(command)) if part]
+    return bool(parts) and all(_RE["shows"].match(part) for part in parts)
 
 
 # -- what was known ----------------------------------------------------------------------------
@@ -321,26 +296,29 @@ class _Changes:
 
     def see(self, one: _Call, checks: Collection[str]) -> None:
         """Takes a call into account."""
-        if one.call.kind in EDITS:
-            self.paths.update(_edited(one))
-        elif one.call.kind == "shell":
-            command = text_argument(one.call, "command")
-            if not only_shows(command) and normal_command(command) not in checks:
-                self.commands.append(command)
+        paths, command = _effect(one, checks)
+        self.paths.update(paths)
+        self.commands += [command] if command else []
 
     def touched(self, path: str) -> bool:
         """Whether a file may have changed."""
         name = path.rsplit("/", 1)[-1]
         return path in self.paths or any(
-            name in command or _AT_LARGE.search(command) for command in self.commands
+            name in command or _RE["at_large"].search(command) for command in self.commands
         )
 
 
-def _edited(one: _Call) -> list[str]:
-    if one.call.kind != "patch":
-        return [path] if (path := _path(one)) else []
-    found = _PATCHED.findall(text_argument(one.call, "patch"))
-    return [relative(path.strip(), one.message.cwd) for path in found]
+def _effect(one: _Call, checks: Collection[str]) -> tuple[list[str], str]:
+    """The files that a call edits, and its command if that does more than show or check."""
+    call = one.call
+    if call.kind == "patch":
+        found = _RE["patched"].findall(text_argument(call, "patch"))
+        return [relative(path.strip(), one.message.cwd) for path in found], ""
+    if call.kind in EDITS:
+        return [path] if (path := _path(one)) else [], ""
+    command = text_argument(call, "command") if call.kind == "shell" else ""
+    known = only_shows(command) or normal_command(command) in checks
+    return [], "" if known else command
 
 
 class _Known:
@@ -355,17 +333,14 @@ class _Known:
         own: dict[str, int] = {}
         foreign: dict[str, int] = {}
         for one in before:
-            if one.call.kind in EDITS:
-                for path in _edited(one):
-                    (foreign if one.message.agent else own)[path] = one.at
-                    self._edits[path] = max(self._edits.get(path, -1), one.at)
-                    self._wrote(one, path)
-            elif one.call.kind == "shell":
-                command = text_argument(one.call, "command")
-                if not only_shows(command) and normal_command(command) not in self.checks:
-                    self._moved = one.at
-                    if _AT_LARGE.search(command):
-                        self._at_large = one.at
+            paths, command = _effect(one, self.checks)
+            for path in paths:
+                (foreign if one.message.agent else own)[path] = one.at
+                self._edits[path] = max(self._edits.get(path, -1), one.at)
+                self._wrote(one, path)
+            if command:
+                self._moved = one.at
+                self._at_large = one.at if _RE["at_large"].search(command) else self._at_large
             if not one.message.agent and one.answered:
                 self._last.update(((kind, key), one.at) for kind, _, key in _asked(one))
         # A file's last message may be one that read it: not later than what is known then.
@@ -395,7 +370,9 @@ class _Known:
             path = key.partition("\n")[0]
             found = max(found, self._last.get((kind, f"{path}\n"), -1))
             changed = max(self._foreign.get(path, -1), self._at_large)
-            held = found >= changed and not later.touched(path) and not _POLLED.search(path)
+            held = (
+                found >= changed and not later.touched(path) and not _RE["polled"].search(path)
+            )
         elif kind == "search":
             inside = _path(one)
             times = [at for p, at in self._edits.items() if _is_inside(p, inside)]
@@ -403,7 +380,7 @@ class _Known:
             held = found > max([*times, self._moved]) and not touched
         else:
             command = key.partition("\n")[2]
-            answer = only_shows(command) and not _POLLED.search(command)
+            answer = only_shows(command) and not _RE["polled"].search(command)
             held = (
                 (answer or command in self.checks)
                 and found > max([*self._edits.values(), self._moved])
@@ -441,7 +418,7 @@ def _fact(kind: str, text: str, handover: Handover) -> tuple[str, str]:
         for check in handover.checks:
             if normal_command(check.text) == text:
                 return "check", f"{check.text}: {check.note}"
-        if _GIT.match(text):
+        if _RE["git"].match(text):
             state = handover.state
             known = [f"branch {state.branch}" if state.branch else ""]
             known += [f"last commit {state.commit}" if state.commit else ""]
@@ -508,7 +485,7 @@ def _core(one: _Call) -> str:
     command = text_argument(one.call, "command") if one.call.kind == "shell" else ""
     core = core_command(command)
     whole = not core.count('"') % 2 and not core.count("'") % 2 and "$(" not in core
-    idle = only_shows(core) or _HABITS.match(core) is not None
+    idle = only_shows(core) or _RE["habits"].match(core) is not None
     return core if len(core.split()) > 1 and whole and not idle else ""
 
 
