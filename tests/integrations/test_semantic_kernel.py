@@ -14,14 +14,8 @@ import pytest
 pytest.importorskip("semantic_kernel", reason="needs the package semantic-kernel")
 
 from leftoff import api
-from leftoff.handover.resume_state.document import ChatMessage, FunctionCall
-from leftoff.integrations.semantic_kernel import (
-    Captured,
-    capture,
-    chat_history,
-    messages_of,
-    remembered,
-)
+from leftoff.handover.resume_state.document import ChatMessage, CompletedTool, FunctionCall
+from leftoff.integrations.semantic_kernel import capture, chat_history, messages_of, remembered
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.model import Reasoning, Text, ToolCall, ToolResult
 from leftoff.stores.files import FileStore
@@ -74,15 +68,17 @@ class Bench:
     """A kernel of which every call is captured."""
 
     def __init__(self, workflow: str | None = None) -> None:
-        self.taken: list[Captured] = []
+        self.taken: list[CompletedTool] = []
+        self.workflows: list[str | None] = []
         self.threads: set[int] = set()
         self.kernel = kernel_package.Kernel()
         self.kernel.add_plugin(Ledger(), "Ledger")
-        capture(self.kernel, self._take, workflow)
+        capture(self.kernel, self, workflow)
 
-    def _take(self, captured: Captured) -> None:
+    def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None:
         self.threads.add(threading.get_ident())
-        self.taken.append(captured)
+        self.workflows.append(workflow)
+        self.taken.append(tool)
 
     def call(self, name: str, **given: Any) -> Any:
         made = self.kernel.invoke(plugin_name="Ledger", function_name=name, **given)
@@ -104,13 +100,12 @@ class Bench:
         return asyncio.run(heard())
 
 
-def test_a_completed_call_is_captured_with_parameters_result_and_time() -> None:
+def test_a_completed_call_is_captured_with_parameters_and_result() -> None:
     bench = Bench()
     assert str(bench.call("later", words="march")) == "MARCH"
     (taken,) = bench.taken
-    assert (taken.name, taken.parameters) == ("Ledger.later", {"words": "march"})
-    assert (taken.result, taken.error, taken.workflow) == ("MARCH", "", None)
-    assert taken.seconds > 0
+    assert (taken.function_name, taken.parameters) == ("Ledger.later", {"words": "march"})
+    assert (taken.result, taken.success, bench.workflows) == ("MARCH", True, [None])
 
 
 def test_it_is_handed_on_beside_the_loop() -> None:
@@ -126,13 +121,13 @@ def test_a_failed_call_is_captured_and_still_fails() -> None:
         bench.call("fail", path="march.csv")
     assert isinstance(caught.value.__cause__, FileNotFoundError)
     (taken,) = bench.taken
-    assert (taken.result, taken.error) == (None, "no march.csv")
+    assert (taken.result, taken.success) == ("ERROR: no march.csv", False)
 
 
 def test_a_call_that_gives_nothing_has_succeeded() -> None:
     bench = Bench()
     bench.call("nothing")
-    assert (bench.taken[0].result, bench.taken[0].error) == (None, "")
+    assert (bench.taken[0].result, bench.taken[0].success) == (None, True)
 
 
 def test_results_that_are_no_text_are_json() -> None:
@@ -153,20 +148,20 @@ def test_a_stream_that_breaks_has_failed() -> None:
     bench = Bench()
     with pytest.raises(Exception, match="dead"):
         bench.stream("breaks")
-    assert bench.taken[0].error == "the line is dead"
+    assert bench.taken[0].result == "ERROR: the line is dead"
 
 
 def test_a_stream_that_nobody_hears_to_its_end_is_captured() -> None:
     bench = Bench()
     assert bench.stream("pieces", most=2, count=50) == ["0,", "1,"]
-    assert [(t.result, t.error) for t in bench.taken] == [("0,1,", "")]
+    assert [(t.result, t.success) for t in bench.taken] == [("0,1,", True)]
 
 
 def test_the_arguments_that_are_ours_say_where_a_call_belongs() -> None:
     bench = Bench("of-the-filter")
     bench.call("add", a=1, b=2)
     bench.call("add", a=1, b=2, workflow_id="w-1", reasoning="to see")
-    assert [t.workflow for t in bench.taken] == ["of-the-filter", "w-1"]
+    assert bench.workflows == ["of-the-filter", "w-1"]
     assert bench.taken[1].parameters == {"a": 1, "b": 2}
 
 
@@ -183,14 +178,15 @@ def test_what_listens_cannot_break_what_works(caplog: pytest.LogCaptureFixture) 
     kernel = kernel_package.Kernel()
     kernel.add_plugin(Ledger(), "Ledger")
 
-    def broken(_: Captured) -> None:
-        raise OSError("password=hunter2hunter2 disk full")
+    class Broken:
+        def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None:
+            raise OSError("password=hunter2hunter2 disk full")
 
-    capture(kernel, broken)
+    capture(kernel, Broken())
     with caplog.at_level(logging.WARNING, "leftoff.live"):
         made = kernel.invoke(plugin_name="Ledger", function_name="add", a=1, b=2)
         assert asyncio.run(made).value == 3
-    assert "Ledger.add was not taken" in caplog.text
+    assert "Ledger.add is not saved" in caplog.text
     assert "hunter2hunter2" not in caplog.text
 
 

@@ -11,21 +11,18 @@ use.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from importlib import import_module
 from inspect import isasyncgen, isgenerator
-from typing import Any, TypeAlias
-
-from msgspec import Struct, field
+from typing import Any
 
 from leftoff import codec
 from leftoff.api import MessageCollector
 from leftoff.errors import UsageError
 from leftoff.handover.resume_state.conversation import ConversationTail, truncate_values
 from leftoff.handover.resume_state.document import ChatMessage
-from leftoff.live.resume_states.tracking import Tracker, result_text, tracking
-from leftoff.live.telemetry import error_words, logger
+from leftoff.live.resume_states.tracking import TrackedCall, Tracker, result_text, tracking
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.text.truncation import short, whole
 
@@ -38,36 +35,30 @@ _MAX_PARAMETER_CHARS = 2_000
 _OWN_ARGUMENTS = frozenset({"workflow_id", "reasoning"})
 
 
-class Captured(Struct, frozen=True):
-    """A function call ("plugin.function") that has ended, with its result as text, None if
-    there is none or the call failed, its error message, the seconds it took, and its
-    `workflow_id` argument, else that of the filter."""
-
-    name: str
-    parameters: codec.JsonObject = field(default_factory=dict)
-    result: str | None = None
-    error: str = ""
-    seconds: float = 0
-    workflow: str | None = None
-
-
-# Receives the calls: a `FileResumeStateManager`, or any function.
-Taker: TypeAlias = Tracker | Callable[[Captured], object]
-
-
 class ToolCapture:
-    """A function-invocation filter that reports every call, completed or failed, to `taker`;
-    calls without a `workflow_id` argument belong to `workflow`, None is the session.
+    """A function-invocation filter that reports every call, completed or failed, to a tracker
+    such as `FileResumeStateManager`; calls without a `workflow_id` argument belong to
+    `workflow`, None is the session.
 
     A call without a result has succeeded. A call with a streamed result is reported when the
-    stream has ended. If `taker` raises, the error is logged and the call is not affected.
+    stream has ended. If the tracker fails, that is logged and the call is not affected.
     """
 
-    def __init__(self, taker: Taker, workflow: str | None = None) -> None:
-        self._taker, self._workflow = taker, workflow
+    def __init__(self, tracker: Tracker, workflow: str | None = None) -> None:
+        self._tracker, self._workflow = tracker, workflow
 
     async def __call__(self, context: Any, next: Callable[[object], Awaitable[None]]) -> None:
-        call = _Call(self._taker, self._workflow, context)
+        function, given = context.function, dict(context.arguments)
+        plugin = function.plugin_name
+        call = _Call(
+            tracking(
+                self._tracker,
+                str(given.get("workflow_id") or "") or self._workflow,
+                f"{plugin}.{function.name}" if plugin else str(function.name),
+                {k: _plain(v) for k, v in given.items() if k not in _OWN_ARGUMENTS},
+                reasoning=str(given.get("reasoning") or "") or None,
+            )
+        )
         try:
             await next(context)
         except BaseException as error:
@@ -80,40 +71,20 @@ class ToolCapture:
         elif isgenerator(value):
             context.result.value = _capture_stream(value, call)
         else:
-            await asyncio.to_thread(call.end, _text(value), None)
+            await asyncio.to_thread(call.end, _text(value))
 
 
 class _Call:
-    def __init__(self, taker: Taker, workflow: str | None, context: Any) -> None:
-        function, given = context.function, dict(context.arguments)
-        plugin = function.plugin_name
-        self._name = f"{plugin}.{function.name}" if plugin else str(function.name)
-        self._parameters = {k: _plain(v) for k, v in given.items() if k not in _OWN_ARGUMENTS}
-        self._workflow = str(given.get("workflow_id") or "") or workflow
-        self._began = time.monotonic()
-        self._taker: Any = taker
-        self._tracking = None
-        if hasattr(taker, "track_completed_tool"):
-            reasoning = str(given.get("reasoning") or "") or None
-            self._tracking = tracking(
-                taker, self._workflow, self._name, self._parameters, reasoning=reasoning
-            )
-            self._tracked = self._tracking.__enter__()
+    """A tracked call that ends elsewhere than it began."""
 
-    def end(self, result: str | None, error: BaseException | None) -> None:
+    def __init__(self, tracked: AbstractContextManager[TrackedCall]) -> None:
+        self._tracked, self._call = tracked, tracked.__enter__()
+
+    def end(self, result: str | None, error: BaseException | None = None) -> None:
         """Reports the call."""
-        if self._tracking is not None:
-            self._tracked.result = result
-            trace = None if error is None else error.__traceback__
-            self._tracking.__exit__(None if error is None else type(error), error, trace)
-            return
-        failed = "" if error is None else str(error) or type(error).__name__
-        seconds = round(time.monotonic() - self._began, 6)
-        made = Captured(self._name, self._parameters, result, failed, seconds, self._workflow)
-        try:
-            self._taker(made)
-        except Exception as failure:  # noqa: BLE001 - a listener must not break the call
-            logger.warning("a call of %s was not taken: %s", self._name, error_words(failure))
+        self._call.result = result
+        trace = None if error is None else error.__traceback__
+        self._tracked.__exit__(None if error is None else type(error), error, trace)
 
 
 async def _capture_async_stream(stream: Any, call: _Call) -> AsyncIterator[Any]:
@@ -124,12 +95,12 @@ async def _capture_async_stream(stream: Any, call: _Call) -> AsyncIterator[Any]:
             collected.add(piece)
             yield piece
     except GeneratorExit:  # the consumer stopped early
-        call.end(collected.text(), None)
+        call.end(collected.text())
         raise
     except BaseException as error:
         await asyncio.to_thread(call.end, None, error)
         raise
-    await asyncio.to_thread(call.end, collected.text(), None)
+    await asyncio.to_thread(call.end, collected.text())
 
 
 def _capture_stream(stream: Any, call: _Call) -> Iterator[object]:
@@ -139,12 +110,12 @@ def _capture_stream(stream: Any, call: _Call) -> Iterator[object]:
             collected.add(piece)
             yield piece
     except GeneratorExit:
-        call.end(collected.text(), None)
+        call.end(collected.text())
         raise
     except BaseException as error:
         call.end(None, error)
         raise
-    call.end(collected.text(), None)
+    call.end(collected.text())
 
 
 class _StreamText:
@@ -176,10 +147,10 @@ def _plain(value: object) -> object:
     return short(f"{type(value).__name__}: {value}", _MAX_PARAMETER_CHARS, "…")
 
 
-def capture(kernel: Any, taker: Taker, workflow: str | None = None) -> ToolCapture:
-    """Reports every call of a `semantic_kernel.Kernel`'s functions to `taker`. Returns the
+def capture(kernel: Any, tracker: Tracker, workflow: str | None = None) -> ToolCapture:
+    """Reports every call of a `semantic_kernel.Kernel`'s functions to a tracker. Returns the
     filter; `kernel.remove_filter` removes it by its id."""
-    tool_filter = ToolCapture(taker, workflow)
+    tool_filter = ToolCapture(tracker, workflow)
     kernel.add_filter("function_invocation", tool_filter)
     return tool_filter
 
