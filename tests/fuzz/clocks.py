@@ -27,7 +27,7 @@ from tests.strategies.hooks import hook_input
 
 from leftoff import codec
 from leftoff.handover.resume_log.document import ResumeLog
-from leftoff.hooks import answer
+from leftoff.hooks import answer, queue
 from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
@@ -98,6 +98,11 @@ def hooks(chance: random.Random, folder: Path, wrong: Wrong) -> None:
     shutil.rmtree(folder / ".leftoff", ignore_errors=True)
     (folder / "s.jsonl").unlink(missing_ok=True)
     shown: list[str] = []
+    # The size of the window is what a worker found out.
+    session = queue.folder_of(folder / ".leftoff", "s1")
+    assert session is not None
+    queue.make_folder(folder / ".leftoff", session)
+    queue.write(session / queue.WATCH, codec.dumps({"usable": WINDOW}))
     real = time.time
     for n, used in enumerate(rising(chance)):
         ahead = chance.uniform(-YEARS, YEARS)

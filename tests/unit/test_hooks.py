@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies.claude_code import Recording
 from tests.strategies.hooks import hook_input
 
 from leftoff import codec
@@ -106,10 +107,15 @@ def test_a_crossing_is_told_once_and_again_after_a_compaction(client: Client) ->
 
     def call(tokens: int) -> bytes:
         usage = {"input_tokens": tokens, "output_tokens": 0}
-        message = {"role": "assistant", "model": "claude-opus-4-8", "usage": usage}
-        return codec.dumps({"type": "assistant", "version": "2.1.197", "message": message})
+        made = Recording(version="2.1.197", cwd=str(client.project))
+        made.say("Go on.")
+        made.answer("Done.")
+        made.lines[-1]["message"] |= {"model": "claude-opus-4-8", "usage": usage}
+        return made.data
 
     client.transcript.write_bytes(call(used))
+    assert client.ask("Stop") == {}  # how large the window is the worker has to find out
+    client.work("s1")
     said = client.ask("Stop")["systemMessage"]
     assert "70%" in said
     assert "85%" in said
@@ -152,9 +158,7 @@ def test_a_transcript_that_was_compacted_last_has_no_call(tmp_path: Path) -> Non
     path.write_bytes(
         usage + b'{"type":"user","message":{"content":"' + b"x" * 400_000 + b'"}}\n'
     )
-    found = answer.last_call(str(path))
-    assert found is not None
-    assert found.used == 5
+    assert answer.last_call(str(path)) == 5
     assert answer.last_call(str(tmp_path / "none")) is None
 
 

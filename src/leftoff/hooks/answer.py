@@ -285,24 +285,11 @@ _HANDLERS = {
 
 
 def _threshold_messages(call: _HookCall) -> list[str]:
-    last = last_call(call.transcript)
-    if last is None:
-        return []
-    used = last.used
+    used = last_call(call.transcript)
     watch = queue.load(call.folder / queue.WATCH)
-    usable = watch.get("usable", 0)
-    model = _chosen_model(last.model)
-    if usable is None and last.window is None and model == last.model:
-        return []  # the worker has looked: nothing says how large the window is
-    if not isinstance(usable, int) or usable <= 0:
-        from leftoff.budget.windows import fit
-
-        window = fit(
-            model, recorded=last.window, peak=used, format=last.format, version=last.version
-        )
-        if window is None:
-            return []
-        usable = window.window - window.reserve
+    usable = watch.get("usable")  # None: the worker has not looked, or nothing says it
+    if used is None or not isinstance(usable, int) or usable <= 0:
+        return []
     lowest = watch.get("lowest")
     path = call.folder / queue.REPORTED
     known = queue.load(path)
@@ -327,27 +314,9 @@ def _threshold_messages(call: _HookCall) -> list[str]:
     return [c.words(c.threshold.says or c.threshold.logs).strip() for c in reached]
 
 
-def _chosen_model(recorded: str) -> str:
-    """The model as the person chose it: recordings leave out the mark of the larger window,
-    the environment of the client, in which a hook runs, may hold it."""
-    larger = "[1m]" in os.environ.get("ANTHROPIC_MODEL", "").casefold()
-    return f"{recorded}[1m]" if larger and "[" not in recorded else recorded
-
-
-class Call(NamedTuple):
-    """The last API call of a session: its tokens, in and out, and the model, client version
-    and window that its line records."""
-
-    used: int
-    format: str
-    model: str = ""
-    version: str = ""
-    window: int | None = None
-
-
-def last_call(path: str) -> Call | None:
-    """The last API call of the main thread; None if the last lines hold none, or if a
-    compaction comes after it. Its tokens equal the occupancy that a full pass would give."""
+def last_call(path: str) -> int | None:
+    """The tokens of the last API call of the main thread, in and out: the occupancy that a full
+    pass would give. None if the last lines hold none, or if a compaction comes after it."""
     # Only the last lines, and in them only keys that every version of the clients has written:
     # parsing them with the readers in `formats` would double the time of a hook.
     try:
@@ -361,7 +330,7 @@ def last_call(path: str) -> Call | None:
                 for line in reversed(lines):
                     if any(mark in line for mark in _COMPACTION_MARKERS):
                         return None
-                    if b"usage" in line and (found := _call(line)) is not None:
+                    if b"usage" in line and (found := _tokens(line)):
                         return found
                 if size <= length:
                     return None
@@ -373,27 +342,20 @@ def last_call(path: str) -> Call | None:
 _COMPACTION_MARKERS = (b'"compact_boundary"', b'"isCompactSummary":true', b'"type":"compacted"')
 
 
-def _call(line: bytes) -> Call | None:
-    """The API call that a line of Claude Code or Codex records; None if it records none."""
+def _tokens(line: bytes) -> int:
+    """The tokens of the API call that a line of Claude Code or Codex records; 0 for none."""
     try:
         value = codec.loads(line)
     except ValueError:
-        return None
+        return 0
     if not isinstance(value, dict):
-        return None
+        return 0
     if value.get("type") == "assistant" and not value.get("isSidechain"):
-        message = _dict(value.get("message"))
-        used = _sum(_dict(message.get("usage")), _CLAUDE)
-        model, version = message.get("model"), value.get("version")
-        return Call(used, "claude_code", str(model or ""), str(version or "")) if used else None
+        return _sum(_dict(_dict(value.get("message")).get("usage")), _CLAUDE)
     payload = _dict(value.get("payload"))
     if payload.get("type") == "token_count":
-        info = _dict(payload.get("info"))
-        used = _sum(_dict(info.get("last_token_usage")), _CODEX)
-        window = info.get("model_context_window")
-        known = window if isinstance(window, int) else None
-        return Call(used, "codex", window=known) if used else None
-    return None
+        return _sum(_dict(_dict(payload.get("info")).get("last_token_usage")), _CODEX)
+    return 0
 
 
 def _dict(value: object) -> codec.JsonObject:

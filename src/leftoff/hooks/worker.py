@@ -209,21 +209,7 @@ class _Job:
         if summary is not None:
             ends = [c.ref.message for c in summary.context.compactions]
             self.watch["compacted"] = max(ends, default=-1)
-            usable = summary.context.usable_window
-            if settings.windows:  # the summary was made without these rows
-                from leftoff.budget.windows import fit
-
-                context = summary.context
-                models = summary.session.models
-                window = fit(
-                    models[-1] if models else "",
-                    peak=context.occupancy or 0,
-                    format=summary.session.format,
-                    version=summary.session.agent_version,
-                    more=settings.windows,
-                )
-                usable = window.window - window.reserve if window else usable
-            self.watch["usable"] = usable
+            self.watch["usable"] = _usable_window(settings, summary)
         queue.write_durably(self.folder / queue.WATCH, codec.dumps(self.watch))
 
     # -- a second reader -------------------------------------------------------------------
@@ -443,3 +429,24 @@ class _Job:
             old = entry.stat(follow_symlinks=False).st_mtime < oldest
             if old and entry.is_dir(follow_symlinks=False) and entry.name != self.folder.name:
                 shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def _usable_window(settings: Settings, summary: ContextSummary) -> int | None:
+    """The usable window, with the rows of the settings, which a summary is made without, and
+    the mark of the larger window: the person's choice of a model has it, recordings leave it
+    out."""
+    from leftoff.budget.windows import fit
+
+    session = summary.session
+    model = session.models[-1] if session.models else ""
+    larger = "[1m]" in os.environ.get("ANTHROPIC_MODEL", "").casefold() and "[" not in model
+    if not settings.windows and not larger:
+        return summary.context.usable_window
+    window = fit(
+        f"{model}[1m]" if larger else model,
+        peak=summary.context.occupancy or 0,
+        format=session.format,
+        version=session.agent_version,
+        more=settings.windows,
+    )
+    return window.window - window.reserve if window else summary.context.usable_window
