@@ -13,6 +13,7 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff import model as rec
+from leftoff.formats import text_calls
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
@@ -28,8 +29,6 @@ _TASKS = (
     ("- NEW TASK DESCRIPTION -", "- END OF NEW TASK"),
     ("\nTask Description:\n", "\n\nCurrent terminal state:"),
 )
-_FUNCTION = re.compile(r"<function=([\w.-]+)>")
-_PARAMETER = re.compile(r"<parameter=([\w.-]+)>")
 _EXIT_CODE = re.compile(r"(?:exit code:? |returncode=)(-?\d{1,9})")
 _WRITTEN = "cache_creation_input_tokens"
 _STATUSES = frozenset({"ok", "error", "denied", "interrupted", "timeout", "running", "unknown"})
@@ -118,17 +117,11 @@ class AtifReader(ItemReader):
                 if given.get("task_complete") is True:
                     calls.append(self.call("", "mark_task_complete", {}))
                 return "\n\n".join(words), calls
-        found = _FUNCTION.search(text)
-        closing = text.find("</function>", found.end()) if found is not None else -1
-        if found is None or closing < 0:
+        if "</function>" not in text:
             return text, []
-        inner = text[found.end() : closing]
-        arguments: dict[str, str] = {}
-        for given in inner.split("</parameter>"):
-            opening = _PARAMETER.search(given)
-            if opening is not None:
-                arguments[opening[1]] = given[opening.end() :].strip("\n")
-        return text[: found.start()].rstrip(), [self.call("", found[1], arguments)]
+        parts = text_calls.calls_in(text, partial(self.call, ""))
+        outside = (part.text for part in parts if type(part) is rec.Text)
+        return "\n\n".join(outside), [part for part in parts if type(part) is rec.ToolCall]
 
 
 def _task(text: str) -> tuple[int, int] | None:

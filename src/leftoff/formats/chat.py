@@ -16,7 +16,7 @@ from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, dicts_of, text_of, usage_by
 from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
-from leftoff.formats.vocabulary import with_closing_words
+from leftoff.formats.vocabulary import tool_call, with_closing_words
 
 # The roles of messages, by those that are recorded.
 ROLES: dict[str, rec.Role] = {
@@ -87,8 +87,7 @@ class ChatReader(ItemReader):
                 parts.append(rec.Reasoning(block.text("thinking", "text")))
             elif isinstance(text := block.get("text"), str):
                 if not m.get("tool_calls") and text_calls.has_calls(text):
-                    found, self.text_call_ids = text_calls.calls_in(text, self.turn)
-                    parts += found
+                    parts += text_calls.calls_in(text, self._text_call)
                 else:
                     parts.append(rec.Text(text))
             else:
@@ -129,6 +128,11 @@ class ChatReader(ItemReader):
             else:
                 parts.append(rec.Media(block.text("type")))
         return tuple(parts), typed, results
+
+    def _text_call(self, name: str, given: object) -> rec.ToolCall:
+        identity = f"text-call-{self.turn}-{len(self.text_call_ids)}"
+        self.text_call_ids.append(identity)
+        return tool_call(identity, name, given)
 
     def _call(self, identity: str, name: str, given: object) -> rec.ToolCall:
         identity = identity or f"call-{self.turn}-{len(self.waiting)}"

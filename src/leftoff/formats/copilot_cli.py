@@ -130,13 +130,13 @@ class CopilotReader(ItemReader):
         if kind in ("session.start", "session.resume", "session.context_changed"):
             self.cwd = data.text("context.cwd", "cwd") or self.cwd
             self.model = data.text("selectedModel") or self.model
-            yield rec.SessionFacts(
-                id=data.text("sessionId"),
-                cwd=self.cwd,
-                branch=data.text("context.branch", "branch"),
-                commit=data.text("context.headCommit"),
-                agent_version=data.text("copilotVersion"),
-                started=data.text("startTime"),
+            yield data.facts(
+                id="sessionId",
+                cwd="context.cwd|cwd",
+                branch="context.branch|branch",
+                commit="context.headCommit",
+                agent_version="copilotVersion",
+                started="startTime",
             )
         elif kind == "session.model_change":
             self.model = data.text("newModel") or self.model

@@ -6,9 +6,10 @@ in the reply, and the result in the next user message after "EXECUTION RESULT of
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from leftoff import lazy_re as re
-from leftoff.formats.vocabulary import tool_call
-from leftoff.model import Part, Text, ToolResult
+from leftoff.model import Part, Text, ToolCall, ToolResult
 
 _FUNCTION = re.compile(
     r"^[ \t]*<function=([\w.:-]{1,200})>(.*?)(?:</function>|\Z)", re.DOTALL | re.MULTILINE
@@ -31,23 +32,24 @@ _CONTINUE_PROMPTS = (
 )
 
 
-def calls_in(text: str, turn: int) -> tuple[list[Part], list[str]]:
-    """The text and calls of a reply in order, and the ids generated for the calls."""
+def calls_in(text: str, make: Callable[[str, object], ToolCall]) -> list[Part]:
+    """The text and calls of a reply in order.
+
+    Args:
+        make: makes a call from its name and arguments, with an id of the reader's."""
     parts: list[Part] = []
-    given: list[str] = []
     position = 0
     for found in _FUNCTION.finditer(text):
         words = text[position : found.start()].strip()
         if words:
             parts.append(Text(words))
         values = {p[1]: _parameter_value(p[2]) for p in _PARAMETER.finditer(found[2])}
-        given.append(f"text-call-{turn}-{len(given)}")
-        parts.append(tool_call(given[-1], found[1], values))
+        parts.append(make(found[1], values))
         position = found.end()
     rest = text[position:].strip()
     if rest:
         parts.append(Text(rest))
-    return parts, given
+    return parts
 
 
 def has_calls(text: str) -> bool:

@@ -9,23 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Raw, Struct
 
-from leftoff.codec import LineDecoder
-from leftoff.formats.lenient_json import (
-    dict_of,
-    dicts_of,
-    fields_of,
-    items_of,
-    text_of,
-    value_of,
-)
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, items_of, text_of
+from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import with_closing_words
 from leftoff.model import (
-    Message,
     NewSession,
     Part,
     Record,
@@ -38,107 +29,79 @@ from leftoff.model import (
     Unknown,
 )
 
+# A message with its number in the list and its bytes; on a line of its own, all messages of a
+# conversation share the line.
+Placed: TypeAlias = tuple[Fields, int | None, bytes]
 
-class Item(Struct, gc=False):
-    """One message."""
-
-    role: str = ""
-    content: Any = None
-
-
-class Row(Struct, gc=False):
-    """One conversation on a line of its own."""
-
-    id: Any = None
-    conversations: Raw = Raw(b"")
-
-
-_ITEM = LineDecoder(Item)
-_ASSISTANT_ROLES = frozenset({"assistant", "agent", "gpt"})
-_USER_ROLES = frozenset({"user", "human"})
+# AgentBench itself says agent and user, the data set gpt and human in some of its parts.
+_ROLES: dict[str, Role] = {
+    **dict.fromkeys(("assistant", "agent", "gpt"), "assistant"),
+    **dict.fromkeys(("user", "human"), "user"),
+    "system": "system",
+}
 _ACTION = re.compile(r"^Act(?:ion)?:[ \t]*(\w+)", re.MULTILINE)
 _CODE_BLOCK = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n?```|\Z)", re.DOTALL)
 _ANSWER = re.compile(r"\((.*)\)|\s*Final Answer:[ \t]*(.*)", re.DOTALL)
 _BASH_ACTION = "bash"
 _SQL_ACTION = "Operation"
 _FINAL_ACTIONS = frozenset({"answer", "finish", "Answer", "commit"})
+# The task stands behind instructions, and behind a worked example with a task of its own.
 _NEXT_PROBLEM = re.compile(r"Now, I will start a new problem in a new OS\. My problem is:\s*")
 _FIRST_PROBLEM = re.compile(r"Now, my problem is:\s*")
 _OUTPUT_HEADER = "The output of the OS:"
 
 
 class AgentBenchReader(Struct):
-    """Reads a list of conversations, or one. It has no state."""
+    """Reads a list of conversations, or one, or one on each line. It has no state."""
 
-    record: ClassVar[Any] = bytes
+    record: ClassVar[type] = dict
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
-        rows = items_of(data) if data.lstrip()[:1] == b"[" else [Raw(data)]
-        for number, row in enumerate(rows):
-            fields = fields_of(row)
-            listed = fields.get("conversations", Raw(b""))
-            yield from _row(value_of(fields.get("id")), listed, f"row-{number}", cursor)
-
-
-class AgentBenchLinesReader(Struct):
-    """Reads one conversation on each line. It has no state."""
-
-    record: ClassVar[Any] = Row
-
-    def read(self, row: Row, cursor: Cursor) -> Iterable[Record]:
-        return _row(row.id, row.conversations, f"row-{cursor.line}", cursor)
+    def read(self, record: bytes | dict[str, object], cursor: Cursor) -> Iterable[Record]:
+        if isinstance(record, dict):
+            row, raw = Fields(record), bytes(cursor.raw)
+            given = row.get("conversations")
+            listed = given if isinstance(given, list) else []
+            placed: list[Placed] = [(Fields(item), None, raw) for item in listed]
+            yield from _row(row, placed, f"row-{cursor.line}", cursor)
+            return
+        rows: Iterable[bytes | Raw] = items_of(record) or [record]
+        for number, row in enumerate(map(Fields.of, rows)):
+            items = cursor.objects(row.raw("conversations"))
+            placed = [(item, cursor.item, cursor.raw) for item in items]
+            yield from _row(row, placed, f"row-{number}", cursor)
 
 
-def _row(identity: Any, listed: Raw, name: str, cursor: Cursor) -> Iterator[Record]:
-    """One conversation as a session. A message of a document has an `item`; on a line of its
-    own, all messages of the conversation share the line."""
-    items = [bytes(item) for item in items_of(listed)]
+def _row(row: Fields, items: list[Placed], name: str, cursor: Cursor) -> Iterator[Record]:
+    """One conversation as a session."""
     if not items:
         yield Unknown("row without conversations")
         return
+    identity = row.get("id")
     yield NewSession(str(identity) if isinstance(identity, (str, int)) else name)
-    found = [next(iter(_ITEM.decode(raw)[0]), Item()) for raw in items]
     # A worked example stands before the task, in the same conversation.
-    task_item = next(
-        (n for n, m in enumerate(found) if _NEXT_PROBLEM.match(text_of(m.content))), 0
-    )
-    line = bytes(cursor.raw) if cursor.line else b""
-    turns = 0
-    pending = ended = ""
-    for number, item in enumerate(found):
+    texts = [item.text("content") for item, *_ in items]
+    task_item = next((n for n, text in enumerate(texts) if _NEXT_PROBLEM.match(text)), 0)
+    turns, pending, ended = 0, "", ""
+    no_words: tuple[Typed, ...] = ()
+    for number, (item, cursor.item, cursor.raw) in enumerate(items):
         if 0 < number < task_item:
             continue
-        role, text = item.role.casefold(), text_of(item.content)
-        if role not in _ASSISTANT_ROLES and role not in _USER_ROLES and role != "system":
-            yield Unknown(f"role {item.role}")
+        text, typed = texts[number], no_words
+        role = _ROLES.get(item.text("role").casefold())
+        if role is None:
+            yield Unknown(f"role {item.text('role')}")
             continue
-        turns += role in _ASSISTANT_ROLES
-        message_role: Role = "user"
-        typed: tuple[Typed, ...] = ()
-        if role in _ASSISTANT_ROLES:
+        if role == "assistant":
+            turns += 1
             parts = _assistant_parts(text, turns)
-            pending = next((c.id for c in _calls(parts) if c.kind != "finish"), "")
-            message_role, origin = "assistant", "agent"
-            ended = next((c.name for c in _calls(parts) if c.kind == "finish"), "")
+            calls = [part for part in parts if type(part) is ToolCall]
+            pending = next((c.id for c in calls if c.kind != "finish"), "")
+            ended = next((c.name for c in calls if c.kind == "finish"), "")
         elif pending:
-            parts = (_result(pending, text),)
-            message_role, origin, pending = "tool", "tool", ""
+            parts, role, pending = (_result(pending, text),), "tool", ""
         else:
-            message_role = "system" if role == "system" else "user"
             parts, typed = _user_parts(text, number, task_item, role)
-            origin = "prompt" if typed else "injected"
-        cursor.raw = line or items[number]
-        yield Message(
-            cursor.take(),
-            message_role,
-            parts,
-            line=cursor.line if line else None,
-            item=None if line else number,
-            origin=origin,
-            typed=typed,
-            response=f"r{turns}" if message_role == "assistant" else "",
-            raw=cursor.raw,
-        )
+        yield cursor.message(role, parts, "", typed, response=f"r{turns}")
     if ended:  # no person waits for more
         yield Turn("ended", ended)
 
@@ -180,10 +143,6 @@ def _assistant_parts(text: str, turn: int) -> tuple[Part, ...]:
     return (Text(text),)
 
 
-def _calls(parts: Iterable[Part]) -> Iterator[ToolCall]:
-    return (part for part in parts if type(part) is ToolCall)
-
-
 def _result(call: str, text: str) -> ToolResult:
     """The result of a call; these environments record no exit status."""
     if text.startswith(_OUTPUT_HEADER):
@@ -193,25 +152,21 @@ def _result(call: str, text: str) -> ToolResult:
 
 def _is_row(value: Any) -> bool:
     listed = dicts_of(dict_of(value).get("conversations"))[:5]
-    return bool(listed) and all(
-        text_of(m.get("role")).casefold() in _ASSISTANT_ROLES | _USER_ROLES | {"system"}
-        and "content" in m
-        for m in listed
-    )
+    known = (text_of(m.get("role")).casefold() in _ROLES and "content" in m for m in listed)
+    return bool(listed) and all(known)
 
 
 def _detect(sample: Sample) -> bool:
     """A list of conversations, or one, in a document."""
     if isinstance(sample.document, dict):
         return _is_row(sample.document)
-    return bool(sample.items) and sum(map(_is_row, sample.items)) * 2 > len(sample.items)
+    return mostly(_is_row, sample.items)
 
 
 def _detect_lines(sample: Sample) -> bool:
     """One conversation on each line."""
-    rows = sum(map(_is_row, sample.lines))
-    return rows > 1 and rows * 2 > len(sample.lines)
+    return len(sample.lines) > 1 and mostly(_is_row, sample.lines)
 
 
 FORMAT = Format("agentbench", "document", AgentBenchReader, _detect, several=True)
-LINES = Format("agentbench_lines", "lines", AgentBenchLinesReader, _detect_lines, several=True)
+LINES = Format("agentbench_lines", "lines", AgentBenchReader, _detect_lines, several=True)

@@ -7,14 +7,10 @@ person; each of the others has a thread of its own, as subagents do.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
-from msgspec import Struct
-
-from leftoff.codec import LineDecoder
-from leftoff.formats.lenient_json import dicts_of, fields_of, items_of, text_of, value_of
+from leftoff.formats.lenient_json import Fields, dicts_of
 from leftoff.formats.openai_parts import content_text
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.model import (
     Message,
     Part,
@@ -27,79 +23,49 @@ from leftoff.model import (
     Unknown,
 )
 
-
-class Item(Struct, gc=False):
-    """One message."""
-
-    role: str = ""
-    name: Any = None
-    content: Any = None
-
-
-_ITEM = LineDecoder(Item)
 _ORCHESTRATOR = "orchestrator"
+# Written by the program, not by an agent.
 _TERMINATION = "termination condition"
 _PERSON_ROLES = frozenset({"human", "user"})
 
 
-class WhoAndWhenReader(Struct):
+class WhoAndWhenReader(ItemReader):
     """Reads one log. Fields are its state."""
 
-    record: ClassVar[Any] = bytes
+    lists = ("history",)
 
     turns: int = 0
-    prompted: bool = False
+    # Without an orchestrator all agents share one conversation.
+    led: bool = False
 
-    def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:
-        document = fields_of(data)
-        identity = text_of(value_of(document.get("question_ID")))
-        if identity:
+    def head(self, document: Fields) -> Iterable[Record]:
+        if identity := document.text("question_ID"):
             yield SessionFacts(id=identity)
-        items = [bytes(item) for item in items_of(document.get("history"))]
-        found = [_ITEM.decode(raw)[0] for raw in items]
-        # Without an orchestrator all agents share one conversation.
-        has_orchestrator = any(
-            m and _speaker(m[0].role)[0].casefold() == _ORCHESTRATOR for m in found
-        )
-        for number, (raw, item) in enumerate(zip(items, found, strict=True)):
-            cursor.raw = raw
-            if item and item[0].role:
-                yield self._message(item[0], number, has_orchestrator, cursor)
-                if _speaker(item[0].role)[1] == _TERMINATION:
-                    yield _run_end(content_text(item[0].content))
-            else:
-                yield Unknown("message")
+        speakers = (_speaker(m.text("role"))[0] for m in document.each("history"))
+        self.led = any(speaker.casefold() == _ORCHESTRATOR for speaker in speakers)
 
-    def _message(
-        self, item: Item, number: int, has_orchestrator: bool, cursor: Cursor
-    ) -> Message:
-        speaker, note = _speaker(item.role)
-        text = content_text(item.content)
-        part: Part = Text(text)
-        typed: tuple[Typed, ...] = ()
-        role: Any = "assistant"
-        agent, origin = "", "agent"
-        if speaker.casefold() in _PERSON_ROLES and not text_of(item.name):
-            role, origin = "user", "prompt"
+    def item(self, item: Fields, cursor: Cursor) -> Iterable[Record]:
+        speaker, note = _speaker(item.text("role"))
+        text = content_text(item.get("content"))
+        if not speaker:
+            yield Unknown("message")
+        elif speaker.casefold() in _PERSON_ROLES and not item.text("name"):
+            # The question stands in the person's place, whole, even where it is empty.
             typed = (Typed(0, 0, len(text.rstrip())),) if text.strip() else ()
-        elif note == "thought":
-            part = Reasoning(text)
-        elif note == _TERMINATION:  # written by the program, not by an agent
-            role, origin = "system", "meta"
-        if has_orchestrator and role == "assistant" and speaker.casefold() != _ORCHESTRATOR:
-            agent = speaker
-        self.turns += role == "assistant"
-        return Message(
-            cursor.take(agent),
-            role,
-            (part,),
-            item=number,
-            origin=origin,
-            typed=typed,
-            response=f"r{self.turns}" if role == "assistant" else "",
-            agent=agent,
-            raw=cursor.raw,
-        )
+            yield cursor.message("user", (Text(text),), "prompt", typed)
+        elif note == _TERMINATION:
+            yield cursor.message("system", (Text(text),), "meta")
+            yield _run_end(text)
+        else:
+            yield self._said(
+                speaker, Reasoning(text) if note == "thought" else Text(text), cursor
+            )
+
+    def _said(self, speaker: str, part: Part, cursor: Cursor) -> Message:
+        self.turns += 1
+        inner = self.led and speaker.casefold() != _ORCHESTRATOR
+        response, agent = f"r{self.turns}", speaker if inner else ""
+        return cursor.message("assistant", (part,), response=response, agent=agent)
 
 
 def _run_end(text: str) -> Turn:
