@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import pytest
@@ -14,6 +15,7 @@ from leftoff.formats import text_calls
 from leftoff.formats.aider import _answers
 from leftoff.formats.claude_code import ClaudeReader
 from leftoff.formats.specstory_arguments import _NAMED
+from leftoff.formats.vocabulary import tool_call
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.conversation import _escape_tags
 from leftoff.shell.embedded.tool_script import script_steps
@@ -170,7 +172,7 @@ def _answered(text: str) -> None:
 
 def _text_calls(text: str) -> None:
     text_calls.without_example(text)
-    text_calls.calls_in(text, 0)
+    text_calls.calls_in(text, partial(tool_call, ""))
     text_calls.result_of("", text)
 
 
