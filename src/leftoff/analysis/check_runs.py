@@ -424,6 +424,7 @@ def _left_out(words: list[str]) -> str:
     return patterns[0].replace("\\|", "|")
 
 
+# Of filters these alone can leave lines out and show whatever else comes (`-v`).
 _GREPS = frozenset({"grep", "egrep"})
 
 

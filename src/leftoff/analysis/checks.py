@@ -34,6 +34,7 @@ from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.summary import Check
 
+# Names of failing tests: more than a screen shows, and a run of thousands fails for one reason.
 MAX_FAILING = 20
 _RULES: dict[str, Rule] = {rule.id: rule for rule in CHECK_RULES}
 # Exit codes of a program that was stopped, or never ran: they say nothing about the check.
@@ -42,6 +43,7 @@ _KILLED = frozenset({124, 126, 127, 130, 137, 143})
 # A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")
 
+# What is shown instead of a result that did not come.
 _NO_OUTCOME = {
     "timeout": "(timed out)",
     "interrupted": "(interrupted)",

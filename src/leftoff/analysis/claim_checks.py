@@ -44,6 +44,7 @@ _HARMLESS = frozenset(
     " pull_request tidy".split()
 )
 _LEVELS = ("e2e", "integration", "unit")
+# The broadest first: a path such as `e2e/unit_helpers` belongs to a browser test.
 _RUN_LEVEL = (
     (re.compile(r"e2e|end-to-end|playwright|cypress|smoke", re.IGNORECASE), "e2e"),
     (re.compile(r"integration", re.IGNORECASE), "integration"),
@@ -62,6 +63,7 @@ def _tool_words() -> dict[str, str]:
 
 
 _TOOLS = _tool_words()
+# The longest first, so that "cargo nextest" is not read as "cargo"; no part of a path or word.
 _NAMED_TOOL = re.compile(
     r"(?<![\w./-])(?:"
     + "|".join(sorted(map(re.escape, _TOOLS), key=len, reverse=True))

@@ -25,12 +25,16 @@ from leftoff.tables import table
 _RE = re.patterns(table(__file__, "patterns.toml")["git"])
 
 
+# A line of `git log --oneline`, drawn by `--graph` or not, perhaps with branches in brackets.
+# Its braces are doubled, since the subject is put in with `format`.
 _LOG_LINE = r"(?m)^\W{{0,4}}([0-9a-f]{{7,40}})(?: \([^)\n]*\))? {}"
 
+# Besides `commit`, these end with a commit of the same form in their output.
 _COMMITS = frozenset({"commit", "cherry-pick", "revert", "merge", "am", "rebase"})
 _MAKING = _COMMITS | {"push", "pr create", "mr create", "pr merge", "mr merge", "pull-request"}
 _LINE_OF = {"push": "git_push", "pr create": "git_pr", "mr create": "git_pr"}
 
+# A command line of these alone prints hashes and subjects of commits that others made.
 _LOOKING = frozenset({"look", "search", "inspect_change", "fetch", "read_pull_request"})
 _PR_CREATE = frozenset({"pr create", "mr create", "pull-request"})
 

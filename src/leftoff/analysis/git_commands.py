@@ -23,9 +23,14 @@ from leftoff.shell.ast import (
 from leftoff.shell.commands import unwrapped
 
 _PROGRAMS = frozenset({"git", "gh", "glab", "hub"})
+# Options before the subcommand whose value would be taken for it.
 _WITH_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "-R", "--repo"})
+# A quiet one prints no line with its hash, so its success alone must do.
 _QUIET = re.compile(r"-[a-zA-Z]*q[a-zA-Z]*|--quiet")
+# Agents hand over a message of several lines in a here-document, often inside `$(cat ...)`: the
+# subject is its first line with words.
 _HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n\s*([^\n]+)")
+# `-m` may end other short options (`-am`), and its text may hold the other kind of quote.
 _QUOTED = re.compile(r"-[a-z]*m\s*(?:\"\$\(cat <<|([\"'])((?:(?!\1)[^\\]|\\.)*))", re.DOTALL)
 
 

@@ -32,6 +32,7 @@ _NAMES = tuple(_PATTERNS)
 # White space to `re`, and none to RE2.
 _ODD = bytes((0x0B, *range(0x1C, 0x20)))
 
+# They say that nothing of what was asked before is settled, unlike a yes.
 _CONTINUE = re.compile(r"continue|try again|keep going|go on", re.IGNORECASE)
 _SUBJECTS = frozenset(_PATTERNS) - {"go", "question"}
 _SETTLED = frozenset({"fault", "review", "ordered review", "design", "looking"})
@@ -39,6 +40,7 @@ _SETTLED = frozenset({"fault", "review", "ordered review", "design", "looking"})
 
 def intents(text: str) -> frozenset[str]:
     """The intents of a prompt, by its beginning and its end."""
+    # A long prompt says at its ends what is wanted, and pastes between them. Chosen by hand.
     seen = f"{text[:500]}\n{text[-150:]}" if len(text) > 650 else text
     found = set(_found(seen))
     if len(text) < 40:

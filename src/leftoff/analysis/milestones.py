@@ -47,6 +47,7 @@ def milestones(view: SessionView) -> tuple[Milestone, ...]:
     return Claims(view).judge()
 
 
+# For the kinds that `_REPEAT_NEEDS` does not name.
 _CHECKING = frozenset(
     {"test", "build", "lint", "run", "run_scratch", "delegate", "wait", "other", "skill"}
 )
@@ -182,6 +183,7 @@ class Claims:
     def _completion_kind(self, claims: list[Said]) -> str:
         """One of `COMPLETIONS`, by the first claims of the message and by the request."""
         text = claims[0].text
+        # "Done, it works." names no kind; the next claim may. Chosen by hand.
         if len(text) < 30 and len(claims) > 1:
             text = f"{text} {claims[1].text}"
         asked = self._request(claims[0].ref.message)

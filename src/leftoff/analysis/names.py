@@ -25,7 +25,9 @@ REDACTION_BATCH = 2_000
 # time in the length of a word.
 MAX_WORD = 500
 
+# Up to five letters and a digit, as `.ipynb` and `.mp4` have: chosen by hand.
 _DOTTED = r"|\b[A-Za-z_]\w*(?:\.\w+)*\.(?:[a-z]{1,5}\d?)\b"  # a file or a dotted name
+# Hashes begin at seven digits, as git shortens them, and hold one: `deface` is a word.
 _WORDS = (
     r"|\b[A-Za-z]\w*_\w+|\b_\w{2,}"  # snake_case, _private
     r"|\b[a-z]+\d*[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*"  # camelCase, PascalCase

@@ -22,6 +22,7 @@ _UNSURE = re.compile(
 )
 
 _DONE_RULES = frozenset({"stage-done", "stage-done-first"})
+# A session that ends in one of these has made nothing yet, so that it is not finished.
 _EARLY = frozenset({"planning", "architecture"})
 _UNFINISHED = frozenset({"open", "interrupted"})
 

@@ -32,6 +32,7 @@ MAX_STEPS, MAX_STEP_CALLS = 30, 200
 MAX_TARGETS, MAX_TARGET = 6, 50
 
 _STATUS = {"ok": "ok", "denied": "denied", "running": "running", "unknown": "unknown"}
+# Of these, many in a row stand as one step: which file was read first tells little.
 _LOOKS = frozenset({"look", "search", "inspect_change", "fetch", "wait", "other"})
 
 

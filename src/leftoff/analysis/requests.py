@@ -283,6 +283,7 @@ def is_request(text: str, via: str, effort: int, *, edited: bool) -> bool:
             return effort >= TASK_CALLS or edited
         return wants or effort >= 2 or edited
     acted = edited or effort >= TASK_CALLS
+    # So long a text asks for something, whatever its words. Chosen by hand.
     return wants or acted or matches("objects", head) or len(own) > 200
 
 
@@ -326,10 +327,12 @@ def kind_of_request(text: str, via: str, *, first: bool = False) -> str:
 
 def is_fault(text: str) -> bool:
     """Whether a request reports that something does not work."""
+    # A longer one describes work, in which faults are mentioned on the way. Chosen by hand.
     return len(text) < 2500 and matches("fault", text[:300])
 
 
 def wants_words(text: str) -> bool:
     """Whether a request says what is wanted: more than "yes", "go on" or an option's letter."""
     words = text.strip()
+    # Code points: "option 3, then" is none. Chosen by hand.
     return len(words) > 12 and not matches("approval", words) and not matches("choice", words)

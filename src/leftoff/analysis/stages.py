@@ -38,11 +38,13 @@ CHECK_WINDOW = 10
 MAX_FIX_TURNS = 8
 
 _EDITS = frozenset({"edit", "edit_doc", "edit_test"})
+# Tests are left out: a review that only adds a test is still a review.
 _WRITES = frozenset({"edit", "edit_doc"})
 _TESTS = frozenset({"test", "run_scratch", "edit_scratch"})
 _CHECKS = _TESTS | {"edit_test", "run", "install"}
 _AFTER = frozenset({"test", "run_scratch", "edit_scratch", "lint", "build", "run", "install"})
 _DELIVERS = frozenset({"commit", "push", "pull_request", "deploy"})
+# What an agent looks at and pulls before it commits belongs to the delivery.
 _BEFORE_DELIVERY = frozenset({"inspect_change", "sync"})
 _SCRATCH = frozenset({"run_scratch", "edit_scratch"})
 
@@ -181,6 +183,7 @@ def _labels(segment: Segment, stage: str, *, first: bool) -> list[str]:
     own, size = segment.own, len(segment.turns)
     review = "ordered review" in segment.intents and "remedy" not in own
     fault = "fault" in segment.intents and not review
+    # A long segment with edits made first what it delivers. Chosen by hand; not measured.
     if "delivery" in own and delivers and not (edits and size > 12):
         return ["deployment"] * size
     if not (edits or review or fault or "review" in own):
@@ -190,6 +193,7 @@ def _labels(segment: Segment, stage: str, *, first: bool) -> list[str]:
         if segment.did(frozenset({"read_pull_request"})):
             return _answering_review(segment, edits, delivers)
     writes = segment.count(_WRITES)
+    # A review mends a little on its way, a long one a little more. Chosen by hand.
     if review and (writes <= 2 or (size > 30 and writes < 5)):
         return _reviewing(segment, first=first)
     if not edits:
@@ -217,6 +221,7 @@ def _labels_of_last(segment: Segment, labels: list[str]) -> list[str]:
     return labels
 
 
+# A prompt of these orders nothing yet: no making is read into the words that answer it.
 _UNSETTLED = frozenset({"question", "fault", "review", "ordered review", "design"})
 _EARLY = frozenset({"planning", "other"})
 

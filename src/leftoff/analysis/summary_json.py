@@ -20,6 +20,7 @@ SCHEMA = f"leftoff.summary/{VERSION}"
 # Keys of a message's index, from 0.
 INDEXES = frozenset({"message", "message_index"})
 
+# Everything else is written as it is; to look into it would cost a call for each of the values.
 _NESTED = frozenset({dict, list, tuple})
 
 

@@ -29,6 +29,7 @@ MAX_COMMAND = 300
 
 _CHECKS = ("test", "build", "lint")
 _ACTIONS = frozenset({*_CHECKS, "run", "install"})
+# These may stand beside an action in a command line that a successor runs again.
 _NEUTRAL = frozenset({"look", "search", "inspect_change", "other", "wait"})
 
 _COMMON = frozenset(

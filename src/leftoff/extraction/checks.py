@@ -38,6 +38,8 @@ MAX_PRINTED, MAX_FAILING, MAX_LINE, MAX_TAIL, MAX_HEAD, MAX_NAME = 24, 20, 200, 
 MAX_APART = 4
 
 _KINDS = frozenset({"shell", "powershell", "script", "python", "other"})
+# Jobs in the background that are remembered: a loop that starts one for each file must not grow
+# the state. Chosen by hand; not measured.
 _MAX_TASKS = 64
 
 _PROGRAMS = "|".join(
@@ -72,6 +74,7 @@ def may_run_a_check(command: str) -> bool:
 
 _RUNNING = "\nProcess running with session ID"
 _JSON_ESCAPES = {"n": "\n", "t": "\t", "r": "\n", '"': '"', "\\": "\\", "/": "/"}
+# Each client has its own word for the id with which the output of a job is asked for.
 _TASK_KEYS = "task_id bash_id shell_id session_id cell_id sessionId shellId id".split()
 _BY_NUMBER: tuple[Rule, ...] = CHECK_RULES
 

@@ -405,6 +405,7 @@ class Steps:
         return self._names[bisect_left(self._edges, number)]
 
 
+# Chosen by hand; the weights were fitted to these edges, as in `analysis.decisions.select`.
 _LENGTH = Steps("l:len", 20, 40, 70, 110, 160, 240)
 _SIZE = Steps("l:size", 60, 120, 200, 350, 700, 1500, 4000)
 _CODES = Steps("l:code", 0, 1, 2, 4)

@@ -95,6 +95,8 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
 # What follows the last piece that passes the first filter.
 _NO_PIECE = (1 << 62, 1 << 62)
 
+# The signs that end sentences in the scripts of recordings; a full-width one needs no blank
+# behind it.
 _STOP = re.compile(r"[.!?…؟۔।॥。！？｡．\n](?:(?=\W|\Z)|(?<=[。！？｡．\n]))")
 
 

@@ -17,6 +17,7 @@ HEAD, TAIL = 8000, 4000
 # Code points; a longer line is data or minified code, unless it is the only one.
 MAX_LINE = 600
 
+# A line of source in a traceback may hold the words of an error without reporting one.
 _CODE = re.compile(
     r"[;{}]\s*$|^\s*(?:const|let|var|def|class|return|import|from|if|for)\b|=>|\);"
 )

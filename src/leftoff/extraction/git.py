@@ -14,6 +14,7 @@ from leftoff.tables import table
 # Code points of a line that are recorded: subjects are rarely a tenth as long.
 MAX_LINE = 1000
 
+# Inside JSON a line break is the two characters `\n`.
 _HEADER = re.compile(r"(?:^|\\n)(To|From) (\S+?)(?=\s|\\n|$)", re.MULTILINE)
 _CREATES = re.compile(
     r"\b(?:pr|mr) create|pull-request|create_\w*(?:pull|merge|pr\b)"

@@ -20,7 +20,9 @@ from leftoff.text.markdown import HEADING, ITEM, block_before, blocks_of, senten
 from leftoff.text.truncation import whole
 
 _NUMBER = re.compile(r"#(\d+)")
+# The line above a list: it ends in a colon, or is bold from end to end.
 _LIST_LEAD = re.compile(r":\**\s*$|^\*\*[^*]+\*\*\s*$")
+# An item with one of these is done, whatever its heading says.
 _TICK = re.compile(r"\[[xX]\]|✓|✅|☑|~~")
 
 _RUN_KINDS = frozenset({"shell", "powershell", "script", "python", "poll", "other", ""})

@@ -24,6 +24,7 @@ MAX_TEXT = 50_000
 
 _WRITES = frozenset({"edit", "create", "patch", "notebook"})
 
+# Words of prose are none: a name has an underscore, a capital inside or a dot.
 IN_CODE = re.compile(
     r"\b[A-Za-z]\w*_\w+|\b_\w{2,}"  # snake_case, _private
     r"|\b(?:[a-z]+\d*[A-Z]|[A-Z][a-z0-9]+[A-Z])\w*"  # camelCase, PascalCase

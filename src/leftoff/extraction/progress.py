@@ -111,6 +111,7 @@ def _typed_markers(view: View) -> list[Evidence]:
 # hand; not measured.
 MAX_NOTICE = 2000
 
+# Only at the start of a line: a message that lists all stages names them inside of its lines.
 _DECLARED = re.compile(
     r"^[\s#*>-]*(?:current )?stage:\W{0,4}"
     r"(planning|architecture|implementation|testing|review|deployment)\b",

@@ -85,6 +85,7 @@ def _as_compiled(pattern: str, ignore_case: bool) -> str:
     return _UPPER.sub(lambda m: m[0].lower(), pattern) if ignore_case else pattern
 
 
+# Not `\S` and the like, nor the P of a named group: these capitals mean something.
 _UPPER = re.compile(r"(?<!\\)(?<!\(\?)[A-Z]")
 
 
@@ -100,7 +101,9 @@ def lowered(text: str) -> str:
     return text.lower() if text.isascii() else text.replace("\u0130", "i").lower()
 
 
+# Four brackets inside each other are the deepest that a rule has.
 _LOOK_AROUND = re.compile(r"\(\?<?[!=](?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)")
+# `$` is before a last line break to `re`, and not to RE2.
 _END = re.compile(r"(?<!\\)\$")
 # White space to `re`, and none to RE2, becomes a space.
 _SPACES = bytes(32 if 0x1C <= code < 0x20 or code == 0x0B else code for code in range(256))

@@ -96,6 +96,7 @@ ACTS = tuple(sorted(_ACTS, key=lambda act: not act.objects))
 # Rules whose sentences object to what the agent took up.
 OBJECTIONS = frozenset(act.id for act in ACTS if act.objects)
 
+# Letters for clicks: prompts hardly have them, and no pattern must escape them.
 _MARKS = dict(zip(("make", "drop", "new", "routine"), "\u01c0\u01c1\u01c2\u01c3", strict=True))
 # Marks are letters to `re`, so that `\w` holds of a marked word.
 _ANY = "[\u01c0-\u01c3]*"
@@ -169,6 +170,7 @@ def _acts_of(marked: str) -> Sequence[Act]:
     return [ACTS[number] for number in sorted((*tried, *(gated[n] for n in gate(plain))))]
 
 
+# Words as the list of misspelt ones has them; blanks alone would leave a comma at their end.
 _RUN = re.compile(r"\w+")
 
 
@@ -335,6 +337,7 @@ def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentenc
     return Sentence(start, end, opening, marked, act, pasted, other, item)
 
 
+# Chosen by hand; the weights were fitted to these edges, as in `select`.
 _CHOSEN = Steps("s:chosen", 0, 0.1, 0.25, 0.4, 0.6)
 _PASTED = Steps("s:pasted", 0, 0.1, 0.3, 0.6)
 _LENGTH = Steps("s:length", 10, 20, 40, 70, 120, 200)

@@ -246,6 +246,7 @@ def _recalled(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecisi
     return out
 
 
+# Only these can undo on the disk what was decided; a search for it proves nothing.
 _CHANGES = frozenset({"shell", "delete", "edit", "create", "patch", "notebook"})
 
 

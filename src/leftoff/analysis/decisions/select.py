@@ -337,6 +337,8 @@ class CandidateGroups:
         ]
 
 
+# All edges were chosen by hand, about doubling. The weights were fitted to them, so that others
+# need another fit (`benchmarks/accuracy/decisions`).
 _PROSE = Steps("ss:prose", 80, 200, 500, 1200, 3000)
 _SENTENCES = Steps("ss:sentences", 1, 2, 3, 5, 10, 20, 40)
 _EDITS, _CALLS = Steps("s:edits", 0, 1, 3), Steps("s:calls", 0, 1, 2, 5, 15)

@@ -16,6 +16,7 @@ REFS = 20
 # At most so many discarded files. Chosen by hand; not measured.
 DISCARDED = 20
 
+# Two events of one file: the surer of them says what became of it.
 _RANK = {"sure": 0, "likely": 1, "unknown": 2}
 
 

@@ -11,6 +11,7 @@ from leftoff.tables import table
 
 _RE = re.patterns(table(__file__, "patterns.toml")["removals"])
 
+# The word after them is their value, which would be taken for a file that was removed.
 _VALUED = frozenset({"-erroraction", "-ea", "-include", "-exclude", "-filter", "-stream"})
 
 

@@ -30,8 +30,10 @@ from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of
 from leftoff.summary import ACTIONS
 
+# They are written and read like files, and are none.
 _PSEUDO_FILES = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
+# An empty one of these is known to do nothing when it is run.
 _SCRIPTS = (".py", ".sh", ".js")
 _POWERSHELL = re.compile(r"\b(?:Remove-Item|del|erase)\b", re.IGNORECASE)
 # What an agent's own editor says in a notebook cell's output where it changed nothing.
