@@ -11,6 +11,7 @@ from tests.unit.test_next_steps import left
 from tests.unit.test_overview import at, summary
 
 from leftoff import Pass
+from leftoff.analysis.decisions.shown import person_decisions_shown
 from leftoff.handover.facts import Handover
 from leftoff.handover.file_lines import file_lines
 from leftoff.rendering.render_summary import render
@@ -266,3 +267,17 @@ def test_the_place_of_a_new_file_is_said_to_be_that_of_a_later_change() -> None:
         ("Made.", "create till.py", made), ("Filled.", "edit 1:1\na = 1\nend_of_edit", edited)
     )
     assert "/w/till.py  created, later modified #4" in render(found)
+
+
+def test_a_story_in_one_sentence_is_no_decision_on_the_screen() -> None:
+    """Dictated prompts have no full stop; the first lines of one stood under "You decided"."""
+    order = "Put the buoys below the pier, never above it"
+    made = Recording()
+    made.say(f"{order}.\n\n{order}{', and then we saw the tide come in' * 9}.")
+    made.answer("They are below it.")
+    found = made.summary()
+    assert [len(d.text) > 300 for d in found.key_decisions if d.owner == "user"] == [
+        False,
+        True,
+    ]
+    assert [d.text for d in person_decisions_shown(found)] == [f"{order}."]
