@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from enum import Enum
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
+from leftoff import lazy_re as re
 from leftoff.codec import JsonObject
-from leftoff.live.session import SessionManager, get_session_manager, token_count
+from leftoff.formats import gemini_parts, openai_parts
+from leftoff.formats.lenient_json import Fields, usage_by
+from leftoff.live.session import SessionManager, get_session_manager
 from leftoff.live.telemetry import error_words, logger
 from leftoff.model import Usage
 
@@ -164,94 +168,66 @@ def _merged(first: ResponseInfo, then: ResponseInfo) -> ResponseInfo:
 # Events of a stream that say nothing of usage, and those that hold the whole response.
 _SILENT = ("content_block", "message_stop", "ping")
 _COMPLETE = ("response.completed", "response.incomplete", "response.failed")
-# Where the vendors put a stop reason. Only OpenAI's responses have the second: a status, or why
-# it is not `completed`.
-_REASONS = (
-    "stop_reason delta.stop_reason choices.0.finish_reason candidates.0.finish_reason".split()
-)
+# Only OpenAI's responses have a status, or why it is not `completed`.
 _STATUS = ("incomplete_details.reason", "error.code", "status")
+# Tokens as for `usage_by`. OpenAI and Gemini count cached tokens as part of the input,
+# Anthropic beside it.
+_ANTHROPIC = "input_tokens output_tokens cache_read_input_tokens cache_creation_input_tokens"
+_RESPONSES = (
+    "input_tokens output_tokens input_tokens_details.cached_tokens - "
+    "output_tokens_details.reasoning_tokens"
+)
+_GEMINI = (
+    "prompt_token_count candidates_token_count cached_content_token_count "
+    "thoughts_token_count tool_use_prompt_token_count"
+)
+_CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
 
 
-def _get(value: object, *paths: str) -> object:
-    """The first thing that a path leads to, in keys or in attributes, spelt with underscores or
-    in camel case; `0` is the first of a list."""
-    for path in paths:
-        found = value
-        for name in path.split("."):
-            if name == "0":
-                found = found[0] if isinstance(found, (list, tuple)) and found else None
-                continue
-            first, *rest = name.split("_")
-            names = dict.fromkeys((name, first + "".join(map(str.capitalize, rest))))
-            fields = (
-                found.get(one) if isinstance(found, dict) else getattr(found, one, None)
-                for one in names
-            )
-            found = next((field for field in fields if field is not None), None)
-        if found is not None:
-            return found
-    return None
-
-
-def _word(value: object, *paths: str) -> str:
-    found = _get(value, *paths)
-    inner = found if isinstance(found, (dict, list)) else getattr(found, "value", found)
-    return inner if isinstance(inner, str) else ""
-
-
-def _tokens(value: object, *paths: str) -> int:
-    return token_count(_get(value, *paths))
+def _plain(value: object) -> object:
+    """A response as plain values with keys in snake case: also one that is an object of a
+    vendor's library."""
+    if isinstance(value, Enum):
+        return value.value
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        value = dump()
+    elif hasattr(value, "__dict__") and not isinstance(value, type):
+        value = vars(value)
+    if isinstance(value, dict):
+        return {_CAPITAL.sub(r"_\1", str(k)).lower(): _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def read(response: object) -> ResponseInfo:
-    """Parses a response or a stream event of any of the vendors. Does not raise."""
-    kind = _word(response, "type")
+    """Parses a response or a stream event of any of the vendors."""
+    fields = Fields(_plain(response))
+    kind = fields.text("type")
     if kind.startswith(_SILENT) or (kind.startswith("response.") and kind not in _COMPLETE):
         return ResponseInfo(final=False)
     starts = kind == "message_start"
     if starts or kind in _COMPLETE:
-        response = _get(response, "message" if starts else "response")
-    usage = _usage(_get(response, "usage", "usage_metadata"))
-    shape = _word(response, "object")
-    reason = _word(response, *_REASONS)
-    if kind in _COMPLETE or shape == "response" or _get(response, "output") is not None:
-        reason = next(filter(None, (_word(response, path) for path in _STATUS)), "")
+        fields = fields.at("message" if starts else "response")
+    usage = _usage(fields.get("usage") or fields.get("usage_metadata"))
+    shape = fields.text("object")
+    choice = next(iter([*fields.each("choices"), *fields.each("candidates")]), Fields(None))
+    reason = fields.text("stop_reason", "delta.stop_reason") or choice.text("finish_reason")
+    if kind in _COMPLETE or shape == "response" or fields.get("output") is not None:
+        reason = fields.text(*_STATUS)
     # In a stream of chunks the usage is in the last one, after the one with the reason.
     waits = starts or ("chunk" in shape and usage is None)
-    name = _word(response, "id", "message_id", "response_id")
-    model = _word(response, "model", "model_version")
+    name = fields.text("id", "message_id", "response_id")
+    model = fields.text("model", "model_version")
     return ResponseInfo(name, model, reason, usage, final=not waits, nameless=starts)
 
 
-def _usage(usage: object) -> Usage | None:
-    """Usage in our terms: OpenAI and Gemini count cached tokens as part of the input, Anthropic
-    beside it; Gemini counts thoughts beside the output. LiteLLM writes Anthropic's counts, too,
-    into OpenAI's shape, and counts tokens read and written as part of the input."""
-    if usage is None:
+def _usage(used: object) -> Usage | None:
+    if not isinstance(used, dict):
         return None
-    whole = _tokens(usage, "input_tokens", "prompt_tokens", "prompt_token_count")
-    whole += _tokens(usage, "tool_use_prompt_token_count")
-    thoughts = _tokens(usage, "thoughts_token_count")
-    shared = (
-        "input_tokens_details.cached_tokens",
-        "prompt_tokens_details.cached_tokens",
-        "cached_content_token_count",
-    )
-    cached = _tokens(usage, *shared) or _tokens(usage, "cache_read_input_tokens")
-    written = _tokens(usage, "cache_creation_input_tokens")
-    if _get(usage, "prompt_tokens", *shared) is not None:
-        cached = min(whole, cached)
-        whole = max(0, whole - cached - written)
-    return Usage(
-        whole,
-        thoughts
-        + _tokens(usage, "output_tokens", "completion_tokens", "candidates_token_count"),
-        cached,
-        written,
-        thoughts
-        + _tokens(
-            usage,
-            "output_tokens_details.reasoning_tokens",
-            "completion_tokens_details.reasoning_tokens",
-        ),
-    )
+    if "prompt_tokens" in used:  # also LiteLLM's answers of other vendors' models
+        return openai_parts.usage_of(used)
+    if "prompt_token_count" in used:
+        return gemini_parts.usage_of(used, _GEMINI)
+    if used.get("input_tokens_details") is not None:
+        return usage_by(used, _RESPONSES, inclusive=True)
+    return usage_by(used, _ANTHROPIC)
