@@ -215,6 +215,7 @@ def _score_reason(score: float, limits: Limits, *, fits: bool, force: bool) -> s
 
 # -- the workflow's content -------------------------------------------------------------------
 
+# Numbers go by first appearance: a secret has another one where a line before it changed.
 _NUMBERED_PLACEHOLDER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40}):\d{1,9}\]")
 
 

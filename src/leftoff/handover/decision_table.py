@@ -32,6 +32,7 @@ NEARLY_FULL = 0.90
 
 HELPER = "helper"
 
+# Errors of the provider itself.
 _UNUSABLE = frozenset({"circuit_open", "timeout", "unavailable", "rate_limited"})
 # Provider errors that cause a handoff. After those of `_UNUSABLE`, which do not concern the
 # window, a fresh session of the same provider does not help.

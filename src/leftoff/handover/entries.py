@@ -18,6 +18,7 @@ from leftoff.session_view import SessionView
 from leftoff.text.line_hashes import Replaced
 from leftoff.text.truncation import short
 
+# The names that `leftoff search --kind` takes; the index stores them, so none is renamed.
 KINDS = (
     "request",
     "constraint",

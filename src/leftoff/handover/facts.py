@@ -64,6 +64,7 @@ MAX_FIX = 140
 MAX_REPEATED = 240
 # Messages after which the text of a plan or a ticket is not given. Chosen by hand.
 PLAN_AGE = 160
+# What only cuts the output of a check: with another cut it is the same check.
 _FILTER = re.compile(
     r"(?: 2>&1)?(?: \| (?:tail|head|grep)\b(?:[^|;&\"'\n]|\"[^\"\n]*\"|'[^'\n]*')*)*$"
 )

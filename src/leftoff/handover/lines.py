@@ -82,6 +82,7 @@ MAX_FAILURES = 5
 # Names on a line: few, so that the last of the room can be used. Chosen by hand.
 NAMES_PER_LINE = 6
 
+# Also found again in stored documents (`checkpoint.injection`, `running_workflow`).
 TURNS = {
     "open": "the agent was still at work",
     "closed": "the agent ended its turn and waits for the person",
@@ -387,6 +388,7 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
+# Items of stored documents end in their place, behind which a tool may have its telling line.
 _PLACE = r" (?:\((?:[^()]|\([^()]*\))*#\d+\)|#\d+)"
 _NOTED = re.compile(rf"(.*?)({_PLACE})(|: .*| `.*)", re.DOTALL)
 _CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE})(.*)", re.DOTALL)

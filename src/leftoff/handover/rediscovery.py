@@ -42,6 +42,7 @@ CALLS = 30
 SAME_QUESTION = 0.7
 
 _RE = re.patterns(table(__file__, "rediscovery.toml"))
+# Where a recorder gives no status, the call is not known to have failed.
 _GOOD = frozenset({"ok", "unknown"})
 
 

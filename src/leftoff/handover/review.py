@@ -39,7 +39,9 @@ PERMANENT_FAILURES = frozenset({"unknown", "wrong_model", "full"})
 # prompt was sent instead.
 Resumption: TypeAlias = Literal["", "off", "elsewhere", "resumed"] | FailureKind
 
+# It is an argument of a command: no option, no path, nothing that a shell would read.
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+# Of our marks in what an answer quotes: they must not close the block.
 _MARKER = re.compile(r"<(?=\s*/?\s*leftoff)", re.IGNORECASE)
 
 

@@ -57,6 +57,7 @@ SURE = 2
 CONFIDENCE, RANKED = {1: 0.47, 2: 0.79, 3: 0.9}, 0.1
 
 _INSTRUCTIONS = table(__file__, "second_reader.toml")["instructions"]
+# Models put JSON between fences although they are asked not to.
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n\s*```\s*\Z", re.DOTALL)
 
 

@@ -37,6 +37,7 @@ class Fact(Struct, frozen=True):
 _VALUES: dict[str, str] = table(__file__, "words.toml")["values"]
 VALUE_WORDS = {value: frozenset(synonyms.split()) for value, synonyms in _VALUES.items()}
 
+# The words of a heading count for every item below it: "Failed:" and a list of names.
 _HEADING = re.compile(r"\s*(?:#+ |\*\*[^*]+\*\*:?\s*$|(?![-*+•])(?:\d+\. )?[^.!?]{1,80}:\s*$)")
 
 

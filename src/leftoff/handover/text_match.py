@@ -33,7 +33,9 @@ _FUNCTION_WORDS = frozenset(table(__file__, "words.toml")["texts"].split())
 
 _CANDIDATE = re.compile(r"[\w~@.$-]*[\w~]/[\w./@$~*-]*\w|[\w$][\w.$-]*\w")
 _FILE = re.compile(r"[\w@.-]*[\w-]\.(?=[a-z0-9]{1,6}$)[a-z][a-z0-9]*$", re.IGNORECASE)
+# Words that no prose has: camelCase, snake_case, letters beside digits.
 _MIXED = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\w_\w|[A-Za-z]\d|\d[A-Za-z]")
+# Words with dots that are no names of files.
 _ABBREVIATION = re.compile(r"(?:e\.g|i\.e|etc|vs|cf|a\.m|p\.m)\.?$", re.IGNORECASE)
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+$")
 

@@ -138,6 +138,8 @@ class ContextCheckpoint(Value, frozen=True, kw_only=True):
 
 # -- names -----------------------------------------------------------------------------------
 
+# Ids become names of files: none is hidden, an option of a command, or longer than a name may
+# be on any system.
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%@+=-]{0,199}\Z")
 _UNENCODED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 

@@ -35,7 +35,9 @@ MAX_DUMP_LENGTH = 256 * 1024
 # at 90 %, for complete lists at 95 % and for the absolute minimum at 98 %.
 BUDGETS = {"90": 4_000, "95": 16_000, "98": 1_000}
 
+# Letters and digits of a dump; fewer are a heading alone or "Done.". Chosen by hand.
 _MIN_CHARACTERS = 40
+# Lines of a diff in the section: as many as of the history, `max_history_lines`.
 _DIFF_LINES = 500
 
 

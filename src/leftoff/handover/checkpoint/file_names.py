@@ -14,11 +14,14 @@ SANDBOX = "contexts/sandbox"
 # The name of the project's own file, without extension.
 PROJECT = "project"
 
+# A checkout may be shared with Windows, where these open a device, whatever their ending.
 _DEVICE_NAMES = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]
     + [f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³"]
 )
+# Short enough that the whole path fits the 260 characters of Windows. Chosen by hand.
 _MAX_BYTES = 64
+# Of a goal as many words as are read at a glance in a list of files. Chosen by hand.
 _MAX_WORDS = 6
 
 

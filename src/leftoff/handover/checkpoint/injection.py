@@ -42,6 +42,7 @@ DEFAULT_BUDGET = 8_000
 # What the lines begin with that say where the session stands.
 _WHERE = ("State: ", "Git: ")
 
+# The part on the last line of the block, and the one of lines that no title of ours precedes.
 _CREATED = "Files created"
 _OTHER = "Noted"
 # The titles that a stored summary may have, by the title that their items stand under now. The

@@ -21,6 +21,7 @@ MAX_ITERATIONS = 5
 # Code points of one entry; tool calls and results take a quarter of it.
 MAX_ENTRY_LENGTH = 4_000
 
+# A command, a button and a rejected call are typed, too, but begin no iteration.
 _PROMPTS = frozenset({"prompt", "queued"})
 
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from leftoff import lazy_re as re
 from leftoff.tables import table
 
+# Bounded, so that a brace of code in a template or an answer opens no search to its end.
 _PLACEHOLDER = re.compile(r"\{([^{}\n]{1,80})\}")
 
 

@@ -217,6 +217,7 @@ class ResumeLog(Value, frozen=True, kw_only=True):
         return truncate(text, budget, measure=max_tokens, marker=TRUNCATED)
 
 
+# What a session state may give; its other keys are metadata.
 _FIELDS = frozenset(f.name for f in msgspec.structs.fields(ResumeLog)) - {"extra"}
 _STATE = _FIELDS - {"session_id", "sections"}
 

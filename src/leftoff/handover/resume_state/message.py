@@ -45,6 +45,7 @@ _SUBJECT_PARAMETERS = (
 # Sections that have items, by their place among the headings.
 _WORK, _STATE, _SINCE = 1, 2, 3
 
+# A variable of a recording is packed as the part that it was made of.
 _TITLES = {key: title for title, key in KEYS.items()}
 
 _LISTED: TypeAlias = Iterator[tuple[int, Part]]
