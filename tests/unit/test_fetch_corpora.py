@@ -1,6 +1,5 @@
 """`python -m benchmarks.corpora fetch` against a repository made here: no network, real git."""
 
-import gzip
 import hashlib
 import json
 import subprocess
@@ -104,17 +103,6 @@ def test_what_is_there_is_not_fetched_again(fetching: Fetching) -> None:
     fetching.repository.rename(fetching.repository.with_name("gone"))
     told = fetching.fetch(fetching.labelled())
     assert told == (0, f"chat_lines/{NAME}: is there, double labels\n", "")
-
-
-def test_a_name_in_gz_is_packed_the_same_way_each_time(fetching: Fetching) -> None:
-    file = f"chat_lines/{NAME}.gz"
-    assert fetching.fetch(fetching.labelled(file=file))[0] == 0
-    path = fetching.into / file
-    first = path.read_bytes()
-    assert gzip.decompress(first) == RECORDING
-    path.unlink()
-    assert fetching.fetch(fetching.labelled(file=file))[0] == 0
-    assert path.read_bytes() == first
 
 
 def test_another_hash_writes_nothing_and_exits_1(fetching: Fetching) -> None:

@@ -36,6 +36,7 @@ REVIEWS = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(REVIEWS)
 def test_what_is_written_is_read(review: Review) -> None:
     assert Review.from_dict(review.to_dict()) == review
@@ -75,7 +76,7 @@ def test_the_earlier_rounds_keep_to_their_limit(
 # -- figures ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(REVIEWS, max_size=5, unique_by=lambda r: r.review_id), st.randoms())
 def test_figures_do_not_depend_on_the_order_and_shares_are_shares(
     reviews: list[Review], random: Any

@@ -293,17 +293,16 @@ def call(command: str, recording: str, *args: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("reader", "words"),
+    ("command", "reader", "words"),
     [
-        ("no-such-program", "no reader named"),
-        ("false", "ended with 1"),
-        ("yes", "too much output"),
-        ("echo hello", "not the JSON"),
-        (MUTE, "ended with -9"),
-        ("'", "no reader named"),
+        ("summarize", "no-such-program", "no reader named"),
+        *((command, "false", "ended with 1") for command in COMMANDS),
+        ("summarize", "yes", "too much output"),
+        ("summarize", "echo hello", "not the JSON"),
+        ("summarize", MUTE, "ended with -9"),
+        ("summarize", "'", "no reader named"),
     ],
 )
-@pytest.mark.parametrize("command", COMMANDS)
 def test_readers_that_fail_cost_one_line_and_nothing_else(
     command: str,
     reader: str,
