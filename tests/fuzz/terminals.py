@@ -109,8 +109,6 @@ COPIES = ("redact",)
 """What gives a file back as it is, less its secrets: a copy keeps its bytes unless it is shown
 on a terminal."""
 
-PROMPTED = ("checkpoint inject",)
-
 
 def faults(ran: Ran, known: frozenset[str], how: str) -> Iterator[str]:
     """What a command printed that it must not."""

@@ -136,14 +136,6 @@ def _await_tracer(child: int, strace: subprocess.Popen[bytes]) -> None:
     raise TimeoutError("strace does not attach")
 
 
-def calls_of(trace: str) -> Counter[str]:
-    """How often the child makes each system call: between the `read` that starts it and the
-    `write` that tells of it."""
-    names = re.findall(r"^(?:\d+\s+)?(?:<\.\.\. )?(\w+)(?:\(| resumed)", trace, re.MULTILINE)
-    counts = Counter(names)
-    return Counter({n: c for n, c in counts.items() if n not in IGNORED})
-
-
 class Trial(NamedTuple):
     """One call, by its name and number, and what it fails with: "" for a kill, `+` at the end
     for this call and all of its name that follow."""

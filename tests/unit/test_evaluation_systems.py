@@ -45,30 +45,3 @@ def test_a_document_cut_off_has_the_stage_of_its_summary(
         except InputError:
             told = ""  # too little to be known by
         assert stage == told
-
-
-def trajectory(*commands: str, submission: str) -> dict[str, Any]:
-    """A SWE-agent trajectory of these commands, which all went well."""
-    history: list[dict[str, Any]] = [
-        {"role": "system", "content": "You work.", "agent": "main"},
-        {"role": "user", "content": "ISSUE:\nMend it.", "agent": "main"},
-    ]
-    for command in commands:
-        said = f"Now.\n```\n{command}\n```"
-        history.append(
-            {
-                "role": "assistant",
-                "content": said,
-                "thought": "Now.",
-                "action": command,
-                "agent": "main",
-            }
-        )
-        state = "\n(Open file: n/a)\n(Current directory: /repo)\nbash-$"
-        history.append({"role": "user", "content": state, "agent": "main"})
-    return {
-        "environment": "e",
-        "trajectory": [],
-        "history": history,
-        "info": {"submission": submission, "exit_status": "submitted"},
-    }
