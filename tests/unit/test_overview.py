@@ -180,3 +180,14 @@ def test_an_approval_of_several_words_is_something_asked() -> None:
     assert said[0] in shown
     assert said[2] in shown
     assert "· ok  " not in shown
+
+
+def test_what_the_agent_was_asked_for_and_sees_is_no_decision() -> None:
+    """In a short session it was the likeliest sentence, and shown."""
+    found = [
+        decision("The user wants me to paint the pier.", 0.9, 1),
+        decision("Now I can see that the pier is grey.", 0.9, 3),
+        decision("I can see that it is wet, so I will paint the shed instead.", 0.9, 5),
+    ]
+    (shown,) = shown_decisions(summary(key_decisions=found))
+    assert shown.message_index == 5

@@ -6,8 +6,12 @@ from collections.abc import Iterable
 
 from msgspec import UNSET
 
+from leftoff import lazy_re as re
 from leftoff.extraction.decision_model import MODEL, SCALE
 from leftoff.summary import ContextSummary, KeyDecision
+from leftoff.tables import table
+
+_RE = re.patterns(table(__file__, "patterns.toml")["shown"])
 
 # Decisions of one owner that are shown; all others stand behind `--all` and in the JSON. More
 # than five are not read; chosen by hand.
@@ -32,7 +36,9 @@ def shown_decisions(summary: ContextSummary) -> tuple[KeyDecision, ...]:
     agents = [d for d in summary.key_decisions if d.owner != "user"]
     if summary.second_reader is not UNSET:
         return _best(d for d in agents if d.judged_by is not UNSET)
-    return _best(d for d in agents if d.confidence >= LIKELY)
+    return _best(
+        d for d in agents if d.confidence >= LIKELY and not _RE["observes"].match(d.text)
+    )
 
 
 def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
