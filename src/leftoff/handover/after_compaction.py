@@ -106,11 +106,9 @@ def _failed_check(handover: Handover, sentence: str) -> str:
     failed, without an edit or a run in between."""
     if not _RE["passes"].search(sentence) or _RE["fails"].search(sentence):
         return ""
-    for check in handover.checks:
-        if not check.note.startswith("failed") or "edited since" in check.note:
-            continue
+    for check in handover.failed_checks:
         name = check.text.strip()
-        if name and name in sentence:
+        if name and name in sentence and "edited since" not in check.note:
             place = f"{check.note} (#{check.message + 1})"
             return f"the last run of {inline_code(name, 140)}: {place}"
     return ""

@@ -181,6 +181,16 @@ class Handover(Struct, frozen=True):
     names: tuple[str, ...] = ()
     commands: tuple[Fact, ...] = ()
 
+    @property
+    def unfinished(self) -> Fact | None:
+        """The last message, if the turn that answers it was not finished."""
+        return self.last_message if self.state.turn in {"open", "interrupted"} else None
+
+    @property
+    def failed_checks(self) -> tuple[Fact, ...]:
+        """The checks whose last run failed."""
+        return tuple(check for check in self.checks if check.note.startswith("failed"))
+
 
 def handover_of(summary: ContextSummary) -> Handover:
     """The handover of a recorded session; a pure function."""

@@ -65,14 +65,12 @@ def _open_points(handover: Handover) -> Iterator[Fact]:
     state = handover.state
     if state.question:
         yield Fact(state.question, "asked of the person, not answered", -1)
-    if state.turn in {"open", "interrupted"} and handover.last_message is not None:
-        fact = handover.last_message
+    if fact := handover.unfinished:
         yield Fact(fact.text, "asked by the person, not finished", fact.message)
     yield from handover.to_dos
     yield from handover.open_items
-    for check in handover.checks:
-        if check.note.startswith("failed"):
-            yield Fact(check.text, check.note, check.message)
+    for check in handover.failed_checks:
+        yield Fact(check.text, check.note, check.message)
 
 
 def open_before(home: Path, but: str, branch: str, later: Handover) -> tuple[Fact, ...]:

@@ -130,16 +130,15 @@ def state_text(facts: Handover) -> str:
 
 def blockers(facts: Handover) -> tuple[str, ...]:
     """Failures that nothing mended and checks that failed last, the latest first."""
-    failed = [c for c in facts.checks if c.note.startswith("failed")]
-    found = sorted((*recent_failures(facts), *failed), key=lambda fact: -fact.message)
+    failed = (*recent_failures(facts), *facts.failed_checks)
+    found = sorted(failed, key=lambda fact: -fact.message)
     return tuple(words_of(fact, MIDDLE) for fact in found)
 
 
 def remaining(facts: Handover) -> tuple[str, ...]:
     """What is left to do: the message that an open turn answers, the agent's question, to-dos,
     steps that were left, and what else the person asked and was not seen done."""
-    last = facts.last_message
-    asked = [last] if last is not None and facts.state.turn in {"open", "interrupted"} else []
+    asked = [facts.unfinished] if facts.unfinished else []
     question = [Fact(facts.state.question)] if facts.state.question else []
     open_ = [fact for fact in facts.said if fact.weight == 1.0]
     found = (*asked, *question, *facts.to_dos, *facts.open_items, *open_)

@@ -112,13 +112,12 @@ def _next_steps(handover: Handover) -> list[str]:
     if handover.state.question:
         question = inline_prose(handover.state.question, MAX_ITEM_LENGTH)
         steps.append(f"The agent asked and got no answer: {question}")
-    if handover.state.turn in {"open", "interrupted"} and handover.last_message is not None:
-        label = f"#{handover.last_message.message + 1}"
+    if handover.unfinished:
+        label = f"#{handover.unfinished.message + 1}"
         steps.append(f"The turn that answers the last message ({label}) was not finished")
     steps += [
         f"Failed when it was last run: {words_of(check, MAX_ITEM_LENGTH)}"
-        for check in handover.checks
-        if check.note.startswith("failed")
+        for check in handover.failed_checks
     ]
     return steps + _prose(handover.to_dos) + _prose(handover.open_items)
 
