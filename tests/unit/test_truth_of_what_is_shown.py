@@ -281,3 +281,19 @@ def test_a_story_in_one_sentence_is_no_decision_on_the_screen() -> None:
         True,
     ]
     assert [d.text for d in person_decisions_shown(found)] == [f"{order}."]
+
+
+def test_a_changed_file_stands_at_its_change() -> None:
+    """It pointed at the listing that showed the file again after it was removed."""
+    made = Recording()
+    made.say("Sort the tides.")
+    made.call(
+        "Edit",
+        {"file_path": "/home/dev/sea/a.py", "old_string": "a", "new_string": "b"},
+        "updated",
+    )
+    made.call("Bash", {"command": "rm /home/dev/sea/a.py"}, "")
+    made.call("Bash", {"command": "ls /home/dev/sea"}, "a.py\nb.py")
+    made.answer("They are sorted.")
+    (file,) = (f for f in made.summary().file_modifications if f.path.endswith("a.py"))
+    assert (file.action, file.certainty, file.last_message) == ("modified", "likely", 3)

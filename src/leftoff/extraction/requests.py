@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from typing import ClassVar
@@ -40,6 +41,10 @@ MAX_QUESTIONS = 16
 # Letters and digits of a line that is looked for in the agent's words: shorter ones are said
 # twice by chance. Chosen by hand.
 MIN_ECHO = 25
+
+# Tags that nothing closes, after which no others are looked for: each takes a look at the whole
+# text. Chosen by hand.
+MAX_UNCLOSED = 16
 
 # What the agent said since its turn began: messages, and code points of each. Chosen by hand.
 MAX_TRAIL, MAX_REMARK = 30, 240
@@ -306,8 +311,28 @@ def _letters(text: str) -> str:
 
 def is_pasted(asked: Asked, start: int, end: int) -> bool:
     """Whether a part of typed words was written by somebody else, as far as their form says."""
-    blocks = (found.span() for found in _RE["block"].finditer(asked.text))
-    return any(first <= start and end <= last for first, last in (*asked.echoed, *blocks))
+    for spans in (asked.echoed, _blocks(asked.text)):
+        at = bisect_right(spans, (start, 1 << 62)) - 1
+        if at >= 0 and end <= spans[at][1]:
+            return True
+    return False
+
+
+@lru_cache(maxsize=16)
+def _blocks(text: str) -> tuple[tuple[int, int], ...]:
+    """The quotations in a prompt, and what stands between tags that name a thing of others."""
+    found: list[tuple[int, int]] = []
+    end, unclosed = 0, 0
+    for block in _RE["block"].finditer(text):
+        if block.start() < end or block["tag"] and unclosed >= MAX_UNCLOSED:
+            continue
+        close = text.find(f"</{block['tag']}>", block.end()) if block["tag"] else block.end()
+        if close < 0:
+            unclosed += 1
+            continue
+        end = close
+        found.append((block.start(), end))
+    return tuple(found)
 
 
 def _shows_task(call: Called) -> bool:
