@@ -42,7 +42,6 @@ def test_committed_files_are_looked_for_in_the_sessions_own_commits(tmp_path: Pa
     report = evaluate_files([str(tmp_path)], resamples=10)
     (found,) = report.committed
     assert (found.own, found.own_found, found.commits) == (1, 1, 1)
-    assert (found.span, found.span_found) == (2, 1)
     assert (found.changed, found.changed_uncommitted, found.uncommitted_shown) == (2, 1, 0)
     assert (report.seed001_modified, report.seed001_commands) == (2, 2)
     figures = report.figures["committed files"]

@@ -103,10 +103,6 @@ class CommittedFiles(Struct, frozen=True):
     # own, own_found: files of the commits whose creation the recording shows.
     own: int
     own_found: int
-    # span, span_found: files of all commits dated within the recording that name the session,
-    # also those that another session or a person made meanwhile.
-    span: int
-    span_found: int
     commits: int  # number of commits of its own
     # changed, changed_uncommitted: files that our summary calls changed, and those of them that
     # no commit of the sidecar contains.
@@ -261,7 +257,6 @@ def _against_commits(
     predicted = {f.path: f for f in summary.file_modifications if f.action != "read"}
     committed = {file for change in listed for file in change.files}
     mine = {file for change in own for file in change.files}
-    spanned = {file for change in singles for file in change.files}
     extra = [
         f for f in predicted.values() if f.path not in committed and not f.path.endswith("/")
     ]
@@ -269,8 +264,6 @@ def _against_commits(
         name=name,
         own=len(mine),
         own_found=len(mine & predicted.keys()),
-        span=len(spanned),
-        span_found=len(spanned & predicted.keys()),
         commits=len(own),
         changed=len(predicted),
         changed_uncommitted=len(extra),
@@ -333,8 +326,6 @@ def _commit_figures(rows: Sequence[CommittedFiles], resamples: int) -> Row:
         "files": every.own,
         "found": rounded(recall(rows)),
         "interval_95": bounds(bootstrap(rows, recall, resamples=resamples)),
-        "files_of_any_commit_meanwhile": every.span,
-        "found_of_any_commit_meanwhile": _share(every.span_found, every.span),
         "said_changed": every.changed,
         "of_these_in_no_commit": uncommitted,
         "of_these_shown_by_the_recording": shown,
