@@ -11,6 +11,7 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError
 from leftoff.evaluation.file_truth import SIDECAR
 from leftoff.model import Message
+from leftoff.sources.open import open_lines
 
 T = TypeVar("T")
 # Endings of files that stand beside recordings.
@@ -52,14 +53,13 @@ def readings(
 
 def opened(path: str) -> tuple[Pass, list[list[Message]]]:
     """A pass over a recording, and its messages session by session, with those of subagents."""
-    reading = api.open_pass(path)
-    found: list[list[Message]] = []
-    last = -1
-    for message in api.read(path):
-        if not message.agent:
-            if message.index <= last or not found:
-                found.append([])
-            last = message.index
-        if found:
-            found[-1].append(message)
-    return reading, found
+    reading = api.HeardPass(path)
+    said: dict[int, list[Message]] = {}
+    reading.on_message = lambda _, message: said.setdefault(
+        reading.earlier + len(reading.sessions), []
+    ).append(message)
+    with open_lines(path) as lines:
+        reading.feed_lines(lines)
+    reading.close()
+    # The own file of a subagent is measured with the session that it belongs to.
+    return reading, [found for found in said.values() if not all(m.agent for m in found)]
