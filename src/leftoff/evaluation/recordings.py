@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -49,6 +50,16 @@ def readings(
             left_out.append(str(error).split(";")[0].replace(path, name))
         else:
             yield path, found
+
+
+def passes_at(path: str, places: Collection[int]) -> Iterator[tuple[int, Pass]]:
+    """A pass over a recording as it is after each of these lines."""
+    reading = Pass(path)
+    with open_lines(path) as lines:
+        for number, line in enumerate(islice(lines, max(places, default=0)), 1):
+            reading.feed_lines((line,))
+            if number in places:
+                yield number, reading
 
 
 def opened(path: str) -> tuple[Pass, list[list[Message]]]:

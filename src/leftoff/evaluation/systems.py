@@ -10,6 +10,7 @@ from leftoff import api, codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.labels import Labels, find_recordings
+from leftoff.evaluation.recordings import passes_at
 from leftoff.evaluation.sessions import LabelledSession, Predictions, from_summary
 from leftoff.live.compactions import place_of
 from leftoff.second_reading import SecondReading
@@ -85,22 +86,16 @@ def _of_all_sessions(summaries: Sequence[ContextSummary]) -> Predictions:
 def current_stages(session: LabelledSession) -> dict[int, str]:
     """The current stage by cut, from summaries of the recording up to that cut; one JSON
     document is cut in its list of messages."""
-    found: dict[int, str] = {}
-    wanted = set(session.cuts)
-    with open_lines(session.path) as lines:
-        if any(m.line is None for m in session.messages):
+    if any(m.line is None for m in session.messages):
+        found: dict[int, str] = {}
+        with open_lines(session.path) as lines:
             document = codec.parse(b"".join(lines))
-            for cut in session.cuts:
-                reading = Pass(session.path)
-                reading.feed(codec.dumps(_truncated(document, cut + 1)))
-                found[cut] = _stage_now(reading)
-            return found
-        reading = Pass(session.path)
-        for number, line in enumerate(lines, 1):
-            reading.feed_lines((line,))
-            if number in wanted:
-                found[number] = _stage_now(reading)
-    return found
+        for cut in session.cuts:
+            reading = Pass(session.path)
+            reading.feed(codec.dumps(_truncated(document, cut + 1)))
+            found[cut] = _stage_now(reading)
+        return found
+    return {n: _stage_now(reading) for n, reading in passes_at(session.path, session.cuts)}
 
 
 def _truncated(document: Any, count: int) -> object:

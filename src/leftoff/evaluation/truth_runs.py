@@ -21,12 +21,11 @@ from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UsageError
 from leftoff.evaluation import truth_commands, truth_outputs
-from leftoff.evaluation.recordings import opened, readings
+from leftoff.evaluation.recordings import opened, passes_at, readings
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, cell
 from leftoff.evaluation.truth_commands import GitTruth, Ran
 from leftoff.formats import native
 from leftoff.model import Message, Text, ToolCall, ToolResult
-from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
 RIGHT, WRONG, UNKNOWN = "right", "wrong", "unknown"
@@ -220,16 +219,8 @@ def _cuts(counts: _Counts, path: str, said: Sequence[Sequence[Message]], seed: i
                     native.write(messages[: cut.messages]).splitlines(keepends=True)
                 )
                 _turn(counts, reading, cut)
-        if not streamed:
-            continue
-        reading = Pass(counts.name)
-        with open_lines(path) as lines:
-            for count, line in enumerate(lines, 1):
-                reading.feed_lines((line,))
-                if count in streamed:
-                    _turn(counts, reading, streamed[count])
-                if count >= max(streamed):
-                    break
+        for count, reading in passes_at(path, streamed):
+            _turn(counts, reading, streamed[count])
 
 
 def _turn(counts: _Counts, reading: Pass, cut: CutPlace) -> None:

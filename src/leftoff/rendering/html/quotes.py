@@ -29,6 +29,8 @@ MAX_QUOTE_LENGTH = 1_600
 # Characters before and after a cited span that are given to the redactor: enough context for
 # its rules without redacting megabytes. Chosen by hand.
 GATE_MARGIN = 20_000
+# Characters beside the words of a claim. Chosen by hand.
+MAX_AROUND = 130
 _SPACE = re.compile(r"\s")
 # Source index and message index.
 MessageKey: TypeAlias = tuple[int, int]
@@ -300,9 +302,9 @@ def _segments(
     return [segment for segment in found if segment.text]
 
 
-def surrounding_text(quote: Quote | None, words: str, around: int = 130) -> tuple[str, str]:
+def surrounding_text(quote: Quote | None, words: str) -> tuple[str, str]:
     """The text before and after a claim's words in their paragraph, each on one line of at most
-    `around` characters; both "" if the words are not found."""
+    `MAX_AROUND` characters; both "" if the words are not found."""
     wanted = clean(words).strip()
     if quote is None or not wanted:
         return "", ""
@@ -313,8 +315,8 @@ def surrounding_text(quote: Quote | None, words: str, around: int = 130) -> tupl
             continue
         before = text[:place].rpartition("\n\n")[2]
         after = text[place + len(wanted) :].partition("\n\n")[0]
-        start = _word_boundary(before, len(before) - around, -1)
-        end = _word_boundary(after, around, 1)
+        start = _word_boundary(before, len(before) - MAX_AROUND, -1)
+        end = _word_boundary(after, MAX_AROUND, 1)
         head = ("… " if start else "") + before[start:]
         tail = after[:end] + (" …" if end < len(after) else "")
         return " ".join(head.split()), " ".join(tail.split())

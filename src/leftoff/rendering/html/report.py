@@ -15,7 +15,6 @@ from leftoff.handover.entries import entries_of
 from leftoff.handover.ledger import HOLDS, REPEATED, Standing, standing
 from leftoff.handover.wording import plural
 from leftoff.model import Usage, parse_time
-from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.html.engine import html_document, render_template, template_text
 from leftoff.rendering.overview import Item, overview
 from leftoff.summary import ContextSummary
@@ -75,9 +74,9 @@ class Statement(Struct, frozen=True):
     number: int
 
 
-def report_row(summary: ContextSummary, gate: Redactor | None = None) -> ReportRow:
-    """One session's entry in the report; `gate` is the redactor of the whole report."""
-    safe = safe_summary(summary, gate)
+def report_row(summary: ContextSummary) -> ReportRow:
+    """One session's entry in the report."""
+    safe = safe_summary(summary)
     shown = overview(safe)
     session, context, spend = safe.session, safe.context, safe.context.spend
     parts = {part.key: part for part in shown.parts}

@@ -93,11 +93,11 @@ def _page(safe: SafeSummary, values: JsonObject) -> str:
     return html_document(one_line(title, 120), body, style=_STYLE, kind="wide")
 
 
-def card(summary: ContextSummary, gate: Redactor | None = None) -> str:
+def card(summary: ContextSummary) -> str:
     """The summary as an HTML fragment for a notebook, redacted: it has no ids, and its CSS
     applies to nothing outside it.
     """
-    safe = safe_summary(summary, gate)
+    safe = safe_summary(summary)
     shown = overview(safe)
     title = _title(safe, shown)
     return render_template("card.html", overview=shown, title=title, facts=_facts(safe))
