@@ -55,6 +55,8 @@ _LAST_LINES = ("Just reply with fixed versions", "The SEARCH section must exactl
 _ANSWERED = re.compile(
     r".*\?(?: \(Y\)es/\(N\)o.*\[\w+\]: (?P<answer>[A-Za-z][\w' ]{0,15})| (?P<letter>[yn]))$"
 )
+# Why the model gave no reply.
+_ERROR = re.compile(r"Unexpected error: |litellm\.\w+Error: |API Error: ")
 _VERSION = re.compile(r"Aider v(\S+)")
 _MODEL = re.compile(r"(?:Main model|Models?): (\S+)")
 _FOLDER = re.compile(r"Git working dir: (.+)")
@@ -125,6 +127,8 @@ class AiderReader(TextReader):
     """The last reply without thoughts, its blanks joined: in architect mode aider gives it to
     the model that edits, as a prompt."""
     working: bool = False  # the person's words wait for the end of the model's work
+    silent: bool = False  # nothing was replied to them so far
+    cut: bool = False  # the person stopped the model before its reply was written
     command: str = ""
     """The words of the last command, if aider sends them as a prompt: /ask and the like."""
 
@@ -183,7 +187,7 @@ class AiderReader(TextReader):
         self.block, self.lines, self.open, self.blank = "", [], False, 0
         self.waiting, self.model, self.cwd = [], "", ""
         self.answer = self.command = ""
-        self.working = False
+        self.working = self.silent = self.cut = False
         self.sent = self.received = self.hit = self.written = 0
         name = name.replace(":", "")
         return (*found, rec.NewSession(name), rec.SessionFacts(id=name, started=moment))
@@ -199,6 +203,10 @@ class AiderReader(TextReader):
             yield from self._tool_output(texts, cursor)
         else:
             yield self._assistant_message("\n".join(texts), cursor)
+            self.silent = False
+            if self.cut:  # aider notes ^C at once, and what the model had said below it
+                yield rec.Turn("interrupted")
+            self.cut = False
 
     def _user_message(self, texts: list[str], cursor: Cursor) -> rec.Message:
         text = "\n".join([t[4:].removeprefix(" ").rstrip(" ") for t in texts])
@@ -211,7 +219,7 @@ class AiderReader(TextReader):
         asked = _ASKED_BY.match(text)
         self.command = " ".join(text[asked.end() :].split()) if asked else ""
         client = _is_client_command(text)
-        self.working = self.working or not client
+        self.working, self.silent, self.cut = self.working or not client, not client, False
         if not repeated and not text.startswith(_OWN_PROMPTS):
             if text.startswith(("/", "!")):
                 via = "client" if client else "command"
@@ -272,8 +280,10 @@ class AiderReader(TextReader):
             self.working = False
             yield rec.Turn("ended")
         elif stop >= 0 and self.working:  # else the person leaves aider
-            self.working = False
+            self.working, self.cut = False, self.silent
             yield rec.Turn("interrupted")
+        elif self.silent and (error := next(filter(_ERROR.match, shown), "")):
+            yield rec.Turn("failed", error[:300])
 
     def _edit_results(
         self, path: str, text: str, status: str, *, new: bool = False

@@ -234,7 +234,9 @@ def _goal(summary: SafeSummary, handover: Handover) -> Item:
     goal = handover.goal
     if goal is None:
         return Item("nothing that a person typed is recorded")
-    return Item(_first_lines(goal.text), _ref(summary, goal))
+    text = _first_lines(goal.text)
+    text = f"{flat(goal.more)}{ARROW}{text}" if goal.more else text
+    return Item(text, _ref(summary, goal))
 
 
 def _first_lines(text: str) -> str:
