@@ -91,3 +91,7 @@ def test_a_step_in_the_middle_of_a_turn_that_ended_is_not_left() -> None:
     going = (started, returned(1), call(2, "The onions are in."), returned(2))
     assert "A good next step is to make the soup." in left_after(*going)
     assert not left_after(*going, {"role": "assistant", "content": "The soup is on the table."})
+
+
+def test_a_remark_that_nobody_answered_is_no_step() -> None:
+    assert left("Mend the till.", "Mended.", "wow, I think that worked") == []

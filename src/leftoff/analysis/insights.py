@@ -277,12 +277,15 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
 def _unanswered(view: SessionView, turn: TurnState, prompt: Asked) -> bool:
     """Whether the last prompt, to which nothing was said, is not done: the agent's turn goes
     on, or it ended with calls that changed nothing."""
+    requests = user_requests(view)
+    if requests and requests[-1].ref.message == prompt.ref.message:
+        if requests[-1].kind == "remark":
+            return False  # it asks for nothing
     if turn.status != "closed":
         return True
     last = next(view.latest(Called), None)
     if last is not None and last.kind == "finish" and last.message > prompt.ref.message:
         return False  # the call that ends the work holds the answer
-    requests = user_requests(view)
     if not requests or requests[-1].status in {"done", "worked_on"}:
         return False
     return not (turn.ended and requests[-1].kind in LAST_WORDS)

@@ -51,6 +51,8 @@ _PATH_IN_OUTPUT = re.compile(
     re.MULTILINE,
 )
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")
+# A command whose output ends so waits for what nobody typed.
+_ASKS_PASSWORD = re.compile(r"(?:^|\n)(?:\[sudo\] p|P)assword(?: for [^\n:]+)?:\s*\Z")
 _DENIED = "The user doesn't want to proceed with this tool use"
 _FAILED = (
     "Error: ",
@@ -287,6 +289,8 @@ def outcome(output: str) -> tuple[str, int | None]:
         return "denied", None
     if output.startswith("[Request interrupted"):
         return "interrupted", None
+    if _ASKS_PASSWORD.search(output, len(output) - 80 if len(output) > 80 else 0):
+        return "error", None
     code = _EXIT_CODE.search(output, 0, 400)
     if code is not None:
         return ("error" if int(code[1]) else "ok"), int(code[1])

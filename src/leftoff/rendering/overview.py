@@ -317,7 +317,9 @@ def _request(request: UserRequest) -> Item:
     if request.question:
         text = f"{flat(request.question)}{ARROW}{text}"
         short = _deciding(text)
-    note = request.status.replace("_", " ") if request.status != "open" else "not finished"
+    asks_work = request.kind not in {"question", "remark"}
+    unfinished = "not finished" if asks_work else "not answered"
+    note = request.status.replace("_", " ") if request.status != "open" else unfinished
     return Item(text, request.ref, OUTCOMES.get(request.status, ""), note, short=short)
 
 
