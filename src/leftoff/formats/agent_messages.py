@@ -27,6 +27,7 @@ class AgentMessageReader(ItemReader):
             return (rec.Unknown(kind),)
         parts = [p for block in blocks_of(m.get("content")) for p in self._parts(block)]
         typed = typed_parts(parts) if kind == "user" else ()
+        # Calls and results stand in messages of several types; what is in one says whose it is.
         role: rec.Role = "tool"
         if kind in {"user", "system"}:
             role = "user" if kind == "user" else "system"
@@ -46,11 +47,13 @@ class AgentMessageReader(ItemReader):
         if called:
             given = block.get([*inputs, "input"][0])
             yield self.call(block.text("toolUseId", "id"), name, given)
+        # Both spellings are found; a result may be null in one of them.
         given = block.get("toolResult")
         given = block.get("tool_result") if given is None else given
         if given is not None or kind == "tool_result":
             given = given if given is not None else block.get("content")
             said = Fields(given)
+            # A tool that failed may say so itself, in its output, while the block says nothing.
             flags = block.get("isError"), block.get("is_error"), said.get("isError")
             status = "error" if True in flags or said.get("error") else "ok"
             identity = self.answered(block.text("toolUseId", "tool_use_id"), name)

@@ -114,6 +114,7 @@ class AtifReader(ItemReader):
                 words = filter(None, (said.text("analysis"), said.text("plan")))
                 typed = [c.text("keystrokes") for c in said.each("commands")]
                 calls = [self.call("", "bash", {"command": "".join(typed)})] if typed else []
+                # Terminus asks twice whether the task is complete: either may be the last.
                 if given.get("task_complete") is True:
                     calls.append(self.call("", "mark_task_complete", {}))
                 return "\n\n".join(words), calls

@@ -31,6 +31,7 @@ class ChatReader(ItemReader):
     """Reads messages, one at a time. Fields are its state between lines."""
 
     model: str = ""
+    # Where no id of a response is recorded, each reply counts as one.
     turn: int = 0
     text_call_ids: list[str] = field(default_factory=list, name="told")
     """Ids of the calls in the text of the last reply that have no result yet."""
@@ -45,6 +46,7 @@ class ChatReader(ItemReader):
             return (rec.Unknown(m.text("role")),)
         origin = ""
         typed: tuple[rec.Typed, ...] = ()
+        # Old messages of functions name no call: the oldest one that waits is answered.
         if role == "tool":
             call = self.answered(m.text("tool_call_id"))
             parts: tuple[rec.Part, ...] = (
@@ -57,6 +59,8 @@ class ChatReader(ItemReader):
             parts, typed, results = self._user_parts(m)
             typed = typed if role == "user" else ()
             if role == "user" and results:
+                # Anthropic's API has no role for tools: what they return stands in the person's
+                # place, as what models without calls are told of them.
                 origin = "tool"
                 only = all(type(p) is rec.ToolResult for p in parts)
                 role = "tool" if only and text_of(m.get("content")) else role
@@ -111,6 +115,7 @@ class ChatReader(ItemReader):
         typed: tuple[rec.Typed, ...] = ()
         results = False
         for block in blocks_of(m.get("content")):
+            # Without the flag a result counts as good: the API sets it on failures only.
             if block.get("type") == "tool_result":
                 results = True
                 status = "error" if block.get("is_error") is True else "ok"

@@ -17,6 +17,7 @@ from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import EDITS, text_argument
 
 _EXIT_CODE = re.compile(r"exited with code:? (-?\d{1,9})")
+# What stands in a result when the person refused the call.
 _DENIED = ("The user chose to skip", "The user cancelled", "User cancelled", "Canceled")
 
 
@@ -37,6 +38,7 @@ class CopilotChatReader(ItemReader):
         if not request.value:
             yield rec.Unknown("request")
             return
+        # The rounds are what the model said and was told; the window leaves out results.
         metadata = request.at("result.metadata")
         session = metadata.text("sessionId")
         if session and not self.session:
@@ -64,6 +66,7 @@ class CopilotChatReader(ItemReader):
     ) -> Iterator[rec.Record]:
         model, displayed = request.text("modelId"), request.each("response")
         results = metadata.at("toolCallResults").value
+        # An edit is displayed as well as called for; it counts once.
         edited: set[str] = set()
         rounds = [
             (entry.text("id"), parts)
@@ -128,6 +131,7 @@ def _displayed_parts(response: list[Fields]) -> tuple[rec.Part, ...]:
 
 def _result(call: rec.ToolCall, given: Fields) -> rec.ToolResult:
     text = "\n".join(_result_texts(given))
+    # No status is recorded; a command whose exit code is not in its output may have failed.
     code = code_in(_EXIT_CODE, text[-400:]) if call.kind == "shell" else None
     status = "unknown" if call.kind == "shell" else "ok"
     if code is not None:

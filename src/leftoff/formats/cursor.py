@@ -47,6 +47,7 @@ class CursorReader(ItemReader):
             elif kind == "thinking":
                 parts.append(Reasoning(block.text("thinking")))
             elif kind == "tool_use":
+                # Most calls have no id and no result: nothing shows whether they worked.
                 call = block.identity("id") or self.call_id()
                 parts.append(tool_call(call, block.text("name"), block.get("input")))
             elif kind == "tool_result":

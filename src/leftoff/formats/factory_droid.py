@@ -66,6 +66,7 @@ class DroidReader(ItemReader):
             return
         body, lost = loosen(line.get("message"), records.Body)
         line.lost.extend(lost)
+        # Only the envelope differs; Claude Code's reader knows the blocks, and what was typed.
         claude_line = records.Line(
             type=role,
             uuid=line.text("id"),

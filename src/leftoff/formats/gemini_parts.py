@@ -46,6 +46,7 @@ class GeminiPartsReader(ItemReader):
         for given in parts if isinstance(parts, list) else ():
             part = Fields({"text": given} if isinstance(given, str) else given)
             if isinstance(text := part.get("text"), str):
+                # The API flags thoughts and leaves them among the words.
                 if part.get("thought"):
                     found.append(Reasoning(text))
                     continue

@@ -32,6 +32,7 @@ class Line(records.Line, gc=False):
     toolUseResult: object = None  # type: ignore[assignment]
 
 
+# Last calls that are remembered; a call is repeated on the very next line. Chosen by hand.
 _MAX_REMEMBERED = 64
 
 
@@ -45,6 +46,7 @@ class IflowReader(Struct):
     """Ids of the last calls, to skip a call that is recorded again."""
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
+        # The client's own object, which Claude Code's reader would take for its own.
         facts = dict_of(line.toolUseResult)
         line.toolUseResult = None
         for block in line.message.content or () if line.message else ():
@@ -65,6 +67,7 @@ class IflowReader(Struct):
                 self.calls.append(part.id)
                 del self.calls[:-_MAX_REMEMBERED]
             elif type(part) is ToolResult and part.status in ("ok", "error"):
+                # The client's object tells apart what the block only calls an error.
                 status = STATUS.get(text_of(facts.get("status")), part.status)
                 name = text_of(facts.get("toolName"))
                 parts.append(result_of(part.call_id, name, part.text, status))

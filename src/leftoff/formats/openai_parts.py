@@ -22,6 +22,7 @@ def content_text(content: object) -> str:
         return ""
     found: list[str] = []
     for block in content:
+        # Some recorders write bare strings among the blocks.
         text = block.get("text") if isinstance(block, dict) else block
         if isinstance(text, str):
             found.append(text)
@@ -53,6 +54,7 @@ def tag_spans(text: str, names: Iterable[str]) -> Iterator[tuple[str, int, int]]
 
     Runs in linear time on any text: a name without a further closing tag is not searched for
     again."""
+    # Where the next tag of each name begins; -1: not looked for yet.
     wanted = dict.fromkeys(names, -1)
     position = 0
     while wanted:
@@ -77,6 +79,7 @@ def decode_arguments(arguments: object) -> object:
     """Arguments of a call, which are JSON inside a string; text that is no JSON stays text."""
     if not isinstance(arguments, str):
         return arguments
+    # Models write broken JSON at times, and custom tools take text that never was any.
     try:
         return msgspec.json.decode(arguments)
     except (ValueError, RecursionError):
@@ -98,6 +101,7 @@ def calls_of(tool_calls: object) -> list[ToolCall]:
     return found
 
 
+# Two providers' names of what came from the cache: LiteLLM passes on either.
 _TOKENS = (
     "prompt_tokens completion_tokens "
     "prompt_tokens_details.cached_tokens|cache_read_input_tokens "

@@ -23,6 +23,7 @@ _EXIT_CODE = re.compile(
 )
 _NO_NEW_OUTPUT = "[The command has no new output after"
 _FAILED_ACTION = "[Error occurred in processing last action]"
+# The worked example is a whole conversation, with calls that nobody made.
 _EXAMPLE_MARKS = (" START OF EXAMPLE -----", " END OF EXAMPLE -----")
 # Marks within a row of dashes.
 _TASK_MARKS = (" NEW TASK DESCRIPTION -----", " END OF NEW TASK DESCRIPTION -----")
@@ -75,6 +76,7 @@ def result_of(call_id: str, text: str) -> ToolResult:
     exits = _EXIT_CODE.findall(tail)
     code = int(exits[-1][:9]) if exits else None
     status = "ok" if announced is not None and announced[1] else "unknown"
+    # OpenHands's terminal waits for a command only so long; then it may still run.
     if code == -1 or _NO_NEW_OUTPUT in tail:
         return ToolResult(call_id, text, "timeout" if "timed out" in tail else "running")
     if code is not None:
