@@ -123,6 +123,7 @@ def _with_forerunners(
 
 def paths_given(paths: Any) -> list[str]:
     """One path, or several, as strings; `UsageError` where one of them is something else."""
+    # A text is iterable, too.
     single = isinstance(paths, (str, PathLike)) or not isinstance(paths, Iterable)
     if single or isinstance(paths, (bytes, bytearray, dict)):
         return [path_given(paths)]
@@ -161,6 +162,7 @@ class MessageCollector(HeardPass):
     """A pass that collects messages instead of what extractors find."""
 
     def __init__(self, where: str, format: str | None) -> None:
+        # No extractor runs: messages are all that is wanted.
         super().__init__(where, format, builtin=())
         self.messages: list[Message] = []
         self._numbers: list[int] = []

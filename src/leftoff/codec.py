@@ -366,6 +366,7 @@ def _loads_plain(data: bytes) -> Any:
 
 
 def _short(digits: str) -> int | float:
+    # Numbers that the two libraries read or write in different ways.
     if len(digits) > 30 or digits == "-0" or "e" in digits.lower():
         _refused(digits)
     number = float(digits) if "." in digits else int(digits)
@@ -444,6 +445,7 @@ def to_valid_json(value: object, room: int = 250) -> Any:
     """A Python value as JSON can hold it: lone surrogates replaced, NaN dropped, keys as text,
     unknown types by their text, None for what is nested more than `room` levels deep."""
     if isinstance(value, (dict, list, tuple)):
+        # orjson writes no more than 254 levels.
         if not room:
             return None
         if isinstance(value, dict):

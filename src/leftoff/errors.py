@@ -37,6 +37,7 @@ class UnknownName(UsageError):
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind, self.name = kind, name
         names = sorted(known)
+        # Of many names the nearest is what most people meant.
         near = nearest(name, names)
         hint = f"; did you mean {near!r}?" if near else ""
         listing = ", ".join(names) or "none"

@@ -244,6 +244,7 @@ def _engine(pattern: str, known: _Code) -> Pattern[str]:
     """As the end of `re._compiler.compile`."""
     import _sre  # type: ignore[import-not-found]
 
+    # The engine wants the names by the numbers of their groups.
     names: list[str | None] = [None] * (known.groups + 1)
     for name, number in known.names.items():
         names[number] = name

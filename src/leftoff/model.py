@@ -49,6 +49,7 @@ class Shown(Struct, frozen=True):
 
     def __repr__(self) -> str:
         """As a debugger and a notebook show it."""
+        # Defaults say nothing, and a value has up to twenty fields.
         known = fields(self)
         shown = [
             f"{field.name}={_short(value)}"

@@ -111,6 +111,7 @@ class SecondReading(Struct, frozen=True):
             left = end - self.clock()
             if left <= 0:
                 raise TimeoutError(f"no answer within {self.limit:.0f} seconds")
+            # A callable need not know of time limits.
             within = getattr(self.reader, "within", None)
             answer = (within(left) if within else self.reader)(text)
             tokens += max_tokens(text) + (max_tokens(answer) if attempt else 0)

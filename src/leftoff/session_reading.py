@@ -102,6 +102,7 @@ class SessionReading:
         number = len(self.sources)
         self.sources.append(Source(path))
         self.formats.append(reading.format.name if reading.format else "")
+        # Lines of all files count: none of them may be lost in silence.
         for name in Lines.__struct_fields__:
             total = getattr(self.lines, name) + getattr(reading.lines, name)
             setattr(self.lines, name, total)

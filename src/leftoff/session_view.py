@@ -57,6 +57,7 @@ class SessionView:
         return found
 
     def _without_copies(self, found: list[E]) -> list[E]:
+        # Most sessions have none, and lists may be long.
         if not self.copies:
             return found
         return [e for e in found if self.message_of(e) not in self.copies]

@@ -285,6 +285,7 @@ class _Collected:
         for a key that does not exist, or a value that is not valid."""
         if not isinstance(tree, Mapping):
             raise UsageError(f"{origin}: {before.rstrip('.') or 'the file'} must be a table")
+        # TOML, YAML and environments have different customs for names.
         known = {squashed(f.name): f for f in msgspec.structs.fields(type_)}
         for key, value in tree.items():
             name = squashed(str(key))
@@ -365,6 +366,7 @@ def _nearest_word(value: object, known: Mapping[str, str] | Sequence[str]) -> st
 def _read(path: Path) -> Any:
     try:
         text = _text(path, "strict")
+    # Most projects have no settings.
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:

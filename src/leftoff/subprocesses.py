@@ -74,6 +74,7 @@ def run(
     assert process.stdout
     streams = (process.stdout, process.stderr)
     readers = [_Reader(stream, most) for stream in streams if stream is not None]
+    # In a thread: a program may fill its output before it has read its input.
     writer = threading.Thread(target=_write, args=(process.stdin, given), daemon=True)
     stopped = ""
     try:

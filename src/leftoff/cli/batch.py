@@ -84,6 +84,7 @@ def batch(
     # An index holds answers of readers too: asking again needs rows that are made again.
     if fresh or (reading is not None and reading.refresh):
         _forget(memory)
+    # The log of a job would be full of bars.
     watcher = BatchProgress() if not quiet and sys.stderr.isatty() else None
     doing = _engine(engine, workers or 0, address, limit)
     try:

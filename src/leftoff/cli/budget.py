@@ -44,6 +44,7 @@ def budget(
     if instructions:
         seen = account_of(path, chosen, format=recorder, windows=windows, prices=prices)
         usable = seen.account.context.usable_window
+        # A window that is not known: the setting stands in for it.
         total = usable or found.settings.context_management.budget_total
         deliver(thresholds.instructions(chosen, total))
         return

@@ -125,6 +125,7 @@ def main(args: list[str]) -> int:
         # Not click's own `main`: it turns a closed pipe into a failure.
         with leftoff.make_context("leftoff", list(args)) as context:
             result = leftoff.invoke(context)
+    # Ctrl-C at a question.
     except click.Abort:
         return 130
     except click.exceptions.Exit as stop:

@@ -164,6 +164,7 @@ def try_out(session: str | None) -> int:
 
     here = Path.cwd()
     block = ""
+    # What the hooks have prepared is what a session would really get.
     if session is None:
         home = queue.home_of(here, os.environ)
         earlier = forerunners.previous_session(home, "", forerunners.branch_of(here))

@@ -32,6 +32,7 @@ def columns() -> int:
         return 96
     import shutil
 
+    # Longer lines are hard to read, however wide a terminal is.
     return min(200, shutil.get_terminal_size((96, 24)).columns)
 
 
@@ -68,6 +69,7 @@ def deliver(text: str | bytes, output: str | None = None) -> None:
                 sys.stdout.flush()
                 sys.stdout.buffer.write(text)
             sys.stdout.flush()
+        # No failure: the reader has what it wanted, and `__main__` ends with 0.
         except BrokenPipeError:
             raise
         except OSError as error:

@@ -122,6 +122,7 @@ def _completion(*, sessions: bool) -> Callable[..., list[CompletionItem]]:
     def complete(
         ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
+        # A shell asks seldom, and each command makes its options.
         from leftoff.cli import completions
 
         return completions.complete(ctx, param, incomplete, sessions=sessions)

@@ -40,6 +40,7 @@ def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) 
     if match and match["last"]:
         last = int(match["last"])
     else:
+        # `#12` is one message, `#12-` all from there on.
         last = first if match and match["first"] and not place.endswith("-") else 1 << 60
     if last < first or first < 1:
         raise UsageError(f"{place}: a range counts up from 1, as in {session}#12-20")

@@ -43,6 +43,7 @@ def bootstrap(
     the same sessions give the same interval.
     """
     value = figure(sessions)
+    # One session says nothing about how others differ from it.
     if value is None or len(sessions) < 2 or resamples < 2:
         return None
     rng = random.Random(SEED)  # noqa: S311 - must be repeatable

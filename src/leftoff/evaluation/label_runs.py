@@ -105,6 +105,7 @@ def measure(
     for figure in FIGURES:
         value = figure.of(scores)
         items = figure.items(scores)
+        # A system that does not perform a task is not said to be bad at it.
         if value is None and not items:
             continue
         interval = bootstrap(scores, figure.of, resamples=resamples)

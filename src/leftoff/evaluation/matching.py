@@ -141,6 +141,7 @@ def beside(text: str, quote: str) -> str:
 
 
 def _words(text: str) -> Counter[str]:
+    # Words of one or two letters are in every sentence.
     return Counter({word: n for word, n in word_bag(text).items() if len(word) > 2})
 
 
