@@ -308,7 +308,10 @@ def _tickets(view: SessionView) -> list[NextStep]:
     for one in view.sentences("ticket"):
         number = _RE["ticket"].search(one.text, one.start)
         if number is not None:
-            found.setdefault(number[0], NextStep(one.text, "said", view.ref(one.ref)))
+            # Not what the sentence says was done before it.
+            words = one.text[one.start :]
+            place = view.ref_within(one.ref, one.start, words)
+            found.setdefault(number[0], NextStep(words, "said", place))
             at.setdefault(number[0], one.ref.message)
     for one in view.sentences("ticket_settled"):
         before = [key for key in found if at[key] < one.ref.message]
