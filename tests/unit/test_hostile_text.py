@@ -18,7 +18,8 @@ from leftoff.formats.specstory_arguments import _NAMED
 from leftoff.formats.vocabulary import tool_call
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.conversation import _escape_tags
-from leftoff.shell.embedded.tool_script import script_steps
+from leftoff.shell import analyze, resolve
+from leftoff.shell.effects import FileState, Outcome
 from leftoff.testing.checks import check_any_input
 from leftoff.text import clean, in_code, sentence_at, sentences
 from leftoff.text.truncation import one_line, truncate
@@ -159,7 +160,9 @@ def _named(text: str) -> None:
 
 
 def _script(text: str) -> None:
-    script_steps(text, "node")
+    resolve(
+        analyze(f"node <<'END'\n{text}\nEND"), outcome=Outcome(exit_code=0), known=FileState()
+    )
 
 
 def _tagged(text: str) -> None:

@@ -20,9 +20,6 @@ import msgspec
 
 # Stands for text that cannot be known from the recording.
 UNKNOWN = "\ue000"
-# Stands in a path for text that is not known but stays the same: the name of a temporary file,
-# a date, a process number.
-TEMPORARY = "\ue007"
 STAR = "\ue001"
 QUESTION = "\ue002"
 BRACKET = "\ue003"
@@ -142,26 +139,10 @@ class Loop(_Node, frozen=True):
     body: Statement
 
 
-class While(_Node, frozen=True):
-    """``while condition`` or ``until condition``."""
+class Branches(_Node, frozen=True):
+    """``if``, ``case``, ``while``: which of the parts run is not decided, nor how often."""
 
-    condition: Statement
-    body: Statement
-    until: bool
-
-
-class If(_Node, frozen=True):
-    """Branches of (condition, body) and what runs otherwise."""
-
-    branches: tuple[tuple[Statement, Statement], ...]
-    otherwise: Statement | None
-
-
-class Case(_Node, frozen=True):
-    """``case word in``: branches of (patterns, body)."""
-
-    word: str | Word
-    branches: tuple[tuple[tuple[str | Word, ...], Statement], ...]
+    items: tuple[Statement, ...]
 
 
 class Function(_Node, frozen=True):
@@ -186,9 +167,7 @@ Statement = (
     | Group
     | Background
     | Loop
-    | While
-    | If
-    | Case
+    | Branches
     | Function
     | Opaque
 )
@@ -226,7 +205,7 @@ def parts(node: Statement) -> list[Statement] | tuple[Statement, ...]:
     is substituted in its words."""
     if type(node) is Command:  # far faster than `isinstance`, and most are one
         return () if node.plain else substituted(node.words)
-    if isinstance(node, Sequence | Pipeline):
+    if isinstance(node, Sequence | Pipeline | Branches):
         return node.items
     if isinstance(node, Logical):
         return node.left, node.right
@@ -234,12 +213,7 @@ def parts(node: Statement) -> list[Statement] | tuple[Statement, ...]:
         return (node.item,)
     if isinstance(node, Loop | Function):
         return (node.body,)
-    if isinstance(node, While):
-        return node.condition, node.body
-    if isinstance(node, If):
-        inside = [statement for branch in node.branches for statement in branch]
-        return inside if node.otherwise is None else [*inside, node.otherwise]
-    return [body for _, body in node.branches] if isinstance(node, Case) else ()
+    return ()
 
 
 def substituted(words: Iterable[str | Word | Array | Document]) -> list[Statement]:

@@ -33,9 +33,11 @@ class ProgramRule(msgspec.Struct, frozen=True):
         recursive: Options with which directories are read as trees.
         fails: ``normal`` where a non-zero exit says nothing about the effects; ``contents``
             where it may come from what a file holds.
-        slow: Whether the program may run long, so that an interruption falls on it.
-        firm: Whether the program hardly ever fails.
-        looks: Options with which an opaque program changes nothing.
+        reliable: Whether the program hardly ever fails.
+        looks: Options with which an opaque program or a script changes nothing.
+        may_write: A pattern of words with which a program may change files that are not known.
+        script: Options end at the first operand, which is a script with operands of its own.
+        code: Options whose value is a script.
         prints: What an opaque program prints of each file: a pattern for one line that captures
             the path as `made` or `changed`.
         handler: A handler in `programs.dispatch.HANDLERS`, which then decides; else empty.
@@ -53,9 +55,11 @@ class ProgramRule(msgspec.Struct, frozen=True):
     in_place: tuple[str, ...] = ()
     recursive: tuple[str, ...] = ()
     fails: str = ""
-    slow: bool = False
     reliable: bool = False
     looks: tuple[str, ...] = ()
+    may_write: str = ""
+    script: bool = False
+    code: tuple[str, ...] = ()
     prints: str = ""
     handler: str = ""
     fires: tuple[tuple[str, str, str], ...] = ()
@@ -82,12 +86,11 @@ class Launcher(msgspec.Struct, frozen=True):
 
 
 class ProgramRules(msgspec.Struct, frozen=True):
-    """All rules, the launchers, and the names of programs that are slow, reliable or have
+    """All rules, the launchers, and the names of programs that are reliable or have
     subcommands."""
 
     by_name: dict[str, ProgramRule]
     rules: tuple[ProgramRule, ...]
-    slow: frozenset[str]
     reliable: frozenset[str]
     with_subcommands: frozenset[str]
     launchers: dict[str, Launcher]
@@ -106,7 +109,6 @@ def load(document: dict[str, Any]) -> ProgramRules:
     return ProgramRules(
         by_name,
         rules,
-        frozenset(name for rule in rules if rule.slow for name in rule.names),
         frozenset(name for rule in rules if rule.reliable for name in rule.names),
         frozenset(name.partition(" ")[0] for name in by_name if " " in name),
         {name: launcher for launcher in launchers for name in launcher.names},
@@ -137,14 +139,14 @@ def unwrapped(words: list[str], *, tasks: bool = False) -> tuple[list[str], str]
         for option in launcher.script:
             if option in words[:-1]:
                 return words, words[words.index(option) + 1]
-        inner = _behind(launcher, words)
+        inner = behind(launcher, words)
         if not inner:
             break
         words = inner
     return words, ""
 
 
-def _behind(launcher: Launcher, words: list[str]) -> list[str]:
+def behind(launcher: Launcher, words: list[str]) -> list[str]:
     """What stands behind a launcher and its own options and operands; [] for no program."""
     i, wanted = 1, launcher.after
     skip = launcher.skip
@@ -201,13 +203,16 @@ class Invocation:
         self.flags: set[str] = set()
         self.values: dict[str, list[str]] = {}
         self.operands: list[str] = []
-        takes, roles = entry.takes, entry.roles
+        takes, roles = {*entry.takes, *entry.code}, entry.roles
         i, size = 0, len(words)
         while i < size:
             word = words[i]
             i += 1
             if word[:1] != "-" or word == "-":
                 self.operands.append(word)
+                if entry.script:
+                    self.operands += words[i:]
+                    break
             elif word == "--":
                 self.operands.extend(words[i:])
                 break
@@ -228,7 +233,7 @@ class Invocation:
                 i = self._letters(word, words, i)
 
     def _letters(self, word: str, words: list[str], i: int) -> int:
-        takes, roles = self.entry.takes, self.entry.roles
+        takes, roles = {*self.entry.takes, *self.entry.code}, self.entry.roles
         for j in range(1, len(word)):
             option = "-" + word[j]
             self.flags.add(option)
@@ -317,8 +322,6 @@ def is_quiet(body: ast.Statement) -> bool:
                 stack += ast.substituted(value for _, value in node.assignments)
         elif isinstance(node, ast.Loop):
             stack += ast.substituted(node.values or ())
-        elif isinstance(node, ast.Case):
-            stack += ast.substituted([node.word])
         elif isinstance(node, ast.Opaque | ast.Function) or (
             isinstance(node, ast.Group) and node.redirects
         ):

@@ -12,16 +12,13 @@ No function opens a file or runs anything, and none raises on any input."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from threading import Lock
 from typing import Literal
 
 import msgspec
 
-from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.shell import interpreter
-from leftoff.shell.ast import Opaque, Script, Sequence, named_commands
+from leftoff.shell.ast import Opaque, Script
 from leftoff.shell.commands import is_quiet, program_of, program_rules, programs_of
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.heredocs import extract_heredocs
@@ -115,88 +112,22 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
     return Script(found.body, cwd, home, found.broken, found.quiet, found.programs)
 
 
-# Parsed commands that are held ready: the judges of a session often ask for one several times
-# in a row. Chosen by hand; not measured.
-_READY = 256
+# Parsed commands that are held: each judge of a session asks for all of its commands. Of 405
+# recordings the one with most has 327 different ones.
+_HELD = 2_048
 
 
-# A quoted text, or a bare path of Windows.
-_WINDOWS_PATH = re.compile(rf"{_QUOTED_TEXT}|(?<![^\s=;|&(])([A-Za-z]:\\[\w.\\@~+-]*)")
-
-
-def _forward(found: re.Match[str]) -> str:
-    return found[0].replace("\\", "/") if found[1] else found[0]
-
-
-@functools.lru_cache(maxsize=_READY)
+@functools.lru_cache(maxsize=_HELD)
 def _parsed(command: str, home: str | None) -> Script:
-    script = _PACKED.get(command, home)
-    if script is None:
-        # Such a path was given to a shell of Windows, where a backslash separates folders. A
-        # here document stays as it is.
-        windows = ":\\" in command and "<<" not in command
-        text = _WINDOWS_PATH.sub(_forward, command) if windows else command
-        script = _parse_script(text, home)
-        quiet = not script.broken and is_quiet(script.body)
-        programs = programs_of(script.body)
-        script = msgspec.structs.replace(script, quiet=quiet, programs=programs)
-        _PACKED.add(command, home, script)
-    return script
-
-
-class _PackedScripts:
-    """Parsed commands as bytes. Each judge of a session asks for all of its commands; unpacking
-    one takes a twentieth of the time of parsing it, and its bytes a tenth of the memory.
-
-    About `SIZE` bytes of them are held, the latest. Threads may share one."""
-
-    SIZE = 16 << 20
-    # Bytes of an entry beside its texts: two headers, the key's tuple, its place in the dict.
-    # With 345,156 short commands they were measured as 226 each; rounded up.
-    ENTRY = 250
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._unpack: Callable[[bytes], Script] | None = None
-        self.cache_clear()
-
-    def get(self, command: str, home: str | None) -> Script | None:
-        packed = self._found.get((command, home))
-        if packed is None or self._unpack is None:
-            return None
-        try:
-            return self._unpack(packed)
-        except RecursionError:  # it was packed on a shorter stack
-            return None
-
-    def add(self, command: str, home: str | None, script: Script) -> None:
-        try:
-            packed = codec.pack_state(script)
-        except (ValueError, OverflowError, RecursionError):
-            return  # lone surrogates, a huge number, deep nesting
-        with self._lock:
-            # Not made on import: that takes 1 ms.
-            self._unpack = self._unpack or codec.unpacker(Script)
-            if (command, home) not in self._found:  # another thread may have been first
-                self._found[command, home] = packed
-                self._size += len(command) + len(packed) + self.ENTRY
-            while self._size > self.SIZE:
-                oldest = next(iter(self._found))
-                self._size -= len(oldest[0]) + len(self._found.pop(oldest)) + self.ENTRY
-
-    def cache_clear(self) -> None:
-        with self._lock:
-            self._found: dict[tuple[str, str | None], bytes] = {}
-            self._size = 0
-
-
-_PACKED = _PackedScripts()
+    script = _parse_script(command, home)
+    quiet = not script.broken and is_quiet(script.body)
+    programs = programs_of(script.body)
+    return msgspec.structs.replace(script, quiet=quiet, programs=programs)
 
 
 def clear_caches() -> None:
     """Empty the cache of parsed commands."""
     _parsed.cache_clear()
-    _PACKED.cache_clear()
 
 
 def _parse_script(command: str, home: str | None) -> Script:
@@ -239,16 +170,13 @@ def _editor_command(command: str) -> str | None:
     return None
 
 
-def resolve(
-    script: Script, *, outcome: Outcome, known: FileState, wide: bool = True
-) -> list[FileEffect]:
-    """The effects of a call on files, one for each path, sorted; `known` is updated.
+def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileEffect]:
+    """The effects of a call on files, one for each path, sorted; `known` is updated. Files that
+    a program reads while it walks a directory are left out.
 
-    Unless `wide`, files that a program reads while it walks a directory are left out.
-
-    A denied call has no effects. A call that failed or was interrupted has the effects of the
-    commands before that point; where the point is not known, no effect is claimed. Effects of
-    commands in the background are ``likely`` at most."""
+    A denied call has no effects. A call that failed has the effects of the commands before that
+    point; where the point is not known, and where the call was interrupted, they are
+    ``unknown``. Effects of commands in the background are ``likely`` at most."""
     if outcome.denied:
         return []
     if script.quiet:
@@ -264,27 +192,23 @@ def resolve(
         output=outcome.output,
         execute=execute,
         subshell=interpreter.subshell,
-        interrupted=outcome.interrupted,
-        slow=program_rules().slow,
         reliable=program_rules().reliable,
-        wide=wide,
+        succeeded=None if outcome.background else success,
     )
     if isinstance(script.body, Opaque):
         walk.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
         return walk.effects.net_effects()
-    if outcome.interrupted:
-        return _interrupted(script, walk)
-    if outcome.background or success is None:
+    if outcome.background or success is None or script.broken:
         walk.uncertainty = 1
     if script.broken:
-        walk.uncertainty = max(walk.uncertainty, 1)
         walk.effects.unknown("shell")
-    if success is False and _SHELL_SYNTAX_ERROR.search((outcome.output or "")[:4000]):
+    syntax_error = success is False and _SHELL_SYNTAX_ERROR.search(
+        (outcome.output or "")[:4000]
+    )
+    if outcome.interrupted or syntax_error:
         walk.uncertainty = 2
-    expected_status = None if outcome.background else success
     try:
-        interpreter.run(walk, script.body, expected_status)
-        interpreter.run_exit_trap(walk)
+        interpreter.run(walk, script.body, walk.succeeded)
     except RecursionError:
         walk.effects.unknown("shell")
     if success is not False and not outcome.background:
@@ -296,21 +220,6 @@ def resolve(
     return walk.effects.net_effects()
 
 
-def _interrupted(script: Script, walk: Walk) -> list[FileEffect]:
-    """Effects of an interrupted call: those of commands before the first slow one, as
-    likely."""
-    body = script.body
-    items = body.items if isinstance(body, Sequence) else (body,)
-    if not any(name in walk.slow for name, _ in named_commands(body)):
-        return []
-    walk.uncertainty = 1
-    for item in items:
-        interpreter.run(walk, item)
-        if walk.stopped:
-            break
-    return [effect for effect in walk.effects.net_effects() if effect.action != "unknown"]
-
-
 def observe(script: Script, *, outcome: Outcome) -> list[Observation]:
     """The facts about files in the output of listings (``ls``, ``git status``), as against
     effects."""
@@ -320,14 +229,9 @@ def observe(script: Script, *, outcome: Outcome) -> list[Observation]:
 
 
 def _record_observation(known: FileState, seen: Observation) -> None:
-    if seen.fact == "absent":
-        if known.kind(seen.path) == "unknown":
-            known.remove(seen.path)
-    elif seen.fact == "directory":
-        if known.kind(seen.path) == "unknown":
-            known.put_directory(seen.path)
-    elif known.kind(seen.path) == "unknown":
-        known.put(seen.path)
+    if known.kind(seen.path) == "unknown":
+        record = {"absent": known.remove, "directory": known.put_directory, "file": known.put}
+        record[seen.fact](seen.path)
 
 
 def command_facts(script: Script) -> list[tuple[str, str]]:

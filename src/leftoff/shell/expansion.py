@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from leftoff import lazy_re as re
 from leftoff.shell.ast import (
     BRACKET,
     MAX_FIELDS,
     PATTERN_MARKS,
     QUESTION,
     STAR,
-    TEMPORARY,
     UNKNOWN,
-    Command,
     Statement,
     Substitution,
     Variable,
     Word,
 )
-from leftoff.shell.globs import ends
 from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import MAX_TEXT, UNRESOLVED, Walk
 
@@ -124,85 +120,31 @@ def _glob(walk: Walk, pattern: str) -> list[str]:
 
 
 def variable(walk: Walk, part: Variable) -> list[str]:
-    """The values of a variable; several for arrays."""
+    """The values of a variable; several for arrays. An operation on it is not followed."""
     name, operation = part.name, part.operation
-    if name == "((":
-        number = arithmetic(walk, operation)
-        return [UNKNOWN if number is None else str(number)]
-    if name == "$":
-        return [TEMPORARY + "pid"]
     value = walk.variables.get(name)
-    if name == "OLDPWD" and isinstance(value, str) and value[:1] not in "/~":
-        return [UNKNOWN]
-    if value is None:
-        if name == "HOME" and walk.home is not None:
-            value = walk.home
-        elif name == "PWD" and walk.cwd is not None:
-            # A directory known only relative to the working directory is written as ".".
-            value = walk.cwd if walk.cwd[0] in "/~" else "."
-        elif name in ("@", "*"):
-            value = walk.variables.get("@", [])
-        elif operation[:2] in (":-", ":="):
-            return [UNKNOWN if "$" in operation else operation[2:].strip("\"'")]
-        else:
-            return [UNKNOWN]
+    if value is None and name == "HOME":
+        value = walk.home
+    elif value is None and name == "PWD" and walk.cwd is not None:
+        # A directory known only relative to the working directory is written as ".".
+        value = walk.cwd if walk.cwd[0] in "/~" else "."
     if isinstance(value, list):
-        if operation in ("[@]", "[*]") or name in ("@", "*"):
-            return value
-        if operation[:1] == "[" and operation[-1:] == "]" and operation[1:-1].isdecimal():
-            index = int(operation[1:-1][:6])
-            return [value[index]] if index < len(value) else [""]
-        if operation == "#":
-            return [UNKNOWN]
-        value = value[0] if value else ""
-        operation = "" if operation[:1] == "[" else operation
-    if not operation:
-        return [value]
-    if UNKNOWN in value:
-        return [UNKNOWN]
-    return [_apply_operation(value, operation)]
-
-
-def arithmetic(walk: Walk, text: str) -> int | None:
-    """The value of ``a``, ``a + b`` and the like, on plain numbers and variables."""
-    for operators in ("+", "-", "*%/"):  # operators of one precedence: the last is applied last
-        at = max(map(text.rfind, operators))
-        left, operator, right = text[: max(at, 0)], text[at : at + 1], text[at + 1 :]
-        if at > 0 and left.strip():
-            first, second = arithmetic(walk, left), arithmetic(walk, right)
-            if first is None or second is None or (operator in "%/" and second == 0):
-                return None
-            if operator in "+-":
-                return first + second if operator == "+" else first - second
-            if operator == "*":
-                return first * second if abs(first) + abs(second) < 10**9 else None
-            return first % second if operator == "%" else first // second
-    text = text.strip().strip("${}")
-    if text.lstrip("-").isdecimal():
-        return int(text[:12])
-    value = walk.variables.get(text)
-    if isinstance(value, str) and value.lstrip("-").isdecimal() and len(value) < 12:
-        return int(value)
-    return None
+        return value if operation in ("[@]", "[*]") else [UNKNOWN]
+    return [UNKNOWN] if operation or value is None else [value]
 
 
 def substitute(walk: Walk, part: Substitution) -> str:
-    """The text that ``$(…)`` stands for."""
-    text = run_substitution(walk, part.body)
-    if part.process:
-        return "/dev/fd/63"
-    return UNKNOWN if text is None else text.rstrip("\n")
+    """The text that ``$(…)`` stands for is not known; what it runs may change files."""
+    run_substitution(walk, part.body)
+    return "/dev/fd/63" if part.process else UNKNOWN
 
 
-def run_substitution(walk: Walk, body: Statement) -> str | None:
-    """The text that a substituted statement prints; None where it is not known."""
+def run_substitution(walk: Walk, body: Statement) -> None:
+    """Run a substituted statement; what it prints is in `stdout`."""
     expected_status, captured, stdin = walk.expected_status, walk.captured, walk.stdin
     walk.captured = True
-    walk.subshell(walk, body)
-    if isinstance(body, Command) and not body.words and len(body.redirects) == 1:
-        walk.stdout = walk.stdin if body.redirects[0].operator == "<" else ""
+    walk.subshell(walk, body, None)
     walk.expected_status, walk.captured, walk.stdin = expected_status, captured, stdin
-    return walk.stdout
 
 
 def value_or_unknown(value: str) -> str:
@@ -215,35 +157,3 @@ def mark_patterns(text: str) -> str:
     if "*" in text or "?" in text or "[" in text:
         return text.replace("*", STAR).replace("?", QUESTION).replace("[", BRACKET)
     return text
-
-
-def _apply_operation(value: str, operation: str) -> str:
-    """``${name operation}`` for the usual operations; `UNKNOWN` for the rest."""
-    if "$" in operation or "`" in operation:
-        return UNKNOWN
-    if operation == "#":
-        return str(len(value))
-    head = operation[0]
-    if head in "%#":
-        greedy = operation[:2] in ("%%", "##")
-        pattern = _pattern(operation[2 if greedy else 1 :])
-        found = ends(value, pattern, last=head == "%")
-        if found is None:
-            return value
-        size = found[greedy]
-        return value[: len(value) - size] if head == "%" else value[size:]
-    if head == ":":
-        if operation[1:2] in ("-", "=", "?"):
-            return value or operation[2:].strip("\"'")
-        if operation[1:2] == "+":
-            return operation[2:].strip("\"'") if value else ""
-    return UNKNOWN
-
-
-def _pattern(text: str) -> str:
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
-        return text[1:-1]
-    return _PATTERN.sub(lambda m: m[1] or mark_patterns(m[0]), text)
-
-
-_PATTERN = re.compile(r"\\(.)|[*?\[]", re.DOTALL)

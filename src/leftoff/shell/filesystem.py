@@ -41,27 +41,42 @@ What must hold
 - A path that exists has directories above it that exist; below an absent path nothing is
   recorded.
 - A write or delete of uncertainty 2 (it may not have happened) makes the kind of its path
-  unknown.
-- `snapshot` and `rollback` cover every attribute of both classes but `_content_count`: an
-  attribute added to one must be added to `copy` and `restore`.
+  unknown, except that a file which may have been written again is still a file.
 - Paths are in the form of `join`: no ``.``, no ``..``, no final slash; ``.`` alone is the
   unknown directory that the session runs in."""
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Iterable
-from copy import copy
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Literal
 
 import msgspec
 
-from leftoff.shell.ast import BRACKET, PATTERN_MARKS, QUESTION, STAR, TEMPORARY, UNKNOWN
-from leftoff.shell.globs import matches
+from leftoff.shell.ast import BRACKET, PATTERN_MARKS, QUESTION, STAR, UNKNOWN
 from leftoff.shell.paths import join, parent_of
 
 Action = Literal["read", "created", "modified", "deleted", "unknown"]
 Certainty = Literal["sure", "likely", "unknown"]
 Kind = Literal["file", "directory", "absent", "unknown"]
+
+_MARKS = {STAR: "*", QUESTION: "?", BRACKET: "[", "*": "[*]", "?": "[?]", "[": "[[]"}
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name matches a pattern with marks."""
+    return _compiled(pattern).match(name) is not None
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    text = "".join(
+        _MARKS.get(char, char) for char in pattern.replace(BRACKET + "^", BRACKET + "!")
+    )
+    return re.compile(fnmatch.translate(text))
+
 
 _CERTAINTIES: tuple[Certainty, ...] = ("sure", "likely", "unknown")
 
@@ -94,22 +109,14 @@ class FileEffect(msgspec.Struct, frozen=True, gc=False):
 
 
 class FileState:
-    """The files known so far. Mutable; `copy` gives an independent one.
+    """The files known so far. Mutable.
 
     Args:
         files: Paths of files that exist.
         directories: Paths of directories that exist.
         complete_under: Directories below which nothing exists but what is given."""
 
-    __slots__ = (
-        "_ancestors",
-        "_changed",
-        "_complete",
-        "_kinds",
-        "contents",
-        "editor_file",
-        "stashes",
-    )
+    __slots__ = ("_ancestors", "_changed", "_complete", "_kinds", "contents", "stashes")
 
     def __init__(
         self,
@@ -118,16 +125,13 @@ class FileState:
         complete_under: Iterable[str] = (),
     ) -> None:
         self._kinds: dict[str, Kind] = {}
-        # Copies share this set: an entry too many costs a search, no more.
         self._ancestors: set[str] = set()
         self._complete: set[str] = set()
         self._changed: dict[str, Action] = {}
         self.contents: dict[str, str] = {}
         """Contents of files that the recording shows being written, by path."""
-        self.stashes: list[tuple[tuple[str, Action], ...]] = []
+        self.stashes: list[list[tuple[str, Action]]] = []
         """The stack of ``git stash``: changed files of each entry, the newest last."""
-        self.editor_file: str | None = None
-        """The file open in an agent's own editor, for editors that have one."""
         for path in directories:
             self.put_directory(path)
         for path in files:
@@ -135,24 +139,6 @@ class FileState:
         for path in complete_under:
             self._put(path, "directory")
             self._complete.add(path)
-
-    def copy(self) -> FileState:
-        """An independent state with the same knowledge."""
-        new = FileState()
-        new.restore(self)
-        new._ancestors = self._ancestors  # shared: see `__init__`
-        return new
-
-    def restore(self, other: FileState) -> None:
-        """Take over the facts of `other`."""
-        self._kinds = dict(other._kinds)
-        self._ancestors = self._ancestors | other._ancestors
-        self._complete = set(other._complete)
-        self._changed = dict(other._changed)
-        self.contents.clear()
-        self.contents.update(other.contents)
-        self.stashes = list(other.stashes)
-        self.editor_file = other.editor_file
 
     def kind(self, path: str) -> Kind:
         """``file``, ``directory``, ``absent`` or ``unknown``."""
@@ -319,9 +305,6 @@ class _PathChange(msgspec.Struct):
     restored: bool = False
 
 
-_Snapshot = tuple[FileState, dict[str, _PathChange], dict[Any, Certainty], dict[str, str]]
-
-
 class Effects:
     """Collects the effects of one command and updates the file state with each."""
 
@@ -337,16 +320,6 @@ class Effects:
     def content(self, path: str) -> str:
         """An identifier of the bytes of a file: the same identifier means the same bytes."""
         return self._contents.get(path, path)
-
-    def snapshot(self) -> _Snapshot:
-        """The present state, to go back to with `rollback`."""
-        changes = {path: copy(change) for path, change in self._changes.items()}
-        return self.state.copy(), changes, dict(self._unknowns), dict(self._contents)
-
-    def rollback(self, snapshot: _Snapshot) -> None:
-        """Restore the state of a snapshot."""
-        self.state.restore(snapshot[0])
-        self._changes, self._unknowns, self._contents = snapshot[1], snapshot[2], snapshot[3]
 
     def _change_of(self, path: str, tool: str, uncertainty: int, named: bool) -> _PathChange:
         found = self._changes.get(path)
@@ -406,7 +379,7 @@ class Effects:
             change.renamed_from = renamed_from
         if uncertainty < 2:
             self.state.put(path)
-        else:
+        elif self.state.kind(path) != "file":
             self.state.mark_unknown(path)
 
     def delete(
@@ -471,12 +444,6 @@ class Effects:
             effect = self._net_effect(path, change)
             if effect is None:
                 continue
-            if TEMPORARY in path:
-                if effect.action in ("created", "modified") and not _is_scratch(path):
-                    self.unknown(change.tool, action="created")
-                continue
-            if effect.renamed_from is not None and TEMPORARY in effect.renamed_from:
-                effect = msgspec.structs.replace(effect, renamed_from=None)
             out.append(effect)
             if effect.action != "read" and effect.certainty != "unknown":
                 self.state.record_change(path, effect.action)

@@ -11,11 +11,12 @@ from typing import Literal
 
 import msgspec
 
+from leftoff import lazy_re as re
 from leftoff.shell import ast
 from leftoff.shell.paths import join
 from leftoff.shell.programs.git import summary_lines
 
-Fact = Literal["file", "directory", "absent", "added", "removed", "changed", "untracked"]
+Fact = Literal["file", "directory", "absent"]
 _MAX_LINES = 5_000
 
 
@@ -24,8 +25,7 @@ class Observation(msgspec.Struct, frozen=True):
 
     Attributes:
         path: The path.
-        fact: ``file``, ``directory`` or ``absent`` as seen; ``added``, ``removed``, ``changed``
-            or ``untracked`` as git shows it, against the commit before.
+        fact: ``file``, ``directory`` or ``absent``.
         source: The listing, such as ``git status``."""
 
     path: str
@@ -184,12 +184,11 @@ def _ls(
     return out
 
 
-_LONG_STATUS: dict[str, Fact] = {
-    "modified:": "changed",
-    "new file:": "added",
-    "deleted:": "removed",
-    "renamed:": "added",
-}
+# Lines of `git status`: the code or label, and the path, for a rename the new one.
+_SHORT_STATUS = re.compile(r"(?P<code>[ MADRCUT?]{2}) (?:.* -> )?(?P<path>.+)")
+_LONG_STATUS = re.compile(
+    r"\s*(?P<code>modified|new file|deleted|renamed):\s*(?:.* -> )?(?P<path>\S.*)"
+)
 
 
 def _git(words: list[str], cwd: str | None, lines: list[str]) -> list[Observation]:
@@ -199,76 +198,24 @@ def _git(words: list[str], cwd: str | None, lines: list[str]) -> list[Observatio
             cwd = join(cwd, words[i + 1])
             i += 1
         i += 1
-    name = words[i] if i < len(words) else ""
-    rest = words[i + 1 :]
-    out: list[Observation] = []
-
-    def add(path: str, fact: Fact) -> None:
+    name, options = words[i] if i < len(words) else "", set(words[i + 1 :])
+    found: list[tuple[str, Fact]] = []
+    if name == "status":
+        short = not options.isdisjoint(("-s", "--short", "--porcelain", "-sb"))
+        matches = map((_SHORT_STATUS if short else _LONG_STATUS).fullmatch, lines)
+        for line in filter(None, matches):
+            gone = "D" in line["code"] or line["code"] == "deleted"
+            found.append((line["path"], "absent" if gone else "file"))
+    elif name == "diff" and "--name-only" in options:
+        found = [(line, "file") for line in lines if " " not in line]
+    elif name == "ls-files" and options.isdisjoint(("-s", "--stage", "-d")):
+        found = [(line, "file") for line in lines if ": " not in line]
+    elif name in ("commit", "merge", "pull", "diff", "show"):
+        found = [(path, "file") for what, path, _ in summary_lines(lines) if what != "deleted"]
+    observed: list[Observation] = []
+    for path, fact in found:
         path = path.strip().strip('"')
         whole = join(cwd, path) if path and len(path) < 400 else None
         if whole is not None and not path.endswith("/"):
-            out.append(Observation(whole, fact, f"git {name}"))
-
-    if name == "status":
-        short = any(word in ("-s", "--short", "--porcelain", "-sb") for word in rest)
-        for line in lines:
-            if short:
-                _short_status(line, add)
-            else:
-                text = line.strip()
-                for label, fact in _LONG_STATUS.items():
-                    if text.startswith(label):
-                        path = text[len(label) :].strip()
-                        add(path.partition(" -> ")[2] or path, fact)
-    elif name == "ls-files":
-        for line in lines:
-            if ": " not in line and not any(word in ("-s", "--stage", "-d") for word in rest):
-                add(line, "file")
-    elif name in ("commit", "merge", "pull", "diff", "show", "log"):
-        if name == "diff" and "--name-only" in rest:
-            for line in lines:
-                if " " not in line:
-                    add(line, "changed")
-        elif "--name-status" in rest:
-            letters: dict[str, Fact] = {"A": "added", "M": "changed", "D": "removed"}
-            for line in lines:
-                letter, tab, path = line.partition("\t")
-                if tab and letter in letters:
-                    add(path, letters[letter])
-        elif name != "log":
-            facts: dict[str, Fact] = {
-                "created": "added",
-                "deleted": "removed",
-                "changed": "changed",
-                "renamed": "added",
-            }
-            for what, path, old in summary_lines(lines):
-                add(path, facts[what])
-                if old:
-                    add(old, "removed")
-    return [
-        Observation(seen.path, "absent", seen.source)
-        if seen.fact == "removed" and name == "status"
-        else seen
-        for seen in out
-    ]
-
-
-def _short_status(line: str, add: object) -> None:
-    if len(line) < 4 or line[2] != " " or line.startswith("##"):
-        return
-    code, path = line[:2], line[3:]
-    put = add  # a narrower type than object is not worth a protocol here
-    assert callable(put)
-    if " -> " in path:
-        old, _, new = path.partition(" -> ")
-        put(old, "removed")
-        put(new, "added")
-    elif code == "??":
-        put(path, "untracked")
-    elif "D" in code:
-        put(path, "removed")
-    elif "A" in code:
-        put(path, "added")
-    elif set(code) <= set(" MTU"):
-        put(path, "changed")
+            observed.append(Observation(whole, fact, f"git {name}"))
+    return observed

@@ -61,25 +61,15 @@ def read(walk: Walk, field: str, tool: str | None = None, *, named: bool = True)
     return True if kind == "file" or walk.expected_status is True else None
 
 
-def read_tree(walk: Walk, field: str, suffixes: tuple[str, ...] = ()) -> Status:
-    """Read all files below a directory, or the one file."""
-    if walk.is_unresolved(field):
-        record_unknown(walk, field, "read")
-        return None
-    path = walk.path(field)
-    if path is None:
-        return False
-    kind = walk.state.kind(path)
-    if kind == "file":
-        return read(walk, field)
-    if kind == "absent":
-        return False
-    if kind == "unknown" and not looks_like_directory(field):
-        return read(walk, field)
-    for below in walk.state.below(path) if walk.wide else ():
-        if not suffixes or below.endswith(suffixes):
-            walk.effects.read(below, walk.tool, max(walk.uncertainty, 1), named=False)
-    return True if kind == "directory" else None
+def read_tree(walk: Walk, field: str) -> Status:
+    """Read a file, or the files below a directory, which are not recorded one by one."""
+    kind = walk.kind(field)
+    if walk.is_unresolved(field) or (
+        kind in ("directory", "unknown")
+        and (kind == "directory" or looks_like_directory(field))
+    ):
+        return True if kind == "directory" else None
+    return read(walk, field)
 
 
 def write_blocked(walk: Walk, field: str) -> Status:

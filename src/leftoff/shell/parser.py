@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from leftoff.shell import ast, quoting
-from leftoff.shell.fastpath import plain_list
 from leftoff.shell.heredocs import HEREDOC_PATH, HERESTRING_PATH, extract_heredocs
 from leftoff.shell.statements import (
     COMMON_REDIRECTS,
@@ -16,6 +15,7 @@ from leftoff.shell.statements import (
     grammar,
     heredoc,
     make_pipeline,
+    simple_command,
     without_long_words,
 )
 
@@ -35,14 +35,9 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> a
         command = command.translate(_PRIVATE_USE)
     if "\r" in command:
         command = command.replace("\r\n", "\n")
-    plain = plain_list(command)
+    plain = simple_command(command)
     if plain is not None:
         return ast.Script(plain, cwd, home)
-    return full_parse(command, cwd=cwd, home=home)
-
-
-def full_parse(command: str, *, cwd: str | None = None, home: str | None = None) -> ast.Script:
-    """Parse a command as `parse` does, but always with the grammar."""
     documents: list[tuple[str, bool]] = []
     text = command
     if "<<" in command:
@@ -67,7 +62,7 @@ _SKIP = frozenset((";", "\n", ";;", "comment", "&", "|", "|&", "&&", "||", "here
 class _Compiler:
     """Turns syntax nodes into statements. One instance for each command."""
 
-    __slots__ = ("broken", "depth", "documents", "expansions", "home", "source")
+    __slots__ = ("broken", "depth", "documents", "home", "source")
 
     def __init__(
         self, source: str | bytes, documents: list[tuple[str, bool]], home: str | None
@@ -76,7 +71,6 @@ class _Compiler:
         self.documents = documents
         self.home = home
         self.depth = 0
-        self.expansions = 0
         self.broken = False
 
     def text(self, node: Any) -> str:
@@ -370,64 +364,26 @@ class _Compiler:
             values = [ast.Word((ast.Variable("@", "", True),))]
         return ast.Loop(name, None if counted else tuple(values), body)
 
-    def while_loop(self, node: Any) -> ast.Statement:
-        conditions: list[Any] = []
-        body: ast.Statement = _EMPTY
-        until = False
-        for child in node.children:
-            if child.type == "do_group":
-                body = self.sequence(child.children)
-            elif child.type == "until":
-                until = True
-            else:
-                conditions.append(child)
-        return ast.While(self.sequence(conditions), body, until)
-
-    def if_statement(self, node: Any) -> ast.Statement:
-        branches: list[tuple[ast.Statement, ast.Statement]] = []
-        otherwise: ast.Statement | None = None
-        condition: list[Any] = []
-        block: list[Any] = []
-        in_body = False
+    def branches(self, node: Any) -> ast.Statement:
+        """``if``, ``while`` and ``case``: which of their parts run is not decided."""
+        items: list[ast.Statement] = []
+        statements: list[Any] = []
         for child in node.children:
             kind = child.type
-            if kind == "then":
-                in_body = True
-            elif kind == "elif_clause":
-                inner = self.if_statement(child)
-                if isinstance(inner, ast.If):
-                    branches.extend(inner.branches)
-            elif kind == "else_clause":
-                otherwise = self.sequence(child.children)
-            elif kind in ("if", "elif", "fi"):
-                continue
-            elif in_body:
-                block.append(child)
-            else:
-                condition.append(child)
-        first = (self.sequence(condition), self.sequence(block))
-        return ast.If((first, *branches), otherwise)
-
-    def case(self, node: Any) -> ast.Statement:
-        word: str | ast.Word = ""
-        branches: list[tuple[tuple[str | ast.Word, ...], ast.Statement]] = []
-        for child in node.children:
-            kind = child.type
-            if kind == "case_item":
-                patterns: list[str | ast.Word] = []
-                block: list[Any] = []
-                in_body = False
-                for item in child.children:
-                    if in_body:
-                        block.append(item)
-                    elif item.type == ")":
-                        in_body = True
-                    elif item.is_named:
-                        patterns.extend(self.words(item, item.type))
-                branches.append((tuple(patterns), self.sequence(block)))
-            elif child.is_named and kind != "comment" and not branches:
-                word = next(iter(self.words(child, kind)), "")
-        return ast.Case(word, tuple(branches))
+            if kind in ("elif_clause", "else_clause", "do_group"):
+                items.append(self.branches(child))
+            elif kind == "case_item":
+                ends = [i for i, part in enumerate(child.children) if part.type == ")"]
+                items.append(self.sequence(child.children[ends[0] + 1 :] if ends else []))
+            elif kind in _HANDLERS:
+                statements.append(child)
+            elif child.is_named and kind != "comment":  # the word of ``case``
+                words = self.words(child, kind)
+                if isinstance(words[0], ast.Word):  # it may run a command
+                    items.append(ast.Command((":", *words)))
+            elif kind == "&":
+                statements.append(child)
+        return ast.Branches((self.sequence(statements), *items))
 
     def function(self, node: Any) -> ast.Statement:
         name, body = "", _EMPTY
@@ -471,7 +427,7 @@ class _Compiler:
         return ast.Opaque("error")
 
     def words(self, node: object, kind: str) -> list[str | ast.Word]:
-        """The words that a syntax node stands for: several after brace expansion."""
+        """The word that a syntax node stands for, in a list."""
         parts: list[str | ast.Variable | ast.Substitution] = []
         self.collect(node, kind, parts, False)
         if not parts:
@@ -485,11 +441,9 @@ class _Compiler:
                 parts[:1] = [ast.Variable(there, "", True), first[2:]]
         whole = "".join(part for part in parts if isinstance(part, str))
         if quoting.has_braces(whole):
-            if self.expansions > 2 * ast.MAX_FIELDS:
-                return [ast.UNKNOWN]
-            rows = quoting.expand_braces(parts)
-            self.expansions += len(rows)
-            return [quoting.make_word(row) for row in rows]
+            if quoting.expands_braces(whole):
+                return [ast.UNKNOWN]  # the words that it makes are not followed
+            parts = [quoting.unmark_braces(p) if isinstance(p, str) else p for p in parts]
         return [quoting.make_word(parts)]
 
     def collect(
@@ -573,9 +527,9 @@ _HANDLERS: dict[str, Callable[[_Compiler, Any], ast.Statement]] = {
     "compound_statement": _Compiler.compound,
     "for_statement": _Compiler.for_loop,
     "c_style_for_statement": _Compiler.for_loop,
-    "while_statement": _Compiler.while_loop,
-    "if_statement": _Compiler.if_statement,
-    "case_statement": _Compiler.case,
+    "while_statement": _Compiler.branches,
+    "if_statement": _Compiler.branches,
+    "case_statement": _Compiler.branches,
     "function_definition": _Compiler.function,
     "test_command": _Compiler.test,
     "ERROR": _Compiler.error_node,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from leftoff import lazy_re as re
 from leftoff.shell.ast import (
     BRACKET,
-    MAX_FIELDS,
     PATTERN_MARKS,
     QUESTION,
     STAR,
@@ -44,7 +41,6 @@ _ANSI = {
     "0": "\0",
     "e": "\x1b",
 }
-_MAX_BRACE_PARTS = 1_000
 
 
 def is_plain(text: str) -> bool:
@@ -128,58 +124,18 @@ def parse_expansion(text: str, quoted: bool) -> Variable:
     return Variable(text[:end], text[end:], quoted)
 
 
-def expand_braces(parts: list[Part]) -> list[list[Part]]:
-    """Brace expansion, at most `MAX_FIELDS` words; braces without a list are plain text."""
-    flat: list[Part] = []
-    for part in parts:
-        if isinstance(part, str):
-            flat.extend(part)
-        else:
-            flat.append(part)
-    if len(flat) > _MAX_BRACE_PARTS:
-        return [[UNKNOWN]]
-    results: list[list[Part]] = []
-    queue = [flat]
-    while queue:
-        item = queue.pop()
-        found = _first_braces(item)
-        if len(queue) + len(results) > MAX_FIELDS:
-            return [[UNKNOWN]]
-        if found is None:
-            joined: list[Part] = []
-            for part in item:
-                if isinstance(part, str):
-                    append_text(joined, _PLAIN.get(part, part))
-                else:
-                    joined.append(part)
-            results.append(joined or [""])
-            continue
-        start, end, options = found
-        queue.extend(item[:start] + option + item[end + 1 :] for option in reversed(options))
-    return results
+_EXPANDS = re.compile(
+    f"{_BRACE_OPEN}[^{_BRACE_CLOSE}]*(?:{_BRACE_COMMA}|[.][.])[^{_BRACE_CLOSE}]*{_BRACE_CLOSE}"
+)
 
 
-_PLAIN = {_BRACE_OPEN: "{", _BRACE_COMMA: ",", _BRACE_CLOSE: "}"}
+def expands_braces(text: str) -> bool:
+    """Whether marked text holds braces that stand for several words: ``{a,b}``, ``{1..3}``."""
+    return _EXPANDS.search(text) is not None
 
 
-def _first_braces(item: list[Part]) -> tuple[int, int, list[list[Part]]] | None:
-    opens: list[tuple[int, list[int]]] = []
-    best: tuple[int, int, list[int]] | None = None
-    for i, part in enumerate(item):
-        if part == _BRACE_OPEN:
-            opens.append((i, []))
-        elif part == _BRACE_COMMA and opens:
-            opens[-1][1].append(i)
-        elif part == _BRACE_CLOSE and opens:
-            start, commas = opens.pop()
-            if (commas or item[start + 1 : i].count(".") > 1) and (
-                best is None or start < best[0]
-            ):
-                best = (start, i, commas)
-    if best is None:
-        return None
-    start, end, commas = best
-    if not commas:  # a range, which is not followed
-        return start, end, [[UNKNOWN]]
-    edges = [start, *commas, end]
-    return start, end, [item[a + 1 : b] for a, b in pairwise(edges)]
+def unmark_braces(text: str) -> str:
+    """Text with its marks of braces turned back into the characters."""
+    for mark, char in ((_BRACE_OPEN, "{"), (_BRACE_COMMA, ","), (_BRACE_CLOSE, "}")):
+        text = text.replace(mark, char)
+    return text

@@ -45,6 +45,8 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
             continue
         if item.descriptor == 2 or operator in ("&>", "&>>", ">&"):
             walk.stderr_hidden = True
+        if item.descriptor in (-1, 1) and operator != ">&":
+            walk.captured = True
         if name.startswith("/dev/"):
             continue
         append = operator in (">>", "&>>")

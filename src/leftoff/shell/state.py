@@ -43,26 +43,17 @@ class Walk:
         output: What the call printed, None where the recording does not hold it.
         execute: Applies the effects of one simple command (`programs.dispatch.execute`).
         subshell: Interprets a statement in a child shell (`interpreter.subshell`).
-        interrupted: Whether the call was cut off while it ran.
-        slow: Programs that may run long, so that an interruption falls on them.
+        succeeded: Whether the present shell ended well: the call, or a child shell in it.
         reliable: Programs that hardly ever fail.
-        wide: Whether to record files that a program reads while it walks a directory.
         uncertainty: How sure the effects recorded now are: 0 sure, 1 likely, 2 unknown.
         effects: The effects so far.
         contents: Texts of files that this session wrote, by path.
-        local: The values before of names that the present function keeps to itself.
         expected_status: The status of the present command where the recording shows it.
         stderr_hidden: Whether the error messages of the present command are redirected away.
         captured: Whether its standard output goes elsewhere than into the output of the call.
         stdin, stdout: The text that a command reads or printed; None where it is not known.
-        stopped: Whether execution skips statements until the target of `jump` is reached.
-        jump: ``break``, ``continue``, ``return`` or ``exit``; empty where nothing jumps.
-        jump_depth: How many loops ``break`` or ``continue`` still has to leave.
-        loop_depth: How many loops are running.
-        errexit, pipefail: The options of ``set``.
-        sheltered: Whether ``set -e`` ends nothing here.
-        exit_trap: The command that ``trap … EXIT`` set.
-        directory_stack: The directories of ``pushd``.
+        stopped: The shell has ended: what comes next does not run.
+        perhaps_ended: The shell may have ended: what comes next may not run.
         tool: The program of the present command, without its directory.
         steps_left, depth: Limits on statements and on nesting."""
 
@@ -71,31 +62,21 @@ class Walk:
     home: str | None
     output: str | None
     execute: Callable[[Walk, list[str]], Status]
-    subshell: Callable[[Walk, ast.Statement], Status]
-    interrupted: bool = False
-    slow: frozenset[str] = frozenset()
+    subshell: Callable[[Walk, ast.Statement, Status], Status]
+    succeeded: bool | None = None
     reliable: frozenset[str] = frozenset()
-    wide: bool = True
     uncertainty: int = 0
     effects: Effects = field(init=False)
     contents: dict[str, str] = field(init=False)
     variables: dict[str, str | list[str]] = field(default_factory=dict)
     functions: dict[str, ast.Statement] = field(default_factory=dict)
-    local: dict[str, str | list[str] | None] = field(default_factory=dict)
     expected_status: Status = None
     stderr_hidden: bool = False
     captured: bool = False
     stdin: str | None = None
     stdout: str | None = ""
     stopped: bool = False
-    jump: str = ""
-    jump_depth: int = 0
-    loop_depth: int = 0
-    errexit: bool = False
-    pipefail: bool = False
-    sheltered: bool = False
-    exit_trap: str | None = None
-    directory_stack: list[str | None] = field(default_factory=list)
+    perhaps_ended: bool = False
     tool: str = ""
     steps_left: int = _MAX_STEPS
     depth: int = 0
@@ -106,14 +87,12 @@ class Walk:
         self.effects = Effects(self.state)
         self.contents = self.state.contents
 
-    def stop(self, jump: str, jump_depth: int = 1) -> None:
-        """Skip statements until the jump has reached its target: ``break`` and ``continue``
-        leave `jump_depth` loops, ``return`` a function, ``exit`` the shell."""
-        self.stopped, self.jump, self.jump_depth = True, jump, jump_depth
-
-    def resume(self) -> None:
-        """End a jump: the next statement runs again."""
-        self.stopped, self.jump = False, ""
+    def end(self, *, surely: bool) -> None:
+        """End the shell, as ``exit`` does, or as ``set -e`` may."""
+        if surely and self.uncertainty < 2:
+            self.stopped = True
+        else:
+            self.perhaps_ended = True
 
     # --- what a field names; a field is a word after expansion
 
@@ -202,29 +181,12 @@ class Walk:
             not self.stderr_hidden and self.expected_status is None
         )
 
-    def echo_evidence(self, node: ast.Statement) -> Status:
-        """Whether a statement ran, judged by whether the words that it echoes are in the
-        output;
-        None where it echoes no literal words."""
-        if self.output is None or self.captured or self.stderr_hidden:
-            return None
-        if isinstance(node, ast.Group) and not node.redirects:
-            return self.echo_evidence(node.item)
-        if isinstance(node, ast.Sequence) and node.items:
-            return self.echo_evidence(node.items[0])
-        if isinstance(node, ast.Logical) and node.both:
-            return self.echo_evidence(node.left)
-        if not isinstance(node, ast.Command) or node.redirects or len(node.words) < 2:
-            return None
-        if node.words[0] != "echo":
-            return None
-        words = [word for word in node.words[1:] if isinstance(word, str)]
-        if len(words) != len(node.words) - 1 or words[0][:1] == "-":
-            return None
-        text = " ".join(words)
-        if len(text) < 2 or not UNRESOLVED.isdisjoint(text) or "\n" in text or "\\" in text:
-            return None
-        return text in self.lines()
+
+def both_succeed(left: Status, right: Status) -> Status:
+    """The combined status of two steps that must both succeed."""
+    if left is False or right is False:
+        return False
+    return True if left is True and right is True else None
 
 
 def _mentions(text: str, operand: str) -> bool:

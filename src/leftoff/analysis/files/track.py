@@ -401,7 +401,7 @@ class Tracker:
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
         if script.quiet and result.output and result.succeeded() is not False and not denied:
             self.record_listing(act, cwd, observe(script, outcome=result))
-        effects = resolve(script, outcome=result, known=self.known, wide=False)
+        effects = resolve(script, outcome=result, known=self.known)
         if isinstance(script.body, Opaque) and only_shows(command):
             effects = []
         if outcome is not None and outcome.output:

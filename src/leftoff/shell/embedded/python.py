@@ -36,12 +36,6 @@ _HINTS = re.compile(
 )
 
 
-class _Number(str):
-    """A number as text: it names no file, and ``+`` does not join it."""
-
-    __slots__ = ()
-
-
 @functools.lru_cache(maxsize=256)
 def python_effects(code: str, arguments: tuple[str, ...] = ()) -> ScriptSteps:
     """What a Python script does to files whose paths are literals."""
@@ -67,18 +61,14 @@ class _PythonReader:
         self.partial = False
         self.values: dict[str, Value] = {"sys.argv": ["", *arguments]}
         self.paths: set[str] = set()
-        self.tables: dict[str, ast.Dict] = {}
         self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self.modules: dict[str, str] = {}
         self.depth = self.guarded = 0
-        self.ended = ""
-        self.doubts: list[str] = []
-        self.active: list[ast.AST] = []
-        self.recursive = False
+        self.ended = False
         self.budget = 4_000
 
     def add(self, verb: str, first: Value, second: Value = "") -> None:
-        if verb == "none" or isinstance(first, _Number):
+        if verb == "none":
             return
         if verb == "cd":
             # Where it is not known, relative names are of an unknown directory from here on.
@@ -135,9 +125,16 @@ class _PythonReader:
                 if context.optional_vars is not None:
                     self.bind(context.optional_vars, None, context.context_expr)
             ignores = any("suppress(" in ast.unparse(part.context_expr) for part in item.items)
-            (self.guard if ignores else self.block)(item.body)
+            if ignores:
+                self.guard(item.body)
+            else:
+                self.block(item.body)
         elif isinstance(item, ast.If):
-            self.choice(item)
+            if isinstance(item.test, ast.Compare) and "__name__" in ast.unparse(item.test):
+                self.block(item.body)
+            else:
+                self.expression(item.test)
+                self.branches([item.body, item.orelse])
         elif isinstance(item, ast.Try | ast.TryStar):
             self.guard(item.body)
             self.branches([*(handler.body for handler in item.handlers), item.orelse])
@@ -145,19 +142,14 @@ class _PythonReader:
         elif isinstance(item, ast.While):
             self.expression(item.test)
             self.forget(item)
-            if ast.unparse(item.test) in ("True", "1"):
-                self.block(item.body)
-            else:
-                self.branches([item.body], ("break", "continue"))
-            self.close("break", "continue")
-            self.block(item.orelse)
+            self.branches([item.body, item.orelse])
         elif isinstance(item, ast.Match):
             self.partial = True
         else:
             for child in ast.iter_child_nodes(item):
                 if isinstance(child, ast.expr):
                     self.expression(child)
-            self.ended = self.ended or _end(item)
+            self.ended = self.ended or _ends(item)
 
     def aside(self, body: Iterable[ast.AST]) -> None:
         """Functions whose calls are not followed (methods, callbacks): if they change files,
@@ -175,31 +167,15 @@ class _PythonReader:
         self.budget = inner.budget
         if inner.partial or any(step[0] not in ("read", "mkdir", "cd") for step in inner.steps):
             self.partial = True
+        verbs = [step[0] for step in inner.steps]
+        if inner.ended or verbs.count("maybe") > verbs.count("surely"):
+            self.steps.append(("maybe", "", ""))  # it may end the script
 
-    def choice(self, item: ast.If) -> None:
-        test = item.test
-        if isinstance(test, ast.Compare) and "__name__" in ast.unparse(test):
-            self.block(item.body)
-            return
-        self.expression(test)
-        before = len(self.steps)
-        self.branches([item.body, item.orelse])
-        name = self.name(test.func) if isinstance(test, ast.Call) else ""
-        steps = [step for step in self.steps[before:] if step[0] not in ("maybe", "surely")]
-        if isinstance(test, ast.Call) and name.endswith(("exists", "isfile", "is_file")):
-            given = test.args[0] if test.args else test.func
-            path = self.value(given.value if isinstance(given, ast.Attribute) else given)
-            if steps and all(one[0].startswith("delete") and one[1] == path for one in steps):
-                # It is gone afterwards, whether it was there or not.
-                self.steps[before:] = [
-                    ("delete_if" if a == "delete" else a, b, c) for a, b, c in steps
-                ]
-
-    def branches(self, bodies: Iterable[Iterable[ast.AST]], ends: tuple[str, ...] = ()) -> None:
+    def branches(self, bodies: Iterable[Iterable[ast.AST]]) -> None:
         """Parts of which it is not known which ran: what they do is not known, nor are the
-        values that they set. `ends`: the jumps that lead no further than this."""
-        before, afters, tables = self.values, [self.values], dict(self.tables)
-        doubts: list[str] = []
+        values that they set. If one of them may end the script, the rest may not run."""
+        before, ended = self.values, False
+        changed: set[str] = set()
         for body in bodies:
             self.values = dict(before)
             start, shown = len(self.steps), ""
@@ -209,20 +185,15 @@ class _PythonReader:
                     self.block([item])
                 elif isinstance(item, ast.expr):
                     self.expression(item)
-            afters.append(self.values)
-            if self.ended not in ("", *ends, *([] if self.guarded else ["raise"])):
-                doubts.append(self.ended)
-            self.ended = ""
+            now = self.values
+            changed |= {name for name in now if now[name] != before.get(name)}
+            ended, self.ended = ended or self.ended, False
             if any(step[0] != "read" for step in self.steps[start:]):
                 self.steps.insert(start, ("maybe", shown, ""))
                 self.steps.append(("surely", "", ""))
-        names = set().union(*afters)
-        same = {n: all(one.get(n) == afters[0].get(n) for one in afters) for n in names}
-        self.values = {n: before.get(n) if same[n] else None for n in names}
-        self.tables = {n: one for n, one in tables.items() if self.tables.get(n) is one}
-        for doubt in doubts:  # what comes after it may not run
+        self.values = {**before, **dict.fromkeys(changed)}
+        if ended:
             self.steps.append(("maybe", "", ""))
-            self.doubts.append(doubt)
 
     def printed(self, item: ast.AST) -> str:
         """The text that a statement prints, if no other prints it: it shows what ran."""
@@ -243,16 +214,8 @@ class _PythonReader:
             start += 1
         self.block(body[1:])
         self.guarded -= 1
-        self.close("raise")
         if any(step[0] != "read" for step in self.steps[start:]):
             self.steps.insert(start, ("maybe", "", ""))
-            self.steps.append(("surely", "", ""))
-
-    def close(self, *ends: str) -> None:
-        """The end of a loop or a function: jumps to it are over."""
-        self.ended = "" if self.ended in ends else self.ended
-        for doubt in [one for one in self.doubts if one in ends]:
-            self.doubts.remove(doubt)
             self.steps.append(("surely", "", ""))
 
     def forget(self, item: ast.AST) -> None:
@@ -261,34 +224,27 @@ class _PythonReader:
         for node in ast.walk(item):
             if isinstance(node, ast.Name) and (changed or isinstance(node.ctx, ast.Store)):
                 self.values[node.id] = None
-                self.tables.pop(node.id, None)
 
     def loop(self, item: ast.For | ast.AsyncFor) -> None:
         self.expression(item.iter)
         values = self.values_of(item.iter)
-        if values is None:
+        jumps = any(isinstance(node, ast.Break | ast.Continue) for node in ast.walk(item))
+        if values is None or jumps:
             self.forget(item)
             self.bind(item.target, None, item.iter)
-            self.branches([item.body], ("break", "continue"))
-        for value in values[:MAX_STEPS] if values else ():
+            self.branches([item.body])
+        for value in values[:MAX_STEPS] if values and not jumps else ():
             if isinstance(item.target, ast.Tuple) and isinstance(value, list):
                 for part, inner in zip(item.target.elts, value, strict=False):
                     self.bind(part, inner, item.iter)
             else:
                 self.bind(item.target, value, item.iter)
             self.block(item.body)
-            self.close("continue")
-            if self.ended:
-                break
-        self.close("break", "continue")
         self.block(item.orelse)
 
     def bind(self, target: ast.expr, value: Value, source: ast.expr) -> None:
         if isinstance(target, ast.Name):
             self.values[target.id] = value
-            self.tables.pop(target.id, None)
-            if isinstance(source, ast.Dict):
-                self.tables[target.id] = source
             if self.is_path(source):
                 self.paths.add(target.id)
         elif isinstance(target, ast.Tuple | ast.List):
@@ -319,8 +275,6 @@ class _PythonReader:
         return node.func.attr in PATH_METHODS
 
     def values_of(self, node: ast.expr) -> list[str | list[str]] | None:
-        if isinstance(node, ast.Name) and node.id in self.tables:
-            node = self.tables[node.id]
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return [
                 [self.text(part) for part in item.elts]
@@ -328,26 +282,6 @@ class _PythonReader:
                 else self.text(item)
                 for item in node.elts
             ]
-        if isinstance(node, ast.Dict):
-            return [self.text(key) for key in node.keys if key is not None]
-        if isinstance(node, ast.Call) and not node.args:
-            owner, _, method = self.name(node.func).rpartition(".")
-            table = self.tables.get(owner) if method == "items" else None
-            if table is not None:
-                pairs = zip(table.keys, table.values, strict=True)
-                return [[self.text(key), self.text(value)] for key, value in pairs if key]
-        elif isinstance(node, ast.Call):
-            name = self.name(node.func)
-            if name == "range":
-                bounds = [ast.unparse(arg) for arg in node.args[:3]]
-                if all(bound.lstrip("-").isdecimal() for bound in bounds):
-                    return [_Number(n) for n in range(*map(int, bounds))[:MAX_STEPS]]
-            if name in ("enumerate", "sorted", "list", "reversed"):
-                inner = self.values_of(node.args[0])
-                if inner is None or name != "enumerate":
-                    return inner
-                values = enumerate(inner)
-                return [[_Number(i), v if isinstance(v, str) else UNKNOWN] for i, v in values]
         value = self.values.get(node.id) if isinstance(node, ast.Name) else None
         return list(value) if isinstance(value, list) else None
 
@@ -357,8 +291,6 @@ class _PythonReader:
 
     def value(self, node: ast.expr | None) -> Value:
         if isinstance(node, ast.Constant):
-            if isinstance(node.value, int):
-                return _Number(node.value)
             return node.value if isinstance(node.value, str) else None
         if isinstance(node, ast.Name):
             return self.values.get(node.id)
@@ -374,7 +306,7 @@ class _PythonReader:
             if isinstance(left, str) and isinstance(right, str):
                 if isinstance(node.op, ast.Div):
                     return posixpath.join(left, right)
-                if isinstance(node.op, ast.Add) and not isinstance(left, _Number):
+                if isinstance(node.op, ast.Add):
                     return left + right
             return None
         if isinstance(node, ast.List | ast.Tuple):
@@ -438,29 +370,18 @@ class _PythonReader:
             self.expression(node.test)
             self.branches([[node.body], [node.orelse]])
         elif isinstance(node, ast.Name) and node.id in self.functions:
-            self.aside([self.functions[node.id]])  # handed to another function
+            self.aside([self.functions.pop(node.id)])  # handed to another function
         elif isinstance(node, _Comprehension):
-            self.comprehension(node)
+            self.expression(node.generators[0].iter)
+            self.forget(node)
+            conditions = [test for part in node.generators for test in part.ifs]
+            values = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+            self.branches([[*conditions, *values]])
         else:
             for child in ast.iter_child_nodes(node):
                 if isinstance(child, ast.expr):
                     self.expression(child)
         self.depth -= 1
-
-    def comprehension(self, node: _Comprehension) -> None:
-        first = node.generators[0]
-        self.expression(first.iter)
-        values = self.values_of(first.iter)
-        bodies = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        known = values is not None and not first.ifs and len(node.generators) == 1
-        for value in values if values is not None and known else [None]:
-            self.forget(node)
-            self.bind(first.target, value if isinstance(value, str) else None, first.iter)
-            if known:
-                for body in bodies:
-                    self.expression(body)
-            else:
-                self.branches([[*first.ifs, *bodies]])
 
     def call(self, node: ast.Call) -> None:
         name = self.name(node.func)
@@ -469,7 +390,7 @@ class _PythonReader:
         if name in _CALLS:
             self._call_known(_CALLS[name], node)
         elif isinstance(node.func, ast.Name) and node.func.id in self.functions:
-            self._call_own_function(self.functions[node.func.id], node)
+            self.aside([self.functions.pop(node.func.id)])
         elif isinstance(node.func, ast.Attribute):
             self._call_method(node.func, node)
 
@@ -546,30 +467,6 @@ class _PythonReader:
             missing = any(word.arg == "missing_ok" for word in node.keywords)
             self.add("delete_if" if verb == "delete" and missing else verb, path)
 
-    def _call_own_function(
-        self, function: ast.FunctionDef | ast.AsyncFunctionDef, node: ast.Call
-    ) -> None:
-        if function in self.active or self.depth > 25:
-            self.recursive = True
-            return
-        self.active.append(function)
-        start, saved, given = len(self.steps), dict(self.values), function.args
-        names = [arg.arg for arg in (*given.posonlyargs, *given.args)]
-        self.values.update(dict.fromkeys([*names, *(arg.arg for arg in given.kwonlyargs)]))
-        for name, default in zip(reversed(names), reversed(given.defaults), strict=False):
-            self.values[name] = self.value(default)
-        for name, arg in zip(names, node.args, strict=False):
-            self.values[name] = self.value(arg)
-            if self.is_path(arg):
-                self.paths.add(name)
-        self.values.update({k.arg: self.value(k.value) for k in node.keywords if k.arg})
-        self.block(function.body)
-        self.close("return")
-        self.values = saved
-        self.active.pop()
-        if self.recursive and any(step[0] != "read" for step in self.steps[start:]):
-            self.partial = True
-
 
 def _names_a_file(given: Value) -> bool:
     return (
@@ -584,16 +481,14 @@ _MUTATORS = frozenset(
 _AT_ONCE = ("read", "write", "append", "delete_if")
 
 
-def _end(item: ast.stmt) -> str:
-    """The jump that a statement is: ``exit``, ``return``, …; "" for another statement. An exit
-    as a failure is ``raise``: a script that succeeded did not come there."""
+def _ends(item: ast.stmt) -> bool:
+    """Whether a statement ends the script. An exit as a failure does not count: a script that
+    succeeded did not come there. Nor does the end of a loop: what a loop with one does is not
+    decided."""
     if re.fullmatch(r"raise SystemExit(?:\(0?\))?", ast.unparse(item)):
-        return "exit"
-    if isinstance(item, ast.Return | ast.Raise | ast.Break | ast.Continue):
-        return type(item).__name__.lower()
+        return True
     call = item.value if isinstance(item, ast.Expr) else None
     names = ("sys.exit", "exit", "quit", "os._exit", "os.abort")
     if isinstance(call, ast.Call) and ast.unparse(call.func) in names:
-        failed = call.args and ast.unparse(call.args[0]) not in ("0", "None")
-        return "raise" if failed else "exit"
-    return ""
+        return not call.args or ast.unparse(call.args[0]) in ("0", "None")
+    return False

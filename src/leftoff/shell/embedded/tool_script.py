@@ -1,14 +1,11 @@
-"""Scripts of other languages than Python: the tools that an agent's JavaScript calls
-(``tools.exec_command({cmd: "..."})``), and the calls of JavaScript, Ruby and PHP that read or
-write a file.
+"""The tools that an agent's JavaScript calls (``tools.exec_command({cmd: "..."})``).
 
 Only literals count, and names that were given a literal."""
 
 from __future__ import annotations
 
 from leftoff import lazy_re as re
-from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
+from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS
 
 # Strings before comments: `//` in an address of the web begins none.
 _TOKEN = re.compile(
@@ -48,98 +45,6 @@ def tool_steps(code: str) -> list[tuple[str, str, str]]:
         if given:
             found.append(("patch" if text in _PATCHES else "command", given, place))
     return found
-
-
-_FILE_CALL = re.compile(
-    r"(?:.*\.)?(?P<a>read|write|append|unlink|rm)(?:(?:Text)?File)?Sync"
-    r"|(?:(?:fs|fsp|fs\.promises|promises)\.)?(?P<b>read|write|append)File"
-    r"|(?:fs|fsp|fs\.promises|promises)\.(?P<c>unlink|rm)|(?:File|IO|Bun)\.(?P<d>read|write)"
-    r"|Deno\.(?P<e>read|write)TextFile|file_(?P<f>get|put)_contents"
-)
-_VERBS = {"get": "read", "put": "write", "unlink": "delete", "rm": "delete_tree"}
-_WORDS = r"(?:write|append|unlink|rename|copy|cp|mv|rm|truncate|symlink|createWrite)"
-# What a script does beyond reading and printing, or names in order to do it.
-_CHANGES = re.compile(
-    rf"(?<!stdout\.)(?<!stderr\.)(?<!STDOUT\.)(?<!STDERR\.)\b(?:{_WORDS}|remove|touch|mkdir_p"
-    r"|exec|eval|spawn|fork|system|file_put|delete|output[FJ])\w*[\]'\"]*\s*[$(`'\"]"
-    rf"|\b{_WORDS}\w*(?:File|Sync|Stream)(?!\s*[(,}}])\b|\.{_WORDS}\w*\s*[,}}]"
-    r"|\bqx\b|%x|\blink(?:Sync)?\s*\("
-)
-_OPEN = re.compile(r"\bf?open(?:Sync)?\b")
-_LAST_READ_MODE = re.compile(r".*(['\"](?:<|r['\"]))")
-_CONTROL = frozenset(
-    "if else for while do switch case catch try function class def unless until begin module"
-    " foreach elsif sub".split()
-)
-_EXITS = frozenset(("process.exit", "exit", "die", "return", "Deno.exit"))
-
-
-def script_steps(code: str, tool: str) -> ScriptSteps:
-    """The calls of a script that read or write a file of a literal name; where it changes
-    files in other ways, it is `partial`. Only statements outside of braces and without a
-    condition have surely run."""
-    if len(code) > MAX_SCRIPT or UNKNOWN in code or "chdir" in code:
-        return ScriptSteps((), True)
-    stream = [*_tokens(code.replace("<?php", "").replace("?>", "")), *[("mark", ";")] * 4]
-    names: dict[str, str] = {}
-    for i, (kind, name) in enumerate(stream[:-3]):
-        sign, value, after = stream[i + 1 : i + 4]
-        if kind == "name" and sign[1] in "=+-?|&" and "=" in (sign[1], value[1]):
-            given = value[1] if value[0] == "text" and after[1] in ";,\n)" else UNKNOWN
-            names[name] = given if names.get(name, given) == given else UNKNOWN
-    steps: list[tuple[str, str, str]] = []
-    depth, claimed, begun, loose, over = 0, 0, 0, False, False
-    for i, (kind, text) in enumerate(stream[:-2]):
-        following, second = stream[i + 1], stream[i + 2]
-        if kind == "mark":
-            depth += (text in "{[(") - (text in "}])")
-            loose = loose or text in "?&|" or (text == ">" and stream[i - 1] == ("mark", "="))
-            ends = (
-                text == ";"
-                or following[0] == "name"
-                and (
-                    text == "}"
-                    or (text == "\n" and not loose and stream[i - 1][1] not in "&|?,=+(")
-                )
-            )
-            if depth <= 0 and ends:
-                if loose or over:
-                    steps[begun:] = _doubted(steps[begun:])
-                begun, loose = len(steps), loose and tool == "ruby"
-        elif kind == "name" and text in _CONTROL:
-            loose = True
-        elif kind == "name" and text in _EXITS and second[1] not in "123456789":
-            over = True
-        elif kind == "name" and following == ("mark", "(") and i + 3 < len(stream):
-            found = _FILE_CALL.fullmatch(text)
-            path = second[1] if second[0] == "text" else names.get(second[1], UNKNOWN)
-            if found is None or stream[i + 3][1] not in (",", ")") or not path.isprintable():
-                continue
-            word = found[found.lastgroup or 0]
-            step = (_VERBS.get(word, word), path, "")
-            if UNKNOWN not in path and not set(path) & set("$`#"):
-                claimed += step[0] != "read" and not text.startswith(("File", "IO"))
-                claimed += text.startswith(("File.w", "IO.w"))
-                steps += [step] if depth <= 0 or step[0] == "read" else _doubted([step])
-    partial = sum(1 for _ in _CHANGES.finditer(code)) + _opened(code) > claimed
-    if tool in ("ruby", "irb", "perl", "php"):  # between backticks stands a command
-        partial = partial or re.search(r"(?:^|[=(;,]|puts|print|echo)\s*`", code) is not None
-    return ScriptSteps(tuple(steps[:MAX_STEPS]), partial)
-
-
-def _opened(code: str) -> int:
-    """How many times a file is opened with no mode for reading behind it in the statement."""
-    # A look ahead from each of them would take quadratic time in the length of a statement.
-    count = 0
-    for statement in re.split(r"[;\n]", code) if "open" in code else ():
-        mode = _LAST_READ_MODE.match(statement)
-        behind = mode.start(1) if mode is not None else -1
-        count += sum(found.end() > behind for found in _OPEN.finditer(statement))
-    return count
-
-
-def _doubted(steps: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    return [("maybe", "", ""), *steps, ("surely", "", "")] if steps else []
 
 
 def _literal(stream: list[tuple[str, str]], at: int, names: dict[str, str]) -> str | None:

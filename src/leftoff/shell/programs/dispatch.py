@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from leftoff.shell import interpreter
+from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation, ProgramRule, ProgramRules, program_rules
+from leftoff.shell.paths import parent_of
 from leftoff.shell.programs import (
     builtins,
     coreutils,
     git,
     interpreters,
+    patching,
     readers,
-    textual,
     wrappers,
 )
-from leftoff.shell.programs.nested import run_text
-from leftoff.shell.state import Status, Walk
+from leftoff.shell.programs.wrappers import run_text
+from leftoff.shell.state import Status, Walk, both_succeed
 from leftoff.shell.statements import RESERVED
 
-_MODULES = (builtins, coreutils, git, interpreters, readers, textual, wrappers)
+_MODULES = (builtins, coreutils, git, interpreters, patching, readers, wrappers)
 # The functions ``_run_NAME`` of the modules, by the name that a rule gives as `handler`.
 HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
     name.removeprefix("_run_"): handler
@@ -71,12 +71,11 @@ def _run_unlisted(walk: Walk, program: str, arguments: list[str]) -> Status:
     if "/" in program and not walk.is_unresolved(program):
         text = walk.known_content(program)
         if text is not None:
-            interpreter.set_positional(walk, arguments)
             return run_text(walk, text)
-        path = walk.path(program)
-        if path is not None and walk.state.kind(path) == "absent":
+        kind = walk.kind(program)
+        if kind == "absent":
             return False
-        if path is not None and walk.state.kind(path) == "file":
+        if kind == "file":
             ops.read(walk, program, named=False)
     if arguments in (["--version"], ["--help"], ["-V"], ["-h"], ["version"], ["help"]):
         return None
@@ -99,20 +98,27 @@ def _run_by_rule(walk: Walk, args: Invocation) -> Status:
     if kind == "inert":
         return True if entry.reliable else None
     if kind == "opaque":
-        if walk.expected_status is False or args.has(*entry.looks):
-            return None
-        shown = "" if walk.captured else walk.output or ""
-        named = list(re.finditer(entry.prints, shown, re.MULTILINE)) if entry.prints else []
-        for line in named:
-            path = line[line.lastgroup or 0].replace("\\", "/")
-            (ops.write if line.lastgroup == "made" else ops.modify)(walk, path)
-        if not named:
-            walk.effects.unknown(args.name)
-        return None
+        return _run_opaque(walk, args)
     return _run_by_table(walk, args)
 
 
-def _nothing(walk: Walk, field: str) -> Status:
+def _run_opaque(walk: Walk, args: Invocation) -> Status:
+    """A program that changes the file that an option names, or those that its output names, or
+    any."""
+    entry = args.entry
+    if any(option in args.values for option in entry.roles):
+        return _run_by_table(walk, args)
+    if walk.expected_status is False or args.has(*entry.looks):
+        return None
+    if entry.in_place and not args.has(*entry.in_place):
+        return None
+    shown = "" if walk.captured or not entry.prints else walk.output or ""
+    named = list(re.finditer(entry.prints, shown, re.MULTILINE)) if shown else []
+    for line in named:
+        path = line[line.lastgroup or 0].replace("\\", "/")
+        (ops.write if line.lastgroup == "made" else ops.modify)(walk, path)
+    if not named:
+        walk.effects.unknown(args.name)
     return None
 
 
@@ -122,23 +128,19 @@ _ROLES: dict[str, Callable[[Walk, str], Status]] = {
     "write": ops.write,
     "append": lambda walk, field: ops.write(walk, field, guess_append=True),
     "modify": ops.modify,
-    "none": _nothing,
+    "none": lambda _walk, _field: None,
 }
 
 
 def _run_by_table(walk: Walk, args: Invocation) -> Status:
     entry = args.entry
     operands = args.operands
-    if entry.skip and not args.has(*entry.skip_unless):
-        operands = operands[entry.skip :]
+    if entry.skip:
+        operands = [field for field in operands if field]  # ``sed -i ''`` has no suffix
+        if not args.has(*entry.skip_unless):
+            operands = operands[entry.skip :]
     role = entry.operands
-    if entry.in_place and any(
-        option == given
-        or (len(option) == 2 and given[:2] == option and given[:2] != "--")
-        or given.startswith(option + "=")
-        for option in entry.in_place
-        for given in args.flags
-    ):
+    if args.has(*entry.in_place):
         role = "modify"
     if entry.recursive and role == "read" and args.has(*entry.recursive):
         role = "tree"
@@ -146,17 +148,17 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
     normal = entry.fails == "normal"
     if walk.expected_status is False and normal:
         walk.expected_status = None
-    if walk.expected_status is False and role == "modify" and len(operands) == 1:
-        return False
-    if (
-        walk.expected_status is False
-        and role != "read"
-        and len(operands) == 1
-        and not entry.roles
-    ):
-        target = walk.path(operands[0])
-        if target is None or walk.state.kind(target) != "file":
+    failed = walk.expected_status is False
+    if failed and role != "read":
+        blamed = any(walk.reports_error(walk.tool, field) for field in operands)
+        if not blamed or len(operands) < 2:
             return False
+        walk.expected_status = None  # the others were changed
+    if entry.may_write and not failed:
+        if any(re.search(entry.may_write, word) for word in args.words):
+            walk.effects.unknown(args.name)
+            if role == "none":  # where the files of its options are is not known either
+                return None
     status: Status = True
     for i, field in enumerate(operands):
         use = role
@@ -164,21 +166,26 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
             use = entry.last
         if use in ("write", "append") and status is False:
             return False  # without its input it writes nothing
-        done = _ROLES[use](walk, field)
-        if done is False:
-            status = False
-        elif done is None and status is True:
-            status = None
+        status = both_succeed(status, _ROLES[use](walk, field))
+        if use == "modify":
+            _save_backup(walk, args, field)
     for option, use in entry.roles.items():
         for value in args.values.get(option, ()):
-            failed = walk.expected_status is False or status is False
-            if failed and use in ("write", "append", "modify"):
-                continue
-            done = _ROLES[use](walk, value)
-            if done is False:
-                status = False
+            if use == "read" or not (failed or status is False):
+                if _ROLES[use](walk, value) is False:
+                    status = False
     if entry.fails == "contents" and status is True:
         return None
     if normal:
         return None if status is not False or not operands else status
     return status
+
+
+def _save_backup(walk: Walk, args: Invocation, field: str) -> None:
+    """``sed -i.bak`` saves the old file under a name that is not followed."""
+    for word in args.words:
+        head, found, suffix = word.partition("=" if word[:2] == "--" else "i")
+        if found and suffix and head in ("-", "--in-place", "-p", "-n"):
+            path = walk.resolved(field)
+            walk.effects.unknown(walk.tool, None if path is None else parent_of(path) + "/")
+            return

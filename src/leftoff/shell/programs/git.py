@@ -12,7 +12,6 @@ from collections.abc import Callable
 from leftoff.shell import operations as ops
 from leftoff.shell.commands import Invocation
 from leftoff.shell.filesystem import Action
-from leftoff.shell.paths import parent_of
 from leftoff.shell.state import Status, Walk
 
 
@@ -52,41 +51,20 @@ def _unquote(text: str) -> str:
 
 def _rm(walk: Walk, words: list[str]) -> Status:
     options, before, after = _split_words(words)
-    if "--cached" in options or "-n" in options or "--dry-run" in options:
+    if options & {"--cached", "-n", "--dry-run"}:
         return None
     if walk.expected_status is False:
         return False
     named = [_unquote(line[3:]) for line in _visible_lines(walk) if line.startswith("rm '")]
-    if named and "-q" not in options:
-        root = walk.cwd
-        for name in named:
-            ops.delete(walk, name, force=True, shown=True)
-        walk.cwd = root
-        return True
+    for name in named:
+        ops.delete(walk, name, force=True, shown=True)
     status: Status = True
-    for field in before + after:
-        path = walk.resolved(field)
+    for field in [] if named else before + after:
         if not _PLAIN(field):
             walk.effects.unknown("git", action="deleted")
-            continue
-        if path is not None and walk.state.kind(path) == "absent":
+        elif ops.delete(walk, field, recursive="-r" in options) is False:
             status = False
-        recursive = bool(options & {"-r", "-rf"}) or "-r" in options
-        if ops.delete(walk, field, recursive=recursive) is False:
-            status = False
-        if path is not None:
-            _remove_empty_parents(walk, path)
     return status
-
-
-def _remove_empty_parents(walk: Walk, path: str) -> None:
-    """Remove the directories above a path that are now empty, as git does."""
-    above = parent_of(path)
-    while above not in (".", "/") and walk.uncertainty < 2:
-        if not walk.state.is_complete(above) or walk.state.below(above, directories=True):
-            return
-        walk.state.remove(above)
-        above = parent_of(above)
 
 
 def _mv(walk: Walk, words: list[str]) -> Status:
@@ -94,20 +72,14 @@ def _mv(walk: Walk, words: list[str]) -> Status:
     operands = before + after
     if len(operands) < 2 or walk.expected_status is False or options & {"-n", "--dry-run"}:
         return False if walk.expected_status is False else None
-    sources, target = operands[:-1], operands[-1]
-    path = walk.resolved(target)
-    kind = walk.state.kind(path) if path is not None else "unknown"
-    into = len(sources) > 1 or target.endswith("/") or kind == "directory"
+    *sources, target = operands
+    into = len(sources) > 1 or target.endswith("/") or walk.kind(target) == "directory"
     status: Status = True
     for source in sources:
         goal = ops.destination(source, target, into)
-        goal_path = walk.resolved(goal)
-        if goal_path is not None and walk.state.kind(goal_path) == "file":
-            if not options & {"-f", "--force"}:
-                status = False
-                continue
-        done = ops.transfer(walk, source, goal, move=True, recursive=True)
-        if done is False:
+        if walk.kind(goal) == "file" and not options & {"-f", "--force"}:
+            status = False
+        elif ops.transfer(walk, source, goal, move=True, recursive=True) is False:
             status = False
     return status
 
@@ -115,12 +87,12 @@ def _mv(walk: Walk, words: list[str]) -> Status:
 def _looks_like_path(walk: Walk, field: str) -> bool:
     if walk.is_unresolved(field):
         return False
-    path = walk.path(field)
-    kind = walk.state.kind(path) if path is not None else "unknown"
-    if kind in ("file", "directory"):
-        return True
     name = field.rpartition("/")[2]
-    return field == "." or ("." in name[1:] and not field.startswith("origin/"))
+    return (
+        walk.kind(field) in ("file", "directory")
+        or field == "."
+        or ("." in name[1:] and not field.startswith("origin/"))
+    )
 
 
 def _restore(walk: Walk, words: list[str]) -> Status:
@@ -156,8 +128,8 @@ def _restore_paths(walk: Walk, fields: list[str]) -> Status:
 _PLAIN = re.compile(r"(?!\.\Z|:)[^*?\[]*\Z").match
 
 
-def _restore_all(walk: Walk) -> tuple[tuple[str, Action], ...]:
-    """Restore every file that the session changed; returns these with their first change."""
+def _restore_all(walk: Walk) -> list[tuple[str, Action]]:
+    """Restore every file that the session changed, as far as they are known; returns them."""
     found: list[tuple[str, Action]] = []
     for path, action in sorted(walk.effects.changed().items()):
         if (action == "modified" and walk.state.kind(path) == "file") or (
@@ -167,7 +139,7 @@ def _restore_all(walk: Walk) -> tuple[tuple[str, Action], ...]:
             found.append((path, action))
     walk.effects.doubt(restored=False)
     walk.effects.unknown("git")
-    return tuple(found)
+    return found
 
 
 def _checkout(walk: Walk, words: list[str]) -> Status:
@@ -179,11 +151,9 @@ def _checkout(walk: Walk, words: list[str]) -> Status:
     if options & {"-b", "-B", "--orphan"} and not before:
         return None
     paths = [field for field in before if _looks_like_path(walk, field)]
-    if paths and (len(before) > 1 or options & {"--ours", "--theirs"}):
-        return _restore_paths(walk, paths if len(paths) == len(before) else before[1:])
-    if paths and len(before) == 1:
-        return _restore_paths(walk, paths)
-    return _change_commit(walk)
+    if not paths:
+        return _change_commit(walk)
+    return _restore_paths(walk, paths if len(paths) == len(before) else before[1:])
 
 
 def _change_commit(walk: Walk) -> Status:
@@ -284,46 +254,38 @@ _STASHED = re.compile(r"\b(?:WIP on|On) [^:]+:")
 
 
 def _stash(walk: Walk, words: list[str]) -> Status:
+    """``git stash``; what an entry holds is known where its output lists it."""
     verb = next((word for word in words if word[:1] != "-"), "push")
-    if verb in ("list", "show", "drop", "clear", "branch"):
-        return None
     lines = _visible_lines(walk)
-    if any("No local changes" in line for line in lines):
+    if verb in ("list", "show", "drop", "clear", "branch"):
         return None
     if walk.expected_status is False:
         return False
-    if verb in ("push", "save") and walk.output and not _STASHED.search(walk.output):
-        return None  # what was printed names no stash entry
-    stashes = walk.state.stashes
-    if verb in ("pop", "apply"):
-        stashed = stashes.pop() if stashes and verb == "pop" else stashes[-1] if stashes else ()
-        found = False
-        for line in lines:
-            label, colon, path = line.strip().partition(":")
-            path = path.strip()
-            if not colon or not path:
-                continue
-            if label == "modified":
-                ops.modify(walk, path, "git")
-                found = True
-            elif label == "new file":
-                ops.write(walk, path, "git")
-                found = True
-            elif label == "deleted":
-                ops.delete(walk, path, force=True, shown=True)
-                found = True
-        if found:
-            return True
-        for path, action in stashed:  # the output has no list: undo the stash entry
+    if verb in ("push", "save"):
+        if not walk.output or _STASHED.search(walk.output):
+            walk.state.stashes.append(_restore_all(walk))
+        return None  # else what was printed names no stash entry
+    found = False
+    for line in lines:
+        label, colon, path = line.strip().partition(":")
+        path = path.strip()
+        if not colon or not path:
+            continue
+        found = found or label in ("modified", "new file", "deleted")
+        if label == "modified":
+            ops.modify(walk, path, "git")
+        elif label == "new file":
+            ops.write(walk, path, "git")
+        elif label == "deleted":
+            ops.delete(walk, path, force=True, shown=True)
+    if not found:  # the output has no list: what was put away is changed again
+        stashes, uncertainty = walk.state.stashes, max(walk.uncertainty, 1)
+        for path, action in stashes.pop() if stashes else ():
             if action == "deleted":
-                walk.effects.delete(path, "git", max(walk.uncertainty, 1))
+                walk.effects.delete(path, "git", uncertainty)
             else:
-                walk.effects.write(
-                    path, "git", max(walk.uncertainty, 1), guess="modified", existed=True
-                )
+                walk.effects.write(path, "git", uncertainty, guess="modified", existed=True)
         walk.effects.unknown("git")
-        return None
-    stashes.append(_restore_all(walk))
     return None
 
 
@@ -336,74 +298,15 @@ def _reset(walk: Walk, words: list[str]) -> Status:
 
 
 def _clean(walk: Walk, words: list[str]) -> Status:
-    options, before, after = _split_words(words, ("-e", "--exclude"))
+    options, _, _ = _split_words(words, ("-e", "--exclude"))
     if options & {"-n", "--dry-run"} or walk.expected_status is False:
         return None
-    if not options & {"-f", "--force", "-fd", "-fdx", "-df", "-xdf"} and "-f" not in options:
-        return False
-    removed = [
-        _unquote(line[9:]) for line in _visible_lines(walk) if line.startswith("Removing ")
-    ]
-    if removed:
-        for name in removed:
-            ops.delete(walk, name, force=True, recursive=True, shown=True)
-        return True
-    if "-q" in options or walk.captured or walk.output is None:
-        for field in before + after:
-            walk.effects.unknown("git", walk.path(field))
-        if not (before or after):
-            walk.effects.doubt()
-            walk.effects.unknown("git", action="deleted")
-    return True
-
-
-def _apply(walk: Walk, words: list[str]) -> Status:
-    options, before, after = _split_words(
-        words, ("-C", "--directory", "--exclude", "--include")
-    )
-    if walk.expected_status is False:
-        return False
-    for field in before + after:
-        if field != "-" and ops.read(walk, field) is False:
-            return False
-    if not options & {"--check", "--stat", "--numstat", "--summary", "--cached"}:
-        walk.effects.unknown("git")
-    return None
-
-
-def _add(walk: Walk, words: list[str]) -> Status:
-    _, before, after = _split_words(words)
-    for field in before + after:
-        path = walk.resolved(field)
-        if path is not None and walk.state.kind(path) == "absent":
-            return False
-    return None
-
-
-def _unknown_changes(walk: Walk, words: list[str]) -> Status:
-    if "--stdout" in words:
-        return None
-    if walk.expected_status is False:
-        return False
-    walk.effects.unknown("git")
-    return None
-
-
-def _worktree(walk: Walk, words: list[str]) -> Status:
-    makes = words[:1] in (["add"], ["move"], ["remove"])
-    return _unknown_changes(walk, words) if makes else None
-
-
-def _output(walk: Walk, words: list[str]) -> Status:
-    """``git diff``, ``git log``, ``git archive``: only ``--output`` writes a file."""
-    for i, word in enumerate(words):
-        name = word.partition("--output=")[2]
-        if word in ("--output", "-o") and i + 1 < len(words):
-            name = words[i + 1]
-        elif word[:2] == "-o":
-            name = word[2:]
-        if name:
-            ops.write(walk, name, "git")
+    removed = [_unquote(line[9:]) for line in _visible_lines(walk) if line[:9] == "Removing "]
+    for name in removed:
+        ops.delete(walk, name, force=True, recursive=True, shown=True)
+    if not removed:
+        walk.effects.doubt()
+        walk.effects.unknown("git", action="deleted")
     return None
 
 
@@ -422,42 +325,23 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
     "stash": _stash,
     "reset": _reset,
     "clean": _clean,
-    "apply": _apply,
-    "add": _add,
-    "clone": _unknown_changes,
-    "submodule": _unknown_changes,
-    "worktree": _worktree,
-    "format-patch": _unknown_changes,
-    "archive": _output,
-    "diff": _output,
-    "log": _output,
-    "show": _output,
-    "bisect": _unknown_changes,
-    "read-tree": _unknown_changes,
-    "checkout-index": _unknown_changes,
-    "sparse-checkout": _unknown_changes,
-    "filter-branch": _unknown_changes,
-    "lfs": _unknown_changes,
 }
 
 
 def _run_git(walk: Walk, args: Invocation) -> Status:
-    words = args.words
-    cwd = walk.cwd
-    i = 0
+    words, cwd, i = args.words, walk.cwd, 0
     while i < len(words) and words[i][:1] == "-":
         if words[i] == "-C" and i + 1 < len(words):
-            field = words[i + 1]
-            walk.cwd = walk.resolved(field)
-            i += 2
-        elif words[i] in ("-c", "--git-dir", "--work-tree", "--namespace"):
-            i += 2
-        else:
-            i += 1
-    name = words[i] if i < len(words) else ""
+            walk.cwd = walk.resolved(words[i + 1])
+        i += 2 if words[i] in args.entry.takes else 1
+    name, rest = words[i] if i < len(words) else "", words[i + 1 :]
     handler = SUBCOMMANDS.get(name)
     status: Status = None
     if handler is not None:
-        status = handler(walk, words[i + 1 :])
+        status = handler(walk, rest)
+    elif (name in ("diff", "log", "show") and any(w.startswith("--output") for w in rest)) or (
+        name == "worktree" and rest[:1] not in ([], ["list"])
+    ):
+        walk.effects.unknown("git")
     walk.cwd = cwd
     return status

@@ -10,125 +10,87 @@ from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation
 from leftoff.shell.embedded.python import python_effects
 from leftoff.shell.embedded.steps import ScriptSteps
-from leftoff.shell.embedded.tool_script import script_steps
 from leftoff.shell.paths import parent_of
-from leftoff.shell.programs.nested import run_text
+from leftoff.shell.programs.wrappers import run_text
 from leftoff.shell.state import Status, Walk
 
-
-def _run_python(walk: Walk, args: Invocation) -> Status:
-    words = args.words
-    code: str | None = None
-    i = 0
-    while i < len(words):
-        word = words[i]
-        if word[:1] != "-" or word == "-":
-            break
-        if word == "-m":
-            return _python_module(walk, words[i + 1 :])
-        if word == "-c" or (word[:2] != "--" and word.endswith("c") and len(word) < 5):
-            code = words[i + 1] if i + 1 < len(words) else ""
-            i += 2
-            break
-        if word in ("-V", "-VV", "--version", "--help", "-h"):
-            return None
-        i += 2 if word in ("-W", "-X") else 1
-    arguments = words[i:]
-    if code is None and (not arguments or arguments[0] == "-"):
-        code = walk.stdin
-        arguments = arguments[1:]
-        if code is None:
-            walk.effects.unknown(args.name)
-            return None
-    elif code is None:
-        name = arguments[0]
-        text = walk.known_content(name)
-        if ops.read(walk, name, named=False) is False:
-            return False
-        if text is None:
-            if walk.expected_status is not False:
-                walk.effects.unknown(args.name)
-            return None
-        code, arguments = text, arguments[1:]
-    if UNKNOWN in code:
-        walk.effects.unknown(args.name)
-        return None
-    found = python_effects(code, tuple(arguments))
-    return apply_steps(walk, args.name, found)
-
-
+# What `python -m` runs that changes no file.
 _HARMLESS_MODULES = frozenset(
-    "json.tool pytest unittest pip mypy flake8 pylint timeit doctest this site platform"
+    "pytest unittest pip mypy flake8 pylint timeit doctest this site platform"
     " pdb tabnanny ruff pyflakes sysconfig ast py_compile compileall".split()
 )
 
 
-def _python_module(walk: Walk, words: list[str]) -> Status:
-    if not words:
+def _run_python(walk: Walk, args: Invocation) -> Status:
+    if args.has("-V", "-VV", "-h"):
         return None
-    module = words[0]
-    if module == "json.tool":
-        files = [word for word in words[1:] if word[:1] != "-"]
-        status = ops.read(walk, files[0]) if files else True
-        if len(files) > 1 and status is not False:
-            ops.write(walk, files[1])
-        return status
-    if module in _HARMLESS_MODULES:
+    module, code = args.value("-m"), args.value("-c")
+    if module is not None:
+        looks = module == "json.tool" and len(args.operands) < 2
+        if not (module in _HARMLESS_MODULES or looks) and walk.expected_status is not False:
+            walk.effects.unknown(module)
+        return ops.read(walk, args.operands[0]) if looks and args.operands else None
+    arguments = args.operands if code is not None else args.operands[1:]
+    if code is None:
+        code, missing = _script_text(walk, args.operands)
+        if missing:
+            return False
+    if code is None or UNKNOWN in code:
+        if walk.expected_status is not False:
+            walk.effects.unknown(args.name)
         return None
-    if module == "zipfile" or module == "tarfile":
-        if len(words) > 3 and words[1] in ("-c", "--create"):
-            for field in words[3:]:
-                ops.read_tree(walk, field)
-            ops.write(walk, words[2])
-            return None
-        if len(words) > 2 and words[1] in ("-l", "--list", "-t", "--test"):
-            return ops.read(walk, words[2])
-    if walk.expected_status is not False:
-        walk.effects.unknown(module)
-    return None
+    return apply_steps(walk, args.name, python_effects(code, tuple(arguments)))
+
+
+def _script_text(walk: Walk, operands: list[str]) -> tuple[str | None, bool]:
+    """The text of the script that operands name, or that stands on standard input; None where
+    it is not known. And whether there is no such file."""
+    if not operands or operands[0] == "-":
+        return walk.stdin, False
+    text = walk.known_content(operands[0])
+    return text, ops.read(walk, operands[0], named=False) is False
+
+
+_WORDS = r"(?:write|append|unlink|rename|copy|cp|mv|rm|truncate|symlink|createWrite)"
+# What a script of another language does beyond reading and printing, or names to do it.
+_CHANGES = re.compile(
+    rf"(?<!stdout\.)(?<!stderr\.)(?<!STDOUT\.)(?<!STDERR\.)\b(?:{_WORDS}|remove|touch|mkdir_p"
+    r"|exec|eval|spawn|fork|system|file_put|delete|output[FJ])\w*[\]'\"]*\s*[$(`'\"]"
+    rf"|\b{_WORDS}\w*(?:File|Sync|Stream)(?!\s*[(,}}])\b|\.{_WORDS}\w*\s*[,}}]"
+    r"|\bqx\b|%x|\blink(?:Sync)?\s*\("
+    # A file that is opened with no mode for reading beside it.
+    r"|\bf?open(?:Sync)?\b(?![^;\n]{0,200}['\"](?:<|r['\"]))"
+)
 
 
 def _run_script(walk: Walk, args: Invocation) -> Status:
-    """``node``, ``ruby``, ``php`` and their like: options, then a script with arguments of its
-    own; ``deno`` and ``bun`` have subcommands."""
-    words, code = list(args.words), None
-    while words and words[0][:1] == "-" and len(words[0]) > 1 and code is None:
-        option = words.pop(0)
-        name, _, value = option.partition("=")
-        if name in ("-v", "-V", "-h") and not words or name in _SHOWS.get(args.name, ()):
-            for field in words[:1] if name in ("-c", "--check", "-l") else ():
-                ops.read(walk, field)
-            return None
-        if args.name == "ruby" and re.match("-[aFlnpsUw]*i", name):
-            walk.effects.unknown("ruby")  # it changes its operands
-            return None
-        if name in ("-e", "--eval", "-p", "--print", "-pe", "-ne") or (
-            name == "-r" and args.name == "php"
-        ):
-            code = value or (words.pop(0) if words else "")
-        elif name in args.entry.takes and not value:
-            words[:1] = []
-    if words[:1] == ["eval"] and args.name == "deno":
-        code = words[1] if len(words) > 1 else ""
-    if code is None and (not words or words[0] == "-"):
-        code = walk.stdin
-    elif code is None and args.name in ("deno", "bun") and "." not in words[0]:
-        if words[0] == "run" and len(words) > 1 and "." in words[-1]:
-            ops.read(walk, words[-1], named=False)
-    elif code is None:
-        code = walk.known_content(words[0])
-        if ops.read(walk, words[0], named=False) is False:
+    """``node``, ``ruby``, ``perl`` and their like: what a script changes is not followed."""
+    entry, operands = args.entry, list(args.operands)
+    if args.has(*entry.looks):
+        return None
+    given = [value for option in entry.code for value in args.values.get(option, ())]
+    text: str | None = "\n".join(given)
+    if not given:
+        text, missing = _script_text(walk, operands if "." in "".join(operands[:1]) else ["-"])
+        if missing:
             return False
-    if code is not None and args.name in _LANGUAGES:
-        return apply_steps(walk, args.name, script_steps(code, args.name))
-    if walk.expected_status is not False:
+        operands = []
+    if args.has(*entry.in_place):
+        if walk.expected_status is False:
+            return False
+        for field in operands:
+            ops.modify(walk, field)
+    elif args.has("-n", "-p"):
+        for field in operands:
+            ops.read(walk, field)
+    may_write = (
+        text is None
+        or _CHANGES.search(text)
+        or (entry.may_write and re.search(entry.may_write, text))
+    )
+    if may_write and walk.expected_status is not False:
         walk.effects.unknown(args.name)
     return None
-
-
-# Options with which nothing is run.
-_SHOWS = {"node": ("-c", "--check"), "ruby": ("-c",), "php": ("-l", "-S", "-i", "-m")}
-_LANGUAGES = frozenset("node nodejs deno bun tsx ruby irb php".split())
 
 
 # What a step does, given the walk, its paths and the program.

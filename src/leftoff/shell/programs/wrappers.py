@@ -2,157 +2,69 @@
 
 from __future__ import annotations
 
-import shlex
-
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.commands import Invocation
-from leftoff.shell.programs.nested import MAX_ITEMS, both_succeed, run_text
+from leftoff.shell.commands import Invocation, Launcher, behind
+from leftoff.shell.parser import parse
 from leftoff.shell.state import Status, Walk
 
 
+def run_text(walk: Walk, text: str, expected_status: Status = None) -> Status:
+    """Interpret a script text as a child shell in the same directory."""
+    if len(text) > 20_000 or UNKNOWN in text:
+        walk.effects.unknown("shell")
+        return None
+    return interpreter.subshell(walk, parse(text, home=walk.home).body, expected_status)
+
+
+def _program_behind(args: Invocation) -> list[str]:
+    launcher = Launcher((args.name,), takes=args.entry.takes, skip=args.entry.skip)
+    return behind(launcher, [args.name, *args.words])
+
+
 def _run_wrapper(walk: Walk, args: Invocation) -> Status:
-    words = args.words
-    takes = args.entry.takes
-    i = 0
-    directory: str | None = None
-    while i < len(words):
-        word = words[i]
-        if word == "--":
-            i += 1
-            break
-        if word[:1] == "-" and len(word) > 1:
-            if args.name == "command" and word in ("-v", "-V"):
-                return None
-            if word in takes and i + 1 < len(words):
-                if word in ("-C", "--chdir"):
-                    directory = words[i + 1]
-                i += 2
-            elif word.startswith("--chdir="):
-                directory = word[8:]
-                i += 1
-            else:
-                i += 1
-        elif "=" in word and word.partition("=")[0].isidentifier():
-            i += 1
-        else:
-            break
-    if args.name == "flock" and i < len(words) and walk.kind(words[i]) != "file":
-        walk.effects.unknown("flock", walk.path(words[i]), action="created")
-    i += args.entry.skip
-    if i >= len(words):
-        return True
-    cwd = walk.cwd
-    if directory is not None:
-        walk.cwd = walk.path(directory)
-    uncertainty = walk.uncertainty
+    words = _program_behind(args)
+    if not words:
+        return None
+    uncertainty, cwd = walk.uncertainty, walk.cwd
+    if args.has("-C", "-D", "--chdir"):
+        walk.cwd = None  # which directory that is, is not followed
     if args.name in ("timeout", "gtimeout") and walk.expected_status is False:
         walk.uncertainty = max(uncertainty, 1)
-    status = interpreter.call(walk, words[i:], walk.expected_status)
-    if directory is not None:
-        walk.cwd = cwd
+    status = interpreter.call(walk, words, walk.expected_status)
     walk.uncertainty = uncertainty
+    if walk.cwd is None:
+        walk.cwd = cwd
     return status
 
 
 def _run_shell(walk: Walk, args: Invocation) -> Status:
-    for i, word in enumerate(args.words):
-        if word[:1] == "-" and word[:2] != "--" and "c" in word[1:] and i + 1 < len(args.words):
-            text = args.words[i + 1]
-            if UNKNOWN in text:
-                walk.effects.unknown(args.name)
-                return None
-            saved = dict(walk.variables)
-            if len(args.words) > i + 2:
-                walk.variables["0"] = args.words[i + 2]
-                interpreter.set_positional(walk, args.words[i + 3 :])
-            errexit, walk.errexit = walk.errexit, False
-            text = "set -e\n" + text if "e" in word else text
-            status = run_text(walk, text, walk.expected_status)
-            walk.errexit, walk.variables = errexit, saved
-            return status
-    if "-n" in args.flags:
+    """``bash -c TEXT``, ``bash SCRIPT``, or a script on standard input."""
+    if args.has("-n"):
         return None
-    if not args.operands or args.operands[0] == "-" or "-s" in args.flags:
-        if "-s" in args.flags:
-            interpreter.set_positional(walk, args.operands)
-        if walk.stdin is not None:
-            return run_text(walk, walk.stdin, walk.expected_status)
+    text = walk.stdin
+    if args.has("-c"):
+        text = args.value("-c")
+    elif args.operands and not args.has("-s"):
+        text = walk.known_content(args.operands[0])
+        if ops.read(walk, args.operands[0], named=False) is False:
+            return False
+    if text is None:
         walk.effects.unknown(args.name)
         return None
-    name = args.operands[0]
-    if UNKNOWN in name:
-        walk.effects.unknown(args.name)
-        return None
-    text_of = walk.known_content(name)
-    if ops.read(walk, name, named=False) is False:
-        return False
-    if text_of is not None:
-        interpreter.set_positional(walk, args.operands[1:])
-        return run_text(walk, text_of, walk.expected_status)
-    walk.effects.unknown(args.name)
-    return None
-
-
-_SEPARATORS = {"\\n": "\n", "\\0": "\0", "\\t": "\t"}
+    if args.has("-e"):
+        text = "set -e\n" + text
+    return run_text(walk, text, walk.expected_status)
 
 
 def _run_xargs(walk: Walk, args: Invocation) -> Status:
-    words, text = args.words, walk.stdin
-    replace = separator = ""
-    single, i = False, 0
-    while i < len(words) and words[i][:1] == "-":
-        word, value = words[i], words[i + 1] if i + 1 < len(words) else ""
-        i += 1
-        if word[:2] in ("-I", "-n", "-L", "-d") or word in ("--delimiter", "-a", "--arg-file"):
-            apart = word[:2] == "--" or len(word) == 2
-            value = value if apart else word[2:]
-            i += apart
-            if word[:2] == "-I":
-                replace = value or "{}"
-            elif word in ("-a", "--arg-file"):
-                text = walk.known_content(value)
-                ops.read(walk, value)
-            elif word[:2] in ("-n", "-L"):
-                single = value == "1"
-            else:
-                separator = _SEPARATORS.get(value, value)
-        elif word[:2] == "-i" or word.startswith("--replace"):
-            replace = word.removeprefix("-i").removeprefix("--replace").lstrip("=") or "{}"
-        elif word in args.entry.takes:
-            i += 1
-        elif word == "--null" or word[1:2] in ("0", "r") and "0" in word:
-            separator = "\0"
-    command = words[i:] or ["echo"]
-
-    def call(item: str, expected_status: Status = None) -> Status:
-        given = (
-            [word.replace(replace, item) for word in command] if replace else [*command, item]
-        )
-        return interpreter.call(walk, given, expected_status)
-
-    if text is None:  # it may run, on unknown operands
-        uncertainty, walk.uncertainty = walk.uncertainty, 2
-        call(UNKNOWN)
-        walk.uncertainty, walk.stdout = uncertainty, None
-        return None
-    if separator and not (separator == "\0" and separator not in text):
-        items = text.split(separator)
-    elif separator or replace:
-        items = [item.strip() for item in text.splitlines()]
-    else:
-        try:
-            items = shlex.split(text)
-        except ValueError:
-            items = [UNKNOWN]
-    items = [item for item in items if item][:MAX_ITEMS]
-    if not items and (args.has("-r", "--no-run-if-empty") or replace):
-        walk.stdout = ""
-        return True
-    if not replace and not single:
-        return interpreter.call(walk, [*command, *items], walk.expected_status)
-    status: Status = True
-    for item in items:
-        status = both_succeed(status, call(item))
-    return status
+    """``xargs``: it runs a program on operands that are not followed, perhaps on none."""
+    words = _program_behind(args)
+    marks = [*args.values.get("-I", ()), "{}"]
+    uncertainty, walk.uncertainty = walk.uncertainty, 2
+    if words:
+        given = [UNKNOWN if mark in word else word for word in words for mark in marks[:1]]
+        interpreter.call(walk, [*given, UNKNOWN], None)
+    walk.uncertainty, walk.stdout = uncertainty, None
+    return None
