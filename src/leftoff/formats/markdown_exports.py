@@ -100,6 +100,7 @@ class OpencodeMarkdownReader(ExportReader):
     step: int = 0  # how far a tool's block was read, see `_next_step`
 
     def _speaker(self, text: str) -> str:
+        # An output may be an export itself: until its fence closes, no heading is a turn's.
         header = _HEADER.match(text) if self.step != _OUTPUT else None
         return "" if header is None else "user" if header["user"] else "assistant"
 
@@ -118,6 +119,7 @@ class OpencodeMarkdownReader(ExportReader):
         if session is not None:
             yield SessionFacts(id=session[1])
         elif created is not None:
+            # The time has no zone: it is that of the person's machine.
             month, day, year, hour, minute, second, half = created.groups()
             hours = int(hour) % 12 + (12 if half == "P" else 0)
             started = f"{year}-{int(month):02}-{int(day):02}T{hours:02}:{minute}:{second}"
@@ -277,6 +279,7 @@ def _status(kind: str, verdict: str, text: str) -> str:
 
 
 def _model(about: str) -> str:
+    # The agent's name comes first, the time that the reply took last.
     named = about.split(" · ")[1:]
     if named and _SECONDS.match(named[-1]):
         named.pop()

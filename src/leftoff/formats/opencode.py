@@ -16,6 +16,7 @@ from leftoff.formats.lenient_json import Fields, dict_of, text_of, usage_by
 from leftoff.formats.reader import Cursor, FileChange, Format, ItemReader, Sample, mostly, moved
 from leftoff.formats.vocabulary import tool_call
 
+# Parts that frame a step, or repeat facts of the message.
 _NO_CONTENT = frozenset({"step-start", "step-finish", "snapshot", "retry", "agent"})
 _READ_ONLY = frozenset(
     {"read", "list", "search", "fetch", "poll", "plan", "ask", "think", "skill", "memory"}
@@ -80,6 +81,7 @@ class OpencodeReader(ItemReader):
             elif kind == "file":
                 parts.append(rec.Media(piece.text("mime")))
             elif kind == "patch":
+                # The recorder lists what changed in the folder, whoever changed it.
                 kinds = {p.kind for p in parts if type(p) is rec.ToolCall}
                 if not kinds or kinds - _READ_ONLY:
                     changes += self._patch(piece.get("files"), changes, cursor)
@@ -120,6 +122,7 @@ class OpencodeReader(ItemReader):
             return
         if status == "error":
             status = failure(text, interrupted=facts.get("interrupted") is True)
+        # A command that failed or took too long is "completed", too.
         elif code and status == "ok":
             late = "exceeding timeout" in text[-400:] or "exceeded timeout" in text[-400:]
             status = "timeout" if late else "error"

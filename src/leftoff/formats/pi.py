@@ -77,6 +77,7 @@ class PiReader(ItemReader):
         if role == "assistant":
             ended, why = body.text("stopReason"), body.text("errorMessage")
             origin = "agent"
+            # A reply that was cut before its first word is no reply of the agent.
             if not parts and ended == "aborted":
                 origin = "interruption"
             elif not parts and ended == "error":
@@ -131,6 +132,7 @@ def _result(body: Fields) -> rec.ToolResult:
     text = content_text(body.get("content"))
     status, code = "ok", None
     if body.get("isError") is True:
+        # Pi writes the reason behind the output, in words.
         status, end = "error", text[-300:]
         code = code_in(_EXIT_CODE, end)
         if code is None and "Command timed out after" in end:

@@ -139,6 +139,7 @@ def _split_answer(body: str) -> tuple[str, str | None]:
     """What stands above and below the last `Result:` that is in no fence."""
     if "Result:" not in body:
         return body, None
+    # The arguments may quote a result; the call's own is last.
     results = list(_RESULT.finditer(body))
     result = results[-1] if results else None
     if result is None or len(_FENCE_LINES.findall(body, 0, result.start())) % 2:
@@ -159,6 +160,7 @@ def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, object], st
     if kind == "create" and named is not None and "```diff" in body:
         return {"file_path": unescape(named[1].strip()), "diff": _one_fence(body)[1]}, None
     if kind in {"patch", "create"}:
+        # What was written may hold fences itself, so the outermost ones count.
         content, output = _two_fences(body)
         if kind == "create":
             return {"file_path": path_in(output), "content": content}, output
@@ -244,6 +246,7 @@ def _two_fences(body: str) -> tuple[str, str | None]:
     lines, fences = _fence_lines(body)
     if len(fences) < 2:
         return "", None
+    # The recorder leaves a blank line between two of its own fences.
     split = next((n for n in reversed(fences[1:-1]) if not lines[n - 1].strip()), None)
     if split is None:
         return unescape("\n".join(lines[fences[0] + 1 : fences[-1]]) + "\n"), None
@@ -257,6 +260,7 @@ def _patch(body: str) -> str:
     patch = ["*** Begin Patch"]
     for place, head in enumerate(heads):
         end = heads[place + 1].start() if place + 1 < len(heads) else len(body)
+        # The client's patches know no verb for a move: it is an update with a target.
         verb = "Update" if head[1] == "Move" else head[1]
         patch.append(f"*** {verb} File: {head[2]}")
         if head[3]:

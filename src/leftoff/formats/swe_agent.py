@@ -84,7 +84,7 @@ class SweAgentReader(ItemReader):
     def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         if not item.value:
             yield rec.Unknown("history item")
-        elif not item.get("is_demo"):
+        elif not item.get("is_demo"):  # another run, shown to the model as an example
             yield self._message(item, cursor)
 
     def _message(self, item: Fields, cursor: Cursor) -> rec.Record:
@@ -125,6 +125,7 @@ class SweAgentReader(ItemReader):
         ended = bool(_EXIT_ACTION.match(action.strip()))
         parts: list[rec.Part] = []
         thought = item.text("thought")
+        # Without calls of its own, the reply's text holds the command a second time.
         shown = thought if thought.strip() and action and not given else text
         if shown:
             parts.append(rec.Text(shown))
@@ -206,6 +207,7 @@ def _status(name: str, text: str) -> str:
     if any(mark in head for mark in _TIMED_OUT):
         return "timeout"
     if name == "edit" or name == "insert":
+        # A refused edit shows the whole file below the reason, so only its head says why.
         if any(mark in text for mark in _EDITED):
             return "ok"
         return "error" if any(mark in head for mark in _FAILED) else "unknown"

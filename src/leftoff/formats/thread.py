@@ -242,6 +242,7 @@ class Thread:
         responses = self.responses
         count = 0
         for index, row in enumerate(self.rows):
+            # Interruptions, notices and summaries in the agent's place are no turns.
             if row != _AGENT_SPEAKS:
                 continue
             response = responses[index]
@@ -289,6 +290,7 @@ class Thread:
         copies = self.copies()
         roots: set[int] = set()
         for parent, siblings in forks.items():
+            # A parent that is not in the recording says nothing of a rewind.
             if parent in known:
                 roots.update([i for i in siblings if i not in copies][:-1])
         if not roots:
