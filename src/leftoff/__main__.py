@@ -74,29 +74,19 @@ def main(args: list[str] | None = None) -> int:
         for stream in (sys.stdout, sys.stderr):  # the same bytes whatever the locale is
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    code = 0
+    code, hook = 0, words == ["hook"]
     try:
         if words[:1] == ["--version"]:
             print(f"leftoff {__version__}")
-        elif words == ["hook"]:  # a client waits for it: no command line is built
-            from leftoff.hooks.answer import main as hook
+        elif hook:  # a client waits for it: no command line is built
+            from leftoff.hooks.answer import main as answer
 
-            code = hook()
+            code = answer()
         else:
             from leftoff.cli.group import main as run
 
             code = run(words)
         sys.stdout.flush()
-    except (KeyboardInterrupt, MemoryError, OSError) as error:
-        return _failed(error, code, hook=words == ["hook"])
-    return code
-
-
-def _failed(error: BaseException, code: int, *, hook: bool) -> int:
-    """The exit code after an interruption, or where memory or an output was not to be had;
-    raises the same error, where none of these was the reason."""
-    try:
-        raise error
     except KeyboardInterrupt:
         return 0 if hook else 130
     except MemoryError:
@@ -105,16 +95,16 @@ def _failed(error: BaseException, code: int, *, hook: bool) -> int:
     except BrokenPipeError:
         _drop_stdout()
         return 0
-    except OSError as raised:
-        if hook:
-            _drop_stdout()
-            return 0
-        if raised.errno not in _UNWRITABLE:
+    except OSError as error:
+        if not hook and error.errno not in _UNWRITABLE:
             raise
         _drop_stdout()
+        if hook:
+            return 0
         if code != 2:  # else an error was printed already
-            print(f"leftoff: stdout: cannot be written ({raised.strerror})", file=sys.stderr)
+            print(f"leftoff: stdout: cannot be written ({error.strerror})", file=sys.stderr)
         return 2
+    return code
 
 
 def _open_closed_streams() -> None:
