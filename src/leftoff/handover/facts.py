@@ -26,6 +26,7 @@ from leftoff.handover.standing import (
     branch_at_end,
     decided,
     has_words,
+    inner_requests,
     is_deleted,
     is_move,
     is_rule,
@@ -293,21 +294,6 @@ def handover_of(summary: ContextSummary) -> Handover:
             if c.kind not in {"test", "build", "lint"}
         ),
     )
-
-
-def inner_requests(requests: Sequence[UserRequest]) -> set[UserRequest]:
-    """The requests that are a part of another one of the same message: rules in a task."""
-    longest: dict[tuple[int, int | None], UserRequest] = {}
-    for request in requests:
-        key = request.ref.message, request.ref.part
-        if key not in longest or len(longest[key].text) < len(request.text):
-            longest[key] = request
-    return {
-        r
-        for r in requests
-        for whole in (longest[r.ref.message, r.ref.part],)
-        if r is not whole and r.text in whole.text
-    }
 
 
 def _is_repeated(request: UserRequest, wholes: Sequence[UserRequest]) -> bool:

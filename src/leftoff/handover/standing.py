@@ -204,6 +204,21 @@ def objections(requests: Iterable[UserRequest]) -> Objections:
     return Objections(tuple(found))
 
 
+def inner_requests(requests: Sequence[UserRequest]) -> set[UserRequest]:
+    """The requests that are a part of another one of the same message: rules in a task."""
+    longest: dict[tuple[int, int | None], UserRequest] = {}
+    for request in requests:
+        key = request.ref.message, request.ref.part
+        if key not in longest or len(longest[key].text) < len(request.text):
+            longest[key] = request
+    return {
+        r
+        for r in requests
+        for whole in (longest[r.ref.message, r.ref.part],)
+        if r is not whole and r.text in whole.text
+    }
+
+
 def has_words(request: UserRequest) -> bool:
     """Whether the person said something: a command alone does not, one with a sentence after it
     does, if it is not for the client."""

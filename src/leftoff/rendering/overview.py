@@ -18,8 +18,8 @@ from leftoff.analysis.check_runs import own_command
 from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
-from leftoff.handover.facts import Fact, Handover, handover_of, inner_requests, net_files
-from leftoff.handover.standing import FEW_WORDS, branch_at_end, has_words
+from leftoff.handover.facts import Fact, Handover, handover_of, net_files
+from leftoff.handover.standing import FEW_WORDS, branch_at_end, has_words, inner_requests
 from leftoff.handover.wording import (
     action_of,
     change_of,
