@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar, cast
@@ -294,6 +294,31 @@ def dumps(value: object, *, indent: int = 0) -> bytes:
         if indent:
             encoded = msgspec.json.format(encoded, indent=2)
         return escape_invisible(encoded) + b"\n"
+
+
+def json_pieces(fields: Iterable[tuple[str, object]], *, indent: int = 0) -> Iterator[bytes]:
+    """`dumps` of an object that is never whole in memory: the items of a field that is an
+    iterator are asked for one at a time."""
+    line = b"\n" + b" " * indent if indent else b""
+    deeper = line + b" " * indent
+
+    def piece(before: bytes, value: object, line: bytes) -> bytes:
+        text = dumps(value, indent=indent)[:-1]
+        return before + (text.replace(b"\n", line) if indent else text)
+
+    before, colon = b"{" + line, b": " if indent else b":"
+    for name, value in fields:
+        yield piece(before, name, line)
+        before = b"," + line
+        if not isinstance(value, Iterator):
+            yield piece(colon, value, line)
+            continue
+        opening, closing = colon + b"[" + deeper, colon + b"[]"
+        for item in value:
+            yield piece(opening, item, deeper)
+            opening, closing = b"," + deeper, line + b"]"
+        yield closing
+    yield b"\n}\n" if indent else b"}\n"
 
 
 # What `text.clean` removes and JSON leaves as it stands, in UTF-8. In a string a \\u escape

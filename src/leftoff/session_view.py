@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
-from typing import Any, TypeVar
+from itertools import groupby
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from leftoff.extraction.evidence import Called, Returned, Said, Shown
+from leftoff.extraction.evidence import Called, Ran, Returned, Said, Shown
 from leftoff.extraction.requests import Requests
 from leftoff.extraction.session_state import SessionState
 from leftoff.model import Ref, slice_hash
 
 E = TypeVar("E")
 T = TypeVar("T")
+
+
+Call: TypeAlias = tuple[int, int]
+"""Message and part of a call."""
+
+
+class ByCall(Mapping[Call, E]):
+    """Pieces of evidence by their call, the last of each; those of a very large session are
+    unpacked when they are read, fastest in order."""
+
+    def __init__(self, items: Sequence[E], call: Callable[[E], Call]) -> None:
+        numbers = array("q", (_number(call(item)) for item in items))
+        self._order = array("q", sorted(range(len(numbers)), key=numbers.__getitem__))
+        self._numbers = array("q", map(numbers.__getitem__, self._order))
+        self._items = items
+
+    def __getitem__(self, call: Call) -> E:
+        number = _number(call)
+        at = bisect_right(self._numbers, number) - 1
+        if at < 0 or self._numbers[at] != number:
+            raise KeyError(call)
+        return self._items[self._order[at]]
+
+    def between(self, start: Call, end: Call) -> list[E]:
+        """The pieces of the calls after one and before another."""
+        first = bisect_right(self._numbers, _number(start))
+        last = bisect_left(self._numbers, _number(end))
+        return [self._items[at] for at in self._order[first:last]]
+
+    def __iter__(self) -> Iterator[Call]:
+        for number, _ in groupby(self._numbers):
+            message = (number + 1) >> 32
+            yield message, number - (message << 32)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+
+def _number(call: Call) -> int:
+    """One number for a call, in the order of calls; a part may be -1."""
+    return (call[0] << 32) + call[1]
 
 
 class SessionView:
@@ -62,11 +106,19 @@ class SessionView:
             return found
         return [e for e in found if self.message_of(e) not in self.copies]
 
+    def by_call(self, kind: type[E], call: Callable[[E], Call]) -> ByCall[E]:
+        """Evidence of one kind by call, copies left out, abandoned branches included."""
+        if not self.state.evidence.large:
+            return ByCall(self.all(kind), call)
+        found = self.state.evidence.grouped(
+            kind, lambda item: None if self.message_of(item) in self.copies else ""
+        )
+        return ByCall(found.get("", ()), call)
+
     def release(self) -> None:
         """Drops the indexes of a very large session; the next access builds them again."""
         if self.state.evidence.large:
-            for name in ("calls", "outcomes", "turns"):
-                self.__dict__.pop(name, None)
+            self.__dict__.pop("turns", None)
 
     def active(self, kind: type[E]) -> list[E]:
         """Evidence of one kind on the active branch: without copies and abandoned branches."""
@@ -126,19 +178,30 @@ class SessionView:
         return msgspec.structs.replace(self.ref(ref), start=first, end=end, hash=found)
 
     @cached_property
-    def calls(self) -> dict[tuple[int, int], Called]:
+    def calls(self) -> Mapping[Call, Called]:
         """Every call by message and part."""
+        if self.state.evidence.large:
+            return self.by_call(Called, lambda c: (c.message, c.part))
         return {(c.message, c.part): c for c in self.all(Called)}
 
     @cached_property
-    def outcomes(self) -> dict[tuple[int, int], Returned]:
+    def outcomes(self) -> Mapping[Call, Returned]:
         """The result of each call, by the call's message and part; calls without a result are
         missing."""
+        if self.state.evidence.large:
+            return self.by_call(Returned, lambda r: (r.call_message, r.call_part))
         return {(r.call_message, r.call_part): r for r in self.all(Returned)}
 
     @cached_property
-    def turns(self) -> dict[int, int]:
-        """Agent message to turn number."""
+    def commands(self) -> Mapping[Call, Ran]:
+        """The last command of each call that ran one."""
+        if self.state.evidence.large:
+            return self.by_call(Ran, lambda r: (r.ref.message, r.part))
+        return {(r.ref.message, r.part): r for r in self.all(Ran)}
+
+    @cached_property
+    def turns(self) -> list[int]:
+        """The number of each message's turn, -1 where the agent does not speak."""
         return self.thread.turns()
 
     def succeeded(self, message: int, part: int) -> bool:

@@ -36,23 +36,25 @@ IDLE = frozenset(_TABLE["programs"]["idle"].split())
 @once
 def activities(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
     """The activities of every call on the active branch, by message and part."""
-    ran = {(r.ref.message, r.part): (r.command, r.language) for r in view.each(Ran)}
+    ran = view.commands
     touched: dict[tuple[int, int], list[str]] = {}
     for item in view.each(Touched):
         paths = touched.setdefault((item.ref.message, item.part), [])
         paths += [item.path] if item.verb != "read" else []
     found: dict[tuple[int, int], tuple[str, ...]] = {}
+    known: dict[tuple[str, ...], tuple[str, ...]] = {}  # few, of thousands of calls
     for call in view.each(Called):
         place = (call.message, call.part)
         command = ran.get(place)
         if command is not None:
-            found[place] = of_command(*command)
+            did = of_command(command.command, command.language)
         elif touched.get(place):
-            found[place] = tuple(sorted({of_edit(path) for path in touched[place]}))
+            did = tuple(sorted({of_edit(path) for path in touched[place]}))
         elif place in touched and call.kind in EDITS:
-            found[place] = ("look",)  # an editor that only showed the file
+            did = ("look",)  # an editor that only showed the file
         else:
-            found[place] = (of_call(call.kind, call.name, call.text),)
+            did = (of_call(call.kind, call.name, call.text),)
+        found[place] = known.setdefault(did, did)
     return found
 
 

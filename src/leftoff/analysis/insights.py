@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable
 from itertools import chain, takewhile
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, of_command, programs_in
@@ -84,7 +84,7 @@ class _CleanRuns:
     """Calls that worked, by what they did.
 
     Attributes:
-        touched, ran: what calls did, in file order.
+        touched, ran: what calls did.
         commands: those that are longer than their call has them.
         at: where each thing was done, in order.
         refs: of the checks that passed, by their call.
@@ -93,8 +93,8 @@ class _CleanRuns:
 
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        self.touched, self.ran = view.all(Touched), view.all(Ran)
-        long = (ran for ran in self.ran if len(ran.command) > CUT)
+        self.touched, self.ran = view.by_call(Touched, _place), view.by_call(Ran, _place)
+        long = (ran for ran in view.each(Ran, rewound=True) if len(ran.command) > CUT)
         self.commands = {_place(ran): ran.command for ran in long}
         self.at: dict[_Key, list[_Place]] = {}
         self.refs: dict[_Place, Ref] = {}
@@ -133,8 +133,8 @@ class _CleanRuns:
         if place in self.refs:
             return self.refs[place]
         before, after = (place[0], place[1] - 1), (place[0], place[1] + 1)
-        here: list[Touched | Ran] = [*_inside(self.ran, before, after)]
-        here += _inside(self.touched, before, after)
+        here: list[Touched | Ran] = [*self.ran.between(before, after)]
+        here += self.touched.between(before, after)
         return self.view.ref(here[-1].ref) if here else None
 
     def first_after(self, place: _Place, keys: Iterable[_Key]) -> _Place | None:
@@ -164,7 +164,7 @@ class _CleanRuns:
         """What was changed between a failed call and the one that worked: names of files, else
         the last command that worked; "" if nothing is known."""
         names: dict[str, None] = {}
-        for item in _inside(self.touched, start, end):
+        for item in self.touched.between(start, end):
             if item.path and item.verb != "read" and self.view.succeeded(*_place(item)):
                 names.pop(item.path, None)
                 names[item.path] = None
@@ -173,7 +173,7 @@ class _CleanRuns:
             shown = [relative(path, cwd) for path in list(names)[-MAX_FIXES:]]
             more = len(names) - len(shown)
             return "changes to " + ", ".join(shown) + (f" and {more} more" if more else "")
-        for ran in reversed(_inside(self.ran, start, end)):
+        for ran in reversed(self.ran.between(start, end)):
             looks = _LOOKS.issuperset(of_command(ran.command, ran.language))
             if not looks and self.view.succeeded(*_place(ran)):
                 return whole(ran.command.strip().partition("\n")[0], 120)
@@ -201,17 +201,8 @@ def _operands(command: str, program: tuple[str, str]) -> frozenset[str]:
     return frozenset(plain) - {*program, "cd"}
 
 
-T = TypeVar("T", Touched, Ran)
-
-
 def _place(item: Touched | Ran) -> _Place:
     return item.ref.message, item.part
-
-
-def _inside(items: Sequence[T], start: _Place, end: _Place) -> Sequence[T]:
-    """The items, which are in file order, of the calls between two places."""
-    first = bisect_right(items, start, key=_place)
-    return items[first : bisect_left(items, end, key=_place)]
 
 
 _LOOKS = frozenset({"look", "search", "inspect_change", "wait", "fetch"})

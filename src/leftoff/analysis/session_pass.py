@@ -34,6 +34,8 @@ class Pass(Collector):
         Args:
             session: which of several sessions in the recording; the last by default.
         """
+        for state in self.sessions[session].values():
+            state.evidence.pack()
         return assemble(
             self.sessions[session],
             sources=sources,

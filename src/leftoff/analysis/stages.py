@@ -134,19 +134,19 @@ def labelled_segments(view: SessionView) -> list[Segment]:
 
 def _segments(view: SessionView) -> list[Segment]:
     first: dict[int, int] = {}
-    for message, turn in sorted(view.turns.items()):
-        if message not in view.abandoned and message not in view.copies:
+    numbers = view.turns
+    for message, turn in enumerate(numbers):
+        if turn >= 0 and message not in view.abandoned and message not in view.copies:
             first.setdefault(turn, message)
     turns = {turn: Turn(message) for turn, message in first.items()}
-    done: dict[int, set[str]] = {}
+    known: dict[frozenset[str], frozenset[str]] = {}  # few, of thousands of turns
     for (message, _), found in activities(view).items():
-        turn = view.turns.get(message, -1)
-        if turn in turns:
-            done.setdefault(turn, set()).update(found)
-    for turn, kinds in done.items():
-        turns[turn].done = frozenset(kinds)
+        if (turn := numbers[message]) in turns:
+            kinds = turns[turn].done.union(found)
+            turns[turn].done = known.setdefault(kinds, kinds)
     for shown in view.active(Shown):
-        turn = view.turns.get(shown.call_message, -1)
+        at = shown.call_message
+        turn = numbers[at] if at >= 0 else -1
         if shown.kind == "tests_pass" and not shown.good and turn in turns:
             turns[turn].failed = True
     return _split_at_prompts(view, sorted(turns.values(), key=lambda t: t.message))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 import msgspec
@@ -67,7 +69,32 @@ def to_json(
     summary: ContextSummary, redactor: Redactor | None = None, *, indent: int = 0
 ) -> bytes:
     """The summary as one JSON object, redacted, uncut."""
-    return codec.dumps(to_plain(summary, redactor), indent=indent)
+    found = BytesIO()
+    found.writelines(json_pieces(summary, redactor, indent=indent))
+    return found.getvalue()
+
+
+def json_pieces(
+    summary: ContextSummary, redactor: Redactor | None = None, *, indent: int = 0
+) -> Iterator[bytes]:
+    """`to_json` in pieces."""
+    shown = _redacted(summary, redactor)
+    # The items of a long session's lists one at a time: all of them as plain values take five
+    # times the memory of their JSON.
+    fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
+    lists = {name: items for name, items in fields.items() if type(items) is tuple}
+    plain = codec.to_builtins(msgspec.structs.replace(shown, **dict.fromkeys(lists, ())))
+    return codec.json_pieces(
+        (
+            (name, map(_plain_item, lists[name]) if name in lists else numbered(value))
+            for name, value in plain.items()
+        ),
+        indent=indent,
+    )
+
+
+def _plain_item(item: object) -> Any:
+    return numbered(codec.to_builtins(item))
 
 
 def numbered(value: Any) -> Any:

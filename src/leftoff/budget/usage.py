@@ -159,11 +159,12 @@ def _window(
     sizes = [c.recorded or c.occupancy or 0 for c in compactions]
     both = zip(compactions, sizes, strict=True)
     automatic = [size for c, size in both if c.trigger == "auto" and size]
-    calls = view.all(Spent)
-    peak = max([occupancy or 0, *sizes, *(c.usage.total for c in calls)])
-    models = [c.model for c in calls if c.model] or header.models
+    peak = max([occupancy or 0, *sizes])
+    model = header.models[-1] if header.models else ""
+    for call in view.each(Spent, rewound=True):
+        peak, model = max(peak, call.usage.total), call.model or model
     return fit(
-        models[-1] if models else "",
+        model,
         recorded=header.window,
         peak=peak,
         compacted_at=automatic[-1] if automatic else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -54,8 +54,9 @@ def nothing_fits(budget: int) -> str:
     return f"nothing of this session fits into {budget} tokens; give a larger --budget"
 
 
-def deliver(text: str | bytes, output: str | None = None) -> None:
-    """Writes a result, text or UTF-8, to stdout, or to a file of the user's choice.
+def deliver(text: str | bytes | Iterator[bytes], output: str | None = None) -> None:
+    """Writes a result, text, UTF-8 or pieces of it, to stdout, or to a file of the user's
+    choice.
 
     Raises:
         SourceError: the file, or stdout, cannot be written.
@@ -67,7 +68,7 @@ def deliver(text: str | bytes, output: str | None = None) -> None:
                 sys.stdout.write(text)
             else:
                 sys.stdout.flush()
-                sys.stdout.buffer.write(text)
+                sys.stdout.buffer.writelines(_pieces(text))
             sys.stdout.flush()
         # No failure: the reader has what it wanted, and `__main__` ends with 0.
         except BrokenPipeError:
@@ -76,7 +77,13 @@ def deliver(text: str | bytes, output: str | None = None) -> None:
             raise SourceError(f"stdout: cannot be written ({error.strerror})") from error
         return
     with written(output) as file:
-        file.write(text.encode("utf-8") if isinstance(text, str) else text)
+        file.writelines(_pieces(text))
+
+
+def _pieces(text: str | bytes | Iterator[bytes]) -> Iterable[bytes]:
+    if isinstance(text, (str, bytes)):
+        return (text.encode("utf-8") if isinstance(text, str) else text,)
+    return text
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from leftoff import api, codec
-from leftoff.analysis.summary_json import to_json
+from leftoff.analysis.summary_json import json_pieces
 from leftoff.api import SessionReading
 from leftoff.cli import params
 from leftoff.cli.group import complain
@@ -74,7 +75,7 @@ def summarize(
         from leftoff.rendering import changes_since
 
         summary = changes_since.since(summary, line=line, message=message)
-    text: str | bytes
+    text: str | bytes | Iterator[bytes]
     if form == "html" and shape == "leftoff" and not as_json:
         from leftoff.cli.report import page_of
 
@@ -85,7 +86,7 @@ def summarize(
         text = codec.dumps(seed_shape(summary, gate), indent=2)
     elif as_json or form == "json":
         del gathered  # of a long session, what was read takes more memory than this
-        text = to_json(summary, gate, indent=2)
+        text = json_pieces(summary, gate, indent=2)
     else:
         from leftoff.sources.place import place_of
 
@@ -95,7 +96,7 @@ def summarize(
         text = rendered(
             summary, form, output, budget=budget, everything=everything, place=place, gate=gate
         )
-    if budget is not None and not text.strip():
+    if budget is not None and isinstance(text, str) and not text.strip():
         complain(nothing_fits(budget))
         return 1
     deliver(text, output)

@@ -8,7 +8,7 @@ means. `evidence` defines the pieces, `session_view` builds indexes over them.
 Theory of operation
 -------------------
 As Python objects the pieces of a huge session would take more memory than everything else. So
-`append` collects pieces as objects, and every `BLOCK` of them are packed into a `_Block`: for
+`append` collects pieces as objects, and `BLOCK` of them are packed as `_Block`s of `UNIT`: for
 each kind one compressed msgpack array, and a byte string with the kind of each piece in order.
 Most sessions never fill a block. Four ways lead out: `of` (all pieces of a kind, as a list),
 `each` (the same, one block at a time), `latest` (so, from the end) and `grouped` (by a key; in
@@ -60,9 +60,12 @@ from leftoff.extraction.evidence import (
 
 E = TypeVar("E")
 
-# Pieces that are packed together. A session of about 40 MB never packs any; packed, they take a
-# ninth of the memory (docs/speed.md).
+# Pieces that wait as objects before they are packed. A session of about 40 MB never packs any;
+# packed, they take a ninth of the memory (docs/speed.md).
 BLOCK = 16_384
+
+# Pieces that are unpacked together. Chosen by hand for the memory.
+UNIT = 4_096
 
 # From so many pieces on, callers should not hold unpacked evidence for long: unpacking it again
 # costs a tenth of the time of a summary, holding it a third of its memory (docs/speed.md).
@@ -70,7 +73,7 @@ LARGE = 100_000
 
 # Pieces of a group of a large log up to which it is held unpacked: judges read it often. About
 # 400 bytes each. Chosen by hand for the memory.
-FEW = 8192
+FEW = 4096
 
 _KINDS: tuple[type, ...] = get_args(Evidence)
 _NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
@@ -185,11 +188,12 @@ class EvidenceLog:
         return {name: group.items or group for name, group in lazy.items()}
 
     def _unpacker(self, kind: type[E]) -> Callable[[int], list[E]]:
-        """A function from a block's number to its pieces of one kind; it caches the latest
-        block. The number after the last block stands for the pieces not packed now."""
+        """A function from a block's number to its pieces of one kind; it caches two blocks: a
+        result may stand in the one after its call. The number after the last block stands for
+        the pieces not packed now."""
         blocks, newest = self._blocks, self._unpacked_of(kind)
 
-        @lru_cache(maxsize=1)
+        @lru_cache(maxsize=2)
         def unpacked(number: int) -> list[E]:
             return blocks[number].of(kind) if number < len(blocks) else newest
 
@@ -214,9 +218,15 @@ class EvidenceLog:
         copy._blocks, copy._newest = self._blocks, list(self._newest)
         return copy
 
+    def pack(self) -> None:
+        """Packs what is left of a large log: nothing more is found."""
+        if self.large:
+            self._pack()
+
     def _pack(self) -> None:
-        self._blocks += (_block(self._newest[:BLOCK]),)
-        del self._newest[:BLOCK]
+        while self._newest:
+            self._blocks += (_block(self._newest[:UNIT]),)
+            del self._newest[:UNIT]
 
 
 class _LazyItems(Sequence[E]):

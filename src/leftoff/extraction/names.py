@@ -61,7 +61,7 @@ def without_placeholders(text: str) -> str:
     return _REDACTED.sub(" ", text) if "\\" in text or "[REDACTED:" in text else text
 
 
-@lru_cache(1 << 14)
+@lru_cache(1 << 12)
 def _names_in(word: str) -> tuple[str, ...]:
     """The names in a word between white space; cached, since words repeat."""
     if word.isalpha() and word[1:].islower():

@@ -232,12 +232,13 @@ class Thread:
         for index, row in enumerate(self.rows):
             if index not in left_out:
                 counts[names[row >> 4]] += 1
-        counts["turns"] = len(set(self.turns().values()))
+        counts["turns"] = max(self.turns(), default=-1) + 1
         return counts
 
-    def turns(self) -> dict[int, int]:
-        """Agent message to the number of its turn; messages of one response share a turn."""
-        numbers: dict[int, int] = {}
+    def turns(self) -> list[int]:
+        """The number of each message's turn, -1 where the agent does not speak; messages of one
+        response share a turn."""
+        numbers = [-1] * len(self.rows)
         by_response: dict[int, int] = {}
         responses = self.responses
         count = 0

@@ -257,7 +257,7 @@ def _stages(view: SessionView) -> tuple[StageExplanation, ...]:
     begins = dict(zip(starts, timeline(view), strict=True))
     done: dict[int, Counter[str]] = {}
     for (message, _), kinds in activities(view).items():
-        done.setdefault(view.turns.get(message, -1), Counter()).update(kinds)
+        done.setdefault(view.turns[message], Counter()).update(kinds)
     markers = [(s.ref.message, s.value.casefold()) for s in view.sentences("stage")]
     runs: list[tuple[str, list[int], Segment, bool]] = []
     latest: list[int] = []
@@ -272,7 +272,7 @@ def _stages(view: SessionView) -> tuple[StageExplanation, ...]:
     for stage, run, segment, reported in runs:
         did: Counter[str] = Counter()
         for first in run:
-            did.update(done.get(view.turns.get(first, -1), Counter()))
+            did.update(done.get(view.turns[first], Counter()))
         declared = any(at in range(run[0], run[-1] + 1) and m == stage for at, m in markers)
         found.append(
             StageExplanation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -190,8 +191,8 @@ class Scores(Struct, frozen=True):
 
     logits: list[list[float]]
     odds: dict[int, float]
-    rank: dict[float, int]
-    statement_rank: dict[float, int]
+    rank: Ranks
+    statement_rank: Ranks
 
 
 def message_chance(found: Scores, place: int, model: Model) -> float:
@@ -219,15 +220,17 @@ def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
             ]
         )
     odds = {place: any_log_odds(found) for place, found in enumerate(logits) if found}
-    return Scores(logits, odds, ranks(odds.values()), ranks(chain.from_iterable(logits)))
+    return Scores(logits, odds, Ranks(odds.values()), Ranks(chain.from_iterable(logits)))
 
 
-def ranks(values: Iterable[float]) -> dict[float, int]:
-    """For each value the number of higher ones."""
-    found: dict[float, int] = {}
-    for number, value in enumerate(sorted(values, reverse=True)):
-        found.setdefault(value, number)
-    return found
+class Ranks:
+    """For each of these values the number of higher ones."""
+
+    def __init__(self, values: Iterable[float]) -> None:
+        self._sorted = array("d", sorted(values))
+
+    def __getitem__(self, value: float) -> int:
+        return len(self._sorted) - bisect_right(self._sorted, value)
 
 
 def stated(candidate: Candidate) -> dict[str, float]:

@@ -20,7 +20,7 @@ DISCARDED = 20
 _RANK = {"sure": 0, "likely": 1, "unknown": 2}
 
 
-class FileEvent(Struct, frozen=True):
+class FileEvent(Struct, frozen=True, gc=False):
     """One operation of one call on one file.
 
     Attributes:
