@@ -76,6 +76,7 @@ class OpencodeReader(ItemReader):
                     parts.append(rec.Reasoning(piece.text("text")))
             elif kind == "tool":
                 parts += self._tool(piece, changes, cursor)
+            # A subagent is asked in the client's words, so nothing of it was typed.
             elif kind == "subtask":
                 parts.append(rec.Text(piece.text("prompt")))
             elif kind == "file":

@@ -239,6 +239,7 @@ class ItemReader(Struct):
 
     def call(self, recorded: str, name: str, given: object) -> ToolCall:
         """A call, which waits for its result from now on; `recorded` is its id, or ""."""
+        # Each call counts, so that an id made here does not depend on the others having one.
         own = self.call_id()
         identity = recorded or own
         self.waiting.append((identity, name))
@@ -248,6 +249,7 @@ class ItemReader(Struct):
     def answered(self, identity: str, name: str = "") -> str:
         """The id of the call that a result answers, which waits no more: by its id, else the
         oldest one, of this tool if it is named."""
+        # Some recorders name the tool of a result and no call, some neither.
         for place, (known, tool) in enumerate(self.waiting):
             if known == identity or not identity and name in {"", tool}:
                 del self.waiting[place]
