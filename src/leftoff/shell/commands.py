@@ -171,6 +171,7 @@ def behind(launcher: Launcher, words: list[str]) -> list[str]:
             elif word != "compose":
                 return []
             i += 1
+        # Tools with versions stand before it: `mise exec go@1.22 -- go test`.
         elif launcher.dashes and "--" in words[i:]:
             i = words.index("--", i)
         elif skip:

@@ -202,10 +202,9 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
         walk.uncertainty = 1
     if script.broken:
         walk.effects.unknown("shell")
-    syntax_error = success is False and _SHELL_SYNTAX_ERROR.search(
-        (outcome.output or "")[:4000]
-    )
-    if outcome.interrupted or syntax_error:
+    # A shell that could not parse all of it may have run the lines before.
+    shown = (outcome.output or "")[:4000]
+    if outcome.interrupted or (success is False and _SHELL_SYNTAX_ERROR.search(shown)):
         walk.uncertainty = 2
     try:
         interpreter.run(walk, script.body, walk.succeeded)

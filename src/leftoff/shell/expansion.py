@@ -111,6 +111,7 @@ def _word(walk: Walk, word: Word) -> list[str]:
 def _glob(walk: Walk, pattern: str) -> list[str]:
     if UNKNOWN in pattern:
         return [pattern]
+    # An option such as `--include=*.py` names no file, so that the shell passes it on.
     if "=" in pattern and pattern[:1] == "-":
         return [unmark_patterns(pattern)]
     found, complete = walk.state.expand(walk.cwd, pattern)

@@ -160,6 +160,7 @@ class FileState:
                 return "absent"
             if above in ("/", ".", "", "~") or known == "unknown":
                 return "unknown"
+            # Nothing above can change the answer, so the walk up may end.
             if known == "directory" and not complete:
                 return "unknown"  # above a directory there are only directories
             above = parent_of(above)
@@ -203,6 +204,7 @@ class FileState:
 
     def remove(self, path: str) -> None:
         """Record that the path is absent, and so is all below it."""
+        # Only below a directory there is something to forget.
         if self._kinds.get(path) != "file":
             self._complete.discard(path)
             if path in self._ancestors:
@@ -266,9 +268,11 @@ class FileState:
                     elif kind == "directory" or (last and kind == "file"):
                         following.append((below, shown + part))
                     continue
+                # Files that nobody listed may match as well.
                 if not self.is_complete(place):
                     complete = False
                 for name, kind in self._entries(place):
+                    # The shell leaves out hidden names unless the pattern begins with a dot.
                     if name[0] == "." and part[0] != ".":
                         continue
                     if (last and not trailing or kind == "directory") and matches(name, part):
@@ -359,6 +363,7 @@ class Effects:
 
         `guess` is the more usual of created and modified where the kind before is not known."""
         change = self._change_of(path, tool, uncertainty, named)
+        # The command succeeded, which it does only on a file that is there.
         if existed and change.before == "unknown" and not change.wrote:
             change.before = "file"
         if not change.wrote:
@@ -371,6 +376,7 @@ class Effects:
         change.wrote = True
         change.restored = restored
         change.after = "file"
+        # New bytes, that equal those of no other file.
         if content is None:
             self._content_count += 1
             content = f"\n{self._content_count}"

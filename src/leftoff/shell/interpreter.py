@@ -74,11 +74,13 @@ def run(walk: Walk, node: ast.Statement, expected_status: Status = None) -> Stat
     `expected_status` is its status where the recording shows it."""
     walk.steps_left -= 1
     if walk.steps_left <= 0 or walk.depth > _MAX_DEPTH:
+        # What comes behind the limit is not followed, so it may have changed anything.
         walk.effects.unknown("shell")
         walk.stopped = True
         return None
     if walk.stopped:
         return None
+    # Each statement asks anew, because the block that raised it puts the old value back.
     if walk.perhaps_ended:
         walk.uncertainty = 2
     walk.depth += 1
@@ -118,6 +120,7 @@ def run_speculatively(walk: Walk, node: ast.Statement) -> None:
     certainty ``unknown``, and so have the values of the variables that it sets."""
     for name in _assigned(node):
         walk.variables[name] = ast.UNKNOWN
+    # A branch that may not have run leaves the shell in one of two directories.
     cwd = walk.cwd
     with _raised(walk, 2):
         run(walk, node)
@@ -153,6 +156,7 @@ def _logical(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
 
 
 def _or(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
+    # Where the whole failed, both sides did.
     left = run(walk, node.left, False if expected_status is False else None)
     if left is True or walk.stopped:
         return True
@@ -181,6 +185,7 @@ def _and(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
     first = walk.stdout
     if left is False or ran is False or walk.stopped:
         return False
+    # Most programs succeed, and are taken to; a condition is there because it may fail.
     if left is None and ran is None and _may_fail(walk, node.left):
         run_speculatively(walk, node.right)
         return None
@@ -197,6 +202,7 @@ def _left_of_failed(walk: Walk, node: ast.Logical) -> Status:
         return False
     if any(walk.reports_error(name) for name, _ in right):
         return True
+    # Silence says something only where an error message would have been heard.
     heard = walk.output is not None and not walk.stderr_hidden
     for name, command in left:
         hidden = any(
@@ -254,6 +260,7 @@ def _background(walk: Walk, node: ast.Background, expected_status: Status) -> St
 
 def _loop(walk: Walk, node: ast.Loop, expected_status: Status) -> Status:
     values = [ast.UNKNOWN]
+    # With a jump in the body, which values it ran for is not known.
     jumps = ("break", "continue", "return")
     if node.values is not None and not any(
         name in jumps for name, _ in ast.named_commands(node.body)
@@ -301,6 +308,7 @@ def _command(walk: Walk, node: ast.Command, expected_status: Status) -> Status:
     words: list[str] = (
         list(node.words) if node.plain else expansion.fields(walk, node.words)  # type: ignore[arg-type]
     )
+    # `X=1 program` sets a variable for the program alone, and no program reads it here.
     lasting = not words or words[0] in _DECLARING
     for name, value in node.assignments:
         text = _assigned_value(walk, value)
@@ -330,6 +338,7 @@ def call(walk: Walk, words: list[str], expected_status: Status) -> Status:
     walk.expected_status = expected_status
     walk.tool = (name.rpartition("/")[2] or name).removesuffix(".exe")
     try:
+        # A program that the shell did not find did nothing, whatever its rule says.
         if walk.output and walk.reports_error(walk.tool):
             for program, rest in walk.errors():
                 if program == walk.tool and rest in NOT_FOUND:

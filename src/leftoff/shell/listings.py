@@ -68,6 +68,7 @@ def read_listings(script: ast.Script, output: str) -> list[Observation]:
         return []
     if not any(_program_name(item[0]) in _LISTING for item in printing):
         return []
+    # Of several listings in one output, git alone labels its lines.
     if len(printing) > 1 and any(item[0].words[0] != "git" for item in printing):
         return []
     lines = output[:400_000].splitlines()[:_MAX_LINES]
@@ -121,6 +122,7 @@ def _listed_by(words: list[str], cwd: str | None, lines: list[str]) -> list[Obse
     if name == "ls" and len(operands) < 2 and "R" not in flags and "d" not in flags:
         return _ls(operands, flags, cwd, lines)
     if name in ("find", "fd", "rg") or (name == "grep" and "l" in flags):
+        # Other lines of `rg` are of what stands in the files.
         if name == "rg" and "--files" not in words and "l" not in flags:
             return []
         if any(word in ("-exec", "-delete", "-printf", "-ls") for word in words):

@@ -55,6 +55,7 @@ def read(walk: Walk, field: str, tool: str | None = None, *, named: bool = True)
     if kind == "unknown" and walk.expected_status is False and not walk.reports_error(tool):
         return None
     uncertainty = walk.uncertainty
+    # A file that was read exists, unless the command may have failed to read it.
     if kind == "unknown" and not walk.presumed_success():
         uncertainty = max(uncertainty, 1)
     walk.effects.read(path, tool, uncertainty, named=named)
@@ -169,6 +170,7 @@ def delete(
         return _delete_tree(walk, path, kind == "directory")
     if kind == "unknown" and walk.expected_status is False:
         return None
+    # `rm -r` of an unknown name: a directory by its name, or else a file.
     if kind == "unknown" and recursive and looks_like_directory(path):
         return _delete_tree(walk, path, False)
     existed = shown or (not force and walk.presumed_success())
@@ -204,6 +206,7 @@ def make_directory(walk: Walk, field: str, *, parents: bool = False) -> Status:
         return parents
     if kind == "file" or (not parents and walk.state.kind(parent_of(path)) == "absent"):
         return False
+    # Without `-p` it fails on a directory that exists, so the new one is empty.
     if walk.uncertainty < 2 and walk.expected_status is not False:
         walk.state.put_directory(path, empty=kind == "absent" or not parents)
     return True if kind == "absent" else None
@@ -235,6 +238,7 @@ def transfer(walk: Walk, source: str, target: str, *, move: bool, recursive: boo
     kind = walk.state.kind(old)
     if kind == "absent" or walk.reports_error(walk.tool, source):
         return False
+    # `cp a a` and `mv a a` fail.
     if old == new:
         return False
     if kind == "unknown" and walk.expected_status is False:
@@ -254,6 +258,7 @@ def transfer(walk: Walk, source: str, target: str, *, move: bool, recursive: boo
         return False
     uncertainty = walk.uncertainty
     certain = walk.presumed_success()
+    # Its text goes with it, so that a script is still known when it is run later.
     text = walk.contents.get(old)
     content = walk.effects.content(old)
     if move:
@@ -282,6 +287,7 @@ def _moved(path: str, old: str, new: str) -> str:
 
 
 def _transfer_tree(walk: Walk, old: str, new: str, move: bool) -> Status:
+    # What lies in it beside the known files has moved as well: said as "and others".
     complete = walk.state.is_complete(old)
     known = walk.state.below(old)
     folders = [p for p in walk.state.below(old, directories=True) if p not in set(known)]

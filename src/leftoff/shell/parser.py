@@ -42,6 +42,7 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> a
     text = command
     if "<<" in command:
         text, documents = extract_heredocs(command)
+    # Longer ones are generated, or are no commands.
     if len(text) > MAX_SYNTAX:
         return ast.Script(ast.Opaque("long"), cwd, home, True)
     raw = text.encode("utf-8", "replace")
@@ -141,6 +142,7 @@ class _Compiler:
         end = -1
         for child in children:
             kind = child.type
+            # The grammar ends a word at a dollar sign that names no variable.
             if child.start_byte == end and words and span(end - 1, end) == "$":
                 # The grammar splits ``_$x.txt`` after the dollar sign.
                 words[-1] = quoting.rejoin_dollar(

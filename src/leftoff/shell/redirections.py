@@ -47,12 +47,14 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
             walk.stderr_hidden = True
         if item.descriptor in (-1, 1) and operator != ">&":
             walk.captured = True
+        # Nothing on a device is a file of the project.
         if name.startswith("/dev/"):
             continue
         append = operator in (">>", "&>>")
         if walk.reports_error(">", name) and ops.write_blocked(walk, name) is not False:
             return False
         where = walk.path(name) or ""
+        # `ops.write` forgets the text of a file.
         before = walk.contents.get(where) if append else None
         if not ops.write(walk, name, ">>" if append else ">", guess_append=append):
             return False

@@ -139,12 +139,14 @@ class Walk:
                 if not any(word in lowered for word in _ERROR_WORDS):
                     continue
                 program = head.rpartition("/")[2]
+                # Git begins its messages with the word alone.
                 if program in ("fatal", "error"):
                     program = "git"
                 if program in ("bash", "sh", "zsh", "dash", "-bash"):
                     if rest.startswith("line "):
                         rest = rest.partition(": ")[2]
                     program, _, rest = rest.partition(": ")
+                    # A redirection that failed: the shell names its target alone.
                     if program not in ("cd", "pushd", "source"):
                         self._errors.append((">", f"{program}: {rest}"))
                     program = program.rpartition("/")[2]

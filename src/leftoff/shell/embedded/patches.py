@@ -90,6 +90,7 @@ class _Diff:
         old, new, kind, changed = self.old, self.new, self.kind, self.changed
         source = self.source
         self._clear()
+        # A patch that is reversed moves files back.
         if kind in ("move", "copy"):
             first, second = (new, source) if self.reverse else (source, new)
             if kind == "copy":

@@ -83,6 +83,7 @@ class _PythonReader:
             if verb not in ("read", "mkdir"):
                 self.partial = True
             return
+        # In a `try` it may have found nothing to remove.
         verb = "delete_if" if self.guarded and verb == "delete" else verb
         self.steps.append((verb, first, second))
 

@@ -20,6 +20,7 @@ def _run_cd(walk: Walk, args: Invocation) -> Status:
     if path is None:
         walk.cwd = None
         return None
+    # A `cd` that fails leaves the directory as it was.
     kind = walk.state.kind(path)
     if (
         kind in ("absent", "file")
@@ -28,6 +29,7 @@ def _run_cd(walk: Walk, args: Invocation) -> Status:
     ):
         return False
     walk.cwd = path
+    # That it worked shows that there is such a directory.
     if walk.uncertainty == 0:
         walk.state.put_directory(path)
     return True if kind == "directory" else None

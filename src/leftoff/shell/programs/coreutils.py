@@ -24,11 +24,13 @@ def _parse_targets(walk: Walk, args: Invocation) -> tuple[list[str], str, bool] 
         return sources, target, False
     path = walk.path(target)
     kind = walk.state.kind(path) if path is not None else "unknown"
+    # Several files fit into a directory only.
     if kind == "unknown" and not PATTERN_MARKS.isdisjoint(sources[0]):
         return sources, target, True
     if kind == "unknown" and path is not None:
         name = path.rpartition("/")[2]
         source = sources[0].rstrip("/").rpartition("/")[2]
+        # `cp a.txt docs`: a name without a suffix is more likely a directory.
         has_dot = "." in source[1:] and "." not in name[1:]
         if has_dot and (name[:1].islower() or name[:1] == ".") and name != source:
             return sources, target, True
@@ -75,6 +77,7 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
         uncertainty = walk.uncertainty
         if perhaps and walk.kind(goal) != "absent":
             walk.uncertainty = 2
+        # `cp -r a/. b` copies what is in it, not the directory.
         if recursive and not move and source.rstrip("/").endswith("/."):
             goal = target
         status = both_succeed(

@@ -91,6 +91,7 @@ _PROGRAM = re.compile(r"(?=.*[^\W\d_])(?!.*: )[^{}<>()\[\];,|&$\"'`*?\n]+")
 def _run_by_rule(walk: Walk, args: Invocation) -> Status:
     entry = args.entry
     kind = entry.kind
+    # Whatever else is given, these only print.
     if "--help" in args.flags or "--version" in args.flags:
         return True
     if entry.handler:
@@ -150,10 +151,12 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
         walk.expected_status = None
     failed = walk.expected_status is False
     if failed and role != "read":
+        # A program that complains about one of several operands goes on with the others.
         blamed = any(walk.reports_error(walk.tool, field) for field in operands)
         if not blamed or len(operands) < 2:
             return False
         walk.expected_status = None  # the others were changed
+    # Code in an argument (`awk`, `sed`) is not followed; a pattern sees that it may write.
     if entry.may_write and not failed:
         if any(re.search(entry.may_write, word) for word in args.words):
             walk.effects.unknown(args.name)

@@ -73,6 +73,7 @@ def _mv(walk: Walk, words: list[str]) -> Status:
     if len(operands) < 2 or walk.expected_status is False or options & {"-n", "--dry-run"}:
         return False if walk.expected_status is False else None
     *sources, target = operands
+    # As `mv`: into a directory, or to a new name.
     into = len(sources) > 1 or target.endswith("/") or walk.kind(target) == "directory"
     status: Status = True
     for source in sources:
@@ -112,6 +113,7 @@ def _restore_paths(walk: Walk, fields: list[str]) -> Status:
             else:
                 walk.effects.doubt()
                 walk.effects.unknown("git")
+        # A file that was removed is there again.
         elif walk.state.kind(path) == "absent":
             walk.effects.write(path, "git", walk.uncertainty, restored=True)
         else:
@@ -229,6 +231,7 @@ def _merge(walk: Walk, words: list[str]) -> Status:
     if "Already up to date" in text or "Already up-to-date" in text:
         return True
     found = summary_lines(lines)
+    # With `-q`, or where a pipe took the summary, the files are not named.
     if not found:
         walk.effects.unknown("git")
         return None

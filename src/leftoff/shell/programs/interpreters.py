@@ -70,6 +70,7 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
         return None
     given = [value for option in entry.code for value in args.values.get(option, ())]
     text: str | None = "\n".join(given)
+    # A script in a file may be one that this session wrote.
     if not given:
         text, missing = _script_text(walk, operands if "." in "".join(operands[:1]) else ["-"])
         if missing:

@@ -13,6 +13,7 @@ def _run_find(walk: Walk, args: Invocation) -> Status:
     """``find``: which files it finds is not followed, so it may have changed any that it
     deletes or runs a program on."""
     words = args.words
+    # It deletes files that an expression selects, which only the disk knows.
     if "-delete" in words:
         walk.effects.unknown("find", action="deleted")
     uncertainty, cwd, walk.uncertainty = walk.uncertainty, walk.cwd, 2

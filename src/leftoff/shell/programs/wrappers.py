@@ -30,6 +30,7 @@ def _run_wrapper(walk: Walk, args: Invocation) -> Status:
     uncertainty, cwd = walk.uncertainty, walk.cwd
     if args.has("-C", "-D", "--chdir"):
         walk.cwd = None  # which directory that is, is not followed
+    # The time limit may have ended it in the middle.
     if args.name in ("timeout", "gtimeout") and walk.expected_status is False:
         walk.uncertainty = max(uncertainty, 1)
     status = interpreter.call(walk, words, walk.expected_status)
@@ -53,6 +54,7 @@ def _run_shell(walk: Walk, args: Invocation) -> Status:
     if text is None:
         walk.effects.unknown(args.name)
         return None
+    # `bash -e` is `set -e` before the first command.
     if args.has("-e"):
         text = "set -e\n" + text
     return run_text(walk, text, walk.expected_status)
