@@ -108,8 +108,8 @@ FILLER = "The order of the lines is kept, because the index is built at the end.
 def opened(root: Path, sort: str, patience: float = 5.0) -> Store:
     """A store below a folder: files, packed (compressed files) or sqlite."""
     if sort == "sqlite":
-        return open_store(f"sqlite:///{root}/kept.sqlite", patience=patience)
-    return open_store(root, patience=patience, compress={"task": 0} if sort == "packed" else {})
+        return open_store(f"sqlite:///{root}/kept.sqlite", timeout=patience)
+    return open_store(root, timeout=patience, compress={"task": 0} if sort == "packed" else {})
 
 
 def document(mark: str) -> dict[str, Any]:

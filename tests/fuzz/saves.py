@@ -338,7 +338,7 @@ def locks(folder: Path) -> harness.Found:
         if harness.mark_of(FileStore(root), "one") != "before":
             wrong.append(f"{what}: changed")
 
-    store = FileStore(root, patience=1.0)
+    store = FileStore(root, timeout=1.0)
     harness.save(store, "one", "before")
     again = partial(harness.save, store, "one", "after")
     with held(store, "one") as holder:

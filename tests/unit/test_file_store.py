@@ -365,7 +365,7 @@ def test_a_file_that_is_swept_before_it_is_locked_is_written_again(
 
 
 def test_a_writer_that_does_not_end_is_waited_for_and_said(tmp_path: Path) -> None:
-    store = FileStore(tmp_path, patience=0.05)
+    store = FileStore(tmp_path, timeout=0.05)
     store.save("task", "t", {"n": 1})
     (lock,) = (store.folder("task") / ".locks").iterdir()
     with FileLock(lock), pytest.raises(StateError, match=r"has been writing for 0\.05 s"):

@@ -87,8 +87,7 @@ class FileStore:
         places: kinds of which the documents stand in a folder of their own.
         compress: kinds that are compressed, with the size in bytes from which they are.
         gate: makes the redactor for a document of a kind.
-        timeout: seconds to wait for another writer of the same document.
-        patience: the former name of `timeout`."""
+        timeout: seconds to wait for another writer of the same document."""
 
     def __init__(
         self,
@@ -98,7 +97,6 @@ class FileStore:
         compress: Mapping[str, int] | None = None,
         gate: RedactorFactory = redactor_for,
         timeout: float = LOCK_TIMEOUT,
-        patience: float | None = None,
     ) -> None:
         self.root = Path(root)
         self._places = {kind: Path(path) for kind, path in (places or {}).items()}
@@ -106,7 +104,7 @@ class FileStore:
         for kind in (*self._places, *self._compress):
             location_of(kind)
         self._gate = gate
-        self._timeout = timeout if patience is None else patience
+        self._timeout = timeout
         self._cleaned: set[str] = set()
 
     def folder(self, kind: str) -> Path:

@@ -33,7 +33,6 @@ class RedisStore(SealedStore):
         prefix: of every key.
         gate: makes the redactor for a document of a kind.
         timeout: seconds to wait for the server.
-        patience: the former name of `timeout`.
 
     Raises:
         UsageError: the package redis is not installed, or the URL is none."""
@@ -45,14 +44,12 @@ class RedisStore(SealedStore):
         prefix: str = "leftoff",
         gate: RedactorFactory = redactor_for,
         timeout: float = LOCK_TIMEOUT,
-        patience: float | None = None,
     ) -> None:
         try:
             import redis
         except ImportError as error:
             raise UsageError("a Redis store needs: pip install 'leftoff[redis]'") from error
         super().__init__(gate)
-        timeout = timeout if patience is None else patience
         self._redis = redis
         self._prefix = prefix
         parts = urlsplit(url)

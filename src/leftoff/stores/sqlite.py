@@ -47,8 +47,7 @@ class SqliteStore(SealedStore):
     Args:
         path: the file; made when something is saved. It must not be a link.
         gate: makes the redactor for a document of a kind.
-        timeout: seconds to wait for another writer.
-        patience: the former name of `timeout`."""
+        timeout: seconds to wait for another writer."""
 
     def __init__(
         self,
@@ -56,11 +55,10 @@ class SqliteStore(SealedStore):
         *,
         gate: RedactorFactory = redactor_for,
         timeout: float = LOCK_TIMEOUT,
-        patience: float | None = None,
     ) -> None:
         super().__init__(gate)
         self.path = Path(path)
-        self._timeout = timeout if patience is None else patience
+        self._timeout = timeout
 
     def _read(self, kind: str, id: str) -> Row | None:
         with self._reading() as connection:

@@ -116,8 +116,10 @@ def _run_remove(walk: Walk, args: Invocation) -> Status:
             walk.effects.unknown("rm", walk.resolved(field), action="deleted")
         return None
     if walk.expected_status is False:
-        if not any(walk.reports_error(args.name, item) for item in args.operands):
-            if len(args.operands) > 1:  # which of them are gone is not shown
+        blamed = any(walk.reports_error(args.name, item) for item in args.operands)
+        if not blamed or len(set(args.operands)) < len(args.operands):
+            # Which of several are gone is not shown.
+            if len(args.operands) > 1 or any(map(walk.is_unresolved, args.operands)):
                 walk.effects.unknown(args.name, action="deleted")
             return False
         walk.expected_status = None  # operands without an error message are gone

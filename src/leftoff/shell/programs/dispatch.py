@@ -154,6 +154,8 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
         # A program that complains about one of several operands goes on with the others.
         blamed = any(walk.reports_error(walk.tool, field) for field in operands)
         if not blamed or len(operands) < 2:
+            if role == "modify" and any(map(walk.is_unresolved, operands)):
+                walk.effects.unknown(args.name)
             return False
         walk.expected_status = None  # the others were changed
     # Code in an argument (`awk`, `sed`) is not followed; a pattern sees that it may write.
