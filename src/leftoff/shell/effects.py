@@ -117,9 +117,20 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
 _HELD = 2_048
 
 
+# A quoted text, or a bare path of Windows.
+_WINDOWS_PATH = re.compile(rf"{_QUOTED_TEXT}|(?<![^\s=;|&(])([A-Za-z]:\\[\w.\\@~+-]*)")
+
+
+def _forward(found: re.Match[str]) -> str:
+    return found[0].replace("\\", "/") if found[1] else found[0]
+
+
 @functools.lru_cache(maxsize=_HELD)
 def _parsed(command: str, home: str | None) -> Script:
-    script = _parse_script(command, home)
+    # Such a path was given to a shell of Windows, where a backslash separates folders. A
+    # here document stays as it is.
+    windows = ":\\" in command and "<<" not in command
+    script = _parse_script(_WINDOWS_PATH.sub(_forward, command) if windows else command, home)
     quiet = not script.broken and is_quiet(script.body)
     programs = programs_of(script.body)
     return msgspec.structs.replace(script, quiet=quiet, programs=programs)
