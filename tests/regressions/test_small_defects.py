@@ -349,3 +349,19 @@ def test_a_mode_for_reading_counts_for_what_stands_before_it_in_the_statement() 
     assert not followed("open('a', 'r'); fopen('b', '<')")
     assert followed("open('a', 'r') && open('b')")
     assert followed("open('a')\n'r'")
+
+
+# Of a call the first 300 characters are recorded, and the programs of later calls that worked were
+# read from these: an error was said to be not fixed although a long command ran its program with
+# success later. What the call was like is now read from the whole command.
+
+
+@pytest.mark.parametrize("words", [1, 200])
+@pytest.mark.parametrize("more", ["&& widget push b", ""])
+def test_a_program_behind_many_words(words: int, more: str) -> None:
+    session = Recording()
+    session.say("Push it.")
+    session.run("widget push a", "Exit code 1\nrefused", failed=True)
+    session.run(f"notify {'word ' * words}{more}", "done")
+    (error,) = session.summary().errors
+    assert error.fixed is (None if more else False)  # another call of the program worked

@@ -19,7 +19,7 @@ from leftoff.formats.lenient_json import Fields, code_in, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.thread import ORIGINS
-from leftoff.formats.vocabulary import with_closing_words
+from leftoff.formats.vocabulary import final_call, with_closing_words
 
 # The version written; consumers of later versions read it too.
 VERSION = "ATIF-v1.5"
@@ -42,6 +42,7 @@ class AtifReader(ItemReader):
     model: str = ""
     turns: int = 0
     prompted: bool = False
+    final: str = ""  # the call with which the agent ended its work, if nothing came after it
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         self.model = document.text("agent.model_name")
@@ -82,6 +83,7 @@ class AtifReader(ItemReader):
                     text, calls = self._calls_in_text(text)
                 if text:
                     parts.append(rec.Text(text))
+                self.final = final_call(calls)
                 yield message(
                     "assistant",
                     with_closing_words((*parts, *calls)),
@@ -90,6 +92,7 @@ class AtifReader(ItemReader):
                 )
             case "user" | "system" as role:
                 typed: tuple[rec.Typed, ...] = ()
+                self.final = ""
                 if role == "user" and origin in {"", "prompt"}:
                     task = None if self.prompted else _task(text)
                     typed = (rec.Typed(0, *task),) if task is not None else typed_spans(0, text)
@@ -103,6 +106,10 @@ class AtifReader(ItemReader):
         if results:
             from_tool = step.get("source") != "agent" or type(results[0]) is rec.ToolResult
             yield message("tool" if from_tool else "user", tuple(results))
+
+    def end(self, document: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        # A trajectory is a run of a harness: nobody waits for a person's next words.
+        return (rec.Turn("ended", self.final),) if self.final else ()
 
     def _calls_in_text(self, text: str) -> tuple[str, list[rec.ToolCall]]:
         """The calls that an agent without function calling writes in its message: JSON with

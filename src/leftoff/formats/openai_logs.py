@@ -19,8 +19,8 @@ from leftoff.formats.chat import ChatReader, is_message
 from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, items_of, text_of
 from leftoff.formats.openai_parts import content_text, usage_of
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
-from leftoff.formats.vocabulary import KINDS
-from leftoff.model import Message, NewSession, Record, ToolCall, Unknown
+from leftoff.formats.vocabulary import KINDS, final_call
+from leftoff.model import Message, NewSession, Record, ToolCall, Turn, Unknown
 
 # Code points of the instructions that identify an agent; the rest may change between requests.
 # Chosen by hand; not measured.
@@ -63,11 +63,16 @@ def _row(
     ids = map(row.get, _IDS)
     yield NewSession(next((str(i) for i in ids if i and isinstance(i, (str, int))), name))
     reader = ChatReader(model=row.text("model"))
+    final = ""
     for message in messages:
-        if message.value:
-            yield from reader.noted(message, cursor)
-        else:
+        if not message.value:
             yield Unknown("message that is no object")
+        for record in reader.noted(message, cursor) if message.value else ():
+            if isinstance(record, Message) and record.role != "tool":
+                final = final_call(record.parts)
+            yield record
+    if final:  # a row is a run that is over: no person's words follow
+        yield Turn("ended", final)
 
 
 class PendingMessage(Struct):

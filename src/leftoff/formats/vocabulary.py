@@ -92,6 +92,12 @@ def with_closing_words(parts: Iterable[Part]) -> tuple[Part, ...]:
     return tuple(found)
 
 
+def final_call(parts: Iterable[Part]) -> str:
+    """The name of the call in a message that ends the work; "" where there is none."""
+    calls = (part for part in parts if type(part) is ToolCall)
+    return next((call.name for call in calls if call.kind == "finish"), "")
+
+
 def argument(call: ToolCall, role: str) -> Any:
     """What the call passes in a role (path, content, patch, command, cwd ...), or None.
 

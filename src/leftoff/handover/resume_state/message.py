@@ -13,14 +13,16 @@ from typing import Literal, TypeAlias
 
 from leftoff import codec
 from leftoff import lazy_re as re
+from leftoff.analysis.activities import of_command
 from leftoff.codec import JsonObject
-from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
+from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of, text_argument
 from leftoff.handover.lines import stored_part
 from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.resume_state.document import CompletedTool, ResumeState
 from leftoff.handover.resume_state.from_summary import KEYS
 from leftoff.handover.resume_state.templates import ADDED_TEXTS, MESSAGE_TEXTS, format_elapsed
 from leftoff.handover.wording import brief, inline_code, number
+from leftoff.model import ToolCall
 from leftoff.redaction.redactor import Redactor
 from leftoff.text.truncation import short
 
@@ -35,8 +37,11 @@ MAX_CALLS, MAX_FAILURES = 20, 5
 MAX_CALL_LENGTH = 160
 
 _READ_ONLY_KINDS = READ_ONLY_KINDS | {"plan", "think", "ask", "poll", "finish"}
+_READ_ONLY_ACTIVITIES = frozenset(
+    {"look", "search", "inspect_change", "wait", "read_pull_request", "fetch"}
+)
 # A line of a tool's output that says something.
-_WORDS = re.compile(r"^(?!\(no output\)).*[^\W\d_]{2}")
+_WORDS = re.compile(r"^(?!\(no output\)|\s*Output:\s*$).*[^\W\d_]{2}")
 # Parameters that tell what a call is about, the most telling first.
 _SUBJECT_PARAMETERS = (
     "command cmd file_path path filename notebook_path pattern query url description prompt"
@@ -163,7 +168,11 @@ def _work_items(state: ResumeState) -> _LISTED:
 
 def _may_have_effect(tool: CompletedTool) -> bool:
     """Whether a call may have done something: looking again repeats no work."""
-    return kind_of(tool.function_name) not in _READ_ONLY_KINDS
+    kind = kind_of(tool.function_name)
+    if kind != "shell":
+        return kind not in _READ_ONLY_KINDS
+    call = ToolCall("", tool.function_name, kind, tool.parameters)
+    return not _READ_ONLY_ACTIVITIES.issuperset(of_command(text_argument(call, "command")))
 
 
 def _failed_calls(state: ResumeState) -> list[str]:
