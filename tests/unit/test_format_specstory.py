@@ -71,8 +71,10 @@ def test_a_rule_below_a_whole_turn_ends_it_without_words(
     turn = _turn(_tool("Read", "Read file: a.py") + "\n" + end, who)
     found = _read(turn, _turn("Go on.", "User"))
     assert sum(isinstance(record, EndOfTurn) for record in found) == ended
-    # At the end of a file, what is not finished yet looks so, too.
-    assert not any(isinstance(record, EndOfTurn) for record in _read(turn))
+    # A file that was written while a call ran has the rule at its end, too.
+    assert sum(isinstance(record, EndOfTurn) for record in _read(turn)) == ended
+    running = _turn(_tool("Read", "Status: **loading**") + "\n" + end, who)
+    assert not any(isinstance(record, EndOfTurn) for record in _read(running))
 
 
 def test_a_call_without_contents_and_its_repetition_are_one_call() -> None:
