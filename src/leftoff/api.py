@@ -270,7 +270,7 @@ def create_context_summary(messages: Iterable[object]) -> ContextSummary:
     if ours and not others:
         tries = [native.write(ours)]
     elif ours:
-        # Which of the two kinds the list was meant to be cannot be told.
+        # Which of the two kinds the list was meant to be is not recorded.
         tries = []
     else:
         made = [plain_message(m) for m in others]

@@ -41,7 +41,7 @@ class UnknownName(UsageError):
         near = nearest(name, names)
         hint = f"; did you mean {near!r}?" if near else ""
         listing = ", ".join(names) or "none"
-        # Forty names of formats help nobody.
+        # Forty names of formats are no help.
         if len(names) > MAX_LISTED:
             listing = ", ".join(sorted(near_matches(name, names, MAX_NEAR))) or "none like it"
             listing = f"{listing}; {len(names)} in all"

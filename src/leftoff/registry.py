@@ -51,7 +51,7 @@ class Registry(Generic[T]):
 
     def withdraw(self, name: str) -> None:
         """Forgets a thing that was registered by decorator; tests need that."""
-        # What is built in stays: it would be gone for the rest of the process.
+        # What is built in stays: it would be missing for the rest of the process.
         if name not in self._where:
             self._owner.pop(name, None)
             self._loaded.pop(name, None)

@@ -80,7 +80,7 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         start = item.ref.message
         end = asked[number + 1].ref.message if later else 1 << 62
         again = later and asked[number + 1].text.strip() == item.text.strip()
-        again = again and asked[number + 1].said < start  # nobody answered
+        again = again and asked[number + 1].said < start  # no answer came
         effort = _count_between(calls, start, end)
         if again and not effort:
             continue

@@ -38,7 +38,7 @@ def follow(
     replaces it belongs to the same session, both are summarized together.
     """
     with ended_in_order(), ExitStack() as stack:
-        # Where nothing is to be kept, the state is private and goes with the process.
+        # Where nothing is to be saved, the state is private and ends with the process.
         folder = keep or stack.enter_context(TemporaryDirectory(prefix="leftoff-"))
         watch = _Watch(Follower(path_of(session), Path(folder)))
         for _ in polls(interval, seconds):

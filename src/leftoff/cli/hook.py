@@ -59,7 +59,7 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     change = registration.install(path, command, EVENTS, timeout=timeout)
     code = _made(change, yes=yes, dry_run=dry_run)
     if not code:
-        # What the client itself still has to be told.
+        # What is still to be set up in the client itself.
         if registration.HINTS[client]:
             print(registration.HINTS[client], file=sys.stderr)
         if program := registration.missing_program(registration.installed(path)):
@@ -90,7 +90,7 @@ def _made(change: Any, *, yes: bool, dry_run: bool) -> int:
     if dry_run:
         return 1
     if not yes:
-        # Nobody can answer, and settings of another program are not changed unasked.
+        # No terminal, no answer: settings of another program are not changed unasked.
         if not sys.stdin.isatty():
             print("nothing was changed; use --yes to make the change", file=sys.stderr)
             return 1

@@ -17,7 +17,7 @@ def gate_of(*, bare: bool, output: str | None, extra: Sequence[Finder] = ()) -> 
     """
     if not bare:
         return Redactor(extra=extra)
-    # A file or a pipe outlives the moment in which somebody wanted to see a secret.
+    # A file or a pipe outlives the moment in which a secret was to be seen.
     if output is not None or not sys.stdout.isatty():
         raise UsageError("--no-redact shows secrets on a terminal only, not in a file or pipe")
     return _Open()

@@ -108,7 +108,7 @@ class AtifReader(ItemReader):
             yield message("tool" if from_tool else "user", tuple(results))
 
     def end(self, document: Fields, cursor: Cursor) -> Iterable[rec.Record]:
-        # A trajectory is a run of a harness: nobody waits for a person's next words.
+        # A trajectory is a run of a harness: it waits for no person's next words.
         return (rec.Turn("ended", self.final),) if self.final else ()
 
     def _calls_in_text(self, text: str) -> tuple[str, list[rec.ToolCall]]:

@@ -60,7 +60,7 @@ class ChatReader(ItemReader):
             typed = typed if role == "user" else ()
             if role == "user" and results:
                 # Anthropic's API has no role for tools: what they return stands in the person's
-                # place, as what models without calls are told of them.
+                # place, as models without calls get them in the prompt.
                 origin = "tool"
                 only = all(type(p) is rec.ToolResult for p in parts)
                 role = "tool" if only and text_of(m.get("content")) else role

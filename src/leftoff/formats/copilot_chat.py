@@ -38,7 +38,7 @@ class CopilotChatReader(ItemReader):
         if not request.value:
             yield rec.Unknown("request")
             return
-        # The rounds are what the model said and was told; the window leaves out results.
+        # The rounds are what the model said and read; the window leaves out results.
         metadata = request.at("result.metadata")
         session = metadata.text("sessionId")
         if session and not self.session:

@@ -82,7 +82,7 @@ class OpencodeReader(ItemReader):
             elif kind == "file":
                 parts.append(rec.Media(piece.text("mime")))
             elif kind == "patch":
-                # The recorder lists what changed in the folder, whoever changed it.
+                # The recorder lists what changed in the folder, by any program.
                 kinds = {p.kind for p in parts if type(p) is rec.ToolCall}
                 if not kinds or kinds - _READ_ONLY:
                     changes += self._patch(piece.get("files"), changes, cursor)

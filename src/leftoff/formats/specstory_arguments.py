@@ -51,7 +51,7 @@ _PATH_IN_OUTPUT = re.compile(
     re.MULTILINE,
 )
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")
-# A command whose output ends so waits for what nobody typed.
+# A command whose output ends so waits for words that were not typed.
 _ASKS_PASSWORD = re.compile(r"(?:^|\n)(?:\[sudo\] p|P)assword(?: for [^\n:]+)?:\s*\Z")
 _DENIED = "The user doesn't want to proceed with this tool use"
 _FAILED = (

@@ -23,7 +23,7 @@ _EXIT_CODE = re.compile(
 )
 _NO_NEW_OUTPUT = "[The command has no new output after"
 _FAILED_ACTION = "[Error occurred in processing last action]"
-# The worked example is a whole conversation, with calls that nobody made.
+# The worked example is a whole conversation, with calls that were not made.
 _EXAMPLE_MARKS = (" START OF EXAMPLE -----", " END OF EXAMPLE -----")
 # Marks within a row of dashes.
 _TASK_MARKS = (" NEW TASK DESCRIPTION -----", " END OF NEW TASK DESCRIPTION -----")

@@ -470,7 +470,7 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     read = sum(f.action == "read" for f in summary.file_modifications)
     title = "Files" + (f": {', '.join(counts)}" if counts else "")
     title += f"{', ' if counts else ': '}{read} read" if read else ""
-    # Where nobody commits, "not committed" would stand at every file.
+    # Where no commit is made, "not committed" would stand at every file.
     commits = any(f.committed for f in files) or any(e.kind == "commit" for e in summary.git)
     with_agents = bool(summary.session.children)
     items = [_file(f, commits=commits, with_agents=with_agents) for f in files]

@@ -268,7 +268,7 @@ class FileState:
                     elif kind == "directory" or (last and kind == "file"):
                         following.append((below, shown + part))
                     continue
-                # Files that nobody listed may match as well.
+                # Files that no listing showed may match as well.
                 if not self.is_complete(place):
                     complete = False
                 for name, kind in self._entries(place):

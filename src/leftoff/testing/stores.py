@@ -99,7 +99,7 @@ def check_store(
     _check_redaction(store, tamper)
     _check_order(store, pause)
     _check_writers(make_store)
-    # A store of another kind may leave retention to whoever runs it.
+    # A store of another kind may leave retention to its operator.
     if isinstance(store, PrunableStore):
         _check_retention(store, pause)
     if tamper is not None:
@@ -282,7 +282,7 @@ def _check_retention(store: Store, pause: float) -> None:
     assert loaded.document == {"n": 1, "again": True}, f"pinned and replaced: {loaded.document}"
     now, rule = time.time(), Retention(keep=2, days=1)
     assert not prune(store, "checkpoint", rule, now=now).removed, "what is new must stay"
-    # The clock is an argument, so nobody has to wait for three days.
+    # The clock is an argument, so no test waits for three days.
     later = now + 3 * 86_400
     would = prune(store, "checkpoint", rule, now=later, dry_run=True)
     assert len(store.list("checkpoint")) == 6, "a dry run must remove nothing"

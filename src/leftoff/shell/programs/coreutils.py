@@ -118,11 +118,11 @@ def _run_remove(walk: Walk, args: Invocation) -> Status:
     if walk.expected_status is False:
         blamed = any(walk.reports_error(args.name, item) for item in args.operands)
         if not blamed or len(set(args.operands)) < len(args.operands):
-            # Which of several are gone is not shown.
+            # Which of several are missing is not shown.
             if len(args.operands) > 1 or any(map(walk.is_unresolved, args.operands)):
                 walk.effects.unknown(args.name, action="deleted")
             return False
-        walk.expected_status = None  # operands without an error message are gone
+        walk.expected_status = None  # operands without an error message are removed
     for field in args.operands:
         done = ops.delete(walk, field, force=force, recursive=recursive)
         status = both_succeed(status, done)
