@@ -310,7 +310,7 @@ def _letters(text: str) -> str:
 
 
 def is_pasted(asked: Asked, start: int, end: int) -> bool:
-    """Whether a part of typed words was written by another author, as far as their form says."""
+    """Whether a part of typed words was written by another author, as far as its form says."""
     for spans in (asked.echoed, _blocks(asked.text)):
         at = bisect_right(spans, (start, 1 << 62)) - 1
         if at >= 0 and end <= spans[at][1]:

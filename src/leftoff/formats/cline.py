@@ -30,7 +30,7 @@ NO_MESSAGE = KINDS["cline_no_message"]
 _TYPED_KINDS = {"task": "prompt", "user_feedback": "prompt", "user_feedback_diff": "rejection"}
 _RESULT_HEADER = re.compile(r"^\[(\w+)\b[^\n]{0,4000}?\] Result:[ \t]*\n?", re.MULTILINE)
 _APPROVAL_SUFFIX = "REQ_APP"
-# What the panel writes behind the closing words where files were changed; it is not the agent's.
+# What the panel, not the agent, writes behind the closing words where files were changed.
 _CHANGES_MARK = "HAS_CHANGES"
 # Tags around text that the person typed, and the `via` of the span.
 _USER_TAGS = dict.fromkeys(("task", "feedback", "user_message"), "prompt") | {
