@@ -16,6 +16,7 @@ from leftoff.analysis.decisions import select
 from leftoff.analysis.files.edits import with_changes
 from leftoff.analysis.files.net_changes import (
     FileEvent,
+    UnknownChange,
     discarded_files,
     file_modifications,
     unknown_effects,
@@ -30,7 +31,7 @@ from leftoff.extraction.evidence import Asked, Called, Failed
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats.vocabulary import PERSONS_SHELL
-from leftoff.model import Issue, Usage
+from leftoff.model import Issue, Ref, Usage
 from leftoff.session_view import SessionView
 from leftoff.summary import (
     Child,
@@ -70,6 +71,8 @@ def assemble(
     tracker = Tracker(view)
     events, unseen = tracker.all(), tracker.unseen
     written = _written(events)
+    agents = _agents_not_recorded(view, len(children))
+    unseen += agents
     view.release()
     spent: dict[str, Usage] = {}
     child_summaries: list[Child] = []
@@ -89,6 +92,7 @@ def assemble(
         view,
         children,
         session_header.cwd,
+        [agent.ref.message for agent in agents],
     )
     effects = unknown_effects(unseen)
     discarded = discarded_files(events, session_header.cwd) or msgspec.UNSET
@@ -256,6 +260,30 @@ def _stats(view: SessionView, lines: Lines) -> Stats:
             lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped
         ),
     )
+
+
+# Tools of which each call is a subagent with work of its own; the others of their kind talk to
+# one that runs, or only look.
+_STARTS_AGENT = frozenset(
+    {"Task", "Agent", "task", "spawn_agent", "delegate", "runSubagent", "new_task", "task_v2"}
+)
+
+
+def _agents_not_recorded(view: SessionView, recorded: int) -> list[UnknownChange]:
+    """The calls that started subagents, where fewer of these are recorded: what the others
+    changed is not known, nor which calls started them."""
+    starts = [
+        Ref(message=call.message, part=call.part)
+        for call in view.each(Called)
+        if call.name in _STARTS_AGENT and view.succeeded(call.message, call.part)
+    ]
+    if len(starts) <= recorded:
+        return []
+    names = view.calls
+    return [
+        UnknownChange(names[ref.message, ref.part or 0].name, "unknown", view.ref(ref))
+        for ref in starts
+    ]
 
 
 def _written(events: Sequence[FileEvent]) -> dict[tuple[int, int], tuple[str, ...]]:

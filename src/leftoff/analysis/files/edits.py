@@ -41,15 +41,18 @@ def with_changes(
     view: SessionView,
     children: Iterable[SessionView],
     cwd: str,
+    agents: Sequence[int] = (),
 ) -> tuple[FileModification, ...]:
     """The modifications, each with what its edits changed.
 
     Edits of calls that failed do not count. Lines are summed only where every change of the
     file shows both what it added and what it removed: a file that was there and is written
-    whole, one that a command changed, and one of a call without a result have no sum.
+    whole, one that a command changed, one of a call without a result, and one between whose
+    changes an agent ran that is not recorded have no sum.
 
     Args:
         events: what each call did to each file.
+        agents: messages that started such agents.
     """
     children = tuple(children)
     found: dict[str, _Changes] = {}
@@ -106,6 +109,8 @@ def with_changes(
                 for e in changing.values()
             )
             whole = whole and bool(changes.added or changes.removed)
+            first = min(of_main, default=last)[0]
+            whole = whole and not any(first < agent < last[0] for agent in agents)
             file = replace(
                 file,
                 added=changes.added if whole else None,
