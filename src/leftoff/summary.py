@@ -525,7 +525,8 @@ class ContextInfo(Shown, frozen=True):
         window_source: recorded | user | model | shown (by occupancy or a compaction) | "".
         usable_window: window minus the recorder's compaction reserve.
         occupancy: tokens in the window at the end, None where no usage is recorded.
-        occupancy_estimated: those of them that are an estimate, of text after the last call.
+        occupancy_estimated: those of them that are an estimate, of text after the last call;
+            all of them where the recorder rounds.
         fraction, fraction_of_window: occupancy of the usable and of the whole window, 0 to 1.
         second_reader: what a second reader cost, beside the session's own spend.
     """

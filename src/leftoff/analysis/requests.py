@@ -146,6 +146,11 @@ class _Outcomes:
             sorted({*edits, *(m for m, found in did if counted.intersection(found))})
             for counted in (_CHANGES, _RUNS)
         )
+        # A command that was typed as the request, run as it stands; work that was handed in.
+        self.ran: dict[str, list[int]] = {}
+        for (message, _), run in sorted(view.commands.items()):
+            self.ran.setdefault(run.command.strip(), []).append(message)
+        self.submitted = sorted(c.message for c in view.each(Called) if c.name == "submit")
         sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
         shown = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
@@ -211,7 +216,8 @@ class _Outcomes:
                 return "done"
         asks = kind in _WORK and not intents(asked.text) & _LOOKS
         worked = self.worked if asks else self.changed
-        return "worked_on" if _count_between(worked, start, end) else "answered"
+        places = (worked, self.ran.get(asked.text.strip(), ()), self.submitted)
+        return "worked_on" if any(_count_between(p, start, end) for p in places) else "answered"
 
 
 def _deliveries(text: str) -> list[str]:

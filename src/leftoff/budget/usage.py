@@ -18,6 +18,9 @@ from leftoff.model import Usage
 from leftoff.session_view import SessionView
 from leftoff.summary import CompactionInfo, ContextInfo, Spend
 
+# Recorders that print tokens rounded ("9.5k"), with the least number that they round.
+ROUNDED = {"aider": 1000}
+
 
 def total(usages: Iterable[Usage]) -> Usage:
     """The sum of several usages."""
@@ -133,12 +136,15 @@ def context(
     usable = window.window - window.reserve if window else None
     by_model = spend(view)
     whole = total(by_model.values())
+    estimated = 0 if occupancy is None else view.state.occupancy.estimate_texts()
+    if format in ROUNDED and (occupancy or 0) >= ROUNDED[format]:
+        estimated = occupancy or 0
     return ContextInfo(
         window=size,
         window_source=window.source if window else "",
         usable_window=usable,
         occupancy=occupancy,
-        occupancy_estimated=0 if occupancy is None else view.state.occupancy.estimate_texts(),
+        occupancy_estimated=estimated,
         fraction=_share(occupancy, usable),
         fraction_of_window=_share(occupancy, size),
         spend=Spend(

@@ -126,6 +126,7 @@ class AiderReader(TextReader):
     answer: str = ""
     """The last reply without thoughts, its blanks joined: in architect mode aider gives it to
     the model that edits, as a prompt."""
+    editing: bool = False  # the model that edits answers such a prompt, without the chat
     working: bool = False  # the person's words wait for the end of the model's work
     silent: bool = False  # nothing was replied to them so far
     cut: bool = False  # the person stopped the model before its reply was written
@@ -187,7 +188,7 @@ class AiderReader(TextReader):
         self.block, self.lines, self.open, self.blank = "", [], False, 0
         self.waiting, self.model, self.cwd = [], "", ""
         self.answer = self.command = ""
-        self.working = self.silent = self.cut = False
+        self.working = self.silent = self.cut = self.editing = False
         self.sent = self.received = self.hit = self.written = 0
         name = name.replace(":", "")
         return (*found, rec.NewSession(name), rec.SessionFacts(id=name, started=moment))
@@ -216,6 +217,7 @@ class AiderReader(TextReader):
         repeated = bool(words) and (
             words == self.command or len(words) >= SHORTEST_REPEAT and words == self.answer
         )
+        self.editing = bool(words) and words == self.answer
         asked = _ASKED_BY.match(text)
         self.command = " ".join(text[asked.end() :].split()) if asked else ""
         client = _is_client_command(text)
@@ -352,7 +354,8 @@ class AiderReader(TextReader):
             self.hit += hit
             self.written += written
             yield rec.TokenCount(
-                last, rec.Usage(self.sent, self.received, self.hit, self.written)
+                rec.Usage() if self.editing else last,
+                rec.Usage(self.sent, self.received, self.hit, self.written),
             )
 
     def _assistant_message(self, text: str, cursor: Cursor) -> rec.Message:

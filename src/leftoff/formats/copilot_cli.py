@@ -36,6 +36,8 @@ class CopilotReader(ItemReader):
     model: str = ""
     before: rec.Usage = rec.Usage()  # tokens that the recorder totalled up at the last shutdown
     output: int = 0  # output tokens of the messages since then
+    reason: str = ""  # why the session ended, as a hook was told
+    closed: bool = False  # the last message is a reply without a call
     silent: bool = False  # the last reply holds neither words nor a call
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:
@@ -56,11 +58,14 @@ class CopilotReader(ItemReader):
         if kind == "assistant.message":
             parts = tuple(self._assistant_parts(data))
             self.silent = not any(type(p) is not rec.Reasoning for p in parts)
+            self.closed = not self.silent and not data.each("toolRequests")
             yield message("assistant", parts)
             if output := data.count("outputTokens"):
                 self.output += output
                 yield rec.TokenCount(rec.Usage(), self.before + rec.Usage(output=self.output))
             return
+        if kind in ("user.message", "abort", "tool.execution_start"):
+            self.closed = False
         if kind == "user.message":
             yield message("user", *_prompt(line, data))
             return
@@ -84,6 +89,8 @@ class CopilotReader(ItemReader):
         if kind == "assistant.turn_end" and self.silent:
             # No words show that the turn ended, and nothing was done.
             yield rec.Turn("ended", "the reply is empty")
+        if kind == "hook.start" and data.get("hookType") == "sessionEnd":
+            self.reason = data.text("input.reason")
         if kind.startswith("session."):
             yield from self._session(kind, data, message, cursor)
         elif kind not in NO_MESSAGE and not kind.startswith(_NO_MESSAGE_PREFIXES):
@@ -154,6 +161,9 @@ class CopilotReader(ItemReader):
                 yield message("user", (rec.Text(summary),), "compaction")
         elif kind == "session.shutdown":
             yield from self._shutdown(data, cursor)
+            # A run of one prompt ends by itself; a person who leaves may come back.
+            if self.closed and self.reason == "complete":
+                yield rec.Turn("ended", self.reason)
 
     def _shutdown(self, data: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         modified = data.get("codeChanges.filesModified")

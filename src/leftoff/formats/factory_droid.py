@@ -9,15 +9,18 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import field
 
+from leftoff import lazy_re as re
 from leftoff.codec import loosen
 from leftoff.formats import claude_code as claude
 from leftoff.formats import claude_code_records as records
 from leftoff.formats.lenient_json import Fields
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
-from leftoff.model import Link, Message, Record, SessionFacts, Text, Unknown
+from leftoff.model import Link, Message, Record, SessionFacts, Text, Turn, Unknown
 
 NO_MESSAGE = frozenset({"todo_state", "session_end", "session_settings", "agent_turn_outcome"})
 _DEFAULT_TITLE = "New Session"
+# What Droid shows the person when no reply will come.
+_FAILED = re.compile(r"(?i)[\w\s'’]{0,40}\blimit (?:reached|exceeded)\b")
 
 
 class DroidReader(ItemReader):
@@ -83,6 +86,9 @@ class DroidReader(ItemReader):
             if "user_only" in (line.get("visibility"), line.get("message.visibility")):
                 # Shown to the person only: neither typed nor sent to the model.
                 yield msgspec.structs.replace(found, role="system", origin="meta", typed=())
+                words = "\n".join(p.text for p in found.parts if isinstance(p, Text)).strip()
+                if _FAILED.match(words):
+                    yield Turn("failed", words[:300])
             elif self.child and found.origin == "prompt":
                 yield msgspec.structs.replace(found, origin="injected", typed=())
             else:

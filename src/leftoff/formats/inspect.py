@@ -135,6 +135,11 @@ class InspectReader(Struct):
             if item.text("role") in {"system", "user", "assistant", "tool"}
         ]
         yield from [rec.Unknown("message")] * (len(items_of(listed)) - len(items))
+        asked = [
+            _joined(event.text("input"))
+            for event in map(Fields.of, items_of(events))
+            if event.get("event") == "input"
+        ]
         marked = any(
             item.get("role") == "user" and item.get("source") == "input" for item, *_ in items
         )
@@ -149,11 +154,18 @@ class InspectReader(Struct):
             elif role == "tool":
                 message = _tool_message(item, tools, cursor)
             else:
+                parts = tuple(_parts(item.get("content")))
+                words = _joined(content_text(item.get("content")))
                 is_prompt = role == "user" and (
-                    source in ("input", "operator") or not marked and not prompted
+                    source in ("input", "operator")
+                    or not marked
+                    and not prompted
+                    # What a person types at the console of the log's own prompt has no source.
+                    or not source
+                    and words != ""
+                    and any(one.endswith(words) for one in asked)
                 )
                 prompted = prompted or is_prompt
-                parts = tuple(_parts(item.get("content")))
                 message = cursor.message(
                     "system" if role == "system" else "user",
                     parts,
@@ -291,6 +303,11 @@ def _tool_message(item: Fields, tools: dict[str, str], cursor: Cursor) -> rec.Me
         text = text or item.text("error.message")
     result = (rec.ToolResult(call, text, status),)
     return cursor.message("tool", result, key=item.text("id"), time=tools.get(call, ""))
+
+
+def _joined(text: str) -> str:
+    """A text without white space: the console wraps what an `input` event shows."""
+    return "".join(text.split())
 
 
 def _with_attachments(content: object, attachments: dict[str, object]) -> object:

@@ -60,12 +60,13 @@ def outcome_text(passed: bool | None) -> str:
 
 
 def duration(seconds: int | None) -> str:
-    """Seconds as `2 h 10 min`, "" if unknown."""
+    """Seconds as `2 h 10 min`, "" if unknown; fewer than 90 as they are: rounded to a minute
+    they would be half wrong."""
     if seconds is None:
         return ""
-    minutes = round(seconds / 60)
-    if minutes < 1:
+    if seconds < 90:
         return f"{seconds} s"
+    minutes = round(seconds / 60)
     hours, rest = divmod(minutes, 60)
     if hours >= 48:
         return f"{hours // 24} days"

@@ -242,7 +242,7 @@ def _goal(summary: SafeSummary, handover: Handover) -> Item:
 def _first_lines(text: str) -> str:
     """The first lines of a text that say enough, without marks of headings, lists and code."""
     found = ""
-    for line in clean(text).splitlines():
+    for line in _RE["template"].sub("\n— ", clean(text)).splitlines():
         found = f"{found} {flat(_RE['mark'].sub('', line))}".strip()
         if len(found) >= ENOUGH and not found.endswith((":", "：")):  # what it announces, too
             break
@@ -313,7 +313,7 @@ def _asked(summary: SafeSummary) -> Part:
 
 
 def _request(request: UserRequest) -> Item:
-    text, short = flat(request.text), ""
+    text, short = flat(_RE["template"].sub("\n— ", request.text)), ""
     if request.question:
         text = f"{flat(request.question)}{ARROW}{text}"
         short = _deciding(text)
@@ -328,7 +328,11 @@ def _decisions(key: str, title: str, summary: SafeSummary) -> Part:
     shown = person_decisions_shown(summary) if person else shown_decisions(summary)
     found = [d for d in summary.key_decisions if (d.owner == "user") == person]
     chosen = set(map(id, shown))
-    first = tuple(n for n, decision in enumerate(found) if id(decision) in chosen)
+    asked = _asked(summary) if person else Part("", "", (), ())
+    said = {asked.items[n].text for n in asked.first}  # a whole request is read there
+    first = tuple(
+        n for n, d in enumerate(found) if id(d) in chosen and flat(d.text) not in said
+    )
     return Part(key, title, tuple(map(_decision, found)), first)
 
 

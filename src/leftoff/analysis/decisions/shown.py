@@ -37,7 +37,10 @@ def shown_decisions(summary: ContextSummary) -> tuple[KeyDecision, ...]:
     if summary.second_reader is not UNSET:
         return _best(d for d in agents if d.judged_by is not UNSET)
     return _best(
-        d for d in agents if d.confidence >= LIKELY and not _RE["observes"].match(d.text)
+        d
+        for d in agents
+        if d.confidence >= LIKELY
+        and not any(_RE[name].match(d.text) for name in ("observes", "options", "code"))
     )
 
 
