@@ -96,6 +96,26 @@ def test_a_plan_that_is_written_for_the_person_makes_no_check_older() -> None:
     assert made.summary().checks[0].edited_since
 
 
+@pytest.mark.parametrize(
+    ("command", "failed", "older"),
+    [
+        ("cargo fmt", False, True),
+        ("cd pier && cargo fmt && cargo fmt --check", False, True),
+        ("cargo fmt --all -- --check", False, False),
+        ("cargo fmt", True, False),
+        ("grep -r 'cargo fmt' .", False, False),
+    ],
+)
+def test_a_formatter_that_writes_makes_the_checks_before_it_older(
+    command: str, failed: bool, older: bool
+) -> None:
+    made = Recording()
+    made.say("Paint the pier.")
+    made.run("cargo fmt --check", "Diff in src/pier.rs:1:", failed=True)
+    made.run(command, failed=failed)
+    assert made.summary().checks[0].edited_since is older
+
+
 def test_choices_of_a_dialog_stand_among_the_decisions_alone() -> None:
     chosen = UserRequest("Oak", "choice", "interrupted", at(3), "Which wood?")
     asked = summary().user_requests

@@ -15,6 +15,7 @@ import re2
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import edits
 from leftoff.analysis.check_commands import BY_NAME, Run
 from leftoff.analysis.check_runs import (
@@ -39,6 +40,14 @@ MAX_FAILING = 20
 _RULES: dict[str, Rule] = {rule.id: rule for rule in CHECK_RULES}
 # Exit codes of a program that was stopped, or never ran: they say nothing about the check.
 _KILLED = frozenset({124, 126, 127, 130, 137, 143})
+
+# A formatter that writes, at the start of a command.
+_FORMATS = re.compile(
+    r"(?m)(?:^|[;&|]) *(?:(?:npx|bunx|poetry run|uv run|pnpm exec) +)?"
+    r"(?:cargo(?: \+\S+)? fmt|go fmt|ruff format|black|gofmt -w"
+    r"|prettier (?:\S+ )*?(?:-w|--write))"
+    r"(?![\w-])(?![^;&|\n]*(?:--check|--diff|--help|--version))"
+)
 
 # A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")
@@ -98,7 +107,7 @@ class _Share(Struct):
 class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        self.edits = sorted({message for message, _ in edits(view)})
+        self.edits = sorted({message for message, _ in edits(view)} | _formatted(view))
         self.outputs: dict[tuple[int, int], Checked] = {}
         self.jobs: dict[str, list[Checked]] = {}
         for checked in view.active(Checked):
@@ -309,6 +318,15 @@ class _Judge:
                 if outcome is not None and outcome.status in {"ok", "unknown"}:
                     return "passed", "output"
         return "unknown", ""
+
+
+def _formatted(view: SessionView) -> set[int]:
+    """The messages in which a formatter rewrote files."""
+    return {
+        ran.ref.message
+        for ran in view.each(Ran)
+        if _FORMATS.search(ran.command) and view.succeeded(ran.ref.message, ran.part)
+    }
 
 
 def _together(printed: Iterable[Printed]) -> list[Printed]:
