@@ -45,7 +45,7 @@ _KILLED = frozenset({124, 126, 127, 130, 137, 143})
 _FORMATS = re.compile(
     r"(?m)(?:^|[;&|]) *(?:(?:npx|bunx|poetry run|uv run|pnpm exec) +)?"
     r"(?:cargo(?: \+\S+)? fmt|go fmt|ruff format|black|gofmt -w"
-    r"|prettier (?:\S+ )*?(?:-w|--write))"
+    r"|prettier (?:[^\s;&|]+ )*?(?:-w|--write))"
     r"(?![\w-])(?![^;&|\n]*(?:--check|--diff|--help|--version))"
 )
 
