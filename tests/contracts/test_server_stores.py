@@ -117,7 +117,7 @@ def test_redis(redis_url: str) -> None:
 
 def test_a_redis_that_is_away_is_said_without_its_password() -> None:
     pytest.importorskip("redis", reason="the package redis is not installed")
-    store = open_store(f"redis://user:hunter2hunter2@127.0.0.1:{free_port()}/0", patience=1.0)
+    store = open_store(f"redis://user:hunter2hunter2@127.0.0.1:{free_port()}/0", timeout=1.0)
     with pytest.raises(StateError) as told:
         store.load("task", "t")
     assert "127.0.0.1" in str(told.value)

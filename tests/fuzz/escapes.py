@@ -312,7 +312,7 @@ def _state(folder: Path) -> dict[str, Any]:
 def race(root: Path, rounds: int) -> harness.Found:
     """Saves while somebody swaps the folder, and the one of the locks, for a link."""
     counts, wrong = harness.nothing()
-    store, away = open_store(root / "kept", patience=2.0), root.parent / "away"
+    store, away = open_store(root / "kept", timeout=2.0), root.parent / "away"
     store.save("task", "a", {"n": 0})
     tasks, aside = root / "kept" / "tasks", root / "kept" / "aside"
     child = os.fork()
