@@ -46,7 +46,6 @@ class Scratch:
 
     def reviewer(self, **options: Any) -> Reviewer:
         given = {
-            "program": self.program,
             "settings": Settings(),
             "folder": self.project,
             "environ": self.environ,
@@ -54,9 +53,9 @@ class Scratch:
             **options,
         }
         if self.name == "codex":
-            client = CodexClient(options=("--skip-git-repo-check",))
+            client = CodexClient(str(self.program), ("--skip-git-repo-check",))
             return Reviewer(client, self.store, **given)
-        return ClaudeReviewer(self.store, **given)
+        return ClaudeReviewer(self.store, program=self.program, **given)
 
     def outcome(self, session_id: str, folder: Path) -> Answer | Failure:
         """What the client makes of an id."""
