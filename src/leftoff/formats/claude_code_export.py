@@ -20,11 +20,14 @@ _MARKS = {"❯": "user", ">": "user", "!": "user", "⏺": "agent", "●": "agent
 _VERSION = re.compile(r"Claude Code v(\d[\w.-]*)")
 _BANNER = re.compile(r"(?m)^[╭│ ▐▝▘✻*].{0,200}?(?:Claude Code v\d|Welcome to Claude Code)")
 _BEGINS = re.compile(r"(?m)^(?:[⏺●❯] |> )")
+# The directory in the banner, in its frame or without: `│ /home/me/shop │`.
 _FOLDER = re.compile(r"[│\s]*(/[^│…]*?)\s*(?:│.*)?$")
 _HANGING = re.compile(r"  ⎿[ \xa0]{0,2}")
+# `Bash(ls -l)`, `Web Search("x")`, `shop - find (MCP)(id: 3)`
 _CALL = re.compile(
     r"(?P<name>[\w.:@-]+(?: [\w.:@-]+){0,5}?(?: \(MCP\))?)\((?P<given>.*)\)$", re.DOTALL
 )
+# `  Read 3 files (ctrl+o to expand)`
 _PRINTED = re.compile(r"  \S.*\((?:ctrl\+[a-z]|⌃[A-Z]) to (?:expand|see all|toggle)[^()]*\)$")
 _NOTICE = re.compile(
     r"(?:Agent|Background (?:command|task)|Task|Monitor) \"[\s\S]*\" "
@@ -35,6 +38,7 @@ _COMPACTED = re.compile(r"(?:Conversation compacted|Compacted\b)")
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 # Names on the screen that differ from the tool's own.
 _NAMES = {"Update": "Edit", "Fetch": "WebFetch", "Web Search": "WebSearch", "Search": "Grep"}
+# `Search(pattern: "x", path: "src")`
 _NAMED = re.compile(r'\b(\w+): "([^"]*)"')
 _COMMAND = re.compile(r"/[A-Za-z][\w:-]*(?:\s|$)")
 _WRITTEN = re.compile(r"(Wrote \d+ lines? to\s)|Added |Updated |Removed ")
@@ -70,10 +74,13 @@ class ClaudeCodeExportReader(TextReader):
         kind = _MARKS.get(text[:1])
         if kind is None or text[1:2] not in {" ", "\xa0"}:
             return ""
+        # `>` also begins a quote in markdown: it is a prompt only below an empty line, and
+        # where earlier prompts have the same mark.
         if text[0] in ">!" and not (self.empty and self.mark in {"", text[0]}):
             return ""
         if self.kind == "user" and self.padded and not self.empty and text.endswith(" "):
             return ""  # a prompt that quotes the screen: its lines are filled like its first
+        # The banner draws `✻` as well: `✻ Welcome to Claude Code`.
         if kind == "notice" and self.kind == "banner" and not self.empty:
             return ""
         if kind == "user" and text[0] != "!":
@@ -123,8 +130,11 @@ class ClaudeCodeExportReader(TextReader):
         below = texts[hanging:]
         call = _CALL.match(head)
         name = ""
+        # Words may look so, too: `see the notes (below)`. Without a result only a known tool is
+        # a call.
         if call is not None and (below or kind_of(_tool_name(call["name"])) != "other"):
             name, given = _tool_name(call["name"]), call["given"]
+        # 40 characters: chosen by hand.
         elif below and not _is_interruption(below[0]) and hanging == 1 and len(head) < 40:
             name, given = head, ""  # tools without arguments: Update Todos
         if name:
@@ -206,6 +216,7 @@ class ClaudeCodeExportReader(TextReader):
 
 
 def _facts(texts: list[str]) -> Iterator[Record]:
+    # Lines of the banner; chosen by hand.
     for text in texts[:20]:
         version = _VERSION.search(text)
         folder = _FOLDER.match(text)

@@ -33,6 +33,7 @@ class LangChainReader(ItemReader):
 
     def read(self, data: bytes, cursor: Cursor) -> Iterable[Record]:  # type: ignore[override]
         fields = fields_of(data)
+        # A prompt that was dumped by `dumps` has its messages in `kwargs`.
         inside = "messages" not in fields and "kwargs" in fields
         return ItemReader.read(self, bytes(fields["kwargs"]) if inside else data, cursor)
 
@@ -150,6 +151,7 @@ def _is_unambiguous(value: dict[str, object]) -> bool:
     """Whether the value is a message that no other format writes like this."""
     if not _is_message(value):
         return False
+    # `human` and `ai` are LangChain's own words, `system` and `tool` are others' as well.
     return "content" not in value or value["type"] in ("human", "ai")
 
 

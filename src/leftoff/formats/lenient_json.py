@@ -28,6 +28,7 @@ def _decoded(decode: Callable[[bytes | Raw], T], data: bytes | Raw | None, other
     if data is None:
         return other
     try:
+        # `RecursionError`: nested too deeply for the decoder.
         return decode(data)
     except (ValueError, RecursionError):
         return other
@@ -65,6 +66,7 @@ def json_text(value: object) -> str:
 
 def count_of(value: object) -> int:
     """The value if it is a count, else 0."""
+    # In Python True is an integer.
     if isinstance(value, int) and value is not True and 0 < value <= MAX_COUNT:
         return value
     return 0
@@ -92,6 +94,7 @@ def usage_by(value: object, names: str, *, inclusive: bool = False) -> Usage | N
     if not isinstance(value, dict):
         return None
     fields = Fields(value)
+    # Names may end early; the counts without one are 0.
     counts = [fields.count(*paths) for paths in _alternatives(names)]
     given, output, read, written, thought = (*counts, 0, 0, 0, 0)[:5]
     if inclusive:

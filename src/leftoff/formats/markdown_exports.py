@@ -35,6 +35,8 @@ _HEADER = re.compile(r"## (?:(?P<user>User)|Assistant(?: \((?P<about>.*)\))?)$")
 _TOOL = re.compile(r"\*\*Tool: (?P<name>[^*\n]+)\*\*$")
 _THINKING = "_Thinking:_"
 _SESSION = re.compile(r"\*\*Session ID:\*\* (\S+)$")
+# `**Created:** 3/14/2026, 9:05:07 PM`: JavaScript's time of the United States, in newer
+# versions with a narrow blank before `PM`.
 _CREATED = re.compile(
     r"\*\*Created:\*\* (\d{1,2})/(\d{1,2})/(\d{4}), (\d{1,2}):(\d\d):(\d\d)\s([AP])M$"
 )
@@ -121,6 +123,7 @@ class OpencodeMarkdownReader(ExportReader):
         elif created is not None:
             # The time has no zone: it is that of the person's machine.
             month, day, year, hour, minute, second, half = created.groups()
+            # 12 AM is 0, 12 PM is 12.
             hours = int(hour) % 12 + (12 if half == "P" else 0)
             started = f"{year}-{int(month):02}-{int(day):02}T{hours:02}:{minute}:{second}"
             yield SessionFacts(started=started)
@@ -132,6 +135,7 @@ class OpencodeMarkdownReader(ExportReader):
         if not cursor.raw or not self.who:
             return
         texts = text_lines(cursor.raw)[1:]
+        # The head of another export, quoted in this turn.
         if any(_SESSION.match(text) is not None for text in texts):
             yield Uncertain(QUOTED_EXPORT, self.first)
         if self.who == "user":
@@ -158,6 +162,7 @@ class OpencodeMarkdownReader(ExportReader):
         place = begun = 0
         while place < len(texts):
             text = texts[place]
+            # The recorder's own marks stand below a blank line.
             marked = not place or not texts[place - 1]
             tool = _TOOL.match(text) if marked else None
             if tool is None and not (marked and text == _THINKING):

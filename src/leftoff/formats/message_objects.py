@@ -37,6 +37,7 @@ def plain_message(value: object, room: int = MAX_DEPTH) -> object:
         return {key: plain_message(item, room - 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain_message(item, room - 1) for item in value]
+    # A class has `model_dump`, too, but no values.
     if isinstance(value, type):
         return value
     dump = getattr(value, "model_dump", None)

@@ -65,6 +65,7 @@ def _detect(sample: Sample) -> bool:
     noticed = first.get("type") == "sanitization_notice" or (
         first.get("type") == "session_meta" and isinstance(first.get("sanitization"), dict)
     )
+    # A notice without a message below it is no recording.
     return noticed and any(
         line.get("type") == "message" and isinstance(line.get("text"), str)
         for line in sample.lines[1:]

@@ -35,6 +35,7 @@ class SemanticKernelReader(ItemReader):
 
     def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         item = _lowered(item)
+        # .NET writes the role as an object: `{"Label": "user"}`.
         named = (item.text("role") or _lowered(item.at("role")).text("label")).casefold()
         if named not in _ROLES:
             return (rec.Unknown(f"role {named}" if item.value else "message"),)
@@ -67,6 +68,7 @@ class SemanticKernelReader(ItemReader):
 
     def _part(self, block: Fields) -> rec.Part:
         kind = block.text("contenttype", "$type")
+        # .NET's `FunctionCallContent` is Python's `function_call`.
         kind = kind.removesuffix("Content").casefold().replace("_", "")
         if kind == "functioncall":
             plugin, given = block.text("pluginname"), block.get("arguments")

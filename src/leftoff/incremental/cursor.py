@@ -29,6 +29,7 @@ from leftoff.sources.encodings import is_plain
 # Bytes at both ends of what was read that are compared. Chosen by hand; not measured.
 EDGE_BYTES = 4096
 # Bytes that are read at once.
+# Chosen by hand; not measured. After each, a reader may be asked whether to stop.
 BLOCK = 1 << 20
 # Retries of a read during which the recording is replaced. Chosen by hand; not measured.
 MAX_RETRIES = 3
@@ -108,6 +109,7 @@ class Tail:
             data = self._file.read(BLOCK)
             if not data:
                 return
+            # Nothing of the file is known yet: its first block identifies it from here on.
             if not self._snapshot.offset:
                 if not is_plain(data[:EDGE_BYTES]):
                     what = "is compressed or not in UTF-8 and cannot be read on"
@@ -121,6 +123,7 @@ class Tail:
 
         Raises:
             FileReplaced: the file was replaced or rewritten since it was opened."""
+        # Taken before the comparison, so that a file rewritten in between is noticed.
         found = Cursor.at(self._file, self.offset if offset is None else offset)
         if not self._snapshot.is_in(self._file):
             raise FileReplaced(f"{self._path}: was written anew while it was read")

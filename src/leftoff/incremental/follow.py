@@ -159,6 +159,8 @@ class Follower:
     def _read_all(self, held: HeldFile[_Followed]) -> tuple[Look, list[FollowedFile]]:
         followed = self._load(held)
         saved = _copy_of(followed)
+        # In this order: a recording that was renamed still has, in the saved state, the path at
+        # which another one is now.
         missing = _update_paths(followed)
         began = self._add_current(followed)
         if followed != saved:  # saved before it is read, because the process may be killed
@@ -263,6 +265,7 @@ class Follower:
                         whole = False
                     except NotResumable:
                         whole = True
+                    # Once more: it may have been rewritten while it was read.
                     if not _fits(part, file):
                         return 0, False, part
         except FileReplaced:
@@ -290,6 +293,7 @@ class Follower:
 
     def _save(self, held: HeldFile[_Followed], followed: _Followed) -> None:
         held.save(_copy_of(followed))
+        # After the save: a kill in between leaves a folder too many, not a part without one.
         known = {str(part.number) for part in followed.parts}
         for entry in os.scandir(self.folder):
             if entry.name.isdecimal() and entry.name not in known:

@@ -65,6 +65,7 @@ class GrowingSession:
         if seen == self._seen:
             return None
         made = use(self._closed(joined) if joined else self._read_new(main))
+        # Only now: where `use` raised, the same bytes are new at the next call.
         self._seen = seen
         return made
 
@@ -84,10 +85,12 @@ class GrowingSession:
             except FileReplaced:
                 if last:
                     raise
+        # The copy is closed; the pass itself goes on with the next line.
         closed = reading.fork()
         try:
             closed.close()
         except FormatError as error:
+            # These bytes are read: the next call goes on behind them.
             self._pass, self._cursor = reading, cursor
             raise NoMessageYet(str(error)) from error
         if closed.format is None or closed.format.shape != "document":

@@ -127,6 +127,7 @@ class SavedPass:
         if known is not None:
             with suppress(StateError):
                 reading = _read_on(known, path)
+        # The saved head could not be resumed.
         if known is not None and not reading.offset:
             known = None
         tail = Tail(file, path, known.mark if known else None)
@@ -135,6 +136,7 @@ class SavedPass:
             reading.feed(data)
             total += len(data)
             unsaved += len(data)
+            # What was found is in the folder then; the pass goes on from the head alone.
             if unsaved >= SAVE_EVERY:
                 saved = self._save(tail, reading, known)
                 if saved is not None:
@@ -292,6 +294,7 @@ class SavedPass:
             found.seek(start)
             found.write(data)
             found.flush()
+            # Before the head that counts these bytes, also after a power cut.
             os.fsync(found.fileno())
         return start + len(data)
 
@@ -306,6 +309,7 @@ class SavedPass:
         with (self.folder / FOUND).open("rb") as found:
             while found.tell() < known.found:
                 size = int.from_bytes(found.read(8), "big")
+                # A damaged length could ask for more memory than there is.
                 if size > known.found:
                     raise ValueError("damaged")
                 frame = found.read(size)

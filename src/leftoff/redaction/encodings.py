@@ -8,15 +8,20 @@ from typing import Final
 
 from leftoff import lazy_re as re
 
+# Five dashes as they are, in a URL, or in JSON; `Private-Lines` of a PuTTY key.
 _KEY_BEGIN = re.compile(
     r"(?:-|%2D|\\u002[dD]){5}BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
     r"|Private-Lines: [0-9]{1,4}"
 )
+# A head without it is no key, but text about keys.
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/=]{16}")
+# Between the lines of a key stand line ends, also escaped ones, quotes and marks of the program
+# or diff that holds it, numbers of lines, and the headers of PEM and PGP.
 _KEY_RUN = re.compile(
     r"(?:(?:\\{1,8}[nrt]|%0[AaDd]|[\s\"'+|>,:#`\\-]|[0-9]{1,6}[\u2192:|\t])*"
     r"(?:(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\]{1,80}|[A-Za-z0-9+/=]{16,}))*"
 )
+# Characters of a key's body; chosen by hand, not measured.
 MAX_KEY: Final = 20_000
 
 
@@ -37,15 +42,19 @@ def private_key_spans(text: str) -> Iterator[tuple[int, int]]:
     for word in _key_words(text):
         if word < after:
             continue
+        # Before the words stand at most 75 characters: 30 of dashes, `BEGIN `, and 39 of words.
         begin = _KEY_BEGIN.search(text, max(after, word - 80), word + 50)
         if begin is None:
             continue
         body = begin.end()
         if 0 <= closing < body:
+            # Looked for only where the last one was passed: many keys take linear time. -1
+            # stays, since there is no end further on.
             closing = text.find("-----END ", body)
         end = -1
         if closing >= 0 and closing - body <= MAX_KEY:
             inner = text[body:closing]
+            # Else the end is that of a later key: this one was cut off.
             if "-----BEGIN" not in inner and _KEY_BODY.search(inner):
                 tail = text.find("-----", closing + 9)
                 end = tail + 5 if 0 <= tail <= closing + 60 else closing
@@ -59,7 +68,9 @@ def private_key_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 _LINE_END = re.compile(r"\r?\n|\\n")
+# At least 20 bytes of ASCII; those of a digest are hardly ever all of it.
 _HEX_RUN = re.compile(r"(?:[2-7][0-9a-fA-F]|0[9aAdD]){20,}")
+# ASCII, and the bytes that UTF-8 has for other characters.
 _READABLE = bytes({9, 10, 13, *range(32, 127), *range(0x80, 0xF5)})
 
 _BASE64_RUN = re.compile(
@@ -93,10 +104,12 @@ def base64_text(text: str, hints: Iterable[int]) -> Iterator[tuple[int, int, str
         if run is None:
             continue
         after = run.end()
+        # `%3D` is the padding in a URL.
         body = run.group().split("%")[0].rstrip("=")
         if not body.isalnum():
             body = _LINE_END.sub("", body)
         body = body.replace("-", "+").replace("_", "/")
+        # A single character behind the last group holds no whole byte.
         body = body[: len(body) - (len(body) % 4 == 1)]
         decoded = _as_text(binascii.a2b_base64(body + "=" * (-len(body) % 4)))
         if decoded:

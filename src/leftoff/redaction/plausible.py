@@ -49,6 +49,7 @@ _LONG_PASSWORD: Final = 24
 
 # ---------------------------------------------------------------- stand-ins
 
+# Characters; chosen by hand, not measured.
 _MAX_JUDGED: Final = 64
 
 
@@ -144,6 +145,7 @@ def _credential(value: str, match: re.Match[str] | None) -> bool:
 def _drawn(value: str, match: re.Match[str] | None) -> bool:
     """Drawn by a machine, and possibly a UUID: its pattern has seen a name or a head that
     leaves no doubt what it is. Not a name in camel case, not zeros, not counted digits."""
+    # `123e4567-e89b-12d3-…` is the example of a UUID in documentation.
     if _is_stand_in(value) or "1234" in value[:8] or "123e4567" in value:
         return False
     body = value[value.find(".") + 1 :]
@@ -237,6 +239,7 @@ def _url(value: str, match: re.Match[str] | None) -> bool:
 def _basic(value: str, match: re.Match[str] | None) -> bool:
     """Base64 of printable `user:password`."""
     body = value.rstrip("=")
+    # No base64 has such a length.
     if len(body) % 4 == 1:
         return False
     raw = binascii.a2b_base64(body + "=" * (-len(body) % 4))
@@ -269,11 +272,13 @@ def _email(value: str, match: re.Match[str] | None) -> bool:
 
 def _phone(value: str, match: re.Match[str] | None) -> bool:
     digits = sum(c.isdigit() for c in value)
+    # E.164 allows 15 digits. The least numbers were chosen by hand.
     return (8 if value[0] == "+" else 10) <= digits <= 15
 
 
 def _luhn(value: str, match: re.Match[str] | None) -> bool:
     digits = [int(c) for c in value if c.isdigit()]
+    # Numbers of cards have 13 to 19 digits; sixteen zeros would fit the sum.
     if not 13 <= len(digits) <= 19 or len(set(digits)) < 2:
         return False
     doubled = (d * 2 - 9 * (d > 4) for d in digits[-2::-2])

@@ -108,6 +108,7 @@ _NAME_TK = r"(?i)<TK><SUFFIX>$"
 
 @lru_cache(maxsize=4096)
 def _name_check(name: str) -> str:
+    # A longer key is text, not a name; the limit was chosen by hand.
     if len(name) > 80:
         return ""
     name = clean(name)
@@ -183,6 +184,7 @@ class Redactor:
 
     def _placeholder(self, kind: str, secret: str) -> str:
         self.counts[kind] = self.counts.get(kind, 0) + 1
+        # With and without colours it is one secret.
         secret = clean(secret)
         placeholder = self._numbers.get(secret)
         if placeholder is None:
@@ -205,6 +207,7 @@ class Redactor:
             found = {i: hits for i in sorted(pending) if (hits := self._hits(texts, i, names))}
             for hits in found.values():
                 for hit in hits:
+                    # `_TOKEN_RUN` has no padding of base64.
                     secret = clean(hit.secret).rstrip("=")
                     if len(secret) >= 16 and _TOKEN_RUN.fullmatch(secret):
                         self._seen[secret] = hit
@@ -246,6 +249,7 @@ class Redactor:
         fired = self._gate.firing_rules(raw)
         wanted: set[int] = set()
         if fired:
+            # One more for the line end that joins each to the next.
             ends = list(accumulate(len(texts[i]) + 1 for i in group))
             for rule in fired:
                 for hint in gate_of(rule).finditer(raw):
@@ -360,6 +364,7 @@ def _collect(v: object, texts: list[str], names: dict[int, str], depth: int) -> 
         before = ""
         for item in v:
             if isinstance(item, str):
+                # Arguments of a program: `["--password", "x"]`.
                 if before.startswith("-") and (check := _name_check(before)):
                     names[len(texts)] = check
                 texts.append(item)
@@ -373,6 +378,7 @@ def _collect(v: object, texts: list[str], names: dict[int, str], depth: int) -> 
         v.items() if isinstance(v, dict) else zip(v.__struct_fields__, astuple(v), strict=True)
     )
     keyed = isinstance(v, dict)
+    # Environment variables in a list: `{"name": "API_KEY", "value": "x"}`.
     entry = v.get("name") if isinstance(v, dict) and "value" in v else None
     for key, item in pairs:
         if keyed and isinstance(key, str):

@@ -245,8 +245,10 @@ class Invocation:
                     i += 1
                 self.values.setdefault(option, []).append(value)
                 break
+            # `sed -i.bak`: what follows `-i` is a suffix, not more options.
             if word[j] == "i" and option in self.entry.in_place:
                 break
+        # It may be one long option with a single dash: `find -delete`.
         if len(word) > 2:
             self.flags.add(word)
         return i
@@ -270,6 +272,7 @@ _QUIET_GIT = frozenset(
 )
 # Programs with at most so many words besides options are quiet in a pipe.
 _MAX_QUIET_OPERANDS = {
+    # 9 and 99 stand for any number.
     "head": 0,
     "tail": 0,
     "wc": 0,
@@ -351,8 +354,10 @@ def _is_quiet_command(node: ast.Command) -> bool:
         taken = name in ("head", "tail")
         for word in words[1:]:
             if isinstance(word, str) and word[:1] == "-":
+                # `grep -r`, `sort -o out`, `grep -f list`: these name files.
                 if len(word) > 1 and word[1] in "rRof" and limit < 9:
                     return False
+            # `head -n 5`: the number belongs to the option.
             elif not (taken and isinstance(word, str) and word.isdecimal()):
                 count += 1
         return count <= limit
@@ -383,9 +388,11 @@ def program_of(words: list[str]) -> tuple[str, str]:
     name, rest = words[0].rpartition("/")[2], words[1:]
     if name.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
         name, rest = rest[1], rest[2:]
+    # `git -C folder status`: options before the subcommand.
     while rest and rest[0][:1] == "-" and name in ("git", "cargo", "npm", "pnpm", "go"):
         rest = rest[2:] if rest[0] in ("-C", "-c", "--prefix", "--git-dir") else rest[1:]
     sub = next((word for word in rest if word[:1] != "-"), "")
     if name in ("bash", "sh", "zsh") and "-c" in rest[:2]:
         return name, "-c"
+    # A longer word is text, not a subcommand; the limit was chosen by hand.
     return name, "" if ast.UNKNOWN in sub or len(sub) > 60 or "\n" in sub else sub

@@ -65,6 +65,7 @@ def _word(walk: Walk, word: Word) -> list[str]:
         if isinstance(part, Variable):
             values = variable(walk, part)
             quoted = part.quoted
+            # `"$@"` and `"${a[@]}"` are one word for each value, and none for no value.
             if quoted and part.name == "@" or (quoted and "[@]" in part.operation):
                 if not values and len(word.parts) == 1:
                     return []
@@ -116,6 +117,7 @@ def _glob(walk: Walk, pattern: str) -> list[str]:
         return [unmark_patterns(pattern)]
     found, complete = walk.state.expand(walk.cwd, pattern)
     if complete:
+        # The shell passes on what matches nothing, unless `nullglob` is set.
         return found or [unmark_patterns(pattern)]
     return [*found, pattern]
 
@@ -142,6 +144,7 @@ def substitute(walk: Walk, part: Substitution) -> str:
 
 def run_substitution(walk: Walk, body: Statement) -> None:
     """Run a substituted statement; what it prints is in `stdout`."""
+    # What runs in it has neither the status nor the input of the command around it.
     expected_status, captured, stdin = walk.expected_status, walk.captured, walk.stdin
     walk.captured = True
     walk.subshell(walk, body, None)

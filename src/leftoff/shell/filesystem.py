@@ -62,6 +62,7 @@ Action = Literal["read", "created", "modified", "deleted", "unknown"]
 Certainty = Literal["sure", "likely", "unknown"]
 Kind = Literal["file", "directory", "absent", "unknown"]
 
+# A plain `*` in a marked pattern was quoted, and stands for itself.
 _MARKS = {STAR: "*", QUESTION: "?", BRACKET: "[", "*": "[*]", "?": "[?]", "[": "[[]"}
 
 
@@ -72,6 +73,7 @@ def matches(name: str, pattern: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _compiled(pattern: str) -> re.Pattern[str]:
+    # bash knows `[^a]` and `[!a]`, `fnmatch` only the second.
     text = "".join(
         _MARKS.get(char, char) for char in pattern.replace(BRACKET + "^", BRACKET + "!")
     )
@@ -148,6 +150,7 @@ class FileState:
             return found
         if not kinds and not self._complete:
             return "unknown"
+        # By its name it would lie in the working directory.
         if path == "~":
             return "unknown"
         above = parent_of(path)
@@ -237,6 +240,7 @@ class FileState:
             if kind in wanted
             and known.startswith(start)
             and known != path
+            # Relative paths lie below `.`, unless they lead out of it.
             and (start or (known[:1] not in "/~" and known[:3] != "../"))
         )
 
@@ -508,6 +512,7 @@ class Effects:
 
 
 def _is_scratch(path: str) -> bool:
+    # Taken to lie outside the repository: git does not undo what was written there.
     return path.startswith(("/tmp/", "/var/tmp/"))  # noqa: S108  # compared, never opened
 
 

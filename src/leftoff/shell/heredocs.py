@@ -8,6 +8,8 @@ HEREDOC_PATH = "/dev/here-document/"
 HERESTRING_PATH = "/dev/here-string/"
 
 
+# The first alternative that fits is taken: `$((` before `$(`, `<<<` before `<<`. A run of other
+# characters is one token, so that the walk takes linear time.
 _TOKEN = re.compile(r"""\\.?|["'()#\n]|\$\(\(|\$\(|<<<|<<|[^\\"'()#\n$<]+|.""", re.DOTALL)
 # A part of a delimiter: quoted in one of three ways, or plain.
 _PIECE = re.compile(r"""'([^']*)'|"([^"]*)"|\\(.)|([^ \t\n;&|<>()`])""", re.DOTALL)
@@ -28,10 +30,12 @@ def extract_heredocs(command: str) -> tuple[str, list[tuple[str, bool]]]:
         elif piece == '"' or piece == "$(" or piece == "(" and quote != '"':
             stack.append(piece[-1])
         elif piece == "$((":
+            # In arithmetic `<<` shifts: `$((1 << 4))`.
             end = command.find("))", start)
             i = size if end < 0 else end + 2
             piece = command[start:i]
         elif piece == "\n":
+            # Bodies follow the line in the order of their operators: `cat <<A - <<B`.
             for n, (word, expands, strip, index) in enumerate(pending):
                 if n and command[i : i + 1] == "\n":
                     i += 1  # after the delimiter line of the body before
@@ -42,12 +46,14 @@ def extract_heredocs(command: str) -> tuple[str, list[tuple[str, bool]]]:
             pass
         elif piece == "'":
             end = command.find("'", i)
+            # Only in `$'it\'s'` a backslash escapes the quote.
             if start and command[start - 1] == "$":
                 while end > 0 and command[end - 1] == "\\":
                     end = command.find("'", end + 1)
             i = size if end < 0 else end + 1
             piece = command[start:i]
         elif piece == "#" and (start == 0 or command[start - 1] in " \t\n;"):
+            # A comment is dropped: the apostrophe of `# don't` opens no quote.
             end = command.find("\n", start)
             i = size if end < 0 else end
             continue
@@ -65,6 +71,7 @@ def extract_heredocs(command: str) -> tuple[str, list[tuple[str, bool]]]:
 
 
 def _delimiter(command: str, i: int) -> tuple[str, bool, bool, int] | None:
+    # `<<-EOF` takes tabs from before its lines and its delimiter.
     strip = command.startswith("-", i)
     i += strip
     while command[i : i + 1] in (" ", "\t"):
@@ -74,6 +81,7 @@ def _delimiter(command: str, i: int) -> tuple[str, bool, bool, int] | None:
         plain = found[4]
         if plain is not None and plain in "'\"":
             return None  # its end is missing
+        # A quote around any part makes the body literal: `<<'EOF'`, `<<E"O"F`.
         expands = expands and plain is not None
         word += found[found.lastindex or 0]
         i = found.end()
@@ -96,4 +104,5 @@ def _body(command: str, i: int, word: str, strip: bool) -> tuple[str, int]:
         if strip:
             lines.append(line + "\n")
         i = after
+    # Without its delimiter the body goes to the end: bash only warns.
     return ("".join(lines) if strip else command[start:]), size

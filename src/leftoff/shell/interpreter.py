@@ -252,6 +252,7 @@ def _group(walk: Walk, node: ast.Group, expected_status: Status) -> Status:
 
 
 def _background(walk: Walk, node: ast.Background, expected_status: Status) -> Status:
+    # It may not have come to its end when the call did.
     with _raised(walk, 1):
         subshell(walk, node.item)
     walk.stdout = None
@@ -269,6 +270,7 @@ def _loop(walk: Walk, node: ast.Loop, expected_status: Status) -> Status:
         values = list(map(expansion.value_or_unknown, fields))
     status: Status = True
     printed: list[str | None] = []
+    # A value that comes again does the same again.
     for i, value in enumerate(dict.fromkeys(values)):
         walk.variables[node.name] = value
         if value == ast.UNKNOWN:

@@ -17,6 +17,7 @@ from leftoff.shell.paths import join
 from leftoff.shell.programs.git import summary_lines
 
 Fact = Literal["file", "directory", "absent"]
+# Lines of an output that are read. Chosen by hand; not measured.
 _MAX_LINES = 5_000
 
 
@@ -52,6 +53,7 @@ def read_listings(script: ast.Script, output: str) -> list[Observation]:
             stack.append(item.items[0])
         else:
             return []
+        # Chosen by hand; not measured.
         if len(commands) + len(stack) > 12:
             return []
     printing: list[tuple[ast.Command, str | None]] = []
@@ -95,6 +97,7 @@ def _only_filters(item: ast.Statement) -> bool:
     words = [word for word in item.words if isinstance(word, str)]
     if words[:1] != [item.words[0]] or words[0] not in _FILTERS:
         return False
+    # `grep -c`, `grep -o`, `cat -n` and their like print other lines than they read.
     counts = words[0] in ("grep", "uniq", "cat") and any(
         word[:1] == "-" and set("conAB").intersection(word) for word in words[1:]
     )

@@ -81,6 +81,7 @@ def write_blocked(walk: Walk, field: str) -> Status:
     if walk.state.kind(path) == "directory":
         return True
     above = walk.state.kind(parent_of(path))
+    # The directory that the session runs in exists, and so does the root.
     if parent_of(path) in (".", "/"):
         return False
     return True if above in ("absent", "file") else None if above == "unknown" else False
@@ -161,6 +162,7 @@ def delete(
         return False
     kind = walk.state.kind(path)
     if kind == "absent":
+        # `rm` fails where there is no file, `rm -f` does not.
         return force
     if walk.reports_error(walk.tool, field):
         return False
@@ -183,6 +185,8 @@ def _delete_tree(walk: Walk, path: str, known: bool) -> Status:
     for below in walk.state.below(path):
         walk.effects.delete(below, walk.tool, walk.uncertainty, named=False)
     if not complete:
+        # The files in it that the recording never named went with it, so the folder stands for
+        # them.
         certainty = "sure" if known and not walk.uncertainty else "likely"
         shown = path + "/"
         walk.effects.unknown(
@@ -217,6 +221,7 @@ def destination(source: str, target: str, target_is_directory: bool) -> str:
     if not target_is_directory:
         return target
     name = source.rstrip("/").rpartition("/")[2]
+    # `cp -r src/. dest` copies what is in `src` to `dest` itself.
     if name in (".", ".."):
         return target.rstrip("/") or "/"
     return target.rstrip("/") + "/" + name
@@ -326,6 +331,7 @@ def looks_like_directory(path: str) -> bool:
     if path[-1:] == "/":
         return True
     stem, dot, suffix = name.rpartition(".")
+    # `dist` and `.venv` are directories, `notes.txt` and `Makefile` are files.
     return not (dot and stem and suffix) and not name[:1].isupper()
 
 

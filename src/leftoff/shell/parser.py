@@ -22,8 +22,11 @@ from leftoff.shell.statements import (
 # Characters outside here-documents above which a command is not analysed: error recovery of the
 # grammar takes quadratic time on hostile text.
 MAX_SYNTAX = 10_000
+# Nested statements and words that are compiled; chosen by hand. `parse` catches Python's own
+# limit, too.
 MAX_DEPTH = 60
 _EXPANDS = frozenset("$`\\")
+# U+E000 to U+E00F in a text would be taken for our marks (`ast.UNKNOWN`, patterns, braces).
 _PRIVATE_USE = dict.fromkeys(range(57344, 57360), "�")
 _TEST_TOKENS = frozenset(("test_operator", "regex", "extglob_pattern"))
 _EMPTY = ast.Sequence(())
@@ -33,6 +36,7 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> a
     """Parse a command. Any string is accepted; unsupported syntax becomes `Opaque`."""
     if not command.isascii():
         command = command.translate(_PRIVATE_USE)
+    # Of a command typed on Windows the `\r` would end the last word of each line.
     if "\r" in command:
         command = command.replace("\r\n", "\n")
     plain = simple_command(command)
@@ -41,12 +45,14 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> a
     documents: list[tuple[str, bool]] = []
     text = command
     if "<<" in command:
+        # Before the limit: the body of a here-document may be a whole file.
         text, documents = extract_heredocs(command)
     # Longer ones are generated, or are no commands.
     if len(text) > MAX_SYNTAX:
         return ast.Script(ast.Opaque("long"), cwd, home, True)
     raw = text.encode("utf-8", "replace")
     root = grammar().parse(raw).root_node
+    # Nodes count bytes, which in ASCII are places in the text: no piece is decoded.
     compiler = _Compiler(text if len(raw) == len(text) else raw, documents, home)
     broken = root.has_error
     try:
@@ -119,6 +125,7 @@ class _Compiler:
         chunks: list[list[Any]] = [[]]
         for child in children:
             gap = self.span(chunks[-1][-1].end_byte, child.start_byte) if chunks[-1] else ""
+            # A line end behind a backslash continues the command; any other begins one.
             if "\n" in gap.replace("\\\n", ""):
                 chunks.append([])
             chunks[-1].append(child)
@@ -127,6 +134,7 @@ class _Compiler:
             first = (
                 item.words[0] if isinstance(item, ast.Command) and item.words else ast.UNKNOWN
             )
+            # What does not begin like a program's name is the rest of a broken text.
             if not isinstance(first, str) or "=" in first or not first[:1].isalnum():
                 self.broken = True
                 items[i:] = [ast.Opaque("lines")]
@@ -232,6 +240,7 @@ class _Compiler:
             kind = child.type
             if kind == "file_descriptor":
                 digits = self.text(child)
+                # `int` refuses thousands of digits, which hostile text may have.
                 descriptor = int(digits) if digits.isdecimal() and len(digits) < 4 else -1
             elif not child.is_named:
                 operator = kind
@@ -239,8 +248,10 @@ class _Compiler:
                 seen = True
                 found = self.words(child, kind)
                 target = found[0] if len(found) == 1 else ast.Word((ast.UNKNOWN,))
+        # Of `2>&-` the grammar makes one token of operator and dash.
         if operator in (">&-", "<&-"):
             return ast.Redirect(operator[:2], descriptor, "-")
+        # `extract_heredocs` puts such paths in place of the documents.
         if operator == "<":
             if isinstance(target, str) and target.startswith("/dev/here-"):
                 if target.startswith(HEREDOC_PATH):
@@ -264,6 +275,7 @@ class _Compiler:
             kind = child.type
             if kind == "variable_name" and not name:
                 name = self.text(child)
+            # `a[1]=x`: single elements of an array are not tracked.
             elif kind == "subscript":
                 return None
             elif kind == "array":
@@ -363,6 +375,7 @@ class _Compiler:
             elif child.is_named and kind != "comment" and not counted:
                 values.extend(self.words(child, kind))
         if not listed and not counted:
+            # `for x; do` runs over the arguments, as over `"$@"`.
             values = [ast.Word((ast.Variable("@", "", True),))]
         return ast.Loop(name, None if counted else tuple(values), body)
 
@@ -436,6 +449,7 @@ class _Compiler:
             return [""]
         first = parts[0]
         if isinstance(first, str) and first[:1] == "~" and kind in ("word", "concatenation"):
+            # `~` and `~/x`; whose home `~name` is, the recording does not say.
             if self.home is not None and first[1:2] in ("", "/"):
                 parts[0] = self.home + first[1:]
             elif first[1:2] in ("+", "-") and first[2:3] in ("", "/"):
@@ -476,6 +490,7 @@ class _Compiler:
                 elif child.type != '"':
                     quoting.append_text(parts, self.text(child))
             if not parts:
+                # `""` is an empty word, and `rm ""` has an operand.
                 parts.append("")
         elif kind == "concatenation":
             for child in node.children:

@@ -9,6 +9,7 @@ from leftoff import lazy_re as re
 from leftoff.text.sanitize import clean
 
 _WINDOWS = re.compile(r"[A-Za-z]:(?:[/\\]|$)|\\\\")
+# Drives as Git Bash (`/c/x`), WSL (`/mnt/c/x`) and Cygwin spell them.
 _MOUNTED = re.compile(r"/(?:mnt/|cygdrive/)?([A-Za-z])(?=/|$)")
 _HOME = re.compile(r"(/(?:Users|home)/[^/]+|/root|[A-Z]:/Users/[^/]+)(?=/|$)")
 _PRIVATE = re.compile(r"/private(?=/(?:tmp|var|etc)(?:/|$))")
@@ -26,11 +27,13 @@ def absolute(path: str, cwd: str) -> str:
         path = clean(path)
     if path.startswith("file://"):
         path = path[7:]
+        # `file:///C:/x`
         if _WINDOWS.match(path, 1):
             path = path[1:]
     if not path:
         return ""
     windows = _WINDOWS.match(cwd) is not None
+    # Two slashes begin the name of a server there; elsewhere `//x` is `/x`.
     unc = windows or path.startswith("\\\\")
     if _WINDOWS.match(path) or (windows and "\\" in path):
         path = _forward(path)
@@ -111,6 +114,7 @@ def join(base: str | None, path: str) -> str | None:
         if part == "..":
             if out and out[-1] != "..":
                 out.pop()
+            # Above the root is the root; above an unknown directory `..` stays.
             elif not rooted:
                 out.append(part)
         elif part and part != ".":
@@ -137,6 +141,7 @@ def parent_of(path: str) -> str:
     return "/" if found else "."
 
 
+# `tests/a.py`, `a_test.go`, `FooTest.java`, `conftest.py`; not `latest/a.py`, `contest.py`.
 _TESTS = re.compile(
     r"(?:^|/)(?:tests?|__tests__|spec|specs|testing|e2e)/|(?:^|/)(?:test_[^/]*|[^/]*(?:_test|_spec"
     r"|\.test|\.spec|Tests?)\.[A-Za-z]+|conftest\.py)$"

@@ -109,21 +109,25 @@ def unescape_quoted(text: str) -> str:
 
 def ansi_text(text: str) -> str:
     """Text of ``$'…'`` with its escapes resolved."""
+    # Escapes of several characters (`\x41`) are not decoded: such a text is not known.
     return _ANSI_ESCAPE.sub(lambda found: _ANSI.get(found[1], UNKNOWN), text)
 
 
 def parse_expansion(text: str, quoted: bool) -> Variable:
     """The variable of ``${…}``, given what is between the braces."""
+    # `${#name}` and `${!name}`; `${#}` alone is the number of arguments.
     if text[:1] in ("#", "!") and len(text) > 1:
         return Variable(text[1:], text[0], quoted)
     end = 0
     while end < len(text) and text[end] in _NAME:
         end += 1
+    # Names of one sign: `${@}`, `${?}`.
     if end == 0 and text:
         end = 1
     return Variable(text[:end], text[end:], quoted)
 
 
+# `{a,b}` and `{1..3}`, but not the `{}` of `find -exec`, nor a comma without braces.
 _EXPANDS = re.compile(
     f"{_BRACE_OPEN}[^{_BRACE_CLOSE}]*(?:{_BRACE_COMMA}|[.][.])[^{_BRACE_CLOSE}]*{_BRACE_CLOSE}"
 )

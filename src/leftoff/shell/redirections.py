@@ -27,6 +27,7 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
             continue
         if isinstance(target, Word):
             inner = [part for part in target.parts if isinstance(part, Substitution)]
+            # `> >(tee log)`, `< <(sort a)`: a command reads or prints, no file of that name.
             if inner and inner[0].process:
                 expansion.run_substitution(walk, inner[0].body)
                 if operator == "<":
@@ -101,6 +102,7 @@ def store_stdout(walk: Walk, redirects: tuple[Redirect, ...]) -> None:
         if item.operator in (">>", "&>>"):
             before = walk.contents.get(path)
             text = None if before is None or text is None else before + text
+        # `&>` takes the error messages as well, which are not known.
         if text is None or len(text) > MAX_TEXT or item.operator[0] == "&":
             walk.contents.pop(path, None)
         else:

@@ -21,6 +21,7 @@ MAX_TEXT = 65_536
 NOT_FOUND = ("command not found", "not found", "No such file or directory", "Permission denied")
 # Statements interpreted in one command; chosen by hand, not measured.
 _MAX_STEPS = 4_000
+# As GNU and BSD programs, git and patch word their errors, in small letters.
 _ERROR_WORDS = tuple(
     "no such file|cannot |can't |permission denied|not found|is a directory|"
     "not a directory|file exists|omitting directory|missing |error|fatal|"
@@ -124,6 +125,7 @@ class Walk:
     def lines(self) -> list[str]:
         """The lines that the call printed."""
         if self._lines is None:
+            # The limit was chosen by hand; not measured.
             self._lines = (self.output or "")[: MAX_TEXT * 4].splitlines()
         return self._lines
 
@@ -196,6 +198,8 @@ def _mentions(text: str, operand: str) -> bool:
     while start >= 0:
         before = text[start - 1] if start else " "
         after = text[start + len(operand) : start + len(operand) + 1] or " "
+        # `a.txt` is mentioned in `rm: a.txt: error` and at the end of a sentence, not in
+        # `b/a.txt`.
         if not (before.isalnum() or before in "._-/") and not (
             after.isalnum() or after in "_-/" or (after == "." and text[-1:] != ".")
         ):

@@ -48,6 +48,7 @@ COMMON_REDIRECTS = {
 _PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)*\Z", re.ASCII)
 RESERVED = frozenset(
     (
+        # What begins a construct or a declaration is left to the grammar.
         "if",
         "then",
         "else",
@@ -87,6 +88,7 @@ def grammar() -> Any:
 
 def simple_command(command: str) -> Command | None:
     """Parse a command of plain words without the grammar; None for any other command."""
+    # Longer ones take the grammar; the limit was chosen by hand.
     if len(command) >= 400 or _PLAIN.match(command) is None:
         return None
     words = command.split()

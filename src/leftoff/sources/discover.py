@@ -35,6 +35,7 @@ LATEST = "latest"
 HEADER_BYTES = 64 * 1024
 
 # Number of sessions that the error for an ambiguous name lists.
+# Chosen by hand.
 MAX_CANDIDATES = 8
 
 

@@ -23,12 +23,15 @@ STDIN = "-"
 NO_NAME = "the name is empty: name a file, or - for standard input"
 
 # Bytes that a compressed recording may unpack to.
+# Chosen by hand; not measured.
 MAX_UNPACKED = 4 << 30
 
 # Bytes that are read at once.
+# Chosen by hand; not measured.
 BLOCK = 1 << 20
 
 # Recordings of a directory that an error names.
+# Chosen by hand.
 MAX_NAMED = 5
 
 _ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".jsonl.zst", ".json.gz", ".json.zst")
@@ -197,6 +200,7 @@ def _unzstd(file: IO[bytes], path: str, size: int) -> IO[bytes]:
         raise SourceError(
             f"{path}: zstd-compressed; reading it needs `pip install 'leftoff[zst]'`"
         ) from None
+    # The largest window that `zstd -d` takes without `--long` or `--memory`.
     opened = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
     return _bounded(opened, size)
 
@@ -282,6 +286,7 @@ def _with_name(folder: Path) -> Path:
 
 def _subagents(folder: Path) -> list[tuple[str, str]]:
     try:
+        # `agent-7.jsonl`, `agent-7.jsonl.gz`
         found = sorted((folder / "subagents").glob("agent-*.jsonl*"))
     except OSError:
         return []

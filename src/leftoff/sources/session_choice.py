@@ -25,6 +25,7 @@ Choice: TypeAlias = int | str | None
 States: TypeAlias = Mapping[str, SessionState]
 
 # Sessions that the error for an ambiguous choice lists.
+# Chosen by hand.
 MOST_NAMED = 8
 
 
@@ -53,6 +54,7 @@ def split_choice(name: str) -> tuple[str, Choice]:
 
     What exists under the whole name has no choice in it."""
     path, mark, which = name.rpartition("@")
+    # `me@work/history.md`: the mark is in the name of a folder.
     if not mark or not path or not which or "/" in which or os.sep in which:
         return name, None
     if os.path.lexists(name) or is_multi_file(name):
@@ -64,6 +66,7 @@ def split_choice(name: str) -> tuple[str, Choice]:
 
 def as_choice(which: str) -> Choice:
     """What a person wrote as a choice: a number counts from 1."""
+    # An id may be `000`; no session has the number 0.
     return int(which) if which.isdecimal() and int(which) else which
 
 
@@ -111,6 +114,7 @@ def choose(sessions: Sequence[States], choice: Choice, where: str) -> int:
     headers = [states[""].header for states in sessions]
     meant = [n for n, header in enumerate(headers) if header.id == choice]
     if not meant:
+        # People type `2026-11-02 10:00`, recorded times have a T.
         begins = choice.replace(" ", "T", 1) if choice[:1].isdecimal() else choice
         meant = [
             n

@@ -125,6 +125,7 @@ class Directory:
             FileNotFoundError: it does not exist.
             OSError: it is a link, not a regular file, larger than `max_bytes`, or unreadable.
         """
+        # O_NONBLOCK: to open a pipe in place of the file would wait for its writer.
         flags = os.O_RDONLY | _NOFOLLOW | _CLOEXEC | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(self._name(name), flags, dir_fd=self._dir_fd)
         with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - an open file
@@ -164,6 +165,7 @@ class Directory:
         flags = access | os.O_CREAT | _NOFOLLOW | _CLOEXEC | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(self._name(name), flags, 0o600, dir_fd=self._dir_fd)
         status = os.fstat(descriptor)
+        # A hard link, which O_NOFOLLOW does not see, may lead to any file of the user.
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             os.close(descriptor)
             raise OSError(22, "a link, or not a regular file", str(self.path / name))
@@ -175,6 +177,7 @@ class Directory:
     def link_or_copy(self, name: str, to: str, data: bytes) -> None:
         """Gives the file `name`, whose content is `data`, a second name: by a hard link where
         that is possible, else by a copy."""
+        # A link replaces no file.
         self.remove(to)
         try:
             if self.stat(name).st_mode & 0o077:  # other users may read it, but not the copy
@@ -348,11 +351,13 @@ class TemporaryFile:
     def write(self, data: bytes, mtime_ns: int | None, mode: int, *, durable: bool) -> None:
         """Writes the data, and calls fsync if `durable`."""
         descriptor = self.descriptor
+        # The umask takes bits from the mode of `open`, not from that of `chmod`.
         if mode != 0o600:
             where = descriptor if os.chmod in os.supports_fd else self._path
             os.chmod(where, mode)  # noqa: PTH101 - an open file
         rest = memoryview(data)
         while rest:
+            # A call may write only a part, such as at most 2 GiB on Linux.
             rest = rest[os.write(descriptor, rest) :]
         if mtime_ns is not None:
             where = descriptor if os.utime in os.supports_fd else self._path
@@ -419,6 +424,7 @@ def _lock_temporary(descriptor: int) -> bool:
         return False
     except OSError:  # no locks on this file system: no process can remove it as stale either
         return True
+    # None where it was removed as stale before it was locked.
     return os.fstat(descriptor).st_nlink > 0
 
 
@@ -430,6 +436,7 @@ def make_directories(path: Path) -> None:
     missing: list[Path] = []
     while not path.is_dir():
         missing.append(path)
+        # The root is no directory: a drive that does not exist.
         if path.parent == path:
             break
         path = path.parent

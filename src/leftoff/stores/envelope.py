@@ -98,6 +98,7 @@ def sanitize(
         values = codec.to_builtins({k: v for k, v in document.items() if k != KEY})
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"a {kind} that cannot be saved as JSON: {error}") from error
+    # One redactor for both: a secret has the same number in the markdown.
     values = redactor.value(values)
     text = inert(redactor.text(text))
     try:
@@ -159,6 +160,8 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Unsea
     if not isinstance(value, dict):
         raise Damaged(f"{where}: damaged: no JSON object")
     if KEY not in value:
+        # One changed byte in the name of the key must not pass for a document without a
+        # checksum.
         if any(map(_is_like_header, value.values())):
             raise Damaged(f"{where}: damaged: the name of its seal is another")
         issue = Issue("unsealed", "info", f"{where}: not saved by leftoff: no checksum")
@@ -167,6 +170,7 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Unsea
     known = _header(kind, found, where)
     if not accept:
         rest = {k: v for k, v in found.items() if k != "checksum"}
+        # What leftoff saved needs no repair.
         if issues or known.checksum != checksum(codec.canonical({**value, KEY: rest})):
             raise Damaged(f"{where}: damaged or changed by hand: the checksum is wrong")
     del value[KEY]
@@ -241,11 +245,13 @@ def read_header_or_none(kind: str, data: bytes, where: str) -> Header | None:
 def differing_paths(before: object, after: object, at: str = "") -> list[str]:
     """The paths at which two documents differ, such as `history[3].text`."""
     if isinstance(before, dict) and isinstance(after, dict):
+        # `...` stands for what one of them lacks, since None is a value.
         keys = dict.fromkeys([*before, *after])
         pairs = [(f"{at}.{k}".lstrip("."), before.get(k, ...), after.get(k, ...)) for k in keys]
     elif isinstance(before, list) and isinstance(after, list):
         both = zip_longest(before, after, fillvalue=...)
         pairs = [(f"{at}[{n}]", old, new) for n, (old, new) in enumerate(both)]
     else:
+        # In Python 1 equals 1.0 and True, in JSON it does not.
         return [] if before == after and type(before) is type(after) else [at or "document"]
     return [place for where, old, new in pairs for place in differing_paths(old, new, where)]

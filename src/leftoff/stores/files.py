@@ -135,6 +135,7 @@ class FileStore:
                 document, consistent = load_document(folder, kind, id)
                 if consistent or not attempts_left:
                     return document
+                # Seconds; chosen by hand, not measured.
                 time.sleep(0.002)  # a writer has replaced the JSON and not yet the markdown
         raise AssertionError
 
@@ -236,6 +237,8 @@ class FileStore:
 
     @contextmanager
     def _locked(self, folder: Directory, stem: str) -> Iterator[None]:
+        # Of the folded name: ids that one file system takes for the same share a lock. Not by
+        # `hash`, which differs from process to process.
         name = f"{zlib.crc32(fold_id(stem).encode()) % _LOCK_STRIPES:02x}.lock"
         folder.mkdir(_LOCKS)
         with folder.subdirectory(_LOCKS) as locks, ExitStack() as stack:
@@ -262,6 +265,7 @@ class FileStore:
             return
         if isinstance(found.error, TooNew):
             raise found.error
+        # A link is replaced; it is never read.
         if found.data is None and not _link(folder, found.name):
             raise found.error or AssertionError  # replacing it could lose a good document
         if has_other_id(found, id):
@@ -281,6 +285,7 @@ class FileStore:
         least = self._compress.get(kind)
         if least is None or len(data) < least:
             return data
+        # Without a time the same document gives the same bytes.
         return gzip.compress(data, mtime=0)
 
     def _write(
@@ -295,6 +300,8 @@ class FileStore:
         packed = self._compressed(kind, data)
         name = stem + (JSON if packed is data else GZIPPED)
         with ExitStack() as stack:
+            # Both files are written in full before one is renamed: a full disk leaves the old
+            # ones.
             words = None
             if text:
                 words = stack.enter_context(folder.stage(stem + MARKDOWN, text.encode()))
@@ -339,6 +346,8 @@ class FileStore:
 
     @staticmethod
     def _remove(folder: Directory, stem: str) -> bool:
+        # The backup before the document: after a kill in between, `load` would take it for a
+        # document that was lost.
         order = (MARKDOWN, DAMAGED, BACKUP, GZIPPED, JSON)
         removed = [folder.remove(stem + ending) for ending in order]
         try:
@@ -386,6 +395,7 @@ def _path_of(where: str, *, windows: bool = os.name == "nt") -> str:
         return where
     url = urlsplit(where)
     path = unquote(url.path)
+    # `file://server/share/x`
     if windows and url.netloc not in {"", "localhost"}:
         return f"//{url.netloc}{path}"
     return path[1:] if windows and path[2:3] == ":" else path

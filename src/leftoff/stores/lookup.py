@@ -151,6 +151,7 @@ def _entry(folder: Directory, kind: str, id: str, ending: str) -> Entry | None:
             known = folder.stat(name)
             sealed = read_header(kind, decompress(data, where), where)
         except TooNew:
+            # Its backup is older than what the newer leftoff saved.
             break
         except (OSError, Damaged):
             continue

@@ -52,6 +52,7 @@ def _known(scheme: str) -> bool:
 def changed_at(info: Mapping[str, object]) -> float:
     """When an object was last changed, in seconds since 1970, as its file system says; 0 if it
     does not."""
+    # As s3fs, local files, gcsfs, adlfs and the file system in memory name it.
     for key in ("LastModified", "mtime", "updated", "last_modified", "created"):
         value = info.get(key)
         if isinstance(value, (int, float)):
@@ -112,6 +113,7 @@ class ObjectStore(SealedStore):
             paths = [self._path(kind, name) + JSON for name in ids]
             read = self._system.cat_ranges(paths, None, None, on_error="return")
         for name, data in zip(ids, read, strict=True):
+            # Removed since it was listed.
             if isinstance(data, FileNotFoundError):
                 continue
             stem = file_stem(kind, name)
@@ -128,6 +130,7 @@ class ObjectStore(SealedStore):
                 self._remove(path + MARKDOWN)
                 self._remove(path + JSON)
             elif isinstance(row, Row):
+                # First the document: `load` leaves out markdown that does not belong to it.
                 self._system.pipe_file(path + JSON, row.data)
                 if row.text:
                     self._system.pipe_file(path + MARKDOWN, row.text.encode())

@@ -69,6 +69,7 @@ class RedisStore(SealedStore):
         with self._translate_errors(self.shown):
             found = self._server.zrange(self._index(kind), 0, -1)
             ids = [name.decode() for name in found]
+            # One round trip for all; each document is read as old or as new.
             pipe = self._server.pipeline(transaction=False)
             for name in ids:
                 pipe.hmget(self._key(kind, name), *_FIELDS)
@@ -79,6 +80,8 @@ class RedisStore(SealedStore):
         key, where = self._key(kind, id), self._where(kind, id)
         with self._translate_errors(where), self._server.pipeline() as pipe:
             for _ in range(_MAX_ATTEMPTS):
+                # From here on a change by another client makes EXEC fail, and all is done
+                # again.
                 pipe.watch(key)
                 row = change(before := _row(pipe.hmget(key, *_FIELDS)))
                 pipe.multi()
@@ -86,6 +89,7 @@ class RedisStore(SealedStore):
                     pipe.delete(key)
                     pipe.zrem(self._index(kind), id)
                 elif isinstance(row, Row):
+                    # `float` gives back exactly the number that `repr` wrote.
                     fields = {"document": row.data, "saved": repr(row.saved)}
                     text = {} if row.text is None else {"text": row.text}
                     pipe.hset(key, mapping={**fields, **text, "pinned": int(row.pinned)})

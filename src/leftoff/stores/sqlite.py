@@ -105,6 +105,7 @@ class SqliteStore(SealedStore):
             yield None
             return
         with self._translate_errors("read"), closing(self._connect()) as connection:
+            # 0: a writer was killed before it made the table.
             yield connection if self._version(connection) else None
 
     @contextmanager
@@ -115,6 +116,8 @@ class SqliteStore(SealedStore):
             os.close(open_private(self.path))
             with closing(self._connect()) as connection:
                 connection.execute("PRAGMA synchronous = EXTRA")
+                # The lock is taken before the row is read: no other writer changes it in
+                # between.
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     if not self._version(connection):
@@ -140,6 +143,7 @@ class SqliteStore(SealedStore):
     def _connect(self) -> sqlite3.Connection:
         if self.path.is_symlink():
             raise StateError(f"{self.path}: is a link, which is not followed")
+        # Without transactions of the module's own: they begin where `_writing` says.
         return sqlite3.connect(self.path, timeout=self._timeout, isolation_level=None)
 
     def _version(self, connection: sqlite3.Connection) -> int:

@@ -29,6 +29,8 @@ def diff_steps(
     for i, line in enumerate(lines):
         if left > 0 or right > 0:
             mark = line[:1]
+            # A removed line that begins with `-- ` looks like the head of a file,
+            # below which `+++` and `@@` stand.
             starts = line[:4] == "--- " and [text[:3] for text in lines[i + 1 : i + 3]] == [
                 "+++",
                 "@@ ",
@@ -68,6 +70,7 @@ class _Diff:
             self.flush()
             self.old, self.new = _both_names(line[11:], self.level)
         elif line.startswith("--- "):
+            # A diff without `diff --git` lines: the next file begins with its `---`.
             if self.paired:
                 self.flush()
             self.old = _name(line[4:], self.level)
@@ -83,6 +86,7 @@ class _Diff:
         elif line.startswith(("rename to ", "copy to ")) and self.source:
             self.kind = "move" if line[0] == "r" else "copy"
             self.new = _unquoted(line.partition(" to ")[2].strip())
+        # Contents changed, also where no hunk says so; of a mode alone there is no such line.
         elif line.startswith(("index ", "Binary files ", "GIT binary patch")):
             self.changed = self.changed or bool(self.new)
 
@@ -118,6 +122,7 @@ def _both_names(rest: str, level: str | None) -> tuple[str, str]:
         first, _, second = rest[1:].partition('" ')
         return _name('"' + first + '"', level), _name(second, level)
     middle = len(rest) // 2
+    # Names may hold blanks: both have the same length unless the file was renamed.
     if rest[middle : middle + 1] == " " and rest[2:middle] == rest[middle + 3 :]:
         return _name(rest[:middle], level), _name(rest[middle + 1 :], level)
     first, found, second = rest.partition(" b/")
@@ -134,6 +139,7 @@ def _unquoted(name: str) -> str:
         raw += body[last : found.start()].encode()
         octal, plain = found.groups()
         if octal:
+            # git quotes names byte by byte: `"\303\274.txt"` is `ü.txt`.
             raw.append(int(octal, 8) & 255)
         else:
             raw += _PLAIN_ESCAPES.get(plain, plain).encode()
@@ -147,6 +153,7 @@ def _name(text: str, level: str | None) -> str:
     if name == "/dev/null":
         return name
     if level is None:
+        # `i/` and `w/` with git's `diff.mnemonicPrefix`.
         return name[2:] if name[:2] in ("a/", "b/", "i/", "w/") else name
     if not level.isdecimal():
         return name

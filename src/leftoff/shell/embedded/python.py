@@ -42,6 +42,7 @@ def python_effects(code: str, arguments: tuple[str, ...] = ()) -> ScriptSteps:
     if len(code) > MAX_SCRIPT or _HINTS.search(code) is None:
         return ScriptSteps((), len(code) > MAX_SCRIPT)
     try:
+        # Python warns of `"\d"` in the script as if it were ours.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(code)
@@ -65,6 +66,7 @@ class _PythonReader:
         self.modules: dict[str, str] = {}
         self.depth = self.guarded = 0
         self.ended = False
+        # Statements and expressions that are walked; chosen by hand, not measured.
         self.budget = 4_000
 
     def add(self, verb: str, first: Value, second: Value = "") -> None:
@@ -90,6 +92,7 @@ class _PythonReader:
     def block(self, body: Iterable[ast.stmt]) -> None:
         for item in body:
             self.budget -= 1
+            # Nested blocks; chosen by hand. Python's own limit is caught in `python_effects`.
             if self.budget <= 0 or self.depth > 30:
                 self.partial = True
             elif not self.ended:
@@ -125,12 +128,14 @@ class _PythonReader:
                 self.expression(context.context_expr)
                 if context.optional_vars is not None:
                     self.bind(context.optional_vars, None, context.context_expr)
+            # `with suppress(FileNotFoundError):` ignores errors as `try` does.
             ignores = any("suppress(" in ast.unparse(part.context_expr) for part in item.items)
             if ignores:
                 self.guard(item.body)
             else:
                 self.block(item.body)
         elif isinstance(item, ast.If):
+            # `if __name__ == "__main__":` holds in a script that is run.
             if isinstance(item.test, ast.Compare) and "__name__" in ast.unparse(item.test):
                 self.block(item.body)
             else:
@@ -402,6 +407,7 @@ class _PythonReader:
             self._open(first, node, 1)
         elif verb == "shell":
             if isinstance(first, list):
+                # No shell splits the words of `subprocess.run(["rm", "a b"])`.
                 quoted = ["'" + part.replace("'", "'\\''") + "'" for part in first]
                 first = None if any(UNKNOWN in part for part in first) else " ".join(quoted)
             for keyword in node.keywords:
@@ -425,6 +431,7 @@ class _PythonReader:
                 path = self.value(keyword.value)
         if not isinstance(mode, str):
             self.partial = True
+        # With the compression of a tar file, too: `r:gz`, `w|bz2`.
         elif re.fullmatch(r"[rwax+bt]+(?:[:|][\w*]*)?", mode) is not None:  # else no file
             verbs = {"w": "write", "x": "write", "a": "append", "+": "modify"}
             self.add(next((verbs[sign] for sign in verbs if sign in mode), "read"), path)
@@ -452,6 +459,7 @@ class _PythonReader:
             and (owner.id in self.paths or "path" in owner.id.lower())
         )
         if func.attr in ("replace", "rename", "open", "touch", "mkdir", "unlink", "rmdir"):
+            # `text.replace("a", "b")` changes a string, `path.replace(target)` moves a file.
             if not is_path or (func.attr == "replace" and len(node.args) != 1):
                 if isinstance(owner, ast.Name) and path is None and not node.keywords:
                     moves = func.attr == "rename" and len(node.args) == 1

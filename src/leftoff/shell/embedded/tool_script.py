@@ -25,6 +25,7 @@ _PATCH_KEYS = frozenset({"patch", "input"})
 
 def tool_steps(code: str) -> list[tuple[str, str, str]]:
     """(command | patch, its text, its directory or "") for each call, in order."""
+    # The factor was chosen by hand; not measured.
     if "tools." not in code or len(code) > 4 * MAX_SCRIPT:
         return []
     found: list[tuple[str, str, str]] = []
@@ -33,6 +34,7 @@ def tool_steps(code: str) -> list[tuple[str, str, str]]:
     for i, (kind, text) in enumerate(stream):
         if kind != "name":
             continue
+        # `const patch = "…"`, and the call below takes `patch`.
         if stream[i + 1 : i + 2] == [("mark", "=")]:
             value = _literal(stream, i + 2, names)
             if value is not None:

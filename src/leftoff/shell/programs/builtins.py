@@ -43,6 +43,7 @@ def _run_echo(walk: Walk, args: Invocation) -> Status:
         for name in args.values.get("-v", ()):
             walk.variables[name] = UNKNOWN
         words = [word for word in words if word != "--"]
+        # What a format makes of its values is not followed.
         if len(words) != 1 or "%" in words[0]:
             return True
         end, escapes = "", True
@@ -108,6 +109,7 @@ def _run_exit(walk: Walk, args: Invocation) -> Status:
 def _run_set(walk: Walk, args: Invocation) -> Status:
     """``set -e``: unless the shell succeeded, it may have ended after any command."""
     letters = "".join(word[1:] for word in args.words if word[:1] == "-" and word[:2] != "--")
+    # `set -euo pipefail`, `set -o errexit`
     if ("e" in letters or "errexit" in args.words) and not walk.succeeded:
         walk.end(surely=False)
     walk.stdout = ""

@@ -11,6 +11,7 @@ from leftoff.shell.state import Status, Walk, both_succeed
 def _parse_targets(walk: Walk, args: Invocation) -> tuple[list[str], str, bool] | None:
     into = args.value("-t", "--target-directory")
     operands = args.operands
+    # `cp -t folder a b`: the target comes first.
     if into is not None:
         return operands, into, True
     if len(operands) < 2:
@@ -62,6 +63,7 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
             return False
         if any(walk.reports_error(args.name, item) for item in sources):
             walk.expected_status = None  # sources without an error message were copied
+    # With these an existing target may stay as it is.
     perhaps = args.has("-i", "--interactive", "-u", "--update", "-n", "--no-clobber")
     status: Status = True
     for source in sources:

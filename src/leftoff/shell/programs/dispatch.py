@@ -69,6 +69,7 @@ def _subcommand(
 
 def _run_unlisted(walk: Walk, program: str, arguments: list[str]) -> Status:
     if "/" in program and not walk.is_unresolved(program):
+        # A script that this session wrote is read; `./build.sh` of the repository is not.
         text = walk.known_content(program)
         if text is not None:
             return run_text(walk, text)
@@ -77,6 +78,7 @@ def _run_unlisted(walk: Walk, program: str, arguments: list[str]) -> Status:
             return False
         if kind == "file":
             ops.read(walk, program, named=False)
+    # A program without a rule that only says what it is changes nothing.
     if arguments in (["--version"], ["--help"], ["-V"], ["-h"], ["version"], ["help"]):
         return None
     named = _PROGRAM.fullmatch(walk.tool) and walk.tool not in RESERVED

@@ -30,6 +30,7 @@ def _split_words(
         if word[:1] == "-" and len(word) > 1:
             options.add(word.partition("=")[0])
             if word[:2] != "--":
+                # `-rf` is `-r` and `-f`.
                 options.update("-" + letter for letter in word[1:])
             if word in takes and i < len(words):
                 i += 1
@@ -51,10 +52,12 @@ def _unquote(text: str) -> str:
 
 def _rm(walk: Walk, words: list[str]) -> Status:
     options, before, after = _split_words(words)
+    # The file stays in the working tree.
     if options & {"--cached", "-n", "--dry-run"}:
         return None
     if walk.expected_status is False:
         return False
+    # `rm 'a.txt'`: each file, of a pattern and of a folder as well.
     named = [_unquote(line[3:]) for line in _visible_lines(walk) if line.startswith("rm '")]
     for name in named:
         ops.delete(walk, name, force=True, shown=True)
@@ -92,6 +95,7 @@ def _looks_like_path(walk: Walk, field: str) -> bool:
     return (
         walk.kind(field) in ("file", "directory")
         or field == "."
+        # `git checkout a.py` restores a file; `main` and `origin/v1.2` are branches.
         or ("." in name[1:] and not field.startswith("origin/"))
     )
 
@@ -188,6 +192,7 @@ def summary_lines(lines: list[str]) -> list[tuple[str, str, str]]:
             path = _unquote(text[12:].partition(" ")[2])
             found.append(("created" if text[0] == "c" else "deleted", path, ""))
             named.add(path)
+        # `rename src/{a.py => b.py} (90%)`
         elif text.startswith("rename ") and text.endswith("%)"):
             body = text[7:].rpartition(" (")[0]
             old, new = _parse_rename(body)
@@ -195,6 +200,7 @@ def summary_lines(lines: list[str]) -> list[tuple[str, str, str]]:
                 found.append(("renamed", new, old))
                 named.add(new)
     for line in lines:
+        # ` src/a.py | 12 +++---` and ` logo.png | Bin 0 -> 512 bytes`
         name, bar, counts = line.partition(" | ")
         counts = counts.strip()
         if not bar or not line.startswith(" ") or not counts:
@@ -204,6 +210,7 @@ def summary_lines(lines: list[str]) -> list[tuple[str, str, str]]:
         path = _unquote(name.strip())
         if " => " in path:
             path = _parse_rename(path)[1]
+        # git shortens long paths from the left: which file `.../a.py` is, is not known.
         if path and path not in named and not path.startswith("..."):
             found.append(("changed", path, ""))
             named.add(path)
@@ -228,6 +235,7 @@ def _merge(walk: Walk, words: list[str]) -> Status:
         return False
     lines = _visible_lines(walk)
     text = "\n".join(lines)
+    # Newer and older spelling of git.
     if "Already up to date" in text or "Already up-to-date" in text:
         return True
     found = summary_lines(lines)

@@ -26,6 +26,7 @@ def _run_python(walk: Walk, args: Invocation) -> Status:
         return None
     module, code = args.value("-m"), args.value("-c")
     if module is not None:
+        # A second operand of `json.tool` is the file that it writes.
         looks = module == "json.tool" and len(args.operands) < 2
         if not (module in _HARMLESS_MODULES or looks) and walk.expected_status is not False:
             walk.effects.unknown(module)
@@ -133,6 +134,7 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
             status = status if ops.write(walk, first, tool) else False
         elif verb == "add":
             path = walk.path(first)
+            # A patch makes the folders of the files that it adds.
             if path is not None and walk.state.kind(parent_of(path)) == "absent":
                 walk.state.put_directory(parent_of(path), empty=True)
             ops.write(walk, first, tool)

@@ -19,6 +19,7 @@ def _run_patch(walk: Walk, args: Invocation) -> Status:
     if args.has("--dry-run"):
         return None
     shown = "" if walk.captured or walk.stderr_hidden else walk.output or ""
+    # `1 out of 2 hunks FAILED`, `hunk ignored`, `**** malformed patch`.
     off = (" FAILED ", " ignored", "****")
     if walk.expected_status is False and not any(mark in shown for mark in off):
         return False
@@ -51,6 +52,7 @@ def _run_patch(walk: Walk, args: Invocation) -> Status:
 
 def _run_apply_patch(walk: Walk, args: Invocation) -> Status:
     text = walk.stdin
+    # Agents give the patch as an argument or as a here-document.
     if args.operands and "*** Begin Patch" in args.operands[0]:
         text = args.operands[0]
     if walk.expected_status is False:
