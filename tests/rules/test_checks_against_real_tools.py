@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-
-from leftoff.evaluation.truth_outputs import PLANTED, Known, plants, run_of, summary_of, table
+from benchmarks.accuracy.checks.outputs import PLANTED, Known, plants, run_of, summary_of, table
 
 COMMITTED = Path(__file__).parents[1] / "checks_outputs"
 FOLDER = Path(os.environ.get("LEFTOFF_CHECKS_OUTPUTS", COMMITTED))

@@ -3,9 +3,10 @@
 import json
 from pathlib import Path
 
+from benchmarks.accuracy.checks.outputs import session
+
 from leftoff.evaluation.report import as_text, to_json
-from leftoff.evaluation.truth_outputs import session
-from leftoff.evaluation.truth_runs import _Counts as Collected
+from leftoff.evaluation.truth_runs import Counts as Collected
 from leftoff.evaluation.truth_runs import evaluate_truth
 
 

@@ -139,7 +139,6 @@ def resume_command(
 def truth_command(
     paths: tuple[str, ...],
     *,
-    outputs: str | None,
     seed: int,
     formats: bool,
     places: tuple[str, ...],
@@ -155,7 +154,7 @@ def truth_command(
     """
     from leftoff.evaluation.truth_runs import evaluate_truth
 
-    run = evaluate_truth(paths, outputs=outputs or "", seed=seed, progress=progress())
+    run = evaluate_truth(paths, seed=seed, progress=progress())
     options.deliver(run, run.blocks(formats=formats, listed=places))
 
 

@@ -1,13 +1,12 @@
 """What a summary says, held against the recording itself: `leftoff eval truth`.
 
-No label is needed: the truth is what the recording says later, what its recorder writes beside
-the words, and real outputs of real tools. Method and figures: docs/accuracy.md.
+No label is needed: the truth is what the recording says later, and what its recorder writes
+beside the words. Method and figures: docs/accuracy.md.
 """
 
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -20,7 +19,7 @@ from msgspec.structs import replace
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UsageError
-from leftoff.evaluation import truth_commands, truth_outputs
+from leftoff.evaluation import truth_commands
 from leftoff.evaluation.recordings import opened, passes_at, readings
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, cell
 from leftoff.evaluation.truth_commands import GitTruth, Ran
@@ -105,7 +104,9 @@ class TruthRun(Run, frozen=True, kw_only=True, tag="leftoff.truth/1"):
         yield from (f"left out: {why}" for why in self.left_out[:MAX_LISTED])
 
 
-class _Counts:
+class Counts:
+    """Statements by measure, format and what became of them, and the places of the others."""
+
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str, str]] = Counter()
         self.places: list[Place] = []
@@ -146,19 +147,15 @@ class _Counts:
 
 
 def evaluate_truth(
-    paths: Iterable[str],
-    *,
-    outputs: str = "",
-    seed: int = 1,
-    progress: Callable[[str], None] | None = None,
+    paths: Iterable[str], *, seed: int = 1, progress: Callable[[str], None] | None = None
 ) -> TruthRun:
-    """Every measure over the recordings in `paths`; `outputs`: a folder of real outputs of real
-    tools (`truth_outputs.table`); `seed`: of the places at which recordings are cut.
+    """Every measure over the recordings in `paths`; `seed`: of the places at which recordings
+    are cut.
 
     Raises:
-        UsageError: there is no recording that can be read, and no table.
+        UsageError: there is no recording that can be read.
     """
-    counts = _Counts()
+    counts = Counts()
     left_out: list[str] = []
     rules = ""
     read = sessions = 0
@@ -175,9 +172,6 @@ def evaluate_truth(
             rules = summary.rules
             _whole(counts, summary, messages)
         _cuts(counts, path, said, seed)
-    if outputs:
-        counts.name, counts.format = "", "outputs"
-        _outputs(counts, truth_outputs.table(outputs))
     if not counts.counts:
         raise UsageError("no recording could be read: " + "; ".join(left_out[:3]))
     return TruthRun(
@@ -191,7 +185,7 @@ def evaluate_truth(
     )
 
 
-def _whole(counts: _Counts, summary: ContextSummary, messages: Sequence[Message]) -> None:
+def _whole(counts: Counts, summary: ContextSummary, messages: Sequence[Message]) -> None:
     """What the summary of a whole session says."""
     main = [m for m in messages if not m.agent]
     ran = list(truth_commands.commands(main, counts.format))
@@ -207,7 +201,7 @@ def _whole(counts: _Counts, summary: ContextSummary, messages: Sequence[Message]
 # -- whose turn it is --------------------------------------------------------------------------
 
 
-def _cuts(counts: _Counts, path: str, said: Sequence[Sequence[Message]], seed: int) -> None:
+def _cuts(counts: Counts, path: str, said: Sequence[Sequence[Message]], seed: int) -> None:
     """Cuts a recording at seeded places and asks whose turn it is."""
     for number, messages in enumerate(said[-MAX_SESSIONS:]):
         cuts = places(messages, f"{seed} {counts.name} {number}")
@@ -223,7 +217,7 @@ def _cuts(counts: _Counts, path: str, said: Sequence[Sequence[Message]], seed: i
             _turn(counts, reading, streamed[count])
 
 
-def _turn(counts: _Counts, reading: Pass, cut: CutPlace) -> None:
+def _turn(counts: Counts, reading: Pass, cut: CutPlace) -> None:
     try:
         summary = reading.summary()
     except FormatError:
@@ -341,7 +335,7 @@ def places(messages: Sequence[Message], seed: str) -> list[CutPlace]:
 # -- checks ------------------------------------------------------------------------------------
 
 
-def _checks(counts: _Counts, summary: ContextSummary, ran: Sequence[Ran]) -> None:
+def _checks(counts: Counts, summary: ContextSummary, ran: Sequence[Ran]) -> None:
     """Verdicts against exit codes and summary lines, and how many there are."""
     by_call: dict[tuple[int, int | None], list[str]] = {}
     for check in summary.checks:
@@ -363,58 +357,13 @@ def _checks(counts: _Counts, summary: ContextSummary, ran: Sequence[Ran]) -> Non
             counts.note("contradicted", f"#{milestone.ref.message}", milestone.kind)
 
 
-def _outputs(counts: _Counts, known: Sequence[truth_outputs.Known]) -> None:
-    """Verdicts, counts and names against real outputs, and planted claims."""
-    for one in known:
-        summary = truth_outputs.summary_of(truth_outputs.run_of(one))
-        check = summary.checks[-1] if summary.checks else None
-        said = check.verdict if check else "unknown"
-        fits = said in one.verdicts
-        true = said if fits else one.verdicts[0]
-        counts.add(
-            "output verdict", said, true, one.file, unknown=said == "unknown" and not fits
-        )
-        if check is None:
-            continue
-        counts.add("output kind", check.kind, one.kind, one.file)
-        for word, number, truth in zip(
-            ("passed", "failed", "skipped"),
-            (check.passed, check.failed, check.skipped),
-            one.counts,
-            strict=True,
-        ):
-            if truth is not None:
-                # No number is printed where none passed.
-                said = str(number or 0) if truth == 0 else str(number)
-                counts.add(f"output {word}", said, str(truth), one.file, unknown=number is None)
-        for name in one.failing:
-            found = any(_same_name(name, shown) for shown in check.failing)
-            counts.add(
-                "output failing", name if found else "", name, one.file, unknown=not found
-            )
-    for plant in truth_outputs.plants(list(known)):
-        milestones = truth_outputs.summary_of(plant.data).progress.milestones
-        said = next((m.evidence for m in milestones if m.ref.message == plant.claim), "")
-        if plant.case == "false":
-            measure, true, unknown = "planted false claim", "contradicted", not said
-        else:
-            measure, true, unknown = "planted other claim", "not accused", False
-            said = said if said == "contradicted" else true
-        counts.add(measure, said, true, plant.name, unknown=unknown)
-
-
-def _same_name(wanted: str, shown: str) -> bool:
-    parts = re.split(r"::| › | > |\.(?=\w+$)|/", wanted)
-    return parts[-1] in shown
-
-
 # -- git ---------------------------------------------------------------------------------------
 
 _KINDS = {"commit": "committed", "push": "pushed", "pull_request": "pr_opened"}
 
 
 def _git(
-    counts: _Counts, summary: ContextSummary, ran: Sequence[Ran], main: Sequence[Message]
+    counts: Counts, summary: ContextSummary, ran: Sequence[Ran], main: Sequence[Message]
 ) -> None:
     """Commits, pushes and pull requests against the commands that ran and their output."""
     ran = [*ran, *truth_commands.later_output(main)]
@@ -462,7 +411,7 @@ def _same_event(truth: GitTruth, kind: str, message: int, hash: str) -> bool:
 # -- the person's words, and what was undone ---------------------------------------------------
 
 
-def _typed(counts: _Counts, summary: ContextSummary, main: Sequence[Message]) -> None:
+def _typed(counts: Counts, summary: ContextSummary, main: Sequence[Message]) -> None:
     """Whether every typed message appears whole among the requests."""
     requests = [" ".join(request.text.split()) for request in summary.user_requests]
     together = set(requests)
@@ -481,7 +430,7 @@ def _typed(counts: _Counts, summary: ContextSummary, main: Sequence[Message]) ->
 
 
 def _undone(
-    counts: _Counts, summary: ContextSummary, ran: Sequence[Ran], main: Sequence[Message]
+    counts: Counts, summary: ContextSummary, ran: Sequence[Ran], main: Sequence[Message]
 ) -> None:
     """Files that git put back, with no later edit: decisions about them do not hold."""
     for one in ran:

@@ -1,28 +1,36 @@
 """Checks whose outcome is known: real outputs of real tools, and claims planted beside them.
 
-A folder made by `python -m benchmarks.accuracy.checks` holds `table.csv` and one text file for
-each run. The sessions made of them are in leftoff's own format: a request, an edit, the run.
+    python -m benchmarks.accuracy.checks.outputs [tests/checks_outputs]
+
+prints what summaries say of them. A folder made by `python -m benchmarks.accuracy.checks` holds
+`table.csv` and one text file for each run. The sessions made of them are in leftoff's own
+format: a request, an edit, the run.
 """
 
 from __future__ import annotations
 
 import csv
+import re
+import sys
+import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from leftoff.analysis.session_pass import Pass
+from leftoff.evaluation.truth_runs import Counts
 from leftoff.formats import native
 from leftoff.model import Message, Part, Text, ToolCall, ToolResult
 from leftoff.summary import ContextSummary
-from leftoff.tables import table as toml_table
 
 # False claims planted, over all tools in turn.
 PLANTED = 100
-_CLAIMS: dict[str, list[str]] = toml_table(__file__, "truth.toml")["claims"]
+_CLAIMS: dict[str, list[str]] = tomllib.loads(
+    Path(__file__).with_name("claims.toml").read_text("utf-8")
+)
 
 
 class Known(Struct, frozen=True):
@@ -152,3 +160,64 @@ def _plant(number: int, case: str, known: Known) -> Plant:
     between = (("edit", "kettle"),) if case == "edited" else ()
     steps = (*_steps(known), *between, ("agent", claims[number % len(claims)]))
     return Plant(f"{number} {known.file}", case, session(*steps), 1 + 2 * (len(steps) - 2))
+
+
+# -- the figures ------------------------------------------------------------------------------
+
+
+def measure(counts: Counts, known: Sequence[Known]) -> None:
+    """Verdicts, counts and names against real outputs, and planted claims."""
+    for one in known:
+        summary = summary_of(run_of(one))
+        check = summary.checks[-1] if summary.checks else None
+        said = check.verdict if check else "unknown"
+        fits = said in one.verdicts
+        true = said if fits else one.verdicts[0]
+        counts.add(
+            "output verdict", said, true, one.file, unknown=said == "unknown" and not fits
+        )
+        if check is None:
+            continue
+        counts.add("output kind", check.kind, one.kind, one.file)
+        for word, number, truth in zip(
+            ("passed", "failed", "skipped"),
+            (check.passed, check.failed, check.skipped),
+            one.counts,
+            strict=True,
+        ):
+            if truth is not None:
+                # No number is printed where none passed.
+                said = str(number or 0) if truth == 0 else str(number)
+                counts.add(f"output {word}", said, str(truth), one.file, unknown=number is None)
+        for wanted in one.failing:
+            found = any(_same_name(wanted, shown) for shown in check.failing)
+            counts.add(
+                "output failing", wanted if found else "", wanted, one.file, unknown=not found
+            )
+    for plant in plants(list(known)):
+        milestones = summary_of(plant.data).progress.milestones
+        said = next((m.evidence for m in milestones if m.ref.message == plant.claim), "")
+        if plant.case == "false":
+            name, true, unknown = "planted false claim", "contradicted", not said
+        else:
+            name, true, unknown = "planted other claim", "not accused", False
+            said = said if said == "contradicted" else true
+        counts.add(name, said, true, plant.name, unknown=unknown)
+
+
+def _same_name(wanted: str, shown: str) -> bool:
+    parts = re.split(r"::| › | > |\.(?=\w+$)|/", wanted)
+    return parts[-1] in shown
+
+
+def main(folder: str = "tests/checks_outputs") -> None:
+    """Prints every measure over the outputs in a folder."""
+    counts = Counts()
+    counts.format = "outputs"
+    measure(counts, table(folder))
+    for name, found in counts.figures().items():
+        print(f"{name}: {found.right}, {found.wrong}, {found.unknown}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
