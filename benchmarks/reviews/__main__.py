@@ -26,8 +26,7 @@ from typing import Any
 
 from benchmarks.recording.scripted_model import ScriptedModel, Turn
 from benchmarks.reviews.homes import environment, expire
-from leftoff.handover.review import ReviewRound
-from leftoff.handover.review_metrics import attempts, sizes
+from leftoff.handover.review import ReviewRound, attempts, sizes
 from leftoff.integrations.claude_cli import ClaudeReviewer
 from leftoff.integrations.codex_cli import CodexClient
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest

@@ -7,8 +7,8 @@ import pytest
 from leftoff import codec
 from leftoff.handover.compatibility import Workspace, assess
 from leftoff.handover.resume_state.document import ResumeState, decode
-from leftoff.handover.resume_state.limits import Bounds, optimize_for_storage
 from leftoff.handover.resume_state.message import DEFAULT_BUDGET, resume_message
+from leftoff.handover.resume_state.running_workflow import Bounds, optimize_for_storage
 from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.redaction.redactor import Redactor
 from leftoff.tokens import max_tokens

@@ -22,9 +22,12 @@ from leftoff.handover.resume_state.document import (
     World,
     decode,
 )
-from leftoff.handover.resume_state.limits import Bounds, optimize_for_storage
 from leftoff.handover.resume_state.message import resume_message
-from leftoff.handover.resume_state.running_workflow import content_hash
+from leftoff.handover.resume_state.running_workflow import (
+    Bounds,
+    content_hash,
+    optimize_for_storage,
+)
 from leftoff.handover.similarity import text_similarity
 from leftoff.tokens import max_tokens
 

@@ -24,8 +24,8 @@ from leftoff.handover.resume_state.document import (
     schema,
 )
 from leftoff.handover.resume_state.from_summary import KEYS, from_summary
-from leftoff.handover.resume_state.limits import optimize_for_storage
 from leftoff.handover.resume_state.message import resume_message
+from leftoff.handover.resume_state.running_workflow import optimize_for_storage
 from leftoff.model import Ref
 from leftoff.summary import (
     Check,

@@ -5,8 +5,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff.handover.review import PERMANENT_FAILURES, Review, ReviewRound, full_prompt
-from leftoff.handover.review_metrics import metrics
+from leftoff.handover.review import (
+    PERMANENT_FAILURES,
+    Review,
+    ReviewRound,
+    full_prompt,
+    metrics,
+)
 from leftoff.model import Usage
 from leftoff.tokens import max_tokens
 

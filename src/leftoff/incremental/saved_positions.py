@@ -14,7 +14,7 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import StateError
 from leftoff.extraction.collector import State
 from leftoff.incremental.cursor import Cursor, Tail
-from leftoff.incremental.redacted import redacted_state
+from leftoff.incremental.saved_passes import redacted_state
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.open import open_regular
 

@@ -40,9 +40,9 @@ from leftoff.handover.resume_state.document import (
     needs_value,
 )
 from leftoff.handover.resume_state.from_summary import workflow_id, workflow_name
-from leftoff.handover.resume_state.limits import optimize_for_storage
 from leftoff.handover.resume_state.running_workflow import (
     content_hash,
+    optimize_for_storage,
     plain_values,
     with_context,
     with_conversation,

@@ -26,9 +26,9 @@ from leftoff.handover.review import (
     Review,
     ReviewRound,
     full_prompt,
+    metrics,
     next_review_id,
 )
-from leftoff.handover.review_metrics import metrics
 from leftoff.live.reviews.clients import Answer, Client, Failure, ReviewCalls
 from leftoff.live.tasks import Clock, now
 from leftoff.live.telemetry import logger
