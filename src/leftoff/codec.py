@@ -257,10 +257,8 @@ def _options(wanted: object) -> Iterator[object]:
 
 
 def parse(data: bytes | str) -> Any:
-    """One whole JSON document as plain values, repaired where it must be.
-
-    Raises:
-        ValueError: there is no JSON object or list in it.
+    """One whole JSON document as plain values, repaired where it must be; `ValueError` where
+    there is no JSON object or list in it.
     """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     try:
@@ -362,10 +360,8 @@ def to_builtins(value: object) -> Any:
 
 
 def loads(data: bytes) -> Any:
-    """One JSON document as plain values, by orjson: whole numbers beyond 64 bits are not exact.
-
-    Raises:
-        ValueError: it is no JSON.
+    """One JSON document as plain values, by orjson: whole numbers beyond 64 bits are not exact;
+    `ValueError` where it is no JSON.
     """
     if "msgspec" not in sys.modules and len(data) < _SMALL:
         with suppress(ValueError, RecursionError):
@@ -422,10 +418,7 @@ def _dumps_plain(value: object) -> bytes:
 
 def parse_strict(data: bytes) -> Any:
     """One JSON document as plain values, strictly: nothing is repaired, whole numbers of any
-    size stay whole.
-
-    Raises:
-        ValueError: it is no JSON, or nested too deeply.
+    size stay whole; `ValueError` where it is no JSON, or nested too deeply.
     """
     try:
         return msgspec.json.decode(data)
@@ -453,10 +446,8 @@ def unpacker(type_: object) -> Callable[[bytes], Any]:
 
 
 def unpack_state(data: bytes, type_: object) -> Any:
-    """The value that `pack_state` made.
-
-    Raises:
-        ValueError: the bytes are damaged or of another type.
+    """The value that `pack_state` made; `ValueError` where the bytes are damaged or of another
+    type.
     """
     return msgspec.msgpack.decode(data, type=type_)
 

@@ -419,10 +419,8 @@ def _raw(path: Path) -> str:
 
 
 def from_mapping(tree: Mapping[str, object], origin: str = "configuration") -> LoadedSettings:
-    """Settings from a dict in the shape of a settings file; the rest are defaults.
-
-    Raises:
-        UsageError: a key that does not exist, or a value that is not valid.
+    """Settings from a dict in the shape of a settings file; the rest are defaults. `UsageError`
+    where a key does not exist or a value is not valid.
     """
     collected = _Collected()
     collected.tree(tree, Settings, "", origin)

@@ -265,10 +265,7 @@ def max_tokens(text: str) -> int:
     """Gives a number of tokens that no tokenizer of `FAMILIES` exceeds on a text.
 
     It counts the text alone, without what an interface adds around a message. Text that spells
-    a tokenizer's control words is counted as the text that it is.
-
-    Args:
-        text: Any text."""
+    a tokenizer's control words is counted as the text that it is."""
     return sum(map(_max_cost.__getitem__, _PIECE.findall(text)))
 
 
@@ -363,14 +360,8 @@ def estimate_tokens(text: str, family: str | None = None) -> int:
     """Gives the number of tokens to expect of a text, by its kinds of words and its scripts.
 
     It counts the text alone, without what an interface adds around a message. Of a text of more
-    than 200,000 characters fifty even slices are read.
-
-    Args:
-        text: Any text.
-        family: One of `FAMILIES`; ``None`` is the mean of all.
-
-    Raises:
-        ValueError: If the family is not known."""
+    than 200,000 characters fifty even slices are read. `family` is one of `FAMILIES`, None for
+    the mean of all; `ValueError` where it is not known."""
     if family is not None and family not in FAMILIES and family != DEFAULT_FAMILY:
         raise ValueError(
             f"unknown tokenizer family {family!r}; known are {', '.join(FAMILIES)}"

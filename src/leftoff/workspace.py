@@ -115,10 +115,8 @@ def _moved(path: str, cwd: str, root: Path) -> Path:
 
 
 def _content(path: Path | None, *, named: bool) -> str | None:
-    """What the workflow's file holds; None if there is none.
-
-    Raises:
-        SourceError: the caller named it, and it cannot be read."""
+    """What the workflow's file holds; None if there is none. `SourceError` where the caller
+    named it, and it cannot be read."""
     try:
         return None if path is None else read_workflow(path, missing=True)
     except SourceError:
@@ -148,11 +146,8 @@ def read_workflow(path: str | os.PathLike[str], *, missing: bool = False) -> str
 
 
 def _bytes(path: Path) -> bytes:
-    """A regular file's bytes; a pipe or a device is never opened.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it is no regular file, or too large."""
+    """A regular file's bytes; a pipe or a device is never opened. `OSError` where it cannot be
+    read; `ValueError` where it is no regular file, or too large."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise ValueError("not a regular file")

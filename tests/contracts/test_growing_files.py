@@ -21,13 +21,13 @@ from tests.strategies.writers import claude_line
 
 from leftoff import api
 from leftoff.analysis.summary_json import to_json
+from leftoff.batch import work
 from leftoff.batch.jobs import BatchOptions
 from leftoff.batch.pool import InProcess
 from leftoff.batch.run import Run
 from leftoff.budget.thresholds import preset
 from leftoff.errors import FormatError, LeftoffError
 from leftoff.hooks import queue, worker
-from leftoff.incremental import saved_positions
 from leftoff.incremental.accounts import AccountFollower, account_of
 from leftoff.incremental.follow import Follower
 from leftoff.incremental.saved_passes import SavedPass
@@ -206,7 +206,7 @@ def outcome(read: Reader) -> Any:
 def test_as_from_the_beginning(
     reader: str, case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved_positions, "MIN_SIZE", 1)
+    monkeypatch.setattr(work, "MIN_SIZE", 1)
     # On a busy machine a summary takes a second, and the next one would be put off.
     monkeypatch.setattr(worker, "MIN_INTERVAL_FACTOR", 0)
     before, happens = CASES[case]

@@ -15,6 +15,7 @@ import pytest
 
 from leftoff import api
 from leftoff.analysis.summary_json import from_json, to_json
+from leftoff.batch import work
 from leftoff.batch.index import Index
 from leftoff.batch.jobs import BatchOptions
 from leftoff.batch.outputs import columns_of
@@ -23,7 +24,6 @@ from leftoff.batch.rows import TABLES
 from leftoff.batch.run import Report, Run
 from leftoff.batch.summarize_many import Summarized, summarize_all, summarize_all_async
 from leftoff.errors import SourceError, StateError, UnknownName, UsageError
-from leftoff.incremental import saved_positions
 
 SECRET = "ghp_" + "".join(random.Random(7).choices("abcdefghijkmnpqrstuvwxyz23456789", k=36))
 LONG_AGO = 1_790_000_000
@@ -204,7 +204,7 @@ def big(path: Path, source: Path, size: int) -> list[bytes]:
 def test_a_file_that_has_grown_is_read_from_where_it_was(
     seed: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved_positions, "MIN_SIZE", 1 << 16)
+    monkeypatch.setattr(work, "MIN_SIZE", 1 << 16)
     session, out, index = tmp_path / "s.jsonl", tmp_path / "out.jsonl", tmp_path / "index"
     lines = big(session, folder / "claude_code" / "outbox.jsonl", 1 << 18)
     whole = session.read_bytes()
@@ -225,7 +225,7 @@ def test_a_file_that_has_grown_is_read_from_where_it_was(
 def test_nothing_secret_leaves(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saved_positions, "MIN_SIZE", 1)
+    monkeypatch.setattr(work, "MIN_SIZE", 1)
     place = tmp_path / "secrets"
     place.mkdir()
     data = (folder / "claude_code" / "prorate.jsonl").read_bytes()

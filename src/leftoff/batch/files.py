@@ -219,11 +219,8 @@ def _remote(url: str, found: FoundFiles) -> None:
 
 @contextmanager
 def local_copy(path: str) -> Iterator[str]:
-    """A local path of a file: its own, or that of a copy that is removed when the block ends.
-
-    Raises:
-        SourceError: it cannot be fetched.
-        UsageError: nothing can open such a URL.
+    """A local path of a file: its own, or that of a copy that is removed when the block ends;
+    `SourceError` where it cannot be fetched; `UsageError` where nothing can open such a URL.
     """
     if not is_url(path):
         yield path

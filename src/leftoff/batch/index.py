@@ -16,9 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from leftoff import codec
-from leftoff.batch.jobs import Counts, FileHeader, InputFile, Job, JobResult
+from leftoff.batch.jobs import Counts, FileHeader, InputFile, Job, JobResult, SavedPosition
 from leftoff.errors import SourceError, StateError
-from leftoff.incremental.saved_positions import SavedPosition
 from leftoff.sources.open import open_regular
 from leftoff.stores.atomic import open_private
 

@@ -22,7 +22,6 @@ from leftoff.extraction.collector import BUILTIN
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.handover.entries import SessionEntries
 from leftoff.incremental.cursor import Cursor
-from leftoff.incremental.saved_positions import SavedPosition
 from leftoff.redaction.rules import rules_digest as redaction_digest
 
 What: TypeAlias = Literal["summarize", "files", "budget", "memory"]
@@ -108,6 +107,14 @@ class InputFile(Struct, frozen=True):
     modified: int = 0
     place: str = ""  # device and inode, or the ETag in an object store
     named: bool = False  # the caller named this file, not a folder or pattern
+
+
+class SavedPosition(Struct, frozen=True):
+    """The saved state of a pass over a file: how far it was read, and `collector.State` as
+    MessagePack, compressed."""
+
+    cursor: Cursor
+    state: bytes
 
 
 class FileHeader(Struct, frozen=True):

@@ -74,10 +74,8 @@ def check(where: str) -> None:
 
 
 def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
-    """Writes an output whole, from the tables of each job.
-
-    Raises:
-        SourceError: it cannot be written; what was there before stays.
+    """Writes an output whole, from the tables of each job; `SourceError` where it cannot be
+    written; what was there before stays.
     """
     try:
         with ExitStack() as stack:

@@ -249,9 +249,7 @@ class Run:
 
     def update(self) -> Report:
         """Does all jobs without a stored result. If interrupted, what is done stays stored.
-
-        Raises:
-            StateError: the index cannot be written.
+        `StateError` where the index cannot be written.
         """
         with self._finishing():
             for _ in self._do(self._plan()[1], in_order=False):

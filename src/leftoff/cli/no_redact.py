@@ -10,10 +10,8 @@ from leftoff.redaction.redactor import Finder, Redactor
 
 
 def gate_of(*, bare: bool, output: str | None, extra: Sequence[Finder] = ()) -> Redactor:
-    """The redactor of a command.
-
-    Raises:
-        UsageError: secrets were asked for where they would stay: in a file or a pipe.
+    """The redactor of a command; `UsageError` where secrets were asked for where they would
+    stay: in a file or a pipe.
     """
     if not bare:
         return Redactor(extra=extra)

@@ -57,11 +57,8 @@ def redact(
 
 @contextmanager
 def _opened(file: str, output: str | None) -> Iterator[IO[bytes]]:
-    """Where the result goes.
-
-    Raises:
-        UsageError: that is the file that is read.
-        SourceError: it cannot be written.
+    """Where the result goes; `UsageError` where that is the file that is read; `SourceError`
+    where it cannot be written.
     """
     if output is None or output == "-":
         yield sys.stdout.buffer

@@ -135,10 +135,8 @@ def sidecar_of(path: str) -> str | None:
 
 
 def commits(path: str) -> list[Commit]:
-    """The commits that a sidecar names, oldest first.
-
-    Raises:
-        SourceError: the file cannot be read or is not a sidecar.
+    """The commits that a sidecar names, oldest first; `SourceError` where the file cannot be
+    read or is not a sidecar.
     """
     try:
         document = codec.parse(Path(path).read_bytes())

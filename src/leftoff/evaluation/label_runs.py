@@ -86,7 +86,7 @@ class LabelRun(Run, frozen=True, kw_only=True, tag="leftoff.accuracy/1"):
             yield from ("", f"baseline: {other.system}", figures_table(other))
         for name, title in COUNTED:
             yield from ("", counts_table(ours, name, title))
-        yield from ("", reliability_table(ours, "calibration", "reliability (messages)"))
+        yield from ("", reliability_table(ours))
         for name, title in MATRICES:
             yield from ("", title, matrix(confusion(ours.scores, name)))
 
@@ -239,13 +239,13 @@ def counts_table(result: Result, name: str, title: str) -> Table:
     )
 
 
-def reliability_table(result: Result, name: str, title: str) -> Table:
+def reliability_table(result: Result) -> Table:
     """Confidence and the share that is right, in bins of a calibration."""
     return Table(
-        (title, "count", "confidence", "right"),
+        ("reliability (messages)", "count", "confidence", "right"),
         [
             (f"  {b.low:.3f} to {b.high:.3f}", str(b.count), cell(b.confidence), cell(b.right))
-            for b in reliability(calibration_points(result.scores, name))
+            for b in reliability(calibration_points(result.scores))
         ],
     )
 

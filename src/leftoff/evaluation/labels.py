@@ -174,9 +174,7 @@ def _check_vocabulary(file: Path, label: Labels) -> None:
 
 def find_recordings(directory: str, names: Iterable[str]) -> dict[str, str]:
     """The paths of the named recordings under `directory`; missing ones are left out.
-
-    Raises:
-        StateError: two different files have the same name.
+    `StateError` where two different files have the same name.
     """
     wanted = set(names)
     found: dict[str, str] = {}

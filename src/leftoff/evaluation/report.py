@@ -49,14 +49,7 @@ def to_json(run: Run) -> bytes:
 
 
 def from_json(data: bytes, kind: type[R]) -> R:
-    """Reads a run that `to_json` wrote.
-
-    Args:
-        kind: of which evaluation.
-
-    Raises:
-        StateError: the data is not such a run.
-    """
+    """Reads a run of an evaluation that `to_json` wrote; `StateError` where it is none."""
     try:
         run: R = msgspec.json.decode(data, type=kind)
     except (ValueError, RecursionError) as error:

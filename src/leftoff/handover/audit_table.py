@@ -22,11 +22,8 @@ def as_dict(
     lost: Sequence[Audit] | None = None,
     rework: Sequence[Rework] = (),
 ) -> dict[str, object]:
-    """The results of one kind as one JSON object, redacted and not truncated.
-
-    Args:
-        compactions: number of compactions in the recording, also those without a readable
-            summary.
+    """The results of one kind as one JSON object, redacted and not truncated. `compactions`:
+    number of compactions in the recording, also those without a readable summary.
     """
     total = {} if lost is None else {"total": codec.to_builtins(total_shares(lost))}
     audits = [codec.to_builtins(audit) for audit in lost or ()]

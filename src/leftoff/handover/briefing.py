@@ -106,10 +106,7 @@ def render_prompt(
     gate: Redactor | None = None,
 ) -> str:
     """The summary as a block for the next agent's prompt, of at most `budget` tokens (an upper
-    bound); `place` as for `briefing`.
-
-    Raises:
-        BudgetTooSmall: not even the head fits the budget.
+    bound); `place` as for `briefing`. `BudgetTooSmall` where not even the head fits the budget.
     """
     gate = gate or Redactor()
     shown: Handover = gate.value(handover_of(summary))

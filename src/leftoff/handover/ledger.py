@@ -100,10 +100,8 @@ def standing(statements: Iterable[S]) -> list[Standing[S]]:
 
 
 def unknown_lines(lines: Sequence[str], known: str) -> list[str]:
-    """The lines that do not say with about the same words what a line of `known` says.
-
-    Args:
-        lines: with a label that ends with a colon.
+    """The lines, each with a label that ends with a colon, that do not say with about the same
+    words what a line of `known` says.
     """
     others = [set(terms_of(line)) for line in known.split("\n")]
     found = []

@@ -65,11 +65,8 @@ class Point(Struct, frozen=True):
 
 
 class Share(Struct, frozen=True):
-    """The points of one kind.
-
-    Attributes:
-        had: number of points before the compaction.
-        kept: number of them that the summary states.
+    """How many points of one kind there were before a compaction, and how many of them the
+    summary states.
     """
 
     had: int = 0

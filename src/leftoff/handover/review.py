@@ -151,10 +151,6 @@ class Review(Value, frozen=True, rename="camel"):
             return replace(self, codex_session_ids=ids)
         return replace(self, claude_session_ids=ids, claude_session_id=None)
 
-    def with_round(self, new: ReviewRound) -> Review:
-        """A copy with one more round."""
-        return replace(self, rounds=(*self.rounds, new))
-
     def last_round(self, client: str, model: str) -> ReviewRound | None:
         """The last round that a model answered."""
         answered_rounds = (

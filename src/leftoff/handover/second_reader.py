@@ -213,11 +213,8 @@ def _text(lines: Sequence[Line]) -> str:
 
 
 def parse_answer(answer: str, question: Question) -> Choice:
-    """The choice that an answer makes.
-
-    Raises:
-        InvalidAnswer: it is no such JSON object, names lines that were not offered or are of
-            the wrong kind, or too many.
+    """The choice that an answer makes; `InvalidAnswer` where it is no such JSON object, names
+    lines that were not offered or are of the wrong kind, or too many.
     """
     fenced = _FENCE.match(answer)
     try:

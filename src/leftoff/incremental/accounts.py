@@ -20,10 +20,7 @@ from leftoff.sources.open import session_paths
 
 
 class SessionAccount(Struct, frozen=True):
-    """The token account of one session.
-
-    Attributes:
-        models: of the main thread, in order of first use."""
+    """The token account of one session; `models` of the main thread in order of first use."""
 
     id: str
     format: str
@@ -38,15 +35,13 @@ def account_of(
     preset: Preset,
     *,
     format: str | None = None,
-    session: int = -1,
     windows: Sequence[ModelRow] = (),
     prices: Sequence[PriceRow] = (),
 ) -> SessionAccount:
-    """The account of the session recorded at `path`, with its subagents' files.
+    """The account of the last session recorded at `path`, with its subagents' files.
 
     Args:
         path: a file, a session's directory, or "-" for standard input.
-        session: which one, where a file holds several; the last by default.
         windows, prices: rows that come before those of the built-in tables.
 
     Raises:
@@ -54,7 +49,7 @@ def account_of(
         FormatError: it holds no message in a known format."""
     main, beside = session_paths(path)
     reading = open_pass(main, format=format)
-    return _accounted(reading, main, _children(beside), preset, session, windows, prices)
+    return _accounted(reading, main, _children(beside), preset, windows, prices)
 
 
 def _children(beside: Sequence[tuple[str, str]]) -> dict[str, SessionState]:
@@ -73,12 +68,11 @@ def _accounted(
     path: str,
     beside: dict[str, SessionState],
     preset: Preset,
-    session: int,
     windows: Sequence[ModelRow],
     prices: Sequence[PriceRow],
 ) -> SessionAccount:
     # A subagent's own file takes precedence over the copies in the main one.
-    _, main = view_of({**reading.sessions[session], **beside}, {})
+    _, main = view_of({**reading.sessions[-1], **beside}, {})
     name = reading.format.name if reading.format else ""
     header = main.state.header
     return SessionAccount(
@@ -145,5 +139,5 @@ class AccountFollower:
     def _account(self, reading: Pass) -> SessionAccount:
         main, beside = session_paths(self._session.path)
         return _accounted(
-            reading, main, _children(beside), self._preset, -1, self._windows, self._prices
+            reading, main, _children(beside), self._preset, self._windows, self._prices
         )

@@ -18,14 +18,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
-from typing import BinaryIO, Self
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import BinaryIO, Self, TypeVar
 
 from msgspec import Struct
 
 from leftoff.errors import SourceError
 from leftoff.sources.encodings import is_plain
 
+T = TypeVar("T")
 # Bytes at both ends of what was read that are compared. Chosen by hand; not measured.
 EDGE_BYTES = 4096
 # Bytes that are read at once.
@@ -41,6 +43,14 @@ class NotResumable(SourceError):
 
 class FileReplaced(SourceError):
     """The recording was replaced or rewritten while it was read."""
+
+
+def retried(read: Callable[[], T]) -> T:
+    """What `read` gives, which is called again where the recording is replaced meanwhile."""
+    for _ in range(MAX_RETRIES):
+        with suppress(FileReplaced):
+            return read()
+    return read()
 
 
 class Cursor(Struct, frozen=True):
@@ -100,10 +110,8 @@ class Tail:
         self.offset = cursor.offset
 
     def __iter__(self) -> Iterator[bytes]:
-        """Blocks of bytes up to the present end.
-
-        Raises:
-            NotResumable: the file is compressed or not in UTF-8."""
+        """Blocks of bytes up to the present end; `NotResumable` where the file is compressed or
+        not in UTF-8."""
         while True:
             self._file.seek(self.offset)
             data = self._file.read(BLOCK)
@@ -119,10 +127,8 @@ class Tail:
             yield data
 
     def cursor(self, offset: int | None = None) -> Cursor:
-        """The cursor at an offset up to which was read, by default at the end of that.
-
-        Raises:
-            FileReplaced: the file was replaced or rewritten since it was opened."""
+        """The cursor at an offset up to which was read, by default at the end of that;
+        `FileReplaced` where the file was replaced or rewritten since it was opened."""
         # Taken before the comparison, so that a file rewritten in between is noticed.
         found = Cursor.at(self._file, self.offset if offset is None else offset)
         if not self._snapshot.is_in(self._file):

@@ -10,7 +10,7 @@ from typing import TypeVar
 from leftoff import api
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, SourceError
-from leftoff.incremental.cursor import MAX_RETRIES, Cursor, FileReplaced, NotResumable, Tail
+from leftoff.incremental.cursor import Cursor, NotResumable, Tail, retried
 from leftoff.sources.multi_file import is_multi_file, join_files
 from leftoff.sources.open import STDIN, open_regular, session_paths
 from leftoff.stores.atomic import file_stamp
@@ -76,15 +76,10 @@ class GrowingSession:
         return reading
 
     def _read_new(self, main: str) -> Pass:
-        for last in (*[False] * MAX_RETRIES, True):
-            try:
-                reading, cursor = self._feed(main)
-                break
-            except NotResumable:
-                return api.open_pass(main, format=self._format)
-            except FileReplaced:
-                if last:
-                    raise
+        try:
+            reading, cursor = retried(lambda: self._feed(main))
+        except NotResumable:
+            return api.open_pass(main, format=self._format)
         # The copy is closed; the pass itself goes on with the next line.
         closed = reading.fork()
         try:

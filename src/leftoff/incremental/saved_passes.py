@@ -38,7 +38,14 @@ from leftoff.extraction.evidence import Evidence
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.formats.thread import Packed, Thread
-from leftoff.incremental.cursor import MAX_RETRIES, Cursor, FileReplaced, NotResumable, Tail
+from leftoff.incremental.cursor import (
+    MAX_RETRIES,
+    Cursor,
+    FileReplaced,
+    NotResumable,
+    Tail,
+    retried,
+)
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.open import open_regular, session_paths
 from leftoff.sources.session_choice import has_work
@@ -81,10 +88,7 @@ class _Head(Struct):
 
 
 class SavedPass:
-    """The pass over one recording, in a folder of its own.
-
-    Args:
-        folder: created at the first save."""
+    """The pass over one recording, in a folder of its own, which the first save creates."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -105,22 +109,18 @@ class SavedPass:
                 `FileReplaced`: it was replaced during each attempt.
             FormatError: it is no recording in a known format.
             OSError: the state cannot be saved; the old state stays."""
-        for last in (*[False] * MAX_RETRIES, True):
-            try:
-                with open_regular(path, any_encoding=True) as file:
-                    return self.read_file(file, path, stop=stop)
-            except FileReplaced:
-                if last:
-                    raise
-        raise AssertionError
+
+        def read() -> tuple[int, bool]:
+            with open_regular(path, any_encoding=True) as file:
+                return self.read_file(file, path, stop=stop)
+
+        return retried(read)
 
     def read_file(
         self, file: BinaryIO, path: str, *, stop: Callable[[], bool] = lambda: False
     ) -> tuple[int, bool]:
-        """Reads what was added to an open file, as `read_on` does.
-
-        Raises:
-            FileReplaced: the file was replaced or rewritten meanwhile; the old state stays."""
+        """Reads what was added to an open file, as `read_on` does; `FileReplaced` where the
+        file was replaced or rewritten meanwhile; the old state stays."""
         known = self._valid_head(file)
         reading = Collector(path)
         if known is not None:
@@ -181,11 +181,8 @@ class SavedPass:
         return reading
 
     def complete(self, path: str, *, exact: bool = True) -> Pass:
-        """The pass read to its end and closed; what was saved is not read again.
-
-        Raises:
-            SourceError: it cannot be read.
-            FormatError: it holds no message in a known format."""
+        """The pass read to its end and closed; what was saved is not read again. `SourceError`
+        where it cannot be read; `FormatError` where it holds no message in a known format."""
         for _ in range(MAX_RETRIES):
             with open_regular(path, any_encoding=True) as file:
                 reading = self._whole(file, path, exact=exact)
@@ -237,9 +234,7 @@ class SavedPass:
 
     def _save(self, tail: Tail, reading: Collector, known: _Head | None) -> _Head | None:
         """Saves what was found since the last save; None if nothing can be saved yet.
-
-        Raises:
-            FileReplaced: not all of it was read from one recording."""
+        `FileReplaced` where not all of it was read from one recording."""
         state = reading.save()
         recordings = list(reading.sessions[-1].values())
         if not state.offset or not any(len(r.thread) for r in recordings):
@@ -300,10 +295,8 @@ class SavedPass:
     def _frames(
         self, known: _Head
     ) -> Iterator[tuple[list[str], list[Packed], list[list[Evidence]]]]:
-        """The frames of `pass.found`.
-
-        Raises:
-            ValueError: they are damaged; raised after the last frame at the latest."""
+        """The frames of `pass.found`; `ValueError` where they are damaged; raised after the
+        last frame at the latest."""
         sums = b""
         with (self.folder / FOUND).open("rb") as found:
             while found.tell() < known.found:
@@ -368,10 +361,8 @@ def _name_folder_in_errors(folder: Path) -> Iterator[None]:
 
 
 def _read_on(known: _Head, path: str) -> Collector:
-    """The pass as it was saved, to be fed further.
-
-    Raises:
-        StateError: the saved data is damaged."""
+    """The pass as it was saved, to be fed further; `StateError` where the saved data is
+    damaged."""
     return Collector.resume(State(known.mark.offset, known.head, b"", b""), known.counts, path)
 
 

@@ -54,10 +54,8 @@ def normalized_error(text: str) -> str:
 
 
 def last_failure(index: Path, filters: Filters) -> Hit | None:
-    """The last failure that is recorded; None if there is none.
-
-    Raises:
-        SourceError: there is no index.
+    """The last failure that is recorded; None if there is none. `SourceError` where there is no
+    index.
     """
     condition, values = filters.condition()
     with opened(index) as db:

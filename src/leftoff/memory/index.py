@@ -224,7 +224,7 @@ class MemoryIndex(Index):
         column = "terms, " if command else ""
         self._db.execute(
             f"INSERT INTO terms ({column}rowid, words) VALUES ({command}?, ?)",  # noqa: S608
-            (entry_number(block, place), indexed_words(*entry[:3])),
+            (entry_number(block, place), " ".join(terms_of(" ".join(entry[:3])))),
         )
 
     def _write_block(
@@ -321,11 +321,6 @@ def _file_of(path: str) -> str:
     return f"{head}.sqlite3" if ending else path
 
 
-def indexed_words(*texts: str) -> str:
-    """The terms under which an entry is found, as FTS5 is given them."""
-    return " ".join(terms_of(" ".join(texts)))
-
-
 def forget(path: Path, *, missing_only: bool) -> int:
     """Removes the sessions of deleted recordings from the index, or the whole index; returns
     the number of sessions removed.
@@ -353,11 +348,8 @@ def forget(path: Path, *, missing_only: bool) -> int:
 
 @contextmanager
 def opened(path: Path) -> Any:
-    """A connection that only reads the index.
-
-    Raises:
-        SourceError: there is none.
-        StateError: it is damaged, or of another version.
+    """A connection that only reads the index; `SourceError` where there is none; `StateError`
+    where it is damaged, or of another version.
     """
     if not path.exists():
         raise SourceError(f"{path}: there is no index yet; `leftoff memory update` builds it")

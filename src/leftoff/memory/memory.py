@@ -45,10 +45,8 @@ class Memory:
     def update(
         self, paths: Iterable[str | PathLike[str]] = (), *, engine: Engine | None = None
     ) -> Report | None:
-        """Reads what is new, see `index.update`; None if another process does it.
-
-        Raises:
-            UsageError: there is no recording.
+        """Reads what is new, see `index.update`; None if another process does it. `UsageError`
+        where there is no recording.
         """
         return index.update(self.path, paths, environ=os.environ, engine=engine)
 

@@ -150,11 +150,7 @@ class Filters(Struct, frozen=True):
     without: str = ""
 
     def check(self) -> None:
-        """Checks the names.
-
-        Raises:
-            UsageError: no such kind or speaker.
-        """
+        """Checks the names; `UsageError` where there is no such kind or speaker."""
         for what, given, known in (
             ("kind", self.kinds, KINDS),
             ("speaker", self.speakers, SPEAKERS),

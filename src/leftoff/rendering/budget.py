@@ -90,16 +90,12 @@ def text(value: Mapping[str, Any], *, colour: bool = False, width: int = 96) -> 
     lines += _cost_lines(value["cost"])
     asked = value.get("second_reader")
     if asked:
-        lines += ["", style("Second reader", "bold", colour) + f"  {reader_cost(asked)}"]
+        cost = (
+            f"{plural(asked['questions'], 'question')}, at most {number(asked['tokens'])} "
+            f"tokens in and {number(asked['answer_tokens'])} out, {asked['seconds']:.0f} s"
+        )
+        lines += ["", style("Second reader", "bold", colour) + f"  {cost}"]
     return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-def reader_cost(cost: Mapping[str, Any]) -> str:
-    """What a second reader cost, in words."""
-    return (
-        f"{plural(cost['questions'], 'question')}, at most {number(cost['tokens'])} tokens in "
-        f"and {number(cost['answer_tokens'])} out, {cost['seconds']:.0f} s"
-    )
 
 
 def _joined(parts: list[tuple[str, str]], mark: str, colour: bool, width: int) -> list[str]:

@@ -68,18 +68,14 @@ class Directory:
     @classmethod
     @contextmanager
     def open(cls, path: Path) -> Iterator[Directory]:
-        """The directory at `path`, open until the block ends.
-
-        Raises:
-            OSError: it does not exist or cannot be opened."""
+        """The directory at `path`, open until the block ends; `OSError` where it does not exist
+        or cannot be opened."""
         yield from cls(path, None)._open(path, 0)
 
     @contextmanager
     def subdirectory(self, name: str) -> Iterator[Directory]:
-        """A subdirectory, which must not be a symbolic link, open until the block ends.
-
-        Raises:
-            OSError: it does not exist, is a link, or cannot be opened."""
+        """A subdirectory, which must not be a symbolic link, open until the block ends;
+        `OSError` where it does not exist, is a link, or cannot be opened."""
         yield from self._open(self.path / name, _NOFOLLOW)
 
     def _open(self, path: Path, flags: int) -> Iterator[Directory]:
@@ -119,11 +115,8 @@ class Directory:
         return os.stat(self._name(name), dir_fd=self._dir_fd, follow_symlinks=False)
 
     def read(self, name: str, max_bytes: int) -> bytes:
-        """The content of a regular file.
-
-        Raises:
-            FileNotFoundError: it does not exist.
-            OSError: it is a link, not a regular file, larger than `max_bytes`, or unreadable.
+        """The content of a regular file; `FileNotFoundError` where it does not exist; `OSError`
+        where it is a link, not a regular file, larger than `max_bytes`, or unreadable.
         """
         # O_NONBLOCK: to open a pipe in place of the file would wait for its writer.
         flags = os.O_RDONLY | _NOFOLLOW | _CLOEXEC | getattr(os, "O_NONBLOCK", 0)
@@ -145,10 +138,7 @@ class Directory:
         return True
 
     def rename(self, name: str, to: str) -> None:
-        """Renames a file, replacing what has the new name.
-
-        Raises:
-            OSError: the rename failed."""
+        """Renames a file, replacing what has the new name; `OSError` where that failed."""
         dir_fd = self._dir_fd
         os.replace(self._name(name), self._name(to), src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
 
@@ -220,10 +210,8 @@ class Directory:
     @contextmanager
     def open_replacement(self, name: str) -> Iterator[IO[bytes]]:
         """A temporary file, open for writing, that replaces `name` when the block ends. If the
-        block raises, it is removed.
-
-        Raises:
-            OSError: it cannot be written; the old file stays."""
+        block raises, it is removed. `OSError` where it cannot be written; the old file stays.
+        """
         with (
             self._replacing(name) as staged,
             open(staged.descriptor, "wb", closefd=False) as file,
@@ -290,10 +278,8 @@ class Directory:
                 os.close(descriptor)
 
     def fsync(self) -> None:
-        """Writes the entries of the directory, not its files, to the disk.
-
-        Raises:
-            NotSynced: fsync failed."""
+        """Writes the entries of the directory, not its files, to the disk; `NotSynced` where
+        fsync failed."""
         dir_fd = self._dir_fd
         if dir_fd is None and os.name != "posix":
             return
@@ -310,10 +296,8 @@ class Directory:
             raise NotSynced(error.errno, error.strerror, str(self.path)) from error
 
     def remove_stale_temporaries(self, target: str | None = None) -> int:
-        """Removes the temporary files that killed writers left; returns how many.
-
-        Args:
-            target: only those that were to replace this file."""
+        """Removes the temporary files that killed writers left; returns how many. `target`:
+        only those that were to replace this file."""
         removed = 0
         for name in self.listdir():
             match = _TEMPORARY.fullmatch(name)
@@ -375,10 +359,8 @@ class TemporaryFile:
         return self._directory._name(self._temporary)
 
     def commit(self) -> None:
-        """Renames the file over its target.
-
-        Raises:
-            OSError: the rename failed; the old file stays."""
+        """Renames the file over its target; `OSError` where the rename failed; the old file
+        stays."""
         if os.name == "nt":
             self._close_descriptor()  # an open file cannot be renamed there
         self._directory.rename(self._temporary, self._target)
@@ -429,10 +411,8 @@ def _lock_temporary(descriptor: int) -> bool:
 
 
 def make_directories(path: Path) -> None:
-    """Creates a directory and its missing parents, with mode 0700.
-
-    Raises:
-        OSError: one cannot be created."""
+    """Creates a directory and its missing parents, with mode 0700; `OSError` where one cannot
+    be created."""
     missing: list[Path] = []
     while not path.is_dir():
         missing.append(path)

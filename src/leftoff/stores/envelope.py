@@ -89,10 +89,8 @@ class Unsealed(Struct, frozen=True):
 def sanitize(
     kind: str, document: Mapping[str, object], text: str, gate: RedactorFactory
 ) -> Sanitized:
-    """A document and its markdown as plain values, redacted together.
-
-    Raises:
-        UsageError: it holds something that JSON cannot."""
+    """A document and its markdown as plain values, redacted together; `UsageError` where it
+    holds something that JSON cannot."""
     redactor = gate(kind)
     try:
         values = codec.to_builtins({k: v for k, v in document.items() if k != KEY})
@@ -232,10 +230,8 @@ def read_header(kind: str, data: bytes, where: str) -> Header | None:
 
 
 def read_header_or_none(kind: str, data: bytes, where: str) -> Header | None:
-    """The header of a document that will be replaced; None also if it is damaged.
-
-    Raises:
-        TooNew: it must not be replaced."""
+    """The header of a document that will be replaced; None also if it is damaged. `TooNew`
+    where it must not be replaced."""
     try:
         return read_header(kind, data, where)
     except Damaged:

@@ -79,11 +79,8 @@ class LockedFile(Generic[T]):
         self.value: T | None = None
 
     def load(self) -> T | None:
-        """The value; None if there is no file.
-
-        Raises:
-            Damaged: the file holds something else.
-            StateError: it cannot be read."""
+        """The value; None if there is no file. `Damaged` where the file holds something else;
+        `StateError` where it cannot be read."""
         atomic.remove_stale_temporaries(self.path)
         if not self.path.parent.is_dir():
             return None
@@ -111,10 +108,8 @@ class HeldFile(Generic[T]):
         self._file, self._folder = file, folder
 
     def load(self) -> T | None:
-        """The value, as `LockedFile.load` gives it.
-
-        Raises:
-            Damaged: the file holds something else."""
+        """The value, as `LockedFile.load` gives it; `Damaged` where the file holds something
+        else."""
         file, name = self._file, self._file.path.name
         try:
             stamp = atomic.stamp_of(self._folder.stat(name))

@@ -172,10 +172,8 @@ def _entry(folder: Directory, kind: str, id: str, ending: str) -> Entry | None:
 
 
 def decompress(data: bytes, where: str) -> bytes:
-    """The content of a file, decompressed if it is gzip or gzip as Base64.
-
-    Raises:
-        Damaged: the compressed data is damaged or unpacks to more than `MAX_DOCUMENT`."""
+    """The content of a file, decompressed if it is gzip or gzip as Base64; `Damaged` where the
+    compressed data is damaged or unpacks to more than `MAX_DOCUMENT`."""
     try:
         return unpacked(data)
     except (ValueError, zlib.error) as error:

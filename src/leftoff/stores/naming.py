@@ -54,10 +54,7 @@ _WINDOWS_CHARACTERS = re.compile(r'[<>:"|?*]')
 
 
 def location_of(kind: str) -> KindLocation:
-    """Folder and file names of a kind.
-
-    Raises:
-        UnknownName: there is no such kind."""
+    """Folder and file names of a kind; `UnknownName` where there is no such kind."""
     try:
         return LOCATIONS[kind]
     except KeyError:

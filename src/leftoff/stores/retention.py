@@ -30,11 +30,8 @@ class Retention(Struct, frozen=True):
                 raise UsageError(f"retention: {name} must be 0 or more, not {value}")
 
     def allows(self, rank: int, age: float) -> bool:
-        """Whether a document may be removed.
-
-        Args:
-            rank: its position, newest first, from 0.
-            age: seconds since it was saved."""
+        """Whether a document may be removed, by its `rank`, 0 for the newest, and its `age` in
+        seconds."""
         if self.keep is None and self.days is None:
             return False
         too_many = self.keep is None or rank >= self.keep
@@ -88,10 +85,8 @@ def drop(store: Store, kind: str, entry: Entry) -> bool:
 
 
 def pin(store: Store, kind: str, id: str, pinned: bool = True) -> bool:  # noqa: FBT002 - reads well
-    """Pins or unpins a document. False if there is none.
-
-    Raises:
-        UsageError: this store cannot do that."""
+    """Pins or unpins a document. False if there is none. `UsageError` where this store cannot
+    do that."""
     if not isinstance(store, PrunableStore):
         raise UsageError(f"{type(store).__name__} cannot pin documents")
     return store.pin(kind, id, pinned)

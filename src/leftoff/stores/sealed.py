@@ -44,10 +44,7 @@ Change: TypeAlias = Callable[[Row | None], "Row | str | None"]
 
 
 class SealedStore:
-    """A store of sealed documents.
-
-    Args:
-        gate: makes the redactor for a document of a kind."""
+    """A store of sealed documents; `gate` makes the redactor for one of a kind."""
 
     seals_time = False  # whether the time of saving has to stand in the document
 

@@ -76,10 +76,8 @@ def validate_name(name: str) -> str:
 
 
 def dump_paths(project: str, specific: str) -> tuple[str, str]:
-    """The paths of both files of a task, relative to its directory, with `/`.
-
-    Raises:
-        NotPlainName: a name is not one safe path component, or both files are the same.
+    """The paths of both files of a task, relative to its directory, with `/`; `NotPlainName`
+    where a name is not one safe path component, or both files are the same.
     """
     folder, task_file = validate_name(project), validate_name(specific)
     if task_file.casefold() == PROJECT:

@@ -21,11 +21,8 @@ from leftoff.summary import ContextSummary, FileModification
 
 
 class TaskProgress(Struct, frozen=True):
-    """A measure of a task's progress, to detect handoffs without any.
-
-    Attributes:
-        verified: milestones that a tool's output shows.
-        touches: changes of files.
+    """A measure of a task's progress, to detect handoffs without any: `verified` milestones
+    that a tool's output shows, and `touches` of changed files.
     """
 
     verified: int = 0

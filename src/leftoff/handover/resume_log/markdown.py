@@ -62,10 +62,8 @@ _BLOCK = re.compile(r"[#>|=~]|[-+*] |```|-{3}|\d+[.)] ")
 
 
 def render_markdown(log: SafeValues, budget: int) -> str:
-    """The document in at most `budget` tokens; `log` is a redacted one's JSON.
-
-    Raises:
-        BudgetTooSmall: not even the headings fit.
+    """The document in at most `budget` tokens; `log` is a redacted one's JSON. `BudgetTooSmall`
+    where not even the headings fit.
     """
     context = log["critical_context"]
     sections = {
@@ -223,7 +221,7 @@ def _critical(context: Mapping[str, object]) -> tuple[Line, ...]:
     """Lists and objects under their names, earlier keys first; names share lines."""
     found: list[Line] = []
     for place, (key, value) in enumerate(context.items()):
-        group = f"**{_heading(key)}:**"
+        group = f"**{_single_line(key).replace('_', ' ').capitalize()}:**"
         if isinstance(value, Mapping):
             texts = [(f"{_single_line(k)}: {_single_line(v)}", 1) for k, v in value.items()]
         elif isinstance(value, (list, tuple)):
@@ -249,10 +247,6 @@ def _values(texts: Sequence[str]) -> list[tuple[str, int]]:
             line = []
         line.append(text)
     return found
-
-
-def _heading(key: str) -> str:
-    return _single_line(key).replace("_", " ").capitalize()
 
 
 def _metadata(metadata: Mapping[str, object]) -> tuple[Line, ...]:

@@ -14,7 +14,6 @@ import zlib
 from typing import Any, ClassVar, Self
 
 from msgspec import field
-from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.errors import StateError, squashed
@@ -339,14 +338,8 @@ def schema() -> codec.JsonObject:
 def needs_value(state: ResumeState) -> tuple[str, ...]:
     """Names of the workflow's variables that hold a redacted secret, which a person has to
     enter again. Values derived from a recording are not included: they cannot be entered."""
-    held = state.workflow_variables.items()
-    return tuple(name for name, value in held if _holds_placeholder(value))
-
-
-def _holds_placeholder(value: object) -> bool:
-    return any(isinstance(v, str) and "[REDACTED:" in v for v in codec.leaves(value))
-
-
-def finished(state: ResumeState) -> ResumeState:
-    """A copy that is marked as completed."""
-    return replace(state, completed=True)
+    return tuple(
+        name
+        for name, value in state.workflow_variables.items()
+        if any(isinstance(v, str) and "[REDACTED:" in v for v in codec.leaves(value))
+    )

@@ -182,10 +182,8 @@ def document(task: TaskDocument, plan: Plan) -> codec.JsonObject:
 
 
 def read(data: codec.JsonObject) -> tuple[TaskDocument, Plan]:
-    """Parses the document of a task.
-
-    Raises:
-        StateError: it is another kind of document, or damaged.
+    """Parses the document of a task; `StateError` where it is another kind of document, or
+    damaged.
     """
     try:
         task = msgspec.convert({k: v for k, v in data.items() if k != "plan"}, TaskDocument)

@@ -36,7 +36,6 @@ from leftoff.handover.resume_state.document import (
     ResumeState,
     WorkflowExecutionContext,
     execution_context,
-    finished,
     needs_value,
 )
 from leftoff.handover.resume_state.from_summary import workflow_id, workflow_name
@@ -277,7 +276,7 @@ class FileResumeStateManager:
         """Marks a workflow as completed: the next cleanup may remove it."""
         running = self._running(workflow)
         with running.lock:
-            running.state = finished(running.state)
+            running.state = replace(running.state, completed=True)
             self._save(running)
 
     def _save(self, running: _RunningWorkflow) -> str:

@@ -63,10 +63,8 @@ class Client(Protocol):
 
 
 def argument(name: str, value: str) -> str:
-    """Returns the value if the program cannot take it for an option.
-
-    Raises:
-        UsageError: it begins with "-" or holds a non-printable character.
+    """Returns the value if the program cannot take it for an option; `UsageError` where it
+    begins with "-" or holds a non-printable character.
     """
     if value.startswith("-") or not value.isprintable():
         raise UsageError(f"{name} {value!r}: must not begin with '-' or hold line breaks")

@@ -252,7 +252,7 @@ class Reviewer:
                 review = review.without_session_id(made.client, invalid_id)
             if session_id:
                 review = review.with_session_id(made.client, made.model, session_id)
-            review = review.with_round(made)
+            review = replace(review, rounds=(*review.rounds, made))
             self._store.save(KIND, review.review_id, review.to_dict())
         return review.review_id
 
