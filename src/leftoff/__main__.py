@@ -4,8 +4,6 @@ The version is answered before anything else is imported, since editors, hooks a
 managers ask for it often. All other words go to `leftoff.cli`.
 """
 
-from __future__ import annotations
-
 import atexit
 import errno
 import gc

@@ -14,8 +14,6 @@ Every message says what happened, where, and what to do. An error that is not on
 a defect of leftoff.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

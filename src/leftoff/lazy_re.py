@@ -14,8 +14,6 @@ what does not fit (another Python, no file, other private functions of `re`) is 
 patterns of the package are stored: one made of a recording's text is to be compiled with `re`.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from array import array

@@ -4,8 +4,6 @@ A registry knows its built-in names without importing them ("module:attribute"),
 by decorator, and finds those of other packages by entry point, which it scans only for a name
 that it lacks or when asked to."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module

@@ -5,8 +5,6 @@ give the same summary again and nothing is paid twice. Whatever goes wrong with 
 summary without it stands, with an `Issue` that says so.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shlex
 import shutil

@@ -7,8 +7,6 @@ the configuration folder.
 `budget_total`, `budgetTotal` and `BUDGET_TOTAL` are the same key everywhere.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

@@ -1,7 +1,5 @@
 """Runs a program with given input, a time limit and a limit on its output."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -6,8 +6,6 @@ bytecode, the file is parsed each time. To parse all of them costs about 25 ms o
 time, to load them 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.machinery import SourceFileLoader

@@ -12,8 +12,6 @@ hand:
 * ``characters``: characters beyond ASCII by the most tokens that they cost;
 * ``families``: for each tokenizer family the weights of the features of `estimate_tokens`."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Callable
 from functools import cached_property, lru_cache

@@ -5,8 +5,6 @@ trusted: nothing that its configuration names is run (hooks, pager, file-system 
 external diffs, filters), no network is used, and nothing in it is written. If git is missing or
 fails, its values are None."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -8,8 +8,6 @@ An activity is finer than a stage and never depends on other calls: `stages` der
 activities, `progress` looks for edits, test runs and deliveries.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from functools import lru_cache
 

@@ -5,8 +5,6 @@ run test:unit", "make lint", "scripts/check.sh") is of the kind that the name sa
 shows in its output.
 """
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from leftoff import lazy_re as re

@@ -6,8 +6,6 @@ by `extraction/rules/check_tools.toml`, through wrappers, task runners and packa
 that of its last program, `a && b` succeeds if both do, `a || true` says nothing about `a`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeAlias

@@ -7,8 +7,6 @@ about unit tests not by a browser test, one about some tests not by a run where 
 What is left is only claimed.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate

@@ -5,8 +5,6 @@ session id; only the ids of the records identify a copy. Each record counts once
 appears first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import msgspec

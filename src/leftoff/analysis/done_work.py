@@ -1,7 +1,5 @@
 """Whether what was left open was done later, by the words that both share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil
 

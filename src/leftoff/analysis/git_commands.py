@@ -1,7 +1,5 @@
 """What a command line asks git or a forge to do: its steps, by the shell's grammar."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Intents of a prompt: fault, review, delivery, design, looking, making, tests and others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, lru_cache
 

@@ -6,8 +6,6 @@ confirms it, `git` whether a commit, a push or a merge does. The patterns stand 
 `extraction/rules/claims.toml`.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator
 

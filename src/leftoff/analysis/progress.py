@@ -1,7 +1,5 @@
 """Progress of a session: its stages, its milestones, and a percentage."""
 
-from __future__ import annotations
-
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import activities, edits
 from leftoff.analysis.checks import checks

@@ -1,8 +1,6 @@
 """The last calls with their outcomes, the steps of the turn in work, what still runs in the
 background, and the to-do list as it stood last."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """The summary in the shape of the original design."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from leftoff.analysis.summary_json import to_plain

@@ -9,8 +9,6 @@ explicit marker ("Stage: testing") holds to the end of its segment.
 Patterns and numbers were written while reading sessions of both label sets (docs/accuracy.md).
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 

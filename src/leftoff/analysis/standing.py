@@ -1,7 +1,5 @@
 """Rules that stand inside a prompt: "never", "do not", "only", and the items of a list."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from leftoff.extraction.requests import matches

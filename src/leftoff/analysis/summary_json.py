@@ -1,7 +1,5 @@
 """A summary as JSON and back, redacted."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from io import BytesIO

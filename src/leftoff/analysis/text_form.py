@@ -1,7 +1,5 @@
 """The text form of a summary, as the original design has it."""
 
-from __future__ import annotations
-
 from leftoff.summary import STAGES, ContextSummary, ProgressInfo
 from leftoff.text.truncation import short
 

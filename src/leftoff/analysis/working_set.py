@@ -1,7 +1,5 @@
 """The working set at the end: commands that succeeded, names in use, commit, variables."""
 
-from __future__ import annotations
-
 from msgspec import UNSET, UnsetType
 
 from leftoff import lazy_re as re

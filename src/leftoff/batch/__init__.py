@@ -1,7 +1,5 @@
 """Many recordings at once, as tables; restartable."""
 
-from __future__ import annotations
-
 from leftoff.batch.summarize_many import (
     Summarized,
     summarize_all,

@@ -4,8 +4,6 @@ Nothing is opened here. Files in a folder are selected by their suffix; files th
 explicitly are always included. URLs go through fsspec (`s3://bucket/sessions`, `file:///…`).
 """
 
-from __future__ import annotations
-
 import glob
 import os
 import re

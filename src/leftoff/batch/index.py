@@ -4,8 +4,6 @@ Rows and states in it are redacted, and paths are stored as digests, so that the
 no more than the output does.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

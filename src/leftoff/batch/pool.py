@@ -6,8 +6,6 @@ only its chunk with it. The files of a lost chunk are tried again, each alone, s
 file that caused the loss fails.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,8 +1,6 @@
 """Preloaded by the server that worker processes are forked from: imports what every worker
 needs and builds its automata."""
 
-from __future__ import annotations
-
 import gc
 import signal
 

@@ -5,8 +5,6 @@ lost is done again file by file, as in the local pool. leftoff must be installed
 version, wherever tasks run, and paths must mean the same there: a shared file system, or URLs.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import gc
 import os

@@ -4,8 +4,6 @@ The columns are the same whatever was wanted, so that outputs of different runs 
 what was not asked for is null or has no rows. docs/scale.md describes every column.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC

@@ -1,7 +1,5 @@
 """One run of a batch: find files, plan jobs, do those without a stored result, write."""
 
-from __future__ import annotations
-
 import hashlib
 import heapq
 import time

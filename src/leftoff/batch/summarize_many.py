@@ -4,8 +4,6 @@ A bad file gives one failed row, a killed worker loses only its own work, and un
 are not read again. docs/scale.md has the measured sizes.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ An error of a file becomes a failed row; no content of a recording can end a wor
 are redacted.
 """
 
-from __future__ import annotations
-
 import time
 import zlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The token account of a session: occupancy over time, spend, thresholds crossed, forecast."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

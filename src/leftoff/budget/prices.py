@@ -5,8 +5,6 @@ written, so a cost is a range where the prices for that differ. What has no know
 the whole cost unknown: None, never a guess.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 

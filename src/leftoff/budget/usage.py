@@ -4,8 +4,6 @@
 call's tokens, in and out, since each call sends the whole context again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from statistics import median
 

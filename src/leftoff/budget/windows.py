@@ -5,8 +5,6 @@ user's rows, then the tables. Of a model that is sold with two windows under one
 window is unknown until the session shows it; an unknown window is None and never a guess.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase

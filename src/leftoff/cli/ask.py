@@ -1,7 +1,5 @@
 """`leftoff ask`."""
 
-from __future__ import annotations
-
 import sys
 
 import click

@@ -1,7 +1,5 @@
 """`leftoff audit`."""
 
-from __future__ import annotations
-
 import click
 
 from leftoff import codec

@@ -1,7 +1,5 @@
 """`leftoff blame`."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

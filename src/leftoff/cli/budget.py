@@ -1,7 +1,5 @@
 """`leftoff budget`."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

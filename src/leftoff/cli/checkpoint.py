@@ -1,7 +1,5 @@
 """`leftoff checkpoint`: where a task stood when its window was nearly full."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Asked for by a shell only: a command that runs pays nothing for it. Nothing is o
 folders and our settings; errors there print nothing, since a person is typing.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping
 

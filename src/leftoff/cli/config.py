@@ -1,7 +1,5 @@
 """`leftoff config`."""
 
-from __future__ import annotations
-
 import click
 
 from leftoff import codec

@@ -1,7 +1,5 @@
 """`leftoff convert`: the session in another format, for programs."""
 
-from __future__ import annotations
-
 import click
 
 from leftoff import codec

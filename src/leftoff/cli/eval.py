@@ -1,7 +1,5 @@
 """`leftoff eval`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 

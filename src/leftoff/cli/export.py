@@ -1,7 +1,5 @@
 """`leftoff export`: the whole session, as markdown or as a page."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection
 

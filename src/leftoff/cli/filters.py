@@ -1,7 +1,5 @@
 """Which sessions of this machine: the options that `list`, `report` and `browse` share."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator

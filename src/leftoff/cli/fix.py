@@ -1,7 +1,5 @@
 """`leftoff fix`."""
 
-from __future__ import annotations
-
 import sys
 
 import click

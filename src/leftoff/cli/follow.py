@@ -1,7 +1,5 @@
 """`leftoff follow`."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory

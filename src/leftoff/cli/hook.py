@@ -1,7 +1,5 @@
 """`leftoff hook`."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """`leftoff ledger`."""
 
-from __future__ import annotations
-
 import click
 
 from leftoff.cli.memory import Question, asking

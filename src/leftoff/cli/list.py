@@ -1,7 +1,5 @@
 """`leftoff list`, and `leftoff` alone."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`leftoff log`."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import click

@@ -1,7 +1,5 @@
 """`leftoff mcp`."""
 
-from __future__ import annotations
-
 import click
 
 from leftoff.cli.params import options

@@ -1,7 +1,5 @@
 """`leftoff memory`, and what the commands that ask the memory share."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """`--no-redact`: secrets as they were recorded, on a terminal only."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """`leftoff plugins`: formats, extractors, redactors, readers and stores, and their packages."""
 
-from __future__ import annotations
-
 import click
 
 from leftoff import codec

@@ -1,7 +1,5 @@
 """Polling: how long a command runs, how often it looks, how it ends on a signal."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Iterator

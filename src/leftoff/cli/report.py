@@ -1,7 +1,5 @@
 """`leftoff report`, and the page of `leftoff summarize -f html`."""
 
-from __future__ import annotations
-
 import os
 import sys
 

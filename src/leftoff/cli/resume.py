@@ -1,7 +1,5 @@
 """`leftoff resume`."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """`leftoff schema`: the JSON Schema of a document."""
 
-from __future__ import annotations
-
 import click
 
 from leftoff import codec

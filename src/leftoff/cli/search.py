@@ -1,7 +1,5 @@
 """`leftoff search`."""
 
-from __future__ import annotations
-
 import click
 
 from leftoff.cli.memory import Question, asking

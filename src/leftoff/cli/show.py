@@ -1,7 +1,5 @@
 """`leftoff show`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import click

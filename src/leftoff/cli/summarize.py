@@ -1,7 +1,5 @@
 """`leftoff summarize`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`leftoff verify`."""
 
-from __future__ import annotations
-
 import sys
 
 import click

@@ -1,7 +1,5 @@
 """The baselines: plain patterns, and everything a decision."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Runs the evaluation of file tracking over recordings, from their names to a report."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

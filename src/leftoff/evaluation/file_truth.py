@@ -1,7 +1,5 @@
 """Ground truth for files, recorded beside a session: final patches and commits."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime

@@ -4,8 +4,6 @@ Needs no labels: the truth is read from the messages before and after the cut, w
 own. Labelled decisions and directives are added where there are labels.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 

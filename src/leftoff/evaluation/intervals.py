@@ -1,7 +1,5 @@
 """Bootstrap confidence intervals over sessions, and paired randomisation tests."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from statistics import NormalDist

@@ -1,7 +1,5 @@
 """`leftoff eval labels`: from label files to a run, and what became worse since another run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias

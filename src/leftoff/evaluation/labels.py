@@ -3,8 +3,6 @@
 The labelling guideline describes the files and the labels (docs/how-to/label-and-evaluate.md).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from bisect import bisect_right

@@ -3,8 +3,6 @@
 The page quotes recordings. It is redacted, written only on request, and must not be committed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """The recordings that an evaluation is given, and the messages of their sessions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path

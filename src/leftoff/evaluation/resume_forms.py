@@ -2,8 +2,6 @@
 recorder's summary, the tail of the session, and the recorder's summary with our block.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Runs `leftoff eval resume`: from recordings to the scores of every form at every cut."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path

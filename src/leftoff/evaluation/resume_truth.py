@@ -3,8 +3,6 @@
 It is read from recorded tool calls and results and shares no code with leftoff's analysis.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count

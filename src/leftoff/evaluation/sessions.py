@@ -1,8 +1,6 @@
 """What the scorer is given: a labelled session, with places, speakers and turns, and the
 predictions of a system for it."""
 
-from __future__ import annotations
-
 import random
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Runs leftoff on labelled recordings; the only module here that calls the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any

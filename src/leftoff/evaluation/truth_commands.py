@@ -5,8 +5,6 @@ This is the other side of `leftoff eval truth`: nothing here may use the code th
 `shlex`; what cannot be cut simply (here-documents, substitutions) is left out, not guessed.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Sentences in which the agent may commit to one way."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 

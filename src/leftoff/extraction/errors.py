@@ -1,7 +1,5 @@
 """The line of a failed call's output that says what went wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 

@@ -4,8 +4,6 @@
 result belongs to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import ClassVar, Protocol
 

@@ -1,7 +1,5 @@
 """Extractor of file calls and command lines: which call asks for what on which file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import ClassVar
 from urllib.parse import unquote

@@ -1,7 +1,5 @@
 """Lines in tool output by which git and forges say what they made. Part of `Insights`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from leftoff import lazy_re as re

@@ -1,7 +1,5 @@
 """Extractor of errors, findings, next steps, and the agent's own to-do list."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Extractor of the identifiers in code that the agent writes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

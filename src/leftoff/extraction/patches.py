@@ -1,7 +1,5 @@
 """Files named in patch texts that an edit tool is given, as the verbs of file evidence."""
 
-from __future__ import annotations
-
 from leftoff.shell.embedded.patches import diff_steps, marked_steps
 
 _VERBS = {"add": "create", "modify": "edit", "delete": "delete", "move": "move"}

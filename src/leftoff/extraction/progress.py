@@ -1,7 +1,5 @@
 """Extractor of progress: stage markers, claims of results, and results shown by tools."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Extractor of the person's own words, with the agent's words that they answer."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """The built-in rules: their groups, their fused gates, and their digest."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import msgspec

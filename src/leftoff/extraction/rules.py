@@ -7,8 +7,6 @@ look-around: RE2 has no look-around, and gaps in a set multiply its states, so s
 its rarest part as its gate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
 from itertools import chain, islice

@@ -1,7 +1,5 @@
 """The sentences around the hits of rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from leftoff.extraction.extractor import View

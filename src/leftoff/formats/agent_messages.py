@@ -3,8 +3,6 @@
 A JSON list (or one object on each line) of {"type": "user" | "assistant" | "system" | ...,
 "content": [...]}; a block is text, or has `toolName` with `toolInput`, or `toolResult`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from leftoff import model as rec

@@ -3,8 +3,6 @@
 A step holds a message, its tool calls and their results. A step of the agent becomes one
 message and, if it has results, a second one that holds them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

@@ -4,8 +4,6 @@ One JSON list of messages, an object with the list under "messages", or one mess
 line. A message is {"role", "content"} with OpenAI's `tool_calls` and `tool` messages or
 Anthropic's `tool_use` and `tool_result` blocks; both may stand in one list."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import field

@@ -3,8 +3,6 @@ stand in `claude --output-format stream-json` and in lists of the Claude Agent S
 
 Where it lives, what each line means and what is odd about it: docs/formats/claude_code.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import ClassVar

@@ -5,8 +5,6 @@ agent's words or a tool, `‚úª` what the client prints. Results hang below on `‚é
 is indented, so the first column tells whose words a line holds. Long lines are broken at the
 width of the screen and long results cut: what was cut is not guessed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from leftoff import lazy_re as re

@@ -3,8 +3,6 @@
 The first holds what the panel showed, the second what was sent to the model; each is one JSON
 list, and a task writes both: docs/formats/cline.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import partial
 

@@ -3,8 +3,6 @@
 The `response_item` lines are the conversation; most `event_msg` lines repeat it and are read
 only for what the items lack: token counts, exit codes, applied changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

@@ -3,8 +3,6 @@
 One event on each line: the thread, its turns, and items (commands, file changes, calls of MCP
 tools, messages) that start and complete. The prompt is not among the events."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 

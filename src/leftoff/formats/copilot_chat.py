@@ -4,8 +4,6 @@ Each request holds the prompt and the response to it. The calls and their result
 `result.metadata`, round by round; `response` is what the chat window displayed and is read
 where there are no rounds, and for edits without a call."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from leftoff import lazy_re as re

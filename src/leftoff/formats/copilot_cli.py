@@ -3,8 +3,6 @@
 Every line is an event of one chain (`parentId`); a few kinds carry the conversation, the rest
 are links of the chain."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

@@ -2,8 +2,6 @@
 
 It has no ids, no times, no model and usually no tool results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from leftoff import lazy_re as re

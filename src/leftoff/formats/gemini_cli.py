@@ -9,8 +9,6 @@ Its checkpoints and exports are histories of the Gemini API, docs/formats/gemini
 of `Content`, role and parts, alone or under `history` or `clientHistory` of an object;
 `Message.item` counts that list."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeVar
 

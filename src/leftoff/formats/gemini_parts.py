@@ -1,7 +1,5 @@
 """The parts of a Gemini `Content` (role and parts), as several recorders write them."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from leftoff import lazy_re as re

@@ -3,8 +3,6 @@
 Reminders, hook output, slash-command markup and notices of background tasks are all recorded as
 user messages; the rest of a message was typed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from leftoff import lazy_re as re

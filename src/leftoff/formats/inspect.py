@@ -4,8 +4,6 @@ A log holds many samples, and each sample is a session. The conversation is a sa
 `messages`; its `events` repeat every message many times and are read only for the tokens and
 times of the model calls."""
 
-from __future__ import annotations
-
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator

@@ -3,8 +3,6 @@
 One JSON document; `Message.item` counts `history`. Each entry holds a message of the person or
 the tools and the agent's reply, so up to two messages share an item."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

@@ -4,8 +4,6 @@ Three shapes of one message: `messages_to_dict` ({"type", "data"}), `dumps` ({"l
 "constructor", "id", "kwargs"}) and a model's own dump ({"type", "content", ...}). They stand in
 a list, or in an object's `messages`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import field

@@ -8,8 +8,6 @@ bare fence with a blank line below it, and what no line can settle is reported.
 Cursor's ("Export Chat", docs/formats/cursor_markdown.md): `**User**` or `**Cursor**`. It holds
 words only: tool calls, their results and thoughts are left out by the recorder."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Iterator
 from functools import partial
 

@@ -2,8 +2,6 @@
 Semantic Kernel), and the data classes of the Claude Agent SDK, which hold neither role nor
 type: their class says it."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass
 
 from leftoff.formats.lenient_json import dict_of

@@ -3,8 +3,6 @@
 Version 1 has one bash block in each reply and the observation in the next user message;
 version 2 lists the commands of a reply and answers each with a message of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from leftoff import lazy_re as re

@@ -5,8 +5,6 @@ line is a message: {"role", "text"} in the short form, or {"role", "parts": [...
 {"text"}, {"reasoning"}, {"call": {"id", "name", "input"}} and
 {"result": {"call_id", "text", "status", "exit_code"}}."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, ClassVar
 

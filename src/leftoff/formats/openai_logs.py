@@ -4,8 +4,6 @@ A data set is a list (or one object on each line) of rows, each a whole session:
 and its outcome. A request log has one line for each request and one for each response, and
 each request repeats the whole conversation so far."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import ClassVar

@@ -1,8 +1,6 @@
 """Decodes the parts of OpenAI-style chat messages that many recorders embed: text, calls,
 usage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import msgspec

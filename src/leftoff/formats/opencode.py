@@ -3,8 +3,6 @@
 One JSON document of `info` and `messages`; `Message.item` counts `messages`. A call and its
 result are one part there and two parts of one message here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import field

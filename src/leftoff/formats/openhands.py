@@ -4,8 +4,6 @@ Actions are the agent's calls, observations their results, paired by `cause`; th
 have neither ids nor sources and are paired by order. Events of the agent SDK (version 1) name
 their kind and pair by the id of the call: docs/formats/openhands.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain

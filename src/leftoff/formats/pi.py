@@ -1,7 +1,5 @@
 """Pi and OpenClaw sessions, JSON lines of versions 1 to 3: docs/formats/pi.md."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 

@@ -2,8 +2,6 @@
 
 docs/formats/qwen_code.md. Written from the recorder's open source."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import msgspec

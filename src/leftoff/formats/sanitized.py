@@ -4,8 +4,6 @@ Each line is a message with its role. The first line says what was removed: resu
 are, so no call has an outcome. A transcript that was written afterwards as a summary has the
 same shape and is refused: its words are not those that were said."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from leftoff.errors import FormatError

@@ -3,8 +3,6 @@
 Python's `ChatHistory.serialize()`, the .NET serialiser's list, and the `chat_history` of a
 resume state."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from leftoff import model as rec

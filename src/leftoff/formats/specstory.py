@@ -5,8 +5,6 @@ quote other transcripts: a marker is quoted inside a tool use that is closed, an
 its time lies before the session; code fences, which are often odd, have a say only where its
 spelling is new. `specstory_blocks` takes the turns apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import Any

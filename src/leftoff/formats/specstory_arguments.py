@@ -3,8 +3,6 @@
 Its generations show them as JSON under "Parameters:", as one or two fences, in backticks, or in
 the summary line (`Read file: x`)."""
 
-from __future__ import annotations
-
 from urllib.parse import unquote
 
 from leftoff import lazy_re as re

@@ -3,8 +3,6 @@
 The agent types one command for each turn: an editor command of its own interface, or bash.
 `history` is the conversation as the model saw it, `trajectory` the same steps again."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ The syntax is OpenHands's, which many data sets use: `<function=name>` with `<pa
 in the reply, and the result in the next user message after "EXECUTION RESULT of [name]:" or
 "OBSERVATION:"."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from leftoff import lazy_re as re

@@ -3,8 +3,6 @@
 A block is a turn, a prompt or a piece of output; its messages bear the line on which it begins
 and the bytes of all its lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 

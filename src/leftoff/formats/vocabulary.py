@@ -2,8 +2,6 @@
 
 The table is data (`vocabulary.toml`); a tool in none of its rows has the kind "other"."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any

@@ -4,8 +4,6 @@ The recorder's model wrote a summary that the agent has already. The block that 
 it leaves out what that summary states, and begins with what it states wrongly.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 

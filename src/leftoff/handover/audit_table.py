@@ -2,8 +2,6 @@
 what was found out again after them (`rediscovery`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from leftoff import codec

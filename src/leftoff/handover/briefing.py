@@ -15,8 +15,6 @@ block. `formats.injected` recognises the block in a recording. Clients cut long 
 `MAX_BYTES` bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 

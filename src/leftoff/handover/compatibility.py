@@ -13,8 +13,6 @@ verdict:
 `force` turns refuse into adapt and changes nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 

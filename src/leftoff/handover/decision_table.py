@@ -11,8 +11,6 @@ provider is named; at 98 %, and whenever a provider fails, the task goes to the 
 It also stops after three handoffs without progress. All functions are pure.
 """
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 from msgspec import Struct

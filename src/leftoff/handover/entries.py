@@ -3,8 +3,6 @@
 Pure: a redacted summary in, entries out. `memory` stores and searches them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Wording of the changed files of a `Handover`: what was done to each, as lines."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,8 +1,6 @@
 """What holds in a project: the person's statements of all sessions, those that say the same as
 one. Pure: `memory.ledger` and the report give it what they have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 

@@ -4,8 +4,6 @@ Every line stands alone and begins with our bullet; recorded text in it can open
 close no block. The order of the parts and their shares of a budget are those of `parts.toml`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import msgspec

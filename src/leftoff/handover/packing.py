@@ -10,8 +10,6 @@ line alone is an upper bound of its cost in the text; room that this leaves is s
 rounds. The text never costs more than the budget.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby

@@ -7,8 +7,6 @@ gets a dozen lines of chance resemblance with every prompt learns to skip them a
 limits were found: docs/hooks.md, "What a prompt recalls".
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

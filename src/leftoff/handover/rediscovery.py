@@ -15,8 +15,6 @@ change files at large (git checkout, inline scripts); for searches and commands 
 counts that does more than show or check. The figures are lower bounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any

@@ -9,8 +9,6 @@ the session by construction, whatever the model makes of it; numbers that were n
 in their place, and more numbers than can be key decisions make the answer invalid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 

@@ -8,8 +8,6 @@ and the result says that it is estimated.
 Work is limited by a count of steps, not by time, so that the result is deterministic.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from io import StringIO
 

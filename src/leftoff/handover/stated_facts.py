@@ -4,8 +4,6 @@ A text states a fact if one of its items (a line with the lines indented below i
 the subject and its value. A file counts as named only if the name is unambiguous.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct

@@ -5,8 +5,6 @@ Only for scoring (`leftoff audit`, `leftoff eval resume`). It shares no code wit
 that is scored, and it treats every compared text in the same way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """The base type of document parts: `to_dict` and `from_dict` preserve unknown keys."""
 
-from __future__ import annotations
-
 from types import UnionType
 from typing import Any, ClassVar, Self, Union, get_args, get_origin
 

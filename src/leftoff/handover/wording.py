@@ -1,8 +1,6 @@
 """Formatting of values for documents and screens, and neutralisation of recorded text, so that
 it cannot break the markup of the document around it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -10,8 +10,6 @@ rest (reading, summarising, writing), starts a worker and does not wait for it; 
 finds the results.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

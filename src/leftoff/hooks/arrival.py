@@ -6,8 +6,6 @@ attachment `hook_additional_context` (`hook_success` only says what the hook pri
 a message of the role `developer`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

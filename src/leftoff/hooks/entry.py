@@ -2,8 +2,6 @@
 importing the engine, are written to the hooks' log.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A session in which nothing was done ("hi", a question about the weather) is not 
 new session gets the last one with work, on its own branch if there is one.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

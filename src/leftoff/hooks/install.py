@@ -20,8 +20,6 @@ Claude Code, so `leftoff hook` serves both. Differences, observed with codex 0.1
 * `hooks.json` may hold only the keys `hooks` and `description`.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 import shlex

@@ -1,7 +1,5 @@
 """UserPromptSubmit: what earlier work says about a prompt, and blocks that did not arrive."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

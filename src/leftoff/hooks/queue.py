@@ -17,8 +17,6 @@ A hook has to answer at once, so nothing heavy is imported here. Every file is r
 atomically; the writer redacts what it writes.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator, Mapping

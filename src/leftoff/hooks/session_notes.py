@@ -1,8 +1,6 @@
 """What later sessions have to know of one, in its `about.json`: whether work was done, on which
 branch, and what it left open."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path

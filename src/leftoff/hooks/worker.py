@@ -5,8 +5,6 @@ worker runs for each session at a time. A hook that enqueues a job while it runs
 worker, which exits at once: the running one checks the queue again before it ends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

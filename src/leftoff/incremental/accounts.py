@@ -1,7 +1,5 @@
 """Token accounts of recordings: of a whole file, or of a growing one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct

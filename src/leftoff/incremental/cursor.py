@@ -14,8 +14,6 @@ replaced may have those of the one before.
 Bytes of a compressed file or of one in UTF-16 are not what is parsed, so there is no place in
 them to go on from: `NotResumable`."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Iterator

@@ -25,8 +25,6 @@ is written and destroyed between two calls of `look` is not seen. A recording th
 compressed is dropped. A recording that is one document is rewritten whenever it grows, so it is
 whatever file is at its path, and is read whole each time."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The recording of a session that grows, read in memory: a read feeds only what was added."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Reads a recording once, for its summary and for a listener that receives its messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Generic, Protocol, TypeVar

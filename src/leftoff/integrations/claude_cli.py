@@ -4,8 +4,6 @@ Tested with version 2.1.197. A session id is valid only in the folder in which t
 began.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

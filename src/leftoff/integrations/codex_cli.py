@@ -5,8 +5,6 @@ name of a conversation and silently begins a new one; and it reports the usage o
 conversation.
 """
 
-from __future__ import annotations
-
 from leftoff import codec
 from leftoff.errors import UsageError
 from leftoff.formats.lenient_json import usage_by

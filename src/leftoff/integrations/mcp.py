@@ -4,8 +4,6 @@ It serves on standard input and output by the official library (`pip install lef
 tools themselves are in `mcp_tools`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import inspect

@@ -5,8 +5,6 @@ recording is read in a thread and cached; when it has grown, only its new bytes 
 that waits longer than `REPLY_TIMEOUT` returns the progress of the reading instead.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import OrderedDict

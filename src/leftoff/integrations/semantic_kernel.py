@@ -8,8 +8,6 @@ The package `semantic-kernel` (`pip install 'leftoff[semantic-kernel]'`) is impo
 use.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import AbstractContextManager

@@ -6,8 +6,6 @@ model wrote. An *artificial* cut is placed after a share of the messages of a se
 has no compaction.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from msgspec import Struct

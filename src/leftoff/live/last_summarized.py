@@ -1,7 +1,5 @@
 """The position up to which each session was last summarized, for `summarize --since last`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from msgspec import Struct

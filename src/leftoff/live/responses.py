@@ -4,8 +4,6 @@ Reads Anthropic messages, OpenAI chat completions and responses, and Gemini resp
 or as stream events, as dicts or as the objects of the vendors' libraries.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from enum import Enum

@@ -1,7 +1,5 @@
 """`SessionManager`: token usage of a running session, its thresholds and its resume logs."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 from pathlib import Path

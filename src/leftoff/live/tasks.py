@@ -1,7 +1,5 @@
 """The budgets of tasks: what each has used with each provider, and what became of it."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator

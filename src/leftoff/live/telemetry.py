@@ -5,8 +5,6 @@ and its fields, which are also attributes of the record. Messages for people go 
 `leftoff.live`.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections import deque

@@ -1,7 +1,5 @@
 """Which session wrote a line: the edits that the index holds, replayed over a file of today."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Sequence
 from difflib import SequenceMatcher

@@ -7,8 +7,6 @@ place in it; where one is removed, the others keep their places.
 A hook reads blocks: nothing of the engine may be imported here.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Sequence
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """How a failure like this one was mended before."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

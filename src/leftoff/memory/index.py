@@ -11,8 +11,6 @@ Of a session that was indexed before, only the entries that differ are written: 
 a long session costs little.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence

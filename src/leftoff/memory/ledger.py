@@ -1,7 +1,5 @@
 """What holds in a project and what was left open in it, over all its sessions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TypeAlias
 

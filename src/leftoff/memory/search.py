@@ -1,7 +1,5 @@
 """Search over the memory: places by BM25, with who said it and what became of it."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Answers of the memory as text for people and as plain values."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 

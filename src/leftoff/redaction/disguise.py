@@ -5,8 +5,6 @@ What a reader does not see at all (terminal codes, control characters) is remove
 of `leftoff.text.sanitize`, which `clean` shares; here is what else stands for such a character:
 its escape in JSON or in a program, its percent code, its entity."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Final

@@ -1,7 +1,5 @@
 """Finds private keys, and text encoded in base64 or hexadecimal."""
 
-from __future__ import annotations
-
 import binascii
 from collections.abc import Iterable, Iterator
 from typing import Final

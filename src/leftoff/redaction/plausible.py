@@ -8,8 +8,6 @@ For comparison: over 20,000 random strings of 20 letters and digits the rate of 
 has a median of 0.42 and a first percentile of 0.21 (32 hexadecimal digits: 0.48; a thousandth
 of them are below 0.19)."""
 
-from __future__ import annotations
-
 import binascii
 from collections.abc import Callable
 from functools import lru_cache

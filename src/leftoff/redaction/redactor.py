@@ -43,8 +43,6 @@ Before you edit: run `python -m benchmarks.accuracy.redaction` (recall, false re
 before and after. No rule matches half of a secret, so code that shortens raw text must use
 `text.whole`, and a quotation must end at `safe_quote_end`. Saved passes set `last_number`."""
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache

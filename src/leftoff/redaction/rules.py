@@ -1,7 +1,5 @@
 """The rules of redaction, from `rules.toml`, and the places where each may match."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from re import _parser  # type: ignore[attr-defined]

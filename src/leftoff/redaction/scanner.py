@@ -5,8 +5,6 @@ text as it is, as `leftoff.text.sanitize` will show it (`cleaned_view`, `bare_vi
 reader would spell it (`disguise`), decoded, and with the parts of a word joined that stand on
 two lines or in two strings (`_joined_hits`); a hit in any of these is a span of the text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """A token account as plain values and as text: window occupancy, spend, forecast."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any

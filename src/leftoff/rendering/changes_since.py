@@ -1,7 +1,5 @@
 """`since`: a summary filtered to what is new after a position in its recording."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

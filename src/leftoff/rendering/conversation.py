@@ -1,8 +1,6 @@
 """A whole session for people, as markdown or for a page: each message with speaker, time and
 tool calls."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from html import escape
 

@@ -1,8 +1,6 @@
 """The explanation of a summary as text or JSON: which rules matched, feature weights, and the
 candidates that were rejected."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from leftoff import codec

@@ -1,7 +1,5 @@
 """The markdown form of a summary."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from leftoff.analysis.summary_json import SafeSummary

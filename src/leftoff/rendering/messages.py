@@ -1,7 +1,5 @@
 """Recorded messages as text for a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from leftoff import codec

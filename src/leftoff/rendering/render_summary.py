@@ -1,7 +1,5 @@
 """`render`: a summary in one of six output forms. Every form is redacted."""
 
-from __future__ import annotations
-
 from leftoff.analysis.summary_json import safe_summary, to_json
 from leftoff.errors import UnknownName
 from leftoff.redaction.redactor import Redactor

@@ -1,7 +1,5 @@
 """The text form of a summary, for a terminal: at most one screen, or everything."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterator, Sequence
 

@@ -4,8 +4,6 @@ The rules are data: `commands.toml` says for each program which options take a v
 which operands it reads, writes or changes, and examples that must and must not fire. A program
 whose arguments need more than that names a handler of `programs/`."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -9,8 +9,6 @@ draws the way.
 
 No function opens a file or runs anything, and none raises on any input."""
 
-from __future__ import annotations
-
 import functools
 from typing import Literal
 

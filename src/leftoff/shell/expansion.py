@@ -1,7 +1,5 @@
 """Expands the words of a command: variables, substitutions, splitting, patterns."""
 
-from __future__ import annotations
-
 from leftoff.shell.ast import (
     BRACKET,
     MAX_FIELDS,

@@ -45,8 +45,6 @@ What must hold
 - Paths are in the form of `join`: no ``.``, no ``..``, no final slash; ``.`` alone is the
   unknown directory that the session runs in."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 from collections.abc import Iterable

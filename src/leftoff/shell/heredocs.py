@@ -1,7 +1,5 @@
 """Takes here-documents and here-strings out of a command before it is parsed."""
 
-from __future__ import annotations
-
 from leftoff import lazy_re as re
 
 HEREDOC_PATH = "/dev/here-document/"

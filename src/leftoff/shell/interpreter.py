@@ -54,8 +54,6 @@ Before editing: the expected effects in ``tests/unit/shell_cases.jsonl`` were me
 running the commands in bash; if a change contradicts one, the change is wrong.
 ``tests/properties/test_shell.py`` holds the limits on time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -4,8 +4,6 @@
 some that do not. Such a line is evidence about the state of files, not something that the call
 did to them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Literal
 

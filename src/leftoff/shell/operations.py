@@ -3,8 +3,6 @@
 Each operation returns its status (True, False, or None where it is not known) and records its
 effect. An operation on a path that is not known is recorded as an unknown effect."""
 
-from __future__ import annotations
-
 from leftoff import lazy_re as re
 from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
 from leftoff.shell.filesystem import Action

@@ -1,7 +1,5 @@
 """Parses a shell command by the tree-sitter grammar for bash; compiles it to a `Script`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Normalises the paths of transcripts. Pure: no file system is asked."""
 
-from __future__ import annotations
-
 import posixpath
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """The text of shell words: quotes, escapes, patterns and braces."""
 
-from __future__ import annotations
-
 from leftoff import lazy_re as re
 from leftoff.shell.ast import (
     BRACKET,

@@ -1,7 +1,5 @@
 """Opens the redirections of a command, and tracks the text that it prints into a file."""
 
-from __future__ import annotations
-
 from leftoff import lazy_re as re
 from leftoff.shell import expansion
 from leftoff.shell import operations as ops

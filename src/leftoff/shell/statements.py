@@ -1,7 +1,5 @@
 """Builds statements from their parts where the grammar groups them otherwise than the shell."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -3,8 +3,6 @@
 `places.toml` beside this file lists where clients store their sessions. Of each file only the
 name, size, modification time and the first 64 KiB are read."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 PowerShell 5 writes what `>` redirects in UTF-16, Notepad can. Everything else here looks for
 words in UTF-8, and in UTF-16 it would find none: no message, and no secret."""
 
-from __future__ import annotations
-
 import codecs
 import io
 from typing import IO

@@ -4,8 +4,6 @@ A fork names its origin, or begins with copies of its origin's records. An origi
 beside the recording, and by its id in the other folders where the recorder would have put it;
 no folder is searched below its own files."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

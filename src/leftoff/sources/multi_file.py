@@ -5,8 +5,6 @@ opencode stores each message and each part in its own file; Kiro stores conversa
 database. A session of the first is named by its own file (`storage/session/<project>/
 ses_*.json`), one of the second by `data.sqlite3:<conversation>`."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Iterator
 from contextlib import closing

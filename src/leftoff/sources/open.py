@@ -2,8 +2,6 @@
 
 A file in UTF-16 or UTF-32 is read as the same text in UTF-8."""
 
-from __future__ import annotations
-
 import io
 import os
 import stat

@@ -1,7 +1,5 @@
 """How a recording is named for `leftoff show`, from any directory."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Mapping

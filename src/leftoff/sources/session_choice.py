@@ -4,8 +4,6 @@ A choice is a number from 1, an id, a date, or the beginning of one; it follows 
 name after `@` (`history.md@3`, `history.md@2026-11-02`). Without a choice the newest session in
 which the agent said or did something is meant."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias

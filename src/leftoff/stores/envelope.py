@@ -8,8 +8,6 @@ A stored document is redacted and has one more key, `leftoff`, its header:
 The checksum is of the whole document, the other fields of that key included, as canonical JSON
 (keys sorted, no spaces, UTF-8). `text` is the checksum of the markdown saved with it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from itertools import zip_longest

@@ -8,8 +8,6 @@ document that it replaces to `.json.bak`, a damaged one to `.json.damaged`.
 Writers of one id take a lock in `.locks`; the kernel releases it when its holder ends or is
 killed. Readers take no lock: they see the old document or the new one."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import time

@@ -1,7 +1,5 @@
 """Reading documents from the file store's folders. Nothing here takes a lock or writes."""
 
-from __future__ import annotations
-
 import errno
 import zlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """File names and folders of documents by kind, and which ids are valid."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Final
 

@@ -5,8 +5,6 @@ document is one object. Its markdown is a second one, which `load` returns only 
 belongs to the document, and of two concurrent saves of one id the last one wins. The pin and
 the time of saving stand in the document, so `list` reads all documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime

@@ -5,8 +5,6 @@ object store. A saved document is redacted and gets a checksum (`envelope`).
     where = store.save("task", "t1", {"goal": "sort the invoices"})
     found = store.load("task", "t1")"""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable

@@ -5,8 +5,6 @@ pinned; `{prefix}:index:{kind}` is the sorted set of ids by the time of saving. 
 one MULTI. How much of what was acknowledged outlives the server's own end is the server's
 setting (`appendonly`, `appendfsync`)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final

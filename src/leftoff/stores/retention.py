@@ -1,7 +1,5 @@
 """Retention: which stored documents may be removed, by number and by age; pinned ones never."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from msgspec import Struct

@@ -3,8 +3,6 @@
 A store says how one document is read, replaced in a transaction, and listed; everything else
 stands here."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias

@@ -4,8 +4,6 @@ The database has a rollback journal and `synchronous=EXTRA`: a save that was ack
 the disk, and readers never see half of one. Every call opens its own connection, so a store
 may be used by any thread and after a fork."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterator

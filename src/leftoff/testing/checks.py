@@ -9,8 +9,6 @@ Each check runs on your own example, and on that example cut, doubled and damage
 `AssertionError` that names the broken promise.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The contract test of stores: `check_store`."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Text utilities: sanitising, truncation, sentence splitting."""
 
-from __future__ import annotations
-
 from leftoff.text.markdown import in_code, prose, sentence_at, sentences
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import graphemes, one_line, short, truncate, whole

@@ -1,7 +1,5 @@
 """Lines as hashes, to recognise a line of a file without storing its text."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Iterable, Sequence
 from zlib import crc32

@@ -6,8 +6,6 @@ A block is ``(start, end, kind)``, a span is ``(start, end)``, both in code poin
 that was given. Every function takes time linear in the length of its text, whatever the text.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache

@@ -5,8 +5,6 @@ sentence, else of a word, else of a grapheme cluster, and closes an open code fe
 pure, and linear in the length of the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Explains a summary: why decisions, milestones and stages were reported or rejected."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -9,8 +9,6 @@ of routine, "run the tests", only if the rule says so), and what stands around i
 other languages have rules alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import count

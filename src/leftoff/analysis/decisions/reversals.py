@@ -4,8 +4,6 @@ A later statement ends an earlier one only by what both are about: what stands a
 that takes back ("instead of X", "no longer X", "drop X") must be what the earlier one took up.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache, lru_cache

@@ -1,7 +1,5 @@
 """The decisions that every form for a person shows: the same ones, in the same order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from msgspec import UNSET

@@ -1,7 +1,5 @@
 """What was changed in each file: lines, places, symbols, the last hunk, committed or not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field

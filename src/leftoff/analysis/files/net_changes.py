@@ -1,7 +1,5 @@
 """The state of every file at the end of a session, relative to its start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field

@@ -1,7 +1,5 @@
 """Removals that only the words of a command or its output show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 

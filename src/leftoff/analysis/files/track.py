@@ -1,7 +1,5 @@
 """Tracks files over a session: what each call did to which file, in order."""
 
-from __future__ import annotations
-
 import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ A dump goes into a marked section of `project.md`, with details in `{specific_pr
 later dump of the same task and capacity replaces the section; other text stays unchanged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """Names of a task's markdown files: generated from its goal, or validated if given."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -13,8 +13,6 @@ so that no recorded word can end the block or pass for the prompt. The block say
 that it is data. `formats.injected` knows it again in a recording.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

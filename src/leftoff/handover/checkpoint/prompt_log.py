@@ -1,7 +1,5 @@
 """The conversation in a checkpoint: its last messages, and the checks that ran."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter

@@ -1,7 +1,5 @@
 """Roles of agents, as data: what each dumps, which files belong to it, who takes it on."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The templates of checkpoints and dumps, from `templates.toml` in this directory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import msgspec

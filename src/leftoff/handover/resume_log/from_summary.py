@@ -4,8 +4,6 @@ Words are made inert here; every item ends in the number of its message. Lists a
 weight, so that a log with little room drops their ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from leftoff.codec import JsonObject

@@ -1,7 +1,5 @@
 """A resume log as markdown, in the seed's layout, within a budget of tokens."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The end of a recorded conversation: its messages, and its calls with what came back."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Collection
 from typing import Any

@@ -8,8 +8,6 @@ resume state holds no progress percentage.
 The docstrings of the types below `ResumeFile` are part of its JSON schema (`schema`).
 """
 
-from __future__ import annotations
-
 import zlib
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """A resume state made from a recorded session: its summary, its calls and its last words."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection
 from datetime import UTC

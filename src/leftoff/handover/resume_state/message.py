@@ -5,8 +5,6 @@ bullet; the instruction stands outside. Items are dropped whole, the least impor
 counted.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias

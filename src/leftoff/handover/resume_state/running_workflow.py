@@ -1,8 +1,6 @@
 """How a resume state grows while its workflow runs: calls, variables, conversation; and the
 bounds of what is stored of it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The texts of resuming, from `templates.toml` in this directory."""
 
-from __future__ import annotations
-
 from leftoff.codec import JsonObject
 from leftoff.model import parse_time
 from leftoff.tables import table

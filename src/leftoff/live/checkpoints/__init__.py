@@ -1,7 +1,5 @@
 """Checkpoints, dumps and handoffs of tasks whose context window runs out."""
 
-from __future__ import annotations
-
 from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator, Outcome
 
 __all__ = ["CheckpointOrchestrator", "Outcome"]

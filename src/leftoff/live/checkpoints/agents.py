@@ -1,7 +1,5 @@
 """Asks an agent for its dump, with a time limit."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import threading

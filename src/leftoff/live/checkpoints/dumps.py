@@ -1,7 +1,5 @@
 """Writes the markdown sections of a checkpoint: generated ones first, then the agent's dump."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The markdown files of tasks on disk, and the git diff of a task's directory."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

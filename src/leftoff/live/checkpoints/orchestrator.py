@@ -6,8 +6,6 @@ over if that was decided. Every step is idempotent: the task's document in the s
 is pending, so a supervisor that was killed at any point continues from there.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Running tasks and their saved plans: a supervisor that was killed continues from them."""
 
-from __future__ import annotations
-
 import threading
 
 import msgspec

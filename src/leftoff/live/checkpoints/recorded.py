@@ -1,7 +1,5 @@
 """The recording of a task so far, and its window as the budget of a task."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """`ResumeLogGenerator` of seed 000: makes and stores resume logs, and decides when."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections import Counter

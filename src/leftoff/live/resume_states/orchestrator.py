@@ -1,8 +1,6 @@
 """Resumes a saved workflow: passes its context and conversation, with a resume message in
 front, to the caller's function that runs it."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine

@@ -9,8 +9,6 @@ All methods are thread-safe. Processes that track the same workflow at the same 
 each other: the last save wins.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import threading

@@ -1,7 +1,5 @@
 """A context manager and a decorator that capture tool calls."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """Resume states of recorded sessions: `from_transcript`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from os import PathLike

@@ -1,7 +1,5 @@
 """Reviews: prompts to an agent's client that resume the client's own conversation."""
 
-from __future__ import annotations
-
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest, ReviewResult
 
 __all__ = ["ReviewRequest", "ReviewResult", "Reviewer"]

@@ -1,7 +1,5 @@
 """The interface of an agent's client, and the calls of a review."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Mapping

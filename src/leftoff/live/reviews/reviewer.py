@@ -4,8 +4,6 @@ A follow-up is first sent alone to the saved conversation. If that fails for any
 timeout, the full prompt with all earlier rounds is sent once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading

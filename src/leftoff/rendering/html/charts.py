@@ -3,8 +3,6 @@
 The page repeats each chart in words, so a chart is a single image to a screen reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from leftoff.budget.thresholds import Preset

@@ -1,7 +1,5 @@
 """A whole session as one HTML page: the messages in order, tools folded, filters, search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from markupsafe import Markup, escape

@@ -5,8 +5,6 @@ A page is self-contained; its content security policy allows only our own style 
 hash.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from functools import cache

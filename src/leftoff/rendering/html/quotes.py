@@ -3,8 +3,6 @@
 `cited_refs` and `quotable_messages` run before redaction, `build_quotes` after it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 

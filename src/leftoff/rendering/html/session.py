@@ -1,7 +1,5 @@
 """The HTML page of a session: every claim links to the message that it was taken from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import astuple

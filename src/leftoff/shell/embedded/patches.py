@@ -1,7 +1,5 @@
 """Parses unified diffs and ``*** Begin Patch`` texts: which files they change."""
 
-from __future__ import annotations
-
 from leftoff import lazy_re as re
 from leftoff.shell.embedded.steps import MAX_STEPS, ScriptSteps
 

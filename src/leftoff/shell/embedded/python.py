@@ -1,7 +1,5 @@
 """File effects of a Python script on literal paths, from its syntax tree."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import posixpath

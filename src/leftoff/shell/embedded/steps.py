@@ -1,7 +1,5 @@
 """File operations of an inline script, as plain data."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 # Longest script, in characters, that is analysed.

@@ -2,8 +2,6 @@
 
 Only literals count, and names that were given a literal."""
 
-from __future__ import annotations
-
 from leftoff import lazy_re as re
 from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS
 

@@ -1,7 +1,5 @@
 """Shell builtins that decide what later commands do: ``cd``, ``echo``, ``exit``, ``read``."""
 
-from __future__ import annotations
-
 import re
 
 from leftoff.shell import operations as ops

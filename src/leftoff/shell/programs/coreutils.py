@@ -1,7 +1,5 @@
 """Programs that make, copy, move and remove files: ``cp``, ``mv``, ``rm``."""
 
-from __future__ import annotations
-
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS
 from leftoff.shell.commands import Invocation

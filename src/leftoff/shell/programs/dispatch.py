@@ -1,7 +1,5 @@
 """Applies one simple command: by the rule of its program, or by a handler."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from leftoff import lazy_re as re

@@ -4,8 +4,6 @@ Git changes many files that the command line does not name; where its output nam
 (``rm 'x'``, ``Removing x``, the summary of a merge), that is used. A commit, a tag or a push
 changes no file of the tree."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

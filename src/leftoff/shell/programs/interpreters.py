@@ -1,7 +1,5 @@
 """Script interpreters and inline scripts: ``python -c``, ``node -e``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from leftoff import lazy_re as re

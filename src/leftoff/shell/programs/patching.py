@@ -1,7 +1,5 @@
 """Programs that apply patches: ``patch`` and the ``apply_patch`` of agents."""
 
-from __future__ import annotations
-
 from leftoff.shell import operations as ops
 from leftoff.shell.commands import Invocation
 from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects

@@ -1,7 +1,5 @@
 """Programs that search files: ``grep`` and ``find``."""
 
-from __future__ import annotations
-
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN

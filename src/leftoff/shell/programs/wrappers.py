@@ -1,7 +1,5 @@
 """Programs that run other programs: ``env``, ``sudo``, ``bash -c``, ``xargs``."""
 
-from __future__ import annotations
-
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
