@@ -1,7 +1,5 @@
 """Ranks the names of a session: identifiers, paths, hashes, URLs, issue numbers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
@@ -72,7 +70,7 @@ def names_in_use(view: SessionView) -> tuple[Name, ...]:
 
 
 def _found(
-    finder: NameFinder, texts: Iterator[tuple[int, str]]
+    finder: "NameFinder", texts: Iterator[tuple[int, str]]
 ) -> Iterator[tuple[int, set[str]]]:
     """The names in each text, beside its message. Found in the redacted texts, since no rule
     recognises a secret that is cut into names."""

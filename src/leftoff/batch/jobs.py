@@ -2,8 +2,6 @@
 MessagePack.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -152,7 +150,7 @@ class Counts(Struct):
     lines: tuple[int, ...] = (0, 0, 0, 0, 0)
     unanswered: dict[str, int] = {}
 
-    def add(self, other: Counts) -> None:
+    def add(self, other: "Counts") -> None:
         for name in ("formats", "failures", "unanswered"):
             mine: dict[str, int] = getattr(self, name)
             for key, count in getattr(other, name).items():

@@ -6,8 +6,6 @@ JSON lines and Parquet hold one table in each file: `out.parquet` the sessions,
 `out.decisions.parquet` the decisions, and so on. A SQLite file holds all.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io
@@ -35,7 +33,7 @@ from leftoff.stores.objects import filesystem
 ROW_GROUP = 16 << 20
 
 
-def _kind_of(where: str) -> tuple[str, str, Writer]:
+def _kind_of(where: str) -> "tuple[str, str, Writer]":
     """Suffix, kind and writer of an output; `UsageError` where none is known."""
     for ending, (kind, maker) in _KINDS.items():
         if where.endswith(ending):

@@ -5,8 +5,6 @@ cross several. Each fires once and is armed again by a compaction. Which ones ha
 small frozen value (`FiredThresholds`) that the caller may save after any step.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -60,7 +58,7 @@ class Preset(Struct, frozen=True):
     says: str = ""
     heading: str = ""
 
-    def at(self, shares: Mapping[str, float]) -> Preset:
+    def at(self, shares: Mapping[str, float]) -> "Preset":
         """The same preset with other shares, by threshold name.
 
         Raises:

@@ -1,8 +1,6 @@
 """Accuracy of the token account: spend against a naive sum, occupancy and forecast against
 recorded compactions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -54,7 +52,7 @@ def evaluate_budget(
     *,
     progress: Callable[[str], None] | None = None,
     resamples: int = RESAMPLES,
-) -> BudgetRun:
+) -> "BudgetRun":
     """Measures recordings and all recordings in directories. Calls that another recording
     repeats (a resumed session holds its predecessor's records) count once.
 

@@ -1,7 +1,5 @@
 """Matching of predictions and labels: by message, by statement, by item."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,7 +20,7 @@ class Counts(Struct, frozen=True):
     wrong: int = 0
     missed: int = 0
 
-    def __add__(self, other: Counts) -> Counts:
+    def __add__(self, other: "Counts") -> "Counts":
         return total((self, other))
 
     @property

@@ -1,7 +1,5 @@
 """The scores of one session, and the figures computed from the scores of many."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -120,7 +118,7 @@ def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dic
     }
 
 
-def _firsts(count: int) -> Figure:
+def _firsts(count: int) -> "Figure":
     """Share of the first `count` statements of every session that is labelled."""
 
     def shown(scores: Scores) -> list[bool]:

@@ -3,8 +3,6 @@
 A run holds numbers, file names and positions, never text of a recording.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -35,7 +33,7 @@ class Run(Struct, frozen=True, kw_only=True, tag_field="schema"):
     machine: str = ""
     left_out: tuple[str, ...] = ()
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> "Iterator[Block]":
         """The run as text: lines and tables."""
         raise NotImplementedError
 

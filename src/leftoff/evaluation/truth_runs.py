@@ -4,8 +4,6 @@ No label is needed: the truth is what the recording says later, and what its rec
 beside the words. Method and figures: docs/accuracy.md.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +37,7 @@ class Figure(Struct, frozen=True, omit_defaults=True):
     unknown: int
     precision: float | None
     found: float | None
-    by_format: dict[str, Figure] = {}
+    by_format: "dict[str, Figure]" = {}
 
 
 def figure(right: int, wrong: int, unknown: int) -> Figure:
@@ -217,7 +215,7 @@ def _cuts(counts: Counts, path: str, said: Sequence[Sequence[Message]], seed: in
             _turn(counts, reading, streamed[count])
 
 
-def _turn(counts: Counts, reading: Pass, cut: CutPlace) -> None:
+def _turn(counts: Counts, reading: Pass, cut: "CutPlace") -> None:
     try:
         summary = reading.summary()
     except FormatError:

@@ -4,8 +4,6 @@ Read from the arguments of the call, not from its result: a failed call records 
 and `analysis.files.edits` leaves it out.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -136,7 +134,7 @@ _MAX_LOOKED = 16_000
 _MAX_LINES = 160
 
 
-def _all_changes(view: View) -> Iterator[tuple[int, ToolCall, str, str, list[Change]]]:
+def _all_changes(view: View) -> "Iterator[tuple[int, ToolCall, str, str, list[Change]]]":
     """The changes of all calls of a message: part, call, verb, absolute path, changes."""
     for number, part in enumerate(view.message.parts):
         if type(part) is ToolCall:

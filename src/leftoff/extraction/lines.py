@@ -3,8 +3,6 @@
 The first half of a pass. What becomes of a record is the business of `collector.Collector`.
 """
 
-from __future__ import annotations
-
 import io
 import zlib
 from abc import ABC, abstractmethod
@@ -121,7 +119,7 @@ class HeldBytes:
             return bytes(self._plain)
         return b"".join([*map(zlib.decompress, self._packed), self._plain])
 
-    def copy(self) -> HeldBytes:
+    def copy(self) -> "HeldBytes":
         """The same bytes; more can be added to one without changing the other."""
         copy = HeldBytes()
         copy.first, copy._try_at = self.first, self._try_at

@@ -1,7 +1,5 @@
 """The records of Claude Code as typed values; what is not read is left out of them."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 
@@ -69,7 +67,7 @@ class Snapshot(Struct, gc=False):
 class Progress(Struct, gc=False):
     type: str = ""
     agentId: str | None = None
-    message: Line | None = None
+    message: "Line | None" = None
 
 
 class Line(Struct, gc=False):

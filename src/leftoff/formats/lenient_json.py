@@ -3,8 +3,6 @@
 A document is first split into its fields and its list of items as raw JSON, so that an invalid
 value costs one field or one item, and every item retains its own bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -148,7 +146,7 @@ class Fields:
         self.lost: list[str] = [] if lost is None else lost
 
     @classmethod
-    def of(cls, data: bytes | Raw) -> Fields:
+    def of(cls, data: bytes | Raw) -> "Fields":
         """The fields of a document, each still raw."""
         return cls(fields_of(data))
 
@@ -172,11 +170,11 @@ class Fields:
             self.lost.append(path)
         return None
 
-    def at(self, path: str) -> Fields:
+    def at(self, path: str) -> "Fields":
         """The object at a path."""
         return Fields(self._of(path, dict), self.lost)
 
-    def each(self, path: str) -> list[Fields]:
+    def each(self, path: str) -> "list[Fields]":
         """The objects of the list at a path."""
         listed = self._of(path, list) or []
         found = [Fields(value, self.lost) for value in listed if isinstance(value, dict)]

@@ -7,8 +7,6 @@ that reading can be suspended and resumed.
 The readers' limits (how many open calls they retain, in how many characters of a text they look
 for a status) bound memory and time. They were chosen by hand; none is measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
@@ -78,7 +76,7 @@ class Cursor(Struct):
         """Undoes the last `take`: the message was a copy of one already read."""
         self.taken[agent] -= 1
 
-    def at(self, line: int, raw: bytes) -> Cursor:
+    def at(self, line: int, raw: bytes) -> "Cursor":
         """A cursor with the same numbering on an earlier line: where a block of text began."""
         return Cursor(line, self.taken, raw)
 
@@ -275,7 +273,7 @@ class Format(Struct, frozen=True):
     name: str
     shape: Shape
     reader: type[Any]
-    detect: Callable[[Sample], bool]
+    detect: "Callable[[Sample], bool]"
     reads_archives: bool = False
     several: bool = False
 

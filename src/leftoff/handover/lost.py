@@ -15,8 +15,6 @@ three fifths of its content words (`text_match`): the measure of `leftoff eval r
 paraphrase in other words is not recognised, so the figures are lower bounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
@@ -72,7 +70,7 @@ class Share(Struct, frozen=True):
     had: int = 0
     kept: int = 0
 
-    def __add__(self, other: Share) -> Share:
+    def __add__(self, other: "Share") -> "Share":
         return Share(self.had + other.had, self.kept + other.kept)
 
 

@@ -4,8 +4,6 @@ It stores the client's session ids, so that a follow-up resumes the conversation
 sending the earlier rounds again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import ClassVar, Literal, TypeAlias
@@ -129,13 +127,13 @@ class Review(Value, frozen=True, rename="camel"):
             found = self.claude_session_id or ""
         return found if is_valid_session_id(found) else ""
 
-    def with_session_id(self, client: str, model: str, session_id: str) -> Review:
+    def with_session_id(self, client: str, model: str, session_id: str) -> "Review":
         """A copy with the session id of a model set or replaced."""
         if not is_valid_session_id(session_id):
             return self
         return self._changed(client, {**self.session_ids(client), model: session_id})
 
-    def without_session_id(self, client: str, session_id: str) -> Review:
+    def without_session_id(self, client: str, session_id: str) -> "Review":
         """A copy without an expired session id; other ids stay."""
         known = self.session_ids(client)
         remaining = {
@@ -146,7 +144,7 @@ class Review(Value, frozen=True, rename="camel"):
             return self
         return self._changed(client, remaining)
 
-    def _changed(self, client: str, ids: dict[str, str]) -> Review:
+    def _changed(self, client: str, ids: dict[str, str]) -> "Review":
         if client == "codex":
             return replace(self, codex_session_ids=ids)
         return replace(self, claude_session_ids=ids, claude_session_id=None)

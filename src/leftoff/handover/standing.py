@@ -6,8 +6,6 @@ Everything else is a saying of its moment and is given as one; what the person o
 once, or what was replaced, is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from operator import attrgetter
@@ -95,7 +93,7 @@ class Said(Struct, frozen=True):
     names: frozenset[str]
     words: frozenset[str]
 
-    def precedes(self, other: Said) -> bool:
+    def precedes(self, other: "Said") -> bool:
         """Whether the other words were said later."""
         return self.message < other.message
 

@@ -1,7 +1,5 @@
 """Second readers that are programs: Claude Code, Codex, or any command of the user's."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +23,7 @@ MAX_ANSWER = 256 * 1024
 class _Program(Struct, frozen=True, kw_only=True):
     limit: float = TIME_LIMIT
 
-    def within(self, seconds: float) -> _Program:
+    def within(self, seconds: float) -> "_Program":
         """The same reader, which takes no longer than that."""
         return replace(self, limit=min(self.limit, seconds))
 

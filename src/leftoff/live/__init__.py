@@ -1,3 +1,1 @@
 """Services for running sessions; unlike the documents, they use the disk and the clock."""
-
-from __future__ import annotations

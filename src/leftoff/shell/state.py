@@ -4,8 +4,6 @@
 modules of functions, which take it as their first argument; `interpreter` says which they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -62,8 +60,8 @@ class Walk:
     cwd: str | None
     home: str | None
     output: str | None
-    execute: Callable[[Walk, list[str]], Status]
-    subshell: Callable[[Walk, ast.Statement, Status], Status]
+    execute: "Callable[[Walk, list[str]], Status]"
+    subshell: "Callable[[Walk, ast.Statement, Status], Status]"
     succeeded: bool | None = None
     reliable: frozenset[str] = frozenset()
     uncertainty: int = 0

@@ -7,8 +7,6 @@
 
 Readers take no lock: they see the old value or the new one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -88,7 +86,7 @@ class LockedFile(Generic[T]):
             return HeldFile(self, folder).load()
 
     @contextmanager
-    def locked(self) -> Iterator[HeldFile[T]]:
+    def locked(self) -> "Iterator[HeldFile[T]]":
         """Holds the lock until the block ends; errors of files in the block are raised as
         `StateError`, too.
 

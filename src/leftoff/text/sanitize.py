@@ -5,8 +5,6 @@ text without exactly these characters (`cleaned_view`, `bare_view`), so that no 
 put together by the removal: what is shown is what was judged.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
@@ -99,7 +97,7 @@ class View(NamedTuple):
     """Offsets in `text` at which a stretch begins that stands together in the original."""
     shifts: list[int]
     """How much is added to an offset in such a stretch, for its offset in the original."""
-    inner: View | None = None
+    inner: "View | None" = None
     """The view of the original that this is a view of; None: it is one of the original."""
 
     def original(self, start: int, end: int) -> tuple[int, int]:

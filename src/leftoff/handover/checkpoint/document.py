@@ -4,8 +4,6 @@
 loaded. Times and ids are arguments.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias, get_args
 
@@ -41,7 +39,7 @@ class Tokens(Value, frozen=True, kw_only=True):
     percent_used: float
 
     @classmethod
-    def of(cls, budget: TaskTokenBudget) -> Tokens:
+    def of(cls, budget: TaskTokenBudget) -> "Tokens":
         """The figures of a budget."""
         return cls(
             consumed=budget.tokens_consumed,
@@ -121,7 +119,7 @@ class ContextCheckpoint(Value, frozen=True, kw_only=True):
         """The metadata that a `TaskTokenBudget` records."""
         return CheckpointMetadata(self.checkpoint_id, self.created_at, self.reason)
 
-    def with_action(self, action: NextAction) -> ContextCheckpoint:
+    def with_action(self, action: NextAction) -> "ContextCheckpoint":
         """A copy with the next action; a handoff pauses the task."""
         status: Status = (
             "paused_for_handoff"
@@ -131,7 +129,7 @@ class ContextCheckpoint(Value, frozen=True, kw_only=True):
         state = replace(self.execution_state, status=status)
         return replace(self, next_action=action, execution_state=state)
 
-    def with_outputs(self, outputs: DumpOutputs) -> ContextCheckpoint:
+    def with_outputs(self, outputs: DumpOutputs) -> "ContextCheckpoint":
         """A copy with the markdown files that were written."""
         return replace(self, context_dump_outputs=outputs)
 

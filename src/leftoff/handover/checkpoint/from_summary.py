@@ -1,7 +1,5 @@
 """What a checkpoint takes from a recorded session: its `Handover`, and the text of it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -29,12 +27,12 @@ class TaskProgress(Struct, frozen=True):
     touches: int = 0
 
     @classmethod
-    def of(cls, summary: ContextSummary, facts: Handover) -> TaskProgress:
+    def of(cls, summary: ContextSummary, facts: Handover) -> "TaskProgress":
         """The progress of a session: its milestones, and the files of its handover."""
         verified = sum(m.evidence == "verified" for m in summary.progress.milestones)
         return cls(verified, sum(f.touch_count for f in facts.files))
 
-    def is_ahead_of(self, before: TaskProgress) -> bool:
+    def is_ahead_of(self, before: "TaskProgress") -> bool:
         """Whether there are new verified milestones or file changes since `before`."""
         return self.verified > before.verified or self.touches > before.touches
 

@@ -4,8 +4,6 @@ It is created from a `ContextSummary`, a session state or a to-do list in the se
 values of a recorded session are redacted; `to_markdown` and the stores redact the others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Self
@@ -73,7 +71,7 @@ class ResumeLog(Value, frozen=True, kw_only=True):
     MAX_TOTAL_TOKENS: ClassVar[int] = 10_000
 
     @classmethod
-    def from_summary(cls, summary: ContextSummary, *, session_id: str = "") -> ResumeLog:
+    def from_summary(cls, summary: ContextSummary, *, session_id: str = "") -> "ResumeLog":
         """The log of a recorded session.
 
         Args:
@@ -112,7 +110,7 @@ class ResumeLog(Value, frozen=True, kw_only=True):
         stop_reason: str = "end_turn",
         *,
         timestamp: str = "",
-    ) -> ResumeLog:
+    ) -> "ResumeLog":
         """The log of a session state in the seed's form: the keys of the log's JSON, all
         optional; other keys go to `metadata`.
 
@@ -152,7 +150,7 @@ class ResumeLog(Value, frozen=True, kw_only=True):
         session_id: str,
         todos: Iterable[Mapping[str, object]],
         context_metrics: ContextMetrics,
-    ) -> ResumeLog:
+    ) -> "ResumeLog":
         """The log of a to-do list: completed items are accomplishments, items in progress or
         pending are next steps.
 

@@ -3,5 +3,3 @@
 All recorded text is redacted, cleaned and escaped. No page makes a network request, and the
 page of a session runs no script.
 """
-
-from __future__ import annotations

@@ -1,7 +1,5 @@
 """The report over many sessions: an overview, totals by project and week, a search box."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -59,7 +57,7 @@ class ReportRow(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
     file_count: int
     failed_count: int
-    statements: tuple[Statement, ...] = ()
+    statements: "tuple[Statement, ...]" = ()
     words: str = ""
 
 
