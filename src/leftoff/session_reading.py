@@ -48,10 +48,8 @@ class PassOpener(Protocol):
 
 
 class SessionReading:
-    """The recordings of one line of work: main threads and subagents, with their files.
-
-    Args:
-        opened: reads each file.
+    """The recordings of one line of work: main threads and subagents, with their files, each of
+    which `opened` reads.
     """
 
     def __init__(self, opened: PassOpener = open_pass) -> None:

@@ -54,10 +54,8 @@ def job_signature(job: Job) -> bytes:
 def index_error(
     path: str, error: sqlite3.Error | OSError, option: str = "--index"
 ) -> StateError:
-    """What is wrong with an index and what to do, by the kind of the error.
-
-    Args:
-        option: what names another index."""
+    """What is wrong with an index and what to do, by the kind of the error; `option` names
+    another index."""
     name = getattr(error, "sqlite_errorname", "")
     number = error.errno if isinstance(error, OSError) else None
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):

@@ -214,11 +214,8 @@ class Rows:
         ran: Collection[str],
         cost: Cost,
     ) -> None:
-        """Adds the rows of a session.
-
-        Args:
-            plain: the summary as plain values.
-            ran: the built-in extractors that ran; columns of the others are null.
+        """Adds the rows of a session, of which `plain` is the summary as plain values; columns
+        of built-in extractors that are not among those that `ran` are null.
         """
         row = _session(key, number, summary, plain, document)
         empty = {c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs}

@@ -20,12 +20,8 @@ HELD_OUT = "marot__spotter"
 
 
 class RunOptions(Struct, frozen=True):
-    """What every evaluation takes.
-
-    Attributes:
-        as_json, output: how the run is printed, and the file it is written to, too.
-        date, machine: to note in the run.
-        resamples: of the bootstrap.
+    """What every evaluation takes: how its run is printed and the file it is written to, what
+    to note in it, and the resamples of the bootstrap.
     """
 
     as_json: bool

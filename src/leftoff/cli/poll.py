@@ -28,12 +28,7 @@ class Seconds(click.FloatRange):
 
 
 def polls(interval: float, seconds: float | None) -> Iterator[None]:
-    """Yields at every poll, and once more at the deadline.
-
-    Args:
-        interval: seconds between two polls.
-        seconds: until the deadline; no deadline if None.
-    """
+    """Yields every `interval` seconds, and once more after `seconds`, if there is an end."""
     # The wall clock may be set back while a command polls.
     end = time.monotonic() + (MAX_SECONDS if seconds is None else seconds)
     while True:

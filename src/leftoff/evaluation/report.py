@@ -20,12 +20,9 @@ MAX_LISTED = 20
 
 
 class Run(Struct, frozen=True, kw_only=True, tag_field="schema"):
-    """What every run has; each evaluation adds its figures, under a schema of its own.
-
-    Attributes:
-        leftoff: version of the engine.
-        date, machine: as given by the person who made the run.
-        left_out: what was not measured, each with the reason.
+    """What every run has; each evaluation adds its figures, under a schema of its own. Who
+    makes the run gives `date` and `machine`; `left_out`: what was not measured, each with the
+    reason.
     """
 
     leftoff: str

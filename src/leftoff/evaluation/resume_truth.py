@@ -28,10 +28,8 @@ _BODIES = ("content", "old", "new", "edits", "patch")
 
 
 class Name(Struct, frozen=True):
-    """A name that occurs before the cut and that the agent writes after it.
-
-    Attributes:
-        in_code: it is written only in the content of files.
+    """A name that occurs before the cut and that the agent writes after it, `in_code` if only
+    in the content of files.
     """
 
     name: str

@@ -38,16 +38,9 @@ MAX_NAMED_FILES = 5
 
 
 class Limits(Struct, frozen=True):
-    """Thresholds of the verdict. The first four are settings (`resume.*`) with the original
-    design's values as defaults; `room` was chosen by hand.
-
-    Attributes:
-        similarity_warning: below this similarity the content has changed significantly.
-        similarity_reset: below this similarity a reset is advised.
-        minimum_score: below this score the state is not resumed.
-        missing_tool_factor: multiplies the score if a used tool is not available.
-        room: a warning is given if the old context fills more than this fraction of the
-            model's window.
+    """Thresholds of the verdict. The first four are settings (`settings.Resume`), with the
+    original design's values as defaults. `room` was chosen by hand: a warning is given if the
+    old context fills more than this fraction of the model's window.
     """
 
     similarity_warning: float = 0.8
@@ -58,12 +51,8 @@ class Limits(Struct, frozen=True):
 
 
 class FileStatus(Struct, frozen=True):
-    """The current state of a recorded file.
-
-    Attributes:
-        exists: whether it exists.
-        changed: whether it changed after the state was saved: by its hash, or by its
-            modification time if the state has no hash. None if unknown.
+    """The current state of a recorded file. `changed`: whether it changed after the state was
+    saved, by its hash, or by its modification time if the state has no hash; None if unknown.
     """
 
     exists: bool

@@ -40,12 +40,8 @@ PROVIDER_ERRORS = frozenset(
 
 
 class Candidate(Struct, frozen=True):
-    """A provider that could take over.
-
-    Attributes:
-        total: tokens that the task may use with it.
-        used: tokens of these that it has used.
-        available: False if its circuit breaker is open.
+    """A provider that could take over, with the tokens that the task may use with it and has
+    used; not `available` if its circuit breaker is open.
     """
 
     name: str
@@ -64,15 +60,14 @@ class Candidate(Struct, frozen=True):
 
 
 class Situation(Struct, frozen=True):
-    """The input of `decide`.
+    """The input of `decide`: a task with its current provider, and the others that may take
+    over.
 
     Attributes:
         capacity: "90" | "95" | "98", or "" if there is only an error.
         error: one of `PROVIDER_ERRORS`, "" for none.
-        current: the provider that works on the task.
         need: tokens of the next prompt with the checkpoint before it.
         growth: tokens of a recent iteration.
-        others: providers that may take over.
         handoffs: number of handoffs without progress.
         helper: whether there is a helper agent.
         force: whether 98 % forces a handoff.

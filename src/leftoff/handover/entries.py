@@ -98,7 +98,6 @@ def session_entries(
     Args:
         summary: a `ContextSummary` as redacted plain values.
         recordings: the main thread under "", subagents by their ids.
-        gate: the redactor of the session.
     """
     views = [SessionView(state) for _, state in sorted(recordings.items())]
     entries = [*entries_of(summary), *_seen(views)]
@@ -106,10 +105,8 @@ def session_entries(
 
 
 def entries_of(summary: Mapping[str, Any]) -> list[Entry]:
-    """The entries of a session; the agent's words only where no other entry holds them.
-
-    Args:
-        summary: a `ContextSummary` as redacted plain values.
+    """The entries of a session, given its summary as redacted plain values; the agent's words
+    only where no other entry holds them.
     """
     found: dict[tuple[str, str, str], Entry] = {}
     texts: set[str] = set()

@@ -136,13 +136,9 @@ def rework(
     handover: Handover,
     recorded: str,
 ) -> Rework:
-    """Compares the calls after a compaction with those before it.
-
-    Args:
-        count, place: of the compaction.
-        prefix, future: the messages before and after it, with those of subagents.
-        handover: of the prefix.
-        recorded: the recorder's own summary.
+    """Compares the calls after a compaction with those before it. `prefix`, `future`: the
+    messages before and after it, with those of subagents; `handover`: of the prefix;
+    `recorded`: the recorder's own summary.
     """
     before = list(_calls(prefix))
     after = [c for c in _calls(future) if not c.message.agent][:CALLS]

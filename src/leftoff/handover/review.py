@@ -163,12 +163,7 @@ def is_valid_session_id(session_id: str) -> bool:
 
 
 def next_review_id(day: str, taken: Iterable[str]) -> str:
-    """The id of a new review: the day with the next free number.
-
-    Args:
-        day: YYYY-MM-DD.
-        taken: existing ids.
-    """
+    """The id of a new review: the day, YYYY-MM-DD, with the next number that is not taken."""
     numbers = [
         int(number)
         for known, _, number in (name.rpartition("-") for name in taken)
@@ -224,10 +219,8 @@ DAY_SECONDS = 24 * 3600
 
 def metrics(reviews: Iterable[Review], unreadable: int = 0) -> JsonObject:
     """What resuming conversations saved, as plain values; a share or a median is None where
-    there is nothing to count, and what the client adds to a prompt is not counted.
-
-    Args:
-        unreadable: number of damaged reviews, passed through.
+    there is nothing to count, and what the client adds to a prompt is not counted. Damaged
+    reviews, which are `unreadable`, are counted only.
     """
     listed = sorted(reviews, key=lambda review: review.review_id)
     rounds = [r for review in listed for r in review.rounds]

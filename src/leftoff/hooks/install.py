@@ -170,10 +170,8 @@ class Change(Struct, frozen=True):
 def install(
     path: Path, command: str, events: Sequence[str], *, timeout: int = TIMEOUTS["claude"]
 ) -> Change:
-    """The change that registers our hook for these events and removes its earlier entries.
-
-    Args:
-        timeout: seconds after which the client stops the hook.
+    """The change that registers our hook for these events, with the client's time limit in
+    seconds, and removes its earlier entries.
 
     Raises:
         SourceError: the settings cannot be read.

@@ -22,11 +22,8 @@ _Chosen = tuple[str, JsonObject]
 
 
 class Prompt:
-    """A prompt of a session, and the block that is given with it.
-
-    Args:
-        home, folder: of leftoff's files for the project, and of the session there.
-        text: as the person typed it.
+    """A prompt of a session as the person typed it, and the block that is given with it;
+    leftoff's files for the project are in `home`, those of the session in `folder`.
     """
 
     def __init__(

@@ -91,10 +91,8 @@ def account_of_reading(
     windows: Sequence[ModelRow] = (),
     prices: Sequence[PriceRow] = (),
 ) -> Account:
-    """The account of recordings that were read for a summary, or of one subagent in them.
-
-    Args:
-        windows, prices: rows that come before those of the built-in tables."""
+    """The account of recordings that were read for a summary, or of one subagent in them;
+    `windows` and `prices` as for `account_of`."""
     _, main = view_of(*gathered.recordings(agent))
     return account(
         main, main.children, preset, gathered.formats[0], windows=windows, prices=prices
@@ -103,13 +101,7 @@ def account_of_reading(
 
 class AccountFollower:
     """Keeps the account of a growing session up to date and reads only what was added; see
-    `GrowingSession`.
-
-    Args:
-        path: a file or a session's directory.
-
-    Raises:
-        SourceError: standard input cannot be followed."""
+    `GrowingSession`, and `account_of` for the rest."""
 
     def __init__(
         self,

@@ -52,11 +52,8 @@ def retried(read: Callable[[], T]) -> T:
 
 
 class Cursor(Struct, frozen=True):
-    """How far a file was read, and how to recognize the file.
-
-    Attributes:
-        offset: bytes read.
-        edges: digest of the first and last `EDGE_BYTES` bytes before `offset`."""
+    """How far a file was read, in bytes, and how to recognize the file: `edges` is a digest of
+    the first and last `EDGE_BYTES` bytes before `offset`."""
 
     device: int
     inode: int

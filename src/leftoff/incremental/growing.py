@@ -21,14 +21,11 @@ class NoMessageYet(FormatError):
 
 
 class GrowingSession:
-    """The session at a path, with its subagents' files.
+    """The session at a path (a file or a session's directory), with its subagents' files.
 
     A recording that was rewritten or replaced is read from its beginning. One that is a
     document, compressed, not in UTF-8, or made of several files is read whole whenever it
     changes.
-
-    Args:
-        path: a file or a session's directory.
 
     Attributes:
         size, read: bytes of the main recording, and how many of them were read so far.

@@ -48,14 +48,8 @@ def read_with_listener(
     session: Choice = None,
     reader: AnyReader | None = None,
 ) -> ReadResult[L]:
-    """Reads a recording once.
-
-    Args:
-        path: a file, a session's directory, or "-" for standard input.
-        make_listener: called once for each conversation in the recording.
-        session: which one, where a file holds several: its number from 1, its id or date;
-            by default the newest in which the agent said or did something.
-        reader: a second reader of the summary (see `api.summarize`).
+    """Reads a recording once. `path`, `session` and `reader` are those of `api.summarize`;
+    `make_listener` is called once for each conversation in the recording.
 
     Raises:
         SourceError: the recording cannot be read.

@@ -57,12 +57,8 @@ class _Edit(Struct, frozen=True):
 def blame(
     index: Path, file: str | PathLike[str], lines: tuple[int, int] | None = None
 ) -> list[Origin]:
-    """The origins of the lines of a file as it is now, in order.
-
-    Args:
-        index: path of the index.
-        file: in the working tree.
-        lines: the first and last line that are asked for, from 1; all if None.
+    """The origins of the lines of a file of the working tree as it is now, in order; of those
+    from the first to the last of `lines`, from 1, or of all.
 
     Raises:
         SourceError: there is no index, or the file cannot be read.

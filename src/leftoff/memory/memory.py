@@ -29,14 +29,11 @@ def _asks(question: Callable[Concatenate[Path, P], T]) -> Callable[Concatenate[M
 
 
 class Memory:
-    """The index over recorded sessions. Each call opens it, reads and closes it, so that it may
-    be used from several threads, and while another process updates it.
+    """The index over recorded sessions, one SQLite file. Each call opens it, reads and closes
+    it, so that it may be used from several threads, and while another process updates it.
 
     All methods but `update` raise `SourceError` if there is no index yet and `StateError` if it
     is damaged or of another version.
-
-    Attributes:
-        path: of the index, one SQLite file.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:

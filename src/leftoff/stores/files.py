@@ -67,10 +67,8 @@ _READ_ATTEMPTS: Final = 3
 
 
 class Accepted(Struct, frozen=True):
-    """A damaged document that was sealed again.
-
-    Attributes:
-        changed: where it differs from the last good one, as paths; None if there is no such."""
+    """A damaged document that was sealed again; `changed`: where it differs from the last good
+    one, as paths, None if there is no such."""
 
     where: str
     document: codec.JsonObject
@@ -400,10 +398,8 @@ def _path_of(where: str, *, windows: bool = os.name == "nt") -> str:
 
 
 def store_for(settings: Settings, project: str | os.PathLike[str] = ".") -> FileStore:
-    """The file store that the settings of a project name.
-
-    Args:
-        project: the folder that paths in settings are relative to."""
+    """The file store that the settings of a project name; paths in settings are relative to its
+    folder."""
     folder = Path(project)
     logs = settings.context_management.resume_logs
     dump, resume = settings.token_budget.context_dump, settings.resume

@@ -43,14 +43,9 @@ def state_errors(where: str | Path) -> Iterator[None]:
 @contextmanager
 def lock_file(path: Path, *, planted: bool = False) -> Iterator[atomic.Directory]:
     """The folder of a lock file, opened and created where it is missing, while the lock is
-    held.
-
-    Args:
-        planted: the folder may have come with a repository, and then must not be a link.
-
-    Raises:
-        StateError: another process held it for `LOCK_TIMEOUT` seconds, or the folder cannot be
-            used."""
+    held. Where it is `planted`, it may have come with a repository, and must not be a link.
+    `StateError` where another process held it for `LOCK_TIMEOUT` seconds, or the folder cannot
+    be used."""
     with state_errors(path):
         atomic.make_directories(path.parent.parent if planted else path.parent)
         opened = atomic.create_and_open if planted else atomic.Directory.open

@@ -11,13 +11,9 @@ DAY: Final = 86_400
 
 
 class Retention(Struct, frozen=True):
-    """How many documents of a kind are retained, and how long.
-
-    Attributes:
-        keep: number of the newest documents to retain, pinned ones counted; None for all.
-        days: age in days up to which a document is retained; None for any age.
-
-    With both set, a document is removed only if both rules allow it; with none, never."""
+    """How many documents of a kind are retained, and up to which age in days; None for all and
+    for any age. With both set, a document is removed only if both rules allow it; with none,
+    never. Pinned documents count among those that are kept."""
 
     keep: int | None = None
     days: float | None = None

@@ -189,14 +189,8 @@ def checkpoint_of(
     git_diff: str | None = None,
     history_lines: int = 500,
 ) -> ContextCheckpoint:
-    """The checkpoint of a task. History and diff are not redacted; outputs redact.
-
-    Args:
-        budget: of the task with its current provider.
-        capacity: the threshold that was reached.
-        at: the current time, with a time zone.
-        git_diff: of the task's directory.
-        history_lines: maximum lines of the history.
+    """The checkpoint of a task with its current provider, at the threshold `capacity` and the
+    time `at`, which has a time zone. History and diff are not redacted; outputs redact.
 
     Raises:
         NotPlainName: the task's id cannot be part of a file's name.

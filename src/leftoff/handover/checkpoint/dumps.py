@@ -72,12 +72,8 @@ class ContextDumpPayload(Value, frozen=True, kw_only=True):
 def instruction(
     checkpoint: ContextCheckpoint, asks: str, paths: Sequence[str], role: Role | None = None
 ) -> str:
-    """The instruction to the agent to write a dump.
-
-    Args:
-        asks: the threshold's text.
-        paths: where the agent may write.
-        role: what its dump has to speak of.
+    """The instruction to the agent to write a dump into `paths`: what the threshold asks, and
+    what a dump in its role has to speak of.
     """
     level = TEMPLATES.for_capacity(checkpoint.capacity_threshold)
     lines = [asks, fill_placeholders(TEMPLATES.ask, {"paths": " and ".join(paths)})]

@@ -91,14 +91,11 @@ def checkpoint_source(
 def collect_facts(
     summary: ContextSummary, *, goal: str = "", role: Role | None = None
 ) -> Handover:
-    """The handover of a recorded session, redacted, with paths as seen from its directory.
+    """The handover of a recorded session, redacted, with paths as seen from its directory;
+    `goal` and `role` as for `checkpoint_source`.
 
     It is redacted before it is put into words: on one line, without its marks, a key may look
     like any words.
-
-    Args:
-        goal: the task in its owner's words; the first that was asked if "".
-        role: which files are listed; all if None.
     """
     cwd = summary.session.cwd
     handover = handover_of(summary)

@@ -31,7 +31,6 @@ class PromptLogEntry(Value, frozen=True, kw_only=True):
         role: user | assistant | tool | system.
         tokens: of `content`, an estimate.
         at: ISO 8601, "" where the recorder gives no time.
-        provider: who worked on the task.
     """
 
     iteration: int

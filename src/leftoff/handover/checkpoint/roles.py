@@ -90,14 +90,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
 
 
 def role(name: str, more: Mapping[str, Role] | None = None) -> Role:
-    """A role by name.
-
-    Args:
-        more: roles that come before the shipped ones.
-
-    Raises:
-        UnknownName: there is none of that name.
-    """
+    """A role by name, of `more` before those that ship; `UnknownName` where there is none."""
     known = {**ROLES, **(more or {})}
     if name not in known:
         raise UnknownName("role", name, known)

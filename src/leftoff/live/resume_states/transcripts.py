@@ -32,14 +32,11 @@ def from_transcript(
     """The resume state of the session recorded at `path`. Values are raw: outputs redact.
 
     Args:
-        path: a file or a session's directory.
-        session: which one, where a file holds several: its number from 1, its id or date;
-            by default the newest in which the agent said or did something.
+        path, session, reader: as for `api.summarize`.
         workflow: the file that the session worked through.
         name: of the workflow; by default its file's, else the folder's.
         hashes: record commit and file hashes as they are now, so that later changes can be
             detected.
-        reader: a second reader of the summary (see `api.summarize`).
         summarized: called with the summary that the state is made from.
 
     Raises:
