@@ -28,8 +28,8 @@ class ByCall(Mapping[Call, E]):
     """Pieces of evidence by their call, the last of each; those of a very large session are
     unpacked when they are read, fastest in order."""
 
-    def __init__(self, items: Sequence[E], call: Callable[[E], Call]) -> None:
-        numbers = array("q", (_number(call(item)) for item in items))
+    def __init__(self, items: Sequence[E], calls: Iterable[Call]) -> None:
+        numbers = array("q", map(_number, calls))
         self._order = array("q", sorted(range(len(numbers)), key=numbers.__getitem__))
         self._numbers = array("q", map(numbers.__getitem__, self._order))
         self._items = items
@@ -108,17 +108,22 @@ class SessionView:
 
     def by_call(self, kind: type[E], call: Callable[[E], Call]) -> ByCall[E]:
         """Evidence of one kind by call, copies left out, abandoned branches included."""
-        if not self.state.evidence.large:
-            return ByCall(self.all(kind), call)
-        found = self.state.evidence.grouped(
-            kind, lambda item: None if self.message_of(item) in self.copies else ""
-        )
-        return ByCall(found.get("", ()), call)
+        items: Sequence[E] = ()
+        if self.state.evidence.large:
+            found = self.state.evidence.grouped(
+                kind, lambda item: None if self.message_of(item) in self.copies else ""
+            )
+            items = found.get("", ())
+        else:
+            items = self.all(kind)
+        return ByCall(items, map(call, items))
 
     def release(self) -> None:
-        """Drops the indexes of a very large session; the next access builds them again."""
+        """Drops what is derived of a very large session; the next access builds it again."""
         if self.state.evidence.large:
-            self.__dict__.pop("turns", None)
+            for name in ("_topics", "calls", "outcomes", "commands", "turns"):
+                self.__dict__.pop(name, None)
+            self.results.clear()
 
     def active(self, kind: type[E]) -> list[E]:
         """Evidence of one kind on the active branch: without copies and abandoned branches."""
@@ -200,7 +205,7 @@ class SessionView:
         return {(r.ref.message, r.part): r for r in self.all(Ran)}
 
     @cached_property
-    def turns(self) -> list[int]:
+    def turns(self) -> array[int]:
         """The number of each message's turn, -1 where the agent does not speak."""
         return self.thread.turns()
 

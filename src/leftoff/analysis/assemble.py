@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -33,6 +33,7 @@ from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats.vocabulary import PERSONS_SHELL
 from leftoff.model import Issue, Ref, Usage
 from leftoff.session_view import SessionView
+from leftoff.shell import clear_caches
 from leftoff.summary import (
     Child,
     ContextSummary,
@@ -42,8 +43,6 @@ from leftoff.summary import (
     Source,
     Stats,
 )
-
-T = TypeVar("T")
 
 
 def assemble(
@@ -68,20 +67,21 @@ def assemble(
     # The header of a subagent's own file describes the session that it belongs to.
     session_header = recordings[""].header if main_id and "" in recordings else header
     paths = [s.path for s in sources]
+    # The order of what follows is that of least memory: what asks for most comes first, and
+    # what is held for several judges is dropped after the last of them.
+    spent = {child.state.agent: _total(spend(child)) for child in children}
+    tokens = context(view, spent, format)
     tracker = Tracker(view)
     events, unseen = tracker.all(), tracker.unseen
     written = _written(events)
     agents = _agents_not_recorded(view, len(children))
     unseen += agents
-    view.release()
-    spent: dict[str, Usage] = {}
     child_summaries: list[Child] = []
     for child in children:
         tracker = Tracker(child)
         child_events = tracker.all()
         events += child_events
         unseen += tracker.unseen
-        spent[child.state.agent] = _total(spend(child))
         child_summaries.append(
             _child(child, file_modifications(child_events, session_header.cwd))
         )
@@ -97,12 +97,13 @@ def assemble(
     effects = unknown_effects(unseen)
     discarded = discarded_files(events, session_header.cwd) or msgspec.UNSET
     del tracker, events, unseen
-    view.release()
-    # These two ask for the scores of all sentences, which take much memory, and no other does.
-    key_decisions = _analysed(select.key_decisions, view)
-    recent = _analysed(recent_sentences, view)
+    errors = insights.errors(view)
+    at_the_end = working_set(view)
+    if view.state.evidence.large:
+        clear_caches()
+    key_decisions = select.key_decisions(view)
+    recent = recent_sentences(view)
     select.forget_scores(view)
-    at_the_end = _analysed(working_set, view)
     summary = ContextSummary(
         schema=SCHEMA,
         leftoff=__version__,
@@ -124,16 +125,16 @@ def assemble(
         ),
         stats=_stats(view, lines or Lines()),
         key_decisions=key_decisions,
-        progress=_analysed(progress.progress, view),
+        progress=progress.progress(view),
         file_modifications=modifications,
         unknown_effects=effects,
         user_requests=requests.user_requests(view),
         turn=requests.turn_state(view),
-        checks=_analysed(checks, view),
-        git=_analysed(git.git_events, view),
+        checks=checks(view),
+        git=git.git_events(view),
         key_findings=insights.key_findings(view),
-        errors=insights.errors(view),
-        next_steps=_analysed(insights.next_steps, view),
+        errors=errors,
+        next_steps=insights.next_steps(view),
         working_set=msgspec.structs.replace(
             at_the_end,
             recent=recent,
@@ -143,20 +144,13 @@ def assemble(
             running=running(view),
             discarded=discarded,
         ),
-        context=context(view, spent, format),
+        context=tokens,
         issues=tuple(
             sorted((*issues, *_not_covered(view)), key=lambda i: (i.severity, i.code, i.what))
         ),
         **_tools([view, *children]),
     )
     return msgspec.structs.replace(summary, formatted=format_context_summary(summary))
-
-
-def _analysed(analyse: Callable[[SessionView], T], view: SessionView) -> T:
-    """The result of one analysis; the view's indexes are released before the next one."""
-    found = analyse(view)
-    view.release()
-    return found
 
 
 def view_of(

@@ -39,8 +39,9 @@ def recent_calls(view: SessionView, limit: int = MAX_CALLS) -> tuple[CallOutcome
     that a later look at it showed."""
     calls = list(islice(view.latest(Called), limit))[::-1]
     reasons = {(f.call_message, f.call_part): f.text for f in view.active(Failed)}
-    edits = {(e.message, e.part): e for e in view.active(Edited)}
-    places = _places(view, calls[0].message if calls else 0)
+    first = calls[0].message if calls else 0
+    edits = {(e.message, e.part): e for e in view.each(Edited) if e.message >= first}
+    places = _places(view, first)
     ends = _ends(view)
     found = []
     for call in calls:
@@ -66,7 +67,7 @@ def _ends(view: SessionView) -> dict[tuple[int, int], tuple[int, int]]:
     """The call that saw the end of each job in the background, by the call that started it."""
     started: dict[str, tuple[int, int]] = {}
     found: dict[tuple[int, int], tuple[int, int]] = {}
-    for checked in view.active(Checked):
+    for checked in view.each(Checked):
         if checked.task:
             look = checked.call_message, checked.call_part
             found[started.setdefault(checked.task, look)] = look

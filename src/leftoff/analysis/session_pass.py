@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from leftoff.analysis.assemble import assemble
 from leftoff.extraction.collector import Collector
+from leftoff.extraction.session_state import pack_large
 from leftoff.summary import ContextSummary, Source
 
 
@@ -17,6 +18,12 @@ class Pass(Collector):
     >>> reading.summary().user_requests[0].text
     'Add a retry to the uploader.'
     """
+
+    def close(self) -> None:
+        """As `Collector.close`; then what a large recording holds is packed."""
+        super().close()
+        for states in self.sessions:
+            pack_large(states.values())
 
     def summary(self, sources: Sequence[Source] = ()) -> ContextSummary:
         """The summary of what was fed so far; more may be fed afterwards.
@@ -34,8 +41,6 @@ class Pass(Collector):
         Args:
             session: which of several sessions in the recording; the last by default.
         """
-        for state in self.sessions[session].values():
-            state.evidence.pack()
         return assemble(
             self.sessions[session],
             sources=sources,

@@ -46,10 +46,10 @@ def spend(view: SessionView) -> dict[str, Usage]:
 
 def calls_of(view: SessionView) -> list[Spent]:
     """The API calls in order, each once, with the largest usage recorded for it."""
-    largest: dict[tuple[str, int], Spent] = {}
+    largest: dict[str | int, Spent] = {}
     for number, item in enumerate(view.each(Spent, rewound=True)):
         # Without an id every record is a call of its own.
-        key = (item.response, 0 if item.response else number)
+        key = item.response or number
         known = largest.get(key)
         if known is None or item.usage.total > known.usage.total:
             largest[key] = item

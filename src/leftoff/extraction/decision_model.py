@@ -169,9 +169,14 @@ class Scorer(dict[str, _Row]):
         pairs, classes = self._after(f"b:{word}_"), self._after_class(f"c:{kind}_")
         known = name if name in self.model.weights else ""
         if len(self) >= MAX_ROWS:
-            self.clear()
+            self.forget()
         self[word] = row = known, kind, pairs, classes, subjects_of(word)
         return row
+
+    def forget(self) -> None:
+        """Drops what it holds of words."""
+        self.clear()
+        self._after_class.cache_clear()
 
     def features(self, found: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
         """Those of `word_features` that have a weight, each once, and the subjects of the

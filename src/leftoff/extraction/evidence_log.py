@@ -105,17 +105,19 @@ class _Block(NamedTuple):
 class EvidenceLog:
     """An append-only sequence of evidence; packed blocks are unpacked on each access."""
 
-    __slots__ = ("_blocks", "_newest")
+    __slots__ = ("_blocks", "_newest", "_whole")
 
     def __init__(self, evidence: Iterable[Evidence] = ()) -> None:
         self._blocks: tuple[_Block, ...] = ()
         self._newest: list[Evidence] = []
+        self._whole = False
         self.extend(evidence)
 
     @property
     def large(self) -> bool:
-        """Whether there are so many pieces that callers should not hold them for long."""
-        return len(self) >= LARGE
+        """Whether there are so many pieces, here or in the logs of the same recording, that
+        callers should not hold them for long."""
+        return self._whole or len(self) >= LARGE
 
     def append(self, item: Evidence) -> None:
         self._newest.append(item)
@@ -219,9 +221,9 @@ class EvidenceLog:
         return copy
 
     def pack(self) -> None:
-        """Packs what is left of a large log: nothing more is found."""
-        if self.large:
-            self._pack()
+        """Packs what is left, since nothing more is found; from now on the log is large."""
+        self._whole = True
+        self._pack()
 
     def _pack(self) -> None:
         while self._newest:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import ClassVar
 
 from msgspec import Struct, field
@@ -301,3 +301,13 @@ class SessionState:
         copy = SessionState.restore(head, self.thread.pack(), ())
         copy.evidence = self.evidence.copy()
         return copy
+
+
+def pack_large(states: Collection[SessionState]) -> None:
+    """Compresses what was found in a large recording that has ended, and drops what only
+    further messages need: it may have thousands of subagents."""
+    if any(state.evidence.large for state in states):
+        for state in states:
+            state.evidence.pack()
+            state.occupancy.pack_texts()
+            state._newest, state._before = set(), set()

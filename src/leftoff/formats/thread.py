@@ -235,10 +235,10 @@ class Thread:
         counts["turns"] = max(self.turns(), default=-1) + 1
         return counts
 
-    def turns(self) -> list[int]:
+    def turns(self) -> array[int]:
         """The number of each message's turn, -1 where the agent does not speak; messages of one
         response share a turn."""
-        numbers = [-1] * len(self.rows)
+        numbers = array("i", [-1]) * len(self.rows)
         by_response: dict[int, int] = {}
         responses = self.responses
         count = 0

@@ -1,9 +1,9 @@
 """What a shell command did to files, from its text, its outcome and the files known before.
 
-The interface of the package: `analyze` a command, once for all who ask; `resolve` its effects,
-`observe` its listings, `command_facts`; `program_of` some words. They are loaded on first use,
-so that importing `leftoff.shell.paths` does not import the interpreter. What is run behind
-`sudo` or `uv run`, `commands.unwrapped` says."""
+The interface of the package: `analyze` a command, once for all who ask until `clear_caches`;
+`resolve` its effects, `observe` its listings, `command_facts`; `program_of` some words. They
+are loaded on first use, so that importing `leftoff.shell.paths` does not import the
+interpreter. What is run behind `sudo` or `uv run`, `commands.unwrapped` says."""
 
 from __future__ import annotations
 
@@ -13,13 +13,22 @@ if TYPE_CHECKING:
     from leftoff.shell.effects import (
         Outcome,
         analyze,
+        clear_caches,
         command_facts,
         observe,
         program_of,
         resolve,
     )
 
-__all__ = ["Outcome", "analyze", "command_facts", "observe", "program_of", "resolve"]
+__all__ = [
+    "Outcome",
+    "analyze",
+    "clear_caches",
+    "command_facts",
+    "observe",
+    "program_of",
+    "resolve",
+]
 
 
 def _later(name: str) -> object:
@@ -38,4 +47,6 @@ def _later(name: str) -> object:
 
 
 if not TYPE_CHECKING:
-    Outcome, analyze, command_facts, observe, program_of, resolve = map(_later, __all__)
+    Outcome, analyze, clear_caches, command_facts, observe, program_of, resolve = map(
+        _later, __all__
+    )

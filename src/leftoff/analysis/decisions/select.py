@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
+from sys import intern
 
 import msgspec
 from msgspec import Struct
@@ -144,8 +145,11 @@ def scored(view: SessionView) -> tuple[CandidateGroups, Scores]:
 
 
 def forget_scores(view: SessionView) -> None:
-    """Drops the scores of all sentences; who asks again computes them again."""
+    """Drops the scores of all sentences, and after a very large session what the model says of
+    its words; who asks again computes them again."""
     view.results.pop(scored.__wrapped__, None)  # type: ignore[attr-defined]
+    if view.state.evidence.large:
+        scorer_of(MODEL).forget()
 
 
 def select_decisions(
@@ -189,7 +193,7 @@ class Scores(Struct, frozen=True):
         statement_rank: for the log odds of each sentence, the number of higher ones.
     """
 
-    logits: list[list[float]]
+    logits: list[array[float]]
     odds: dict[int, float]
     rank: Ranks
     statement_rank: Ranks
@@ -205,20 +209,14 @@ def message_chance(found: Scores, place: int, model: Model) -> float:
 def score_groups(groups: Iterable[list[Candidate]], model: Model) -> Scores:
     """The scores of the candidates of each message of a session."""
     scorer = scorer_of(model)
-    logits: list[list[float]] = []
+    logits: list[array[float]] = []
     for group in groups:
         context = scorer.weight(group[0].context) if group else 0
-        logits.append(
-            [
-                scorer.score(c.words, c.own, context)
-                + (
-                    sum(stated(c).values())
-                    if c.short or not _DECIDED.isdisjoint(c.words)
-                    else 0
-                )
-                for c in group
-            ]
-        )
+        found = array("d", (scorer.score(c.words, c.own, context) for c in group))
+        for at, c in enumerate(group):
+            if c.short or not _DECIDED.isdisjoint(c.words):
+                found[at] += sum(stated(c).values())
+        logits.append(found)
     odds = {place: any_log_odds(found) for place, found in enumerate(logits) if found}
     return Scores(logits, odds, Ranks(odds.values()), Ranks(chain.from_iterable(logits)))
 
@@ -297,20 +295,23 @@ class CandidateGroups:
     """
 
     def __init__(self, view: SessionView, said: Sequence[Said]) -> None:
-        by_message: dict[int, list[int]] = {}
-        for at, one in enumerate(said):
-            by_message.setdefault(one.ref.message, []).append(at)
+        messages = array("q", (one.ref.message for one in said))
+        self._order = array("q", sorted(range(len(messages)), key=messages.__getitem__))
+        spoken_in = array("q", sorted(set(messages)))
+        ordered = array("q", map(messages.__getitem__, self._order))
+        self._starts = array("q", (bisect_left(ordered, message) for message in spoken_in))
+        self._starts.append(len(messages))
         self._said = said
-        self._places = [by_message[message] for message in sorted(by_message)]
-        self._context = _Context(view, sorted(by_message))
+        self._context = _Context(view, spoken_in)
         self._first: dict[int, list[Candidate]] = {}
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._starts) - 1
 
     def sentences(self, place: int) -> list[Said]:
         """The sentences of a message, in whatever language."""
-        return [self._said[at] for at in self._places[place]]
+        places = self._order[self._starts[place] : self._starts[place + 1]]
+        return [self._said[at] for at in places]
 
     def __iter__(self) -> Iterator[list[Candidate]]:
         return map(self.__getitem__, range(len(self)))
@@ -318,13 +319,12 @@ class CandidateGroups:
     def __getitem__(self, place: int) -> list[Candidate]:
         found = self._first.get(place)
         if found is None:
-            found = self._described(self._places[place])
+            found = self._described(self.sentences(place))
             if len(self._first) < MAX_DESCRIBED:
                 self._first[place] = found
         return found
 
-    def _described(self, places: list[int]) -> list[Candidate]:
-        group = [self._said[place] for place in places]
+    def _described(self, group: list[Said]) -> list[Candidate]:
         plain = [words(one.text) for one in group]
         together = [word for found in plain for word in found]
         if not is_english(together, " ".join(one.text for one in group)):
@@ -360,7 +360,7 @@ class _Context:
         spoken_in: indices of the messages with candidates, sorted.
     """
 
-    def __init__(self, view: SessionView, spoken_in: list[int]) -> None:
+    def __init__(self, view: SessionView, spoken_in: Sequence[int]) -> None:
         self.spoken_in = spoken_in
         self.short = len(spoken_in) <= SHORT_SESSION
         self.asked: list[int] = []
@@ -372,7 +372,7 @@ class _Context:
                 self.asked.append(asked.ref.message)
                 self.typed.append(asked.text)
         done = sorted({(m, a) for (m, _), found in activities(view).items() for a in found})
-        self.done = [message for message, _ in done]
+        self.done = array("q", (message for message, _ in done))
         self.activities = [activity for _, activity in done]
         self.edited = [message for message, activity in done if activity in EDITING]
         self.tested = [message for message, activity in done if activity == "test"]
@@ -380,8 +380,8 @@ class _Context:
             {s.ref.message for s in view.active(Shown) if not s.good}
             | {r.message for r in view.each(Returned) if r.status in {"error", "timeout"}}
         )
-        called = sorted((c.message, c.part, c.kind) for c in view.each(Called))
-        self.called = [message for message, _, _ in called]
+        called = sorted((c.message, c.part, intern(c.kind)) for c in view.each(Called))
+        self.called = array("q", (message for message, _, _ in called))
         self.kinds = [kind for _, _, kind in called]
         self._messages, self._prompts = _MESSAGES(len(spoken_in)), _PROMPTS(len(self.asked))
 
