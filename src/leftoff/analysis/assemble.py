@@ -113,7 +113,9 @@ def assemble(
             format=format,
             path=paths[0] if paths else "",
             cwd=session_header.cwd,
-            branch=session_header.branch,
+            branch=git.branch_at_end(
+                view, session_header.branch, stated=format in {"claude_code", "qwen_code"}
+            ),
             models=tuple(header.models),
             agent_version=session_header.agent_version,
             started=_started(header.started, header.ended),
@@ -261,6 +263,8 @@ def _stats(view: SessionView, lines: Lines) -> Stats:
 _STARTS_AGENT = frozenset(
     {"Task", "Agent", "task", "spawn_agent", "delegate", "runSubagent", "new_task", "task_v2"}
 )
+# Types of subagents that clients give no tool to write with.
+_READ_ONLY = frozenset({"explore", "plan", "claude-code-guide"})
 
 
 def _agents_not_recorded(view: SessionView, recorded: int) -> list[UnknownChange]:
@@ -269,7 +273,9 @@ def _agents_not_recorded(view: SessionView, recorded: int) -> list[UnknownChange
     starts = [
         Ref(message=call.message, part=call.part)
         for call in view.each(Called)
-        if call.name in _STARTS_AGENT and view.succeeded(call.message, call.part)
+        if call.name in _STARTS_AGENT
+        and call.text.lower() not in _READ_ONLY
+        and view.succeeded(call.message, call.part)
     ]
     if len(starts) <= recorded:
         return []

@@ -43,10 +43,15 @@ _KILLED = frozenset({124, 126, 127, 130, 137, 143})
 
 # A formatter that writes, at the start of a command.
 _FORMATS = re.compile(
-    r"(?m)(?:^|[;&|]) *(?:(?:npx|bunx|poetry run|uv run|pnpm exec) +)?"
-    r"(?:cargo(?: \+\S+)? fmt|go fmt|ruff format|black|gofmt -w"
-    r"|prettier (?:[^\s;&|]+ )*?(?:-w|--write))"
-    r"(?![\w-])(?![^;&|\n]*(?:--check|--diff|--help|--version))"
+    r"(?m)(?:^|[;&|]) *(?:(?:npx|bunx|uvx|yarn|pnpm|python3? -m|(?:poetry|uv|pdm) run"
+    r"|(?:npm|pnpm|bundle) exec(?: --)?) +)?"
+    r"(?:cargo(?: \+\S+)? fmt|(?:go|deno|dprint|zig|terraform) fmt|(?:ruff|mix|dotnet) format"
+    r"|black|isort|rustfmt|swiftformat|php-cs-fixer fix"
+    r"|(?!(?:git|echo|grep|rg) )[\w./-]+ (?:[^\s;&|]+ )*?"
+    r"--(?:fix|write|autocorrect(?:-all)?)(?=[\s;&|]|$)"
+    r"|(?:prettier|gofmt|gofumpt|goimports|shfmt) (?:[^\s;&|]+ )*?-\w?w"
+    r"|(?:autopep8|clang-format|yapf) (?:[^\s;&|]+ )*?-\w?i|rubocop (?:[^\s;&|]+ )*?-[aA])"
+    r"(?![\w-])(?![^;&|\n]*(?:--check|--diff|--dry-run|--help|--version|--(?:show|no)-fix))"
 )
 
 # A build whose one tool is a type checker: the compiler of the same name.

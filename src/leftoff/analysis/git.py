@@ -51,6 +51,19 @@ def last_commit(view: SessionView) -> str:
     return hashes[-1] if hashes else ""
 
 
+def branch_at_end(view: SessionView, recorded: str, *, stated: bool) -> str:
+    """The branch that git last said to be on in the folder of the session, else the recorded
+    one, which stands alone if the recorder states it with every message."""
+    folder = view.state.header.cwd
+    for shown in () if stated else view.latest(Shown):
+        ran = view.commands.get((shown.call_message, shown.call_part))
+        if shown.kind == "git_switch" and ran is not None and ran.cwd in {"", folder}:
+            others = {where.strip("'\"") for where in _RE["elsewhere"].findall(ran.command)}
+            if others <= {folder}:
+                return shown.text.split("'")[1]
+    return recorded
+
+
 class _Call(Struct):
     """A call with git or a forge in it: its command lines, their steps, the lines of its output
     that show something, and the call itself, None where it is not known."""
@@ -89,7 +102,8 @@ class _Judge:
         for place in sorted(self.ran.keys() | self.shown.keys()):
             self._of_call(place)
         self.found.sort(key=lambda found: found[0].ref.message)
-        return _each_once(self.found)
+        undone = {s.text.split()[1][:7] for s in self.view.all(Shown) if s.kind == "git_undone"}
+        return [e for e in _each_once(self.found) if not e.hash or e.hash[:7] not in undone]
 
     def _add(
         self, kind: str, text: str, ref: Ref, *, amends: bool = False, **known: Any

@@ -327,6 +327,9 @@ def _about_to(view: SessionView) -> str:
         return ""
     calls = takewhile(lambda call: call.message >= last, view.latest(Called))
     here = [(call.message, call.part) for call in calls if call.message == last]
+    outcomes = [view.outcomes.get(place) for place in here]
+    if any(one is not None and one.status == "denied" for one in outcomes):
+        return ""  # the person did not want it
     if here and all(view.succeeded(*place) for place in here):
         return ""
     sentences = [

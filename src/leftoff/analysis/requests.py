@@ -150,7 +150,11 @@ class _Outcomes:
         self.ran: dict[str, list[int]] = {}
         for (message, _), run in sorted(view.commands.items()):
             self.ran.setdefault(run.command.strip(), []).append(message)
-        self.submitted = sorted(c.message for c in view.each(Called) if c.name == "submit")
+        calls = list(view.each(Called))
+        self.submitted = sorted(c.message for c in calls if c.name == "submit")
+        # Some recorders leave out all calls: there the agent's words alone speak of work.
+        claims = () if calls else view.sentences("milestone")
+        self.reported = sorted(claim.ref.message for claim in claims)
         sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
         shown = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
@@ -177,9 +181,7 @@ class _Outcomes:
                 state = self._state(turns, asked[number], after)
                 if state == CLOSED:
                     following = (CLOSED, number + 1)
-                elif state == INTERRUPTED and not (
-                    matches("goes_on", after.text) or matches("adjusts", after.text[:300])
-                ):
+                elif state == INTERRUPTED and not matches("goes_on", after.text):
                     following = (INTERRUPTED, number + 1)
             found.append(following)
         return found[::-1]
@@ -217,7 +219,9 @@ class _Outcomes:
         asks = kind in _WORK and not intents(asked.text) & _LOOKS
         worked = self.worked if asks else self.changed
         places = (worked, self.ran.get(asked.text.strip(), ()), self.submitted)
-        return "worked_on" if any(_count_between(p, start, end) for p in places) else "answered"
+        if any(_count_between(p, start, end) for p in places):
+            return "worked_on"
+        return "unknown" if asks and _count_between(self.reported, start, end) else "answered"
 
 
 def _deliveries(text: str) -> list[str]:

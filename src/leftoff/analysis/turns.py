@@ -151,7 +151,7 @@ def turn_state(view: SessionView) -> TurnState:
             question = last_question(words.tail)
     return TurnState(
         status=status,
-        since=(not failed and view.state.header.acted) or view.state.header.ended,
+        since=view.state.header.ended if failed else view.state.header.acted,
         ref=view.ref(_place(view, latest)),
         question=question,
         failed=failed,

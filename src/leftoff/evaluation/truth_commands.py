@@ -297,6 +297,14 @@ def git_truth(ran: Ran) -> Iterator[GitTruth]:
             yield GitTruth("pull_request", ran.message, ran.result, "", "", int(shown[1]))
 
 
+def taken_back(ran: Ran) -> str:
+    """The hash of the commit that Aider took back in a command of its own, else ""."""
+    found = (
+        _RE["taken_back"].match(ran.text or "") if ran.command.startswith("git reset") else None
+    )
+    return found[1] if found else ""
+
+
 def undone(ran: Ran) -> tuple[str, ...]:
     """Files that a git command put back, by its words; ("",) for a revert of commits."""
     if ran.exit_code not in (0, None):

@@ -365,7 +365,9 @@ def _git(
 ) -> None:
     """Commits, pushes and pull requests against the commands that ran and their output."""
     ran = [*ran, *truth_commands.later_output(main)]
+    gone = set(map(truth_commands.taken_back, ran)) - {""}
     truth = [one for command in ran for one in truth_commands.git_truth(command)]
+    truth = [one for one in truth if one.hash not in gone]
     # A commit that is amended later need not be named any more.
     amended = {one.message for one in ran if "--amend" in one.command}
     quiet = {

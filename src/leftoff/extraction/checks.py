@@ -114,8 +114,10 @@ class Checks(Struct):
         given = call.input if isinstance(call.input, dict) else {}
         job = next((str(given[key]) for key in _TASK_KEYS if given.get(key)), "")
         if call.kind == "script":
-            match = _RE["job_in_script"].search(str(call.input)[:4000])
-            job = match[1] if match is not None else ""
+            # What a script prints that asks for several, or runs another command, is no job's.
+            script = str(call.input)[:4000]
+            named = set(_RE["job_in_script"].findall(script))
+            job = named.pop() if len(named) == 1 and "exec_command" not in script else ""
         elif call.kind != "poll":
             words = str(given.get("file_path") or given.get("path") or given.get("command", ""))
             job = next((job for path, job in self.logs.items() if path in words), "")

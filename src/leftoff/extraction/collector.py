@@ -536,7 +536,7 @@ class Collector(LineReader):
 MAX_OUTPUT = 4000
 
 _RUNNERS = frozenset({"shell", "powershell", "script", "python", "poll", "other"})
-_ARGUMENTS = dict.fromkeys(_RUNNERS, "command")
+_ARGUMENTS = dict.fromkeys(_RUNNERS, "command") | {"subagent": "agent"}
 _CALL_FLAGS = {"plan": PLAN, "read": FILE, "shell": FILE, "powershell": FILE, "script": FILE}
 _CALL_FLAGS |= {"python": FILE} | dict.fromkeys(EDITS, FILE | EDIT)
 _RESULT_FLAGS = {"plan": PLAN}

@@ -20,8 +20,8 @@ CUT = 290
 class Called(Struct, frozen=True, gc=False, tag="c", array_like=True):
     """The agent called a tool.
 
-    `text` is what `analysis` reads of the arguments: the command, the path, or the patch's
-    paths.
+    `text` is what `analysis` reads of the arguments: the command, the path, the patch's paths,
+    or the type of a subagent.
     """
 
     message: int

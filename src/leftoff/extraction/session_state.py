@@ -59,7 +59,8 @@ class Lines(Struct):
 
 
 class Header(Struct):
-    """Facts of the session as a whole. `acted`: when something happened last, notices apart."""
+    """Facts of the session as a whole. `acted`: when something happened last, notices apart, ""
+    where the recorder gives the agent's words no time."""
 
     id: str = ""
     cwd: str = ""
@@ -84,7 +85,8 @@ class Header(Struct):
             self.ended = message.time
             self.started = self.started or message.time
         if message.origin in {"prompt", "agent", "tool", "interruption"}:
-            self.acted = max(self.acted, message.time)
+            untimed = message.origin == "agent" and not message.time
+            self.acted = "" if untimed else max(self.acted, message.time)
 
     def update(self, facts: SessionFacts) -> None:
         """Merges facts: the first value of each, but the last title, branch and version."""

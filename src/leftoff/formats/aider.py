@@ -39,6 +39,7 @@ _CREATES = re.compile(r"Create new file\?.{0,80}: *[yYaA]")
 _SKIPPED = re.compile(r"Skipping edits to (.+?)(?: that matches| with|$)")
 _COMMIT = re.compile(r"Commit [0-9a-f]{7,40} \S")
 _NO_COMMIT = "Unable to commit: "
+_UNDONE = re.compile(r"Removed: [0-9a-f]{7,40} ")
 # What the next commit is limited to: files that were changed by another hand before.
 _COMMITTING = re.compile(r"Committing (\S+) before applying edits\.$")
 # The command line of a commit that failed, as GitPython prints it: without quotes.
@@ -92,7 +93,7 @@ LONGEST_QUESTION = 1000
 # shortest repeated answer that was seen has 364 characters.
 SHORTEST_REPEAT = 40
 # What aider prints when the model has answered.
-_AFTER_REPLY = ("Tokens: ", "Applied edit to ", "Commit ")
+_AFTER_REPLY = ("Tokens: ", "Applied edit to ", "Commit ", "Removed: ")
 # Questions of aider after which, on yes, it goes on with a prompt of its own.
 _GOES_ON = re.compile(r"(?:Attempt to )?[Ff]ix |.* to the chat\?")
 _OUTPUT = re.compile(r"> (?:Tokens: |Applied |Commit |Add |Added |Did not|You |Repo|Use |Run)")
@@ -259,7 +260,7 @@ class AiderReader(TextReader):
             elif not unmatched and any(mark in text for mark in _NOT_APPLIED):
                 results += self._edit_results("", text, "error")
                 rest.append(text)
-            elif _COMMIT.match(text) or text.startswith(_NO_COMMIT):
+            elif _COMMIT.match(text) or _UNDONE.match(text) or text.startswith(_NO_COMMIT):
                 results += self._commit(text)
             else:
                 if named := _COMMITTING.match(text):
@@ -269,7 +270,8 @@ class AiderReader(TextReader):
         answers = _answers(len(results), rest)
         if results:
             parts = (*results, rec.Text("\n".join(rest))) if rest else tuple(results)
-            yield cursor.message("tool", parts, "", answers, cwd=self.cwd)
+            origin = "meta" if any(map(_UNDONE.match, shown)) else ""  # the person's doing
+            yield cursor.message("tool", parts, origin, answers, cwd=self.cwd)
         else:
             parts = (rec.Text("\n".join(rest)),)
             yield cursor.message("system", parts, "meta", answers, cwd=self.cwd)
@@ -317,10 +319,13 @@ class AiderReader(TextReader):
         return results
 
     def _commit(self, text: str) -> list[rec.Part]:
-        """The commit that aider made itself, or could not make, as a call with its result."""
+        """The commit that aider made or took back itself, or could not make, as a call with its
+        result."""
         self.commits += 1
         identity, command = f"commit-{self.commits}", "git commit"
-        if line := _COMMIT_LINE.search(text):
+        if _UNDONE.match(text):
+            command = "git reset --hard HEAD~1"
+        elif line := _COMMIT_LINE.search(text):
             command += f" -m {quote(line[1])}"
         elif self.committing:
             command += f" -- {' '.join(map(quote, self.committing))}"

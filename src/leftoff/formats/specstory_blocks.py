@@ -274,6 +274,8 @@ class Turn:
             status = (self._failure(output), None) if failed else outcome(output)
             if type(code := given.get("exit_code")) is int:
                 status = ("error" if code else "ok", code)
+            elif status == ("ok", None) and kind in {"shell", "powershell"} and name != "Bash":
+                status = ("unknown", None)  # only Claude Code marks what failed
             self.results.append(ToolResult(identity, output, *status))
 
     def _thought(self, at: int, line: str, opening: re.Match[str]) -> int:

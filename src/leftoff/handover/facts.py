@@ -355,7 +355,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
     turn = summary.turn
     return State(
         turn=turn.status,
-        since=turn.since or summary.session.ended,
+        since=turn.since if turn.status else summary.session.ended,
         question=turn.question,
         failed=turn.failed,
         ended=turn.ended,

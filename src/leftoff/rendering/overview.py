@@ -65,6 +65,8 @@ OUTCOMES = {
     "failed": "bad",
 }
 
+_STATUS = {"open": "not finished", "unknown": "result not recorded"}
+
 # Code points; lines of a first prompt are taken into the goal until it has as many. Chosen by
 # hand: a line such as "Implement the following plan:" says nothing alone.
 ENOUGH = 60
@@ -317,9 +319,7 @@ def _request(request: UserRequest) -> Item:
     if request.question:
         text = f"{flat(request.question)}{ARROW}{text}"
         short = _deciding(text)
-    asks_work = request.kind not in {"question", "remark"}
-    unfinished = "not finished" if asks_work else "not answered"
-    note = request.status.replace("_", " ") if request.status != "open" else unfinished
+    note = _STATUS.get(request.status, request.status.replace("_", " "))
     return Item(text, request.ref, OUTCOMES.get(request.status, ""), note, short=short)
 
 
@@ -511,10 +511,16 @@ def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
 
 def _open(summary: SafeSummary) -> Part:
     """The to-do list, then what else was left open, the latest first; the question that the
-    state names is not repeated."""
+    state names is not repeated, nor is what stands under "You asked"."""
     asked = flat(summary.turn.question)
     rank = {"in_progress": -2, "pending": -1}
-    steps = [s for s in summary.next_steps if not asked or flat(s.text) != asked]
+    known = {r.ref.message for r in summary.user_requests}
+    steps = [
+        s
+        for s in summary.next_steps
+        if (not asked or flat(s.text) != asked)
+        and not (s.status == "next" and s.ref.message in known)
+    ]
     places = {id(step): n for n, step in enumerate(reversed(steps))}
     steps.sort(key=lambda s: (rank.get(s.status, 0), 0 if s.status in rank else places[id(s)]))
     notes = {"said": "", "in_progress": "in progress"}
