@@ -74,19 +74,13 @@ class Redirect(_Node, frozen=True):
     target: str | Word | Document
 
 
-class Array(_Node, frozen=True):
-    """The value of ``name=(a b c)``."""
-
-    items: tuple[str | Word, ...]
-
-
 class Command(_Node, frozen=True):
     """One simple command: its words, the variables set for it, its redirections.
 
     `plain` where no word needs an expansion."""
 
     words: tuple[str | Word, ...]
-    assignments: tuple[tuple[str, str | Word | Array], ...] = ()
+    assignments: tuple[tuple[str, str | Word], ...] = ()
     redirects: tuple[Redirect, ...] = ()
     plain: bool = False
 
@@ -216,12 +210,10 @@ def parts(node: Statement) -> list[Statement] | tuple[Statement, ...]:
     return ()
 
 
-def substituted(words: Iterable[str | Word | Array | Document]) -> list[Statement]:
+def substituted(words: Iterable[str | Word | Document]) -> list[Statement]:
     """The statements that are substituted in some words."""
     found: list[Statement] = []
     for word in words:
         if isinstance(word, Word):
             found += [part.body for part in word.parts if isinstance(part, Substitution)]
-        elif isinstance(word, Array):
-            found += substituted(word.items)
     return found

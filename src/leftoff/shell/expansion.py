@@ -45,7 +45,7 @@ def word_text(walk: Walk, word: str | Word, *, keep: bool = False) -> str:
         if isinstance(part, str):
             out.append(part if keep else unmark_patterns(part))
         elif isinstance(part, Variable):
-            out.append(" ".join(variable(walk, part)))
+            out.append(variable(walk, part))
         else:
             out.append(substitute(walk, part))
     return "".join(out)
@@ -60,24 +60,8 @@ def _word(walk: Walk, word: Word) -> list[str]:
             rows[-1] += part
             started = True
             continue
-        if isinstance(part, Variable):
-            values = variable(walk, part)
-            quoted = part.quoted
-            # `"$@"` and `"${a[@]}"` are one word for each value, and none for no value.
-            if quoted and part.name == "@" or (quoted and "[@]" in part.operation):
-                if not values and len(word.parts) == 1:
-                    return []
-                for i, value in enumerate(values):
-                    if i:
-                        rows.append("")
-                    rows[-1] += unmark_patterns(value)
-                started = started or bool(values)
-                continue
-            text = " ".join(values)
-        else:
-            text = substitute(walk, part)
-            quoted = part.quoted
-        if quoted:
+        text = variable(walk, part) if isinstance(part, Variable) else substitute(walk, part)
+        if part.quoted:
             rows[-1] += unmark_patterns(text)
             started = True
             continue
@@ -120,18 +104,16 @@ def _glob(walk: Walk, pattern: str) -> list[str]:
     return [*found, pattern]
 
 
-def variable(walk: Walk, part: Variable) -> list[str]:
-    """The values of a variable; several for arrays. An operation on it is not followed."""
-    name, operation = part.name, part.operation
+def variable(walk: Walk, part: Variable) -> str:
+    """The value of a variable. An operation on it is not followed."""
+    name = part.name
     value = walk.variables.get(name)
     if value is None and name == "HOME":
         value = walk.home
     elif value is None and name == "PWD" and walk.cwd is not None:
         # A directory known only relative to the working directory is written as ".".
         value = walk.cwd if walk.cwd[0] in "/~" else "."
-    if isinstance(value, list):
-        return value if operation in ("[@]", "[*]") else [UNKNOWN]
-    return [UNKNOWN] if operation or value is None else [value]
+    return UNKNOWN if part.operation or value is None else value
 
 
 def substitute(walk: Walk, part: Substitution) -> str:

@@ -348,9 +348,7 @@ def call(walk: Walk, words: list[str], expected_status: Status) -> Status:
         walk.tool, walk.expected_status = outer_tool, outer_want
 
 
-def _assigned_value(walk: Walk, value: str | ast.Word | ast.Array) -> str | list[str]:
-    if isinstance(value, ast.Array):
-        return [expansion.value_or_unknown(v) for v in expansion.fields(walk, value.items)]
+def _assigned_value(walk: Walk, value: str | ast.Word) -> str:
     text = expansion.word_text(walk, value)
     if len(text) > MAX_TEXT or (text[:1] == "." and _names_here(value)):
         return ast.UNKNOWN  # a relative $PWD would name another directory after `cd`

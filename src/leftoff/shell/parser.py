@@ -8,7 +8,6 @@ from leftoff.shell.heredocs import HEREDOC_PATH, HERESTRING_PATH, extract_heredo
 from leftoff.shell.statements import (
     COMMON_REDIRECTS,
     MAX_WORD,
-    appended_value,
     attach_redirects,
     grammar,
     heredoc,
@@ -20,13 +19,11 @@ from leftoff.shell.statements import (
 # Characters outside here-documents above which a command is not analysed: error recovery of the
 # grammar takes quadratic time on hostile text.
 MAX_SYNTAX = 10_000
-# Nested statements and words that are compiled; chosen by hand. `parse` catches Python's own
-# limit, too.
+# Nested statements and words that are compiled; chosen by hand.
 MAX_DEPTH = 60
 _EXPANDS = frozenset("$`\\")
 # U+E000 to U+E00F in a text would be taken for our marks (`ast.UNKNOWN`, patterns, braces).
 _PRIVATE_USE = dict.fromkeys(range(57344, 57360), "�")
-_TEST_TOKENS = frozenset(("test_operator", "regex", "extglob_pattern"))
 _EMPTY = ast.Sequence(())
 
 
@@ -52,15 +49,14 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> a
     root = grammar().parse(raw).root_node
     # Nodes count bytes, which in ASCII are places in the text: no piece is decoded.
     compiler = _Compiler(text if len(raw) == len(text) else raw, documents, home)
-    broken = root.has_error
-    try:
-        body = compiler.sequence(root.children)
-    except RecursionError:
-        body, broken = ast.Opaque("deep"), True
-    return ast.Script(body, cwd, home, broken or compiler.broken)
+    body = compiler.sequence(root.children)
+    return ast.Script(body, cwd, home, root.has_error or compiler.broken)
 
 
 _LITERAL = frozenset(("word", "number", "variable_name", "extglob_pattern", "file_descriptor"))
+_JOINED = frozenset(
+    ("concatenation", "unary_expression", "binary_expression", "parenthesized_expression")
+)
 _SKIP = frozenset((";", "\n", ";;", "comment", "&", "|", "|&", "&&", "||", "heredoc_body"))
 
 
@@ -141,7 +137,7 @@ class _Compiler:
 
     def simple(self, children: list[Any]) -> ast.Command:
         words: list[str | ast.Word] = []
-        assignments: list[tuple[str, str | ast.Word | ast.Array]] = []
+        assignments: list[tuple[str, str | ast.Word]] = []
         redirects: list[ast.Redirect] = []
         span = self.span
         plain = True
@@ -203,28 +199,15 @@ class _Compiler:
             kind = child.type
             if kind == "file_redirect":
                 redirects.append(self.redirect(child))
-                extra = child.children[2:] if child.child_count > 2 else ()
-                if extra and isinstance(body, ast.Command):
-                    body = self.late_words(body, child)
+                # The words behind the target of `cmd > out arg`, which the grammar takes for
+                # targets, are not followed.
+                targets = [c for c in child.named_children if c.type != "file_descriptor"]
+                self.broken = self.broken or len(targets) > 1
             elif kind == "ERROR" or kind in ("heredoc_redirect", "herestring_redirect"):
                 self.broken = True
             elif child.is_named:
                 body = self.statement(child, kind)
         return attach_redirects(body, tuple(redirects))
-
-    def late_words(self, body: ast.Command, node: Any) -> ast.Command:
-        """``cmd > out arg``: the grammar attaches the later words to the redirection."""
-        words: list[str | ast.Word] = []
-        targets = 0
-        for child in node.children:
-            if not child.is_named or child.type == "file_descriptor":
-                continue
-            targets += 1
-            if targets > 1:
-                words.extend(self.words(child, child.type))
-        if not words:
-            return body
-        return ast.Command(body.words + tuple(words), body.assignments, body.redirects)
 
     def redirect(self, node: Any) -> ast.Redirect:
         if node.end_byte - node.start_byte < 14:
@@ -266,31 +249,20 @@ class _Compiler:
                     )
         return ast.Redirect(operator, descriptor, target)
 
-    def assignment(self, node: Any) -> tuple[str, str | ast.Word | ast.Array] | None:
-        name, appending = "", False
-        value: str | ast.Word | ast.Array | None = None
+    def assignment(self, node: Any) -> tuple[str, str | ast.Word] | None:
+        name = ""
+        value: str | ast.Word = ""
         for child in node.children:
             kind = child.type
             if kind == "variable_name" and not name:
                 name = self.text(child)
-            # `a[1]=x`: single elements of an array are not tracked.
-            elif kind == "subscript":
+            elif kind == "subscript":  # `a[1]=x`
                 return None
-            elif kind == "array":
-                fields: list[str | ast.Word] = []
-                for item in child.children:
-                    if item.is_named:
-                        fields.extend(self.words(item, item.type))
-                value = ast.Array(tuple(fields))
-            elif kind == "+=":
-                appending = True
+            elif kind in ("array", "+="):  # neither lists nor what is appended are followed
+                return name, ast.UNKNOWN
             elif child.is_named:
                 found = self.words(child, kind)
                 value = found[0] if len(found) == 1 else ast.Word((ast.UNKNOWN,))
-        if value is None:
-            value = ""
-        if appending:
-            value = appended_value(name, value)
         return (name, value) if name else None
 
     def assignments(self, node: Any) -> ast.Statement:
@@ -303,7 +275,7 @@ class _Compiler:
 
     def declaration(self, node: Any) -> ast.Statement:
         words: list[str | ast.Word] = []
-        found: list[tuple[str, str | ast.Word | ast.Array]] = []
+        found: list[tuple[str, str | ast.Word]] = []
         for child in node.children:
             if child.type == "variable_assignment":
                 item = self.assignment(child)
@@ -325,17 +297,9 @@ class _Compiler:
                 both = True
             elif kind == "||":
                 both = False
-            elif kind == "&" and left is not None:
-                left = ast.Background(left)
             elif child.is_named and kind != "comment":
                 item = self.statement(child, kind)
-                if left is None:
-                    left = item
-                elif isinstance(item, ast.Sequence) and item.items:  # two lines, see `command`
-                    first, *rest = item.items
-                    left = ast.Sequence((ast.Logical(both, left, first), *rest))
-                else:
-                    left = ast.Logical(both, left, item)
+                left = item if left is None else ast.Logical(both, left, item)
         return left if left is not None else _EMPTY
 
     def pipeline(self, node: Any) -> ast.Statement:
@@ -408,28 +372,11 @@ class _Compiler:
         return ast.Function(name, body)
 
     def test(self, node: Any) -> ast.Statement:
-        children = node.children
-        words: list[str | ast.Word] = [self.text(children[0])] if children else ["["]
-        self.flatten(children[1:-1], words)
-        if words[0] == "[[":  # no file name expansion here; `==` compares with a pattern
-            words = [
-                quoting.unmark_patterns(word) if isinstance(word, str) else word
-                for word in words
-            ]
-        return ast.Command(tuple(words))
-
-    def flatten(self, nodes: list[Any], words: list[str | ast.Word]) -> None:
-        for child in nodes:
-            kind = child.type
-            if kind in ("unary_expression", "binary_expression", "parenthesized_expression"):
-                self.depth += 1
-                if self.depth < MAX_DEPTH:
-                    self.flatten(child.children, words)
-                self.depth -= 1
-            elif not child.is_named or kind in _TEST_TOKENS:
-                words.append(self.text(child))
-            else:
-                words.extend(self.words(child, kind))
+        """What a condition says is not followed, but what is substituted in it is run."""
+        parts: list[str | ast.Variable | ast.Substitution] = [""]
+        for child in node.children[1:-1]:
+            self.collect(child, child.type, parts, True)
+        return ast.Command((self.text(node.children[0]), quoting.make_word(parts)))
 
     def unset(self, node: Any) -> ast.Statement:
         names = [self.text(child) for child in node.children]
@@ -450,9 +397,8 @@ class _Compiler:
             # `~` and `~/x`; whose home `~name` is, the recording does not say.
             if self.home is not None and first[1:2] in ("", "/"):
                 parts[0] = self.home + first[1:]
-            elif first[1:2] in ("+", "-") and first[2:3] in ("", "/"):
-                there = "PWD" if first[1] == "+" else "OLDPWD"
-                parts[:1] = [ast.Variable(there, "", True), first[2:]]
+            elif first[1:2] in ("+", "-"):  # `~-`, where the shell was before
+                parts[0] = ast.UNKNOWN
         whole = "".join(part for part in parts if isinstance(part, str))
         if quoting.has_braces(whole):
             if quoting.expands_braces(whole):
@@ -490,7 +436,7 @@ class _Compiler:
             if not parts:
                 # `""` is an empty word, and `rm ""` has an operand.
                 parts.append("")
-        elif kind == "concatenation":
+        elif kind in _JOINED:
             for child in node.children:
                 if child.is_named:
                     self.collect(child, child.type, parts, quoted)
@@ -514,12 +460,6 @@ class _Compiler:
             parts.append(ast.Substitution(body, quoted, process))
         elif kind == "arithmetic_expansion":
             parts.append(ast.Variable("((", self.text(node)[3:-2].strip(), True))
-        elif kind == "ansi_c_string":
-            quoting.append_text(parts, quoting.ansi_text(self.text(node)[2:-1]))
-        elif kind == "translated_string":
-            for child in node.children:
-                if child.is_named:
-                    self.collect(child, child.type, parts, True)
         elif kind in ("brace_expression", "regex"):
             quoting.append_text(parts, quoting.mark_unquoted(self.text(node)))
         else:

@@ -26,19 +26,8 @@ _MARKED = {
 }
 _UNQUOTED = re.compile(r"\\(.|\Z)|[*?\[{,}]", re.DOTALL)
 _QUOTED = re.compile(r"""\\([$`"\\\n])""")
-_ANSI_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_OR_PATTERN = frozenset("\\*?[{},")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-_ANSI = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "\\": "\\",
-    "'": "'",
-    '"': '"',
-    "0": "\0",
-    "e": "\x1b",
-}
 
 
 def is_plain(text: str) -> bool:
@@ -103,12 +92,6 @@ def mark_unquoted(text: str) -> str:
 def unescape_quoted(text: str) -> str:
     """Text between double quotes with its escapes resolved."""
     return _QUOTED.sub(lambda found: found[1].strip("\n"), text) if "\\" in text else text
-
-
-def ansi_text(text: str) -> str:
-    """Text of ``$'…'`` with its escapes resolved."""
-    # Escapes of several characters (`\x41`) are not decoded: such a text is not known.
-    return _ANSI_ESCAPE.sub(lambda found: _ANSI.get(found[1], UNKNOWN), text)
 
 
 def parse_expansion(text: str, quoted: bool) -> Variable:

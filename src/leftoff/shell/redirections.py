@@ -75,9 +75,9 @@ def _expand_document(walk: Walk, text: str) -> str | None:
         if found[1]:
             return found[1].strip("\n")  # a line that goes on
         value = expansion.variable(walk, Variable(found["name"], "", True))
-        known = known and len(value) == 1 and UNKNOWN not in value[0]
+        known = known and UNKNOWN not in value
         known = known and not (found["open"] and not found["close"])
-        return "".join(value) + ("" if found["open"] else found["close"])
+        return value + ("" if found["open"] else found["close"])
 
     made = _IN_DOCUMENT.sub(expand, text)
     return made if known and "${" not in _IN_DOCUMENT.sub("", text) else None

@@ -67,7 +67,7 @@ class Walk:
     uncertainty: int = 0
     effects: Effects = field(init=False)
     contents: dict[str, str] = field(init=False)
-    variables: dict[str, str | list[str]] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
     functions: dict[str, ast.Statement] = field(default_factory=dict)
     expected_status: Status = None
     stderr_hidden: bool = False

@@ -6,7 +6,6 @@ from typing import Any
 from leftoff import lazy_re as re
 from leftoff.shell.ast import (
     UNKNOWN,
-    Array,
     Command,
     Document,
     Group,
@@ -16,7 +15,6 @@ from leftoff.shell.ast import (
     Redirect,
     Sequence,
     Statement,
-    Variable,
     Word,
 )
 from leftoff.shell.embedded.steps import RUNNABLE
@@ -97,9 +95,6 @@ def make_pipeline(items: list[Statement]) -> Statement:
     """The pipeline of some statements. Of ``a && b 2>&1 | c`` the grammar takes all that is
     left of the bar into the pipe, and of some ``a | b && c`` all that is right of it; the shell
     takes one command. What is in brackets is a `Group`."""
-    first = items[0] if items else Sequence(())
-    if isinstance(first, Negated):
-        return Negated(make_pipeline([first.item, *items[1:]]))
     parts: list[Statement] = []
     for number, item in enumerate(items):
         if isinstance(item, Logical):
@@ -174,11 +169,3 @@ def heredoc(number: str, documents: list[tuple[str, bool]]) -> Document:
         return Document(None, False)
     text, expands = documents[index]
     return Document(text, expands and any(char in text for char in "$`\\"))
-
-
-def appended_value(name: str, value: str | Word | Array) -> Word | Array:
-    """What ``name+=value`` assigns."""
-    if isinstance(value, Array):
-        return Array((Word((Variable(name, "[@]", True),)), *value.items))
-    parts = (value,) if isinstance(value, str) else value.parts
-    return Word((Variable(name, "", True), *parts))

@@ -7,16 +7,10 @@ from leftoff.shell.state import Status, Walk, both_succeed
 
 
 def _parse_targets(walk: Walk, args: Invocation) -> tuple[list[str], str, bool] | None:
-    into = args.value("-t", "--target-directory")
     operands = args.operands
-    # `cp -t folder a b`: the target comes first.
-    if into is not None:
-        return operands, into, True
     if len(operands) < 2:
         return None
     sources, target = operands[:-1], operands[-1]
-    if args.has("-T", "--no-target-directory"):
-        return sources, target, False
     if len(sources) > 1 or target.endswith("/") or target in (".", "..", "~"):
         return sources, target, True
     if walk.is_unresolved(target):
@@ -36,7 +30,16 @@ def _parse_targets(walk: Walk, args: Invocation) -> tuple[list[str], str, bool] 
     return sources, target, kind == "directory"
 
 
+# With these the names of the new files are not followed.
+_OTHER_TARGETS = frozenset(
+    "-t -T -b --target-directory --no-target-directory --parents --backup".split()
+)
+
+
 def _run_copy(walk: Walk, args: Invocation) -> Status:
+    if args.has(*_OTHER_TARGETS):
+        walk.effects.unknown(args.name)
+        return None
     found = _parse_targets(walk, args)
     if found is None:
         return False
@@ -44,9 +47,6 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
     move = args.name == "mv"
     recursive = args.has("-r", "-R", "-a", "--recursive", "--archive")
     path = walk.resolved(target)
-    if args.has("--parents", "-b", "--backup"):  # which names these make is not followed
-        walk.effects.unknown(args.name, path, action="unknown")
-        return None
     if into and path is not None:
         kind = walk.state.kind(path)
         tree = recursive or (move and walk.kind(sources[0]) == "directory")
@@ -88,12 +88,15 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_link(walk: Walk, args: Invocation) -> Status:
+    if args.has(*_OTHER_TARGETS):
+        walk.effects.unknown(args.name)
+        return None
     found = _parse_targets(walk, args)
     if found is None or walk.expected_status is False:
         return False
     sources, target, into = found
     # What is not known to be a directory is a new name: most links are.
-    into = into and (args.has("-t") or len(sources) > 1 or walk.kind(target) == "directory")
+    into = into and (len(sources) > 1 or walk.kind(target) == "directory")
     force = args.has("-f", "--force")
     status: Status = True
     for source in sources:
