@@ -96,14 +96,6 @@ def test_sentence_at_agrees_with_sentences(text: str) -> None:
         assert sentence_at(text, position) == (*expected, (position, position))[0]
 
 
-@given(_TEXTS, st.integers(0, 90), st.integers(0, 90))
-def test_sentences_of_a_range_are_those_that_overlap_it(
-    text: str, start: int, end: int
-) -> None:
-    expected = [span for span in sentences(text) if span[0] < end and span[1] > start]
-    assert sentences(text, start, end) == (expected if start < end else [])
-
-
 @given(_TEXTS)
 def test_code_and_prose_are_apart_but_for_inline_code(text: str) -> None:
     spans = prose(text)

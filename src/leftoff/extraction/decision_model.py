@@ -128,11 +128,11 @@ class Model(Struct, frozen=True):
         within = [kind for kind in chances if KIND_GROUPS.get(kind, kind) == best]
         return max(within, key=chances.__getitem__)
 
-    def top_features(self, features: Iterable[str], most: int = 4) -> list[str]:
-        """The features with the highest positive weights, highest first."""
+    def top_features(self, features: Iterable[str]) -> list[str]:
+        """The four features with the highest positive weights, highest first."""
         weight = self.weights.get
         positive = {(-w, name) for name in features if (w := weight(name, 0)) > 0}
-        return [name for _, name in sorted(positive)[:most]]
+        return [name for _, name in sorted(positive)[:4]]
 
 
 # Words of which a scorer holds what the model says of them: about 5 MB. Chosen by hand.

@@ -36,14 +36,14 @@ def fields(walk: Walk, words: tuple[str | Word, ...]) -> list[str]:
     return [field if len(field) <= MAX_TEXT else UNKNOWN for field in out]
 
 
-def word_text(walk: Walk, word: str | Word, *, keep: bool = False) -> str:
-    """One word without splitting or globbing; with `keep`, pattern marks stay."""
+def word_text(walk: Walk, word: str | Word) -> str:
+    """One word without splitting or globbing."""
     parts: tuple[str | Variable | Substitution, ...]
     parts = (word,) if isinstance(word, str) else word.parts
     out: list[str] = []
     for part in parts:
         if isinstance(part, str):
-            out.append(part if keep else unmark_patterns(part))
+            out.append(unmark_patterns(part))
         elif isinstance(part, Variable):
             out.append(variable(walk, part))
         else:

@@ -55,6 +55,7 @@ import msgspec
 
 from leftoff.shell.ast import BRACKET, PATTERN_MARKS, QUESTION, STAR, UNKNOWN
 from leftoff.shell.paths import join, parent_of
+from leftoff.shell.quoting import unmark_patterns
 
 Action = Literal["read", "created", "modified", "deleted", "unknown"]
 Certainty = Literal["sure", "likely", "unknown"]
@@ -515,11 +516,4 @@ def _is_scratch(path: str) -> bool:
 
 
 def _display_path(path: str) -> str:
-    if PATTERN_MARKS.isdisjoint(path) and UNKNOWN not in path:
-        return path
-    return (
-        path.replace(STAR, "*")
-        .replace(QUESTION, "?")
-        .replace(BRACKET, "[")
-        .replace(UNKNOWN, "…")
-    )
+    return unmark_patterns(path).replace(UNKNOWN, "…")

@@ -16,10 +16,6 @@ _NO_FILE = re.compile(
 )
 
 
-def _forget_content(walk: Walk, path: str) -> None:
-    walk.contents.pop(path, None)
-
-
 def record_unknown(
     walk: Walk, field: str | None, action: Action, tool: str | None = None
 ) -> None:
@@ -109,7 +105,7 @@ def write(
         return False
     if existed and walk.state.kind(path) == "absent":
         return False
-    _forget_content(walk, path)
+    walk.contents.pop(path, None)
     walk.effects.write(
         path,
         tool,
@@ -121,7 +117,7 @@ def write(
     return True
 
 
-def modify(walk: Walk, field: str, tool: str | None = None, *, named: bool = True) -> Status:
+def modify(walk: Walk, field: str, tool: str | None = None) -> Status:
     """Change a file that exists."""
     tool = tool or walk.tool
     if walk.is_unresolved(field):
@@ -135,14 +131,9 @@ def modify(walk: Walk, field: str, tool: str | None = None, *, named: bool = Tru
         return False
     if walk.expected_status is False and kind == "unknown":
         return None
-    _forget_content(walk, path)
+    walk.contents.pop(path, None)
     walk.effects.write(
-        path,
-        tool,
-        walk.uncertainty,
-        guess="modified",
-        existed=walk.presumed_success(),
-        named=named,
+        path, tool, walk.uncertainty, guess="modified", existed=walk.presumed_success()
     )
     return True if kind == "file" else None
 
@@ -271,7 +262,7 @@ def transfer(walk: Walk, source: str, target: str, *, move: bool, recursive: boo
     walk.effects.write(
         new, walk.tool, uncertainty, renamed_from=old if move else None, content=content
     )
-    _forget_content(walk, new)
+    walk.contents.pop(new, None)
     if text is not None:
         walk.contents[new] = text
     return True if kind == "file" else None

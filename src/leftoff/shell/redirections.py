@@ -1,9 +1,8 @@
 """Opens the redirections of a command, and tracks the text that it prints into a file."""
 
-from leftoff import lazy_re as re
 from leftoff.shell import expansion
 from leftoff.shell import operations as ops
-from leftoff.shell.ast import UNKNOWN, Document, Redirect, Substitution, Variable, Word
+from leftoff.shell.ast import UNKNOWN, Document, Redirect, Substitution, Word
 from leftoff.shell.paths import join
 from leftoff.shell.state import MAX_TEXT, Walk
 
@@ -14,10 +13,8 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
         target = item.target
         operator = item.operator
         if isinstance(target, Document):
-            if target.text is not None and target.expands:
-                walk.stdin = _expand_document(walk, target.text)
-            else:
-                walk.stdin = target.text
+            # What stands for a variable or a command in it is not followed.
+            walk.stdin = None if target.expands else target.text
             continue
         if operator == "<<<":
             text = expansion.word_text(walk, target)
@@ -60,27 +57,6 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
         if before is not None:
             walk.contents[where] = before  # what is printed comes after it
     return True
-
-
-_IN_DOCUMENT = re.compile(r"\\([$`\\\n])|\$(?P<open>\{?)(?P<name>\w+)(?P<close>\}?)")
-
-
-def _expand_document(walk: Walk, text: str) -> str | None:
-    if "$(" in text or "`" in text:
-        return None
-    known = True
-
-    def expand(found: re.Match[str]) -> str:
-        nonlocal known
-        if found[1]:
-            return found[1].strip("\n")  # a line that goes on
-        value = expansion.variable(walk, Variable(found["name"], "", True))
-        known = known and UNKNOWN not in value
-        known = known and not (found["open"] and not found["close"])
-        return value + ("" if found["open"] else found["close"])
-
-    made = _IN_DOCUMENT.sub(expand, text)
-    return made if known and "${" not in _IN_DOCUMENT.sub("", text) else None
 
 
 def store_stdout(walk: Walk, redirects: tuple[Redirect, ...]) -> None:

@@ -448,37 +448,22 @@ def _break_ends(text: str, line: int, stop: int, after: int, end: int) -> bool:
     return stop - line < _WRAPPED and last not in ",;-–—(" and not text[after].islower()
 
 
-def sentences(text: str, start: int = 0, end: int | None = None) -> list[Span]:
-    """Gives the sentences of the prose of a text that overlap ``[start, end)``, uncut.
+def sentences(text: str) -> list[Span]:
+    """Gives the sentences of the prose of a text, uncut.
 
     List items and headings are sentences of their own, and no sentence crosses a blank line.
     Abbreviations, versions, file names, decimals, addresses, inline code and short asides in
     brackets or quotation marks do not end a sentence.
 
-    Args:
-        text: Markdown or plain text. Its layout is read whole, whatever the range.
-        start: The first code point of the range.
-        end: The code point after the range; ``None`` is the end of the text.
-
     Returns:
         Disjoint, increasing ``(start, end)`` spans in code points, without outer white space.
     """
-    if end is None:
-        end = len(text)
-    found: list[Span] = []
-    if start >= end:
-        return found
-    for block_start, block_end, kind in blocks_of(text)[0]:
-        if block_start >= end:
-            break
-        if block_end <= start or kind not in PROSE_KINDS:
-            continue
-        spans = sentences_of_block(text, block_start, block_end)
-        if block_start >= start and block_end <= end:
-            found.extend(spans)
-        else:
-            found.extend(span for span in spans if span[0] < end and span[1] > start)
-    return found
+    return [
+        span
+        for start, end, kind in blocks_of(text)[0]
+        if kind in PROSE_KINDS
+        for span in sentences_of_block(text, start, end)
+    ]
 
 
 def block_before(blocks: tuple[Block, ...], position: int) -> int:

@@ -4,24 +4,22 @@ from leftoff import lazy_re as re
 from leftoff.shell.embedded.steps import MAX_STEPS, ScriptSteps
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_ESCAPE = re.compile(r"\\(?:([0-7]{3})|(.))")
-_PLAIN_ESCAPES = {"t": "\t", "n": "\n"}
+_ESCAPE = re.compile(rb"\\(?:([0-7]{3})|(.))")
+_PLAIN_ESCAPES = {b"t": b"\t", b"n": b"\n"}
 
 
-def patch_effects(text: str, level: str | None = None, *, reverse: bool = False) -> ScriptSteps:
+def patch_effects(text: str, level: str | None = None) -> ScriptSteps:
     """What a unified diff does: files added, changed, removed and renamed.
 
     `level` is the number of leading directories to strip; None strips git's ``a/`` and ``b/``.
     A change of mode alone is none."""
-    steps = diff_steps(text, level, reverse=reverse)
+    steps = diff_steps(text, level)
     return ScriptSteps(tuple(steps[:MAX_STEPS]), not steps)
 
 
-def diff_steps(
-    text: str, level: str | None = None, *, reverse: bool = False
-) -> list[tuple[str, str, str]]:
+def diff_steps(text: str, level: str | None = None) -> list[tuple[str, str, str]]:
     """All steps of a unified diff as (add | modify | delete | move, path, second path)."""
-    reader = _Diff(level, reverse)
+    reader = _Diff(level)
     left = right = 0
     lines = text.splitlines()
     for i, line in enumerate(lines):
@@ -51,9 +49,8 @@ def diff_steps(
 class _Diff:
     """The headers of one file's part of a diff, until the next one begins."""
 
-    def __init__(self, level: str | None, reverse: bool) -> None:
+    def __init__(self, level: str | None) -> None:
         self.level = level
-        self.reverse = reverse
         self.steps: list[tuple[str, str, str]] = []
         self._clear()
 
@@ -82,7 +79,7 @@ class _Diff:
         elif line.startswith(("rename from ", "copy from ")):
             self.source = _unquoted(line.partition(" from ")[2].strip())
         elif line.startswith(("rename to ", "copy to ")) and self.source:
-            self.kind = "move" if line[0] == "r" else "copy"
+            self.kind = "move" if line[0] == "r" else "add"
             self.new = _unquoted(line.partition(" to ")[2].strip())
         # Contents changed, also where no hunk says so; of a mode alone there is no such line.
         elif line.startswith(("index ", "Binary files ", "GIT binary patch")):
@@ -90,35 +87,19 @@ class _Diff:
 
     def flush(self) -> None:
         old, new, kind, changed = self.old, self.new, self.kind, self.changed
-        source = self.source
-        self._clear()
-        # A patch that is reversed moves files back.
-        if kind in ("move", "copy"):
-            first, second = (new, source) if self.reverse else (source, new)
-            if kind == "copy":
-                self.steps.append(("add", new, "") if not self.reverse else ("delete", new, ""))
-                return
-            self.steps.append(("move", first, second))
+        if kind == "move":
+            self.steps.append(("move", self.source, new))
             if changed:
-                self.steps.append(("modify", second, ""))
-            return
-        if not new or not (changed or kind):
-            return
-        if old == "/dev/null":
-            kind = "add"
+                self.steps.append(("modify", new, ""))
         elif new == "/dev/null":
-            kind = "delete"
-        path = old if new == "/dev/null" else new
-        if self.reverse and kind:
-            kind = "delete" if kind == "add" else "add"
-        self.steps.append((kind or "modify", path, ""))
+            self.steps.append(("delete", old, ""))
+        elif new and (changed or kind):
+            self.steps.append(("add" if old == "/dev/null" else kind or "modify", new, ""))
+        self._clear()
 
 
 def _both_names(rest: str, level: str | None) -> tuple[str, str]:
     """The two names of a ``diff --git`` line, which stand side by side."""
-    if rest[:1] == '"':
-        first, _, second = rest[1:].partition('" ')
-        return _name('"' + first + '"', level), _name(second, level)
     middle = len(rest) // 2
     # Names may hold blanks: both have the same length unless the file was renamed.
     if rest[middle : middle + 1] == " " and rest[2:middle] == rest[middle + 3 :]:
@@ -128,22 +109,16 @@ def _both_names(rest: str, level: str | None) -> tuple[str, str]:
 
 
 def _unquoted(name: str) -> str:
+    r"""Git quotes names byte by byte: `"\303\274.txt"` is `ü.txt`."""
     if len(name) < 2 or name[0] != '"' or name[-1] != '"':
         return name
-    raw = bytearray()
-    last = 0
-    body = name[1:-1]
-    for found in _ESCAPE.finditer(body):
-        raw += body[last : found.start()].encode()
-        octal, plain = found.groups()
-        if octal:
-            # git quotes names byte by byte: `"\303\274.txt"` is `ü.txt`.
-            raw.append(int(octal, 8) & 255)
-        else:
-            raw += _PLAIN_ESCAPES.get(plain, plain).encode()
-        last = found.end()
-    raw += body[last:].encode()
-    return raw.decode("utf-8", "replace")
+    return _ESCAPE.sub(_byte, name[1:-1].encode("utf-8", "replace")).decode("utf-8", "replace")
+
+
+def _byte(found: re.Match[bytes]) -> bytes:
+    return (
+        bytes([int(found[1], 8) & 255]) if found[1] else _PLAIN_ESCAPES.get(found[2], found[2])
+    )
 
 
 def _name(text: str, level: str | None) -> str:

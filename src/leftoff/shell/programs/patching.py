@@ -28,13 +28,11 @@ def _run_patch(walk: Walk, args: Invocation) -> Status:
             named.append(line[14:].strip("'"))
         elif named and (" with fuzz " in line or " (offset " in line):
             saved.add(named[-1])
-    odd = args.has("-d", "--directory", "-o", "--output", "-b", "--backup")
+    odd = args.has("-d", "--directory", "-o", "--output", "-b", "--backup", "-R", "--reverse")
     if odd or any(mark in shown for mark in off):
         walk.effects.unknown("patch")
     elif text is not None and not args.operands:
-        reverse = args.has("-R", "--reverse")
-        found = patch_effects(text, args.value("-p", "--strip"), reverse=reverse)
-        apply_steps(walk, "patch", found)
+        apply_steps(walk, "patch", patch_effects(text, args.value("-p", "--strip")))
     elif not (listed := args.operands[:1] or named):
         walk.effects.unknown("patch")
     else:
