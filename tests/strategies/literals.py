@@ -5,7 +5,7 @@ what a rule itself looks for.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from re import _constants as names  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
@@ -80,21 +80,3 @@ def _class_source(choice: tuple[Any, Any]) -> str:
             names.CATEGORY_NOT_WORD: r"\W",
         }[value]  # fmt: skip
     return re.escape(chr(value))
-
-
-def compiled_in(module: Any) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """The expressions that a module holds under a name, also in tuples and tables."""
-    for name, value in sorted(vars(module).items()):
-        yield from _compiled(name, value)
-
-
-def _compiled(name: str, value: Any) -> Iterator[tuple[str, re.Pattern[str]]]:
-    if isinstance(value, re.Pattern):
-        if isinstance(value.pattern, str):
-            yield name, value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _compiled(f"{name}[{key}]", inner)
-    elif isinstance(value, (tuple, list)):
-        for number, inner in enumerate(value):
-            yield from _compiled(f"{name}[{number}]", inner)
