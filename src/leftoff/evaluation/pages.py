@@ -29,14 +29,16 @@ def page(
     for session, predicted in zip(sessions, predictions, strict=True):
         for title, statement in _mistakes(session, predicted):
             found.setdefault(title, []).append(_mistake(session, statement))
+    for several in found.values():
+        several.sort(key=lambda m: (-m.weight, m.file, m.place, m.words))
     body = render_template(
         "labels.html",
         made=[word for word in (report.date, report.machine) if word],
         # What was left out names files, as recorded.
         blocks=[gate.shown(b) if isinstance(b, str) else b for b in report.blocks()],
         mistakes=[
-            (title, [(m, _marked(m, gate)) for m in _worst(found[title])])
-            for title in sorted(found)
+            (title, [(m, _marked(m, gate)) for m in several[:MAX_MISTAKES]])
+            for title, several in sorted(found.items())
         ],
     )
     return html_document("Accuracy against labels", body)
@@ -113,11 +115,6 @@ def _mistake(session: LabelledSession, one: Prediction) -> Mistake:
     context = f"{'… ' if before else ''}{text[before:after]}{' …' if after < len(text) else ''}"
     file = session.labels.file
     return Mistake(file, one.place, one.confidence, one.kind, one.text, context)
-
-
-def _worst(found: list[Mistake]) -> list[Mistake]:
-    ordered = sorted(found, key=lambda m: (-m.weight, m.file, m.place, m.words))
-    return ordered[:MAX_MISTAKES]
 
 
 def _marked(mistake: Mistake, gate: Redactor) -> tuple[str, str, str]:

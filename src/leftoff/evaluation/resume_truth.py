@@ -52,9 +52,10 @@ def truth(cut: Cut) -> Truth:
     first = next((m for m in cut.future if m.origin == "prompt"), None)
     in_prompt = names(first.text) if first is not None else set()
     needed = sorted((written & _names_before(cut.prefix)) - in_prompt)
+    later = _checks(cut.future)
     facts = [
         *_file_facts(files, cut.future),
-        *_command_facts(cut),
+        *(Fact("command", c, tuple(o), c in later) for c, o in _checks(cut.prefix).items()),
         *_todo_facts(cut),
         *_git_facts(cut),
     ]
@@ -203,12 +204,6 @@ def _checks(messages: Sequence[Message]) -> dict[str, list[str]]:
             known = not _RE["hides"].search(plain) and plain.endswith(core.split()[-1])
             found.setdefault(core, []).append(ended if known else "unknown")
     return found
-
-
-def _command_facts(cut: Cut) -> Iterator[Fact]:
-    later = _checks(cut.future)
-    for core, outcomes in _checks(cut.prefix).items():
-        yield Fact("command", core, tuple(outcomes), core in later)
 
 
 def _plans(messages: Sequence[Message]) -> dict[str, list[str]]:

@@ -294,10 +294,10 @@ def _environment_warnings(
     if world.cwd and workspace.root and workspace.root != world.cwd:
         places = f"{brief(world.cwd, 200)}; what is in {brief(workspace.root, 200)}"
         yield f"The work was in {places} was compared"
-    missing_files = [f.path for f in world.files if _is_missing(f.path, f.action, workspace)]
     remaining_files = [
         f for f in world.files if f.action != "deleted" and f.path in workspace.files
     ]
+    missing_files = [f.path for f in remaining_files if not workspace.files[f.path].exists]
     if len(missing_files) > 1 and len(missing_files) == len(remaining_files):
         yield f"None of the {plural(len(missing_files), 'file')} that the session left is there"
     elif missing_files:
@@ -318,11 +318,6 @@ def _environment_warnings(
             f"The session held {number(occupancy)} tokens; "
             f"the window{model} takes {number(window)}"
         )
-
-
-def _is_missing(path: str, action: str, workspace: Workspace) -> bool:
-    now = workspace.files.get(path)
-    return now is not None and not now.exists and action != "deleted"
 
 
 def _commit_warnings(recorded: str, workspace: Workspace) -> Iterable[str]:

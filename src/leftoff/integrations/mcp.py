@@ -46,7 +46,9 @@ def server(answers: Answers) -> Any:
     made: Any = strict("leftoff", instructions=INSTRUCTIONS)
     if hasattr(made, "_mcp_server"):
         made._mcp_server.version = __version__
-    read_only = hints(**{_field_name(hints, "readOnlyHint"): True})
+    # Camel case in mcp 1.x, snake case in 2.x.
+    names = ("read_only_hint", "readOnlyHint")
+    read_only = hints(**{next(n for n in names if n in hints.model_fields): True})
     for name, description in TOOLS.items():
         tool = _wrap_errors(getattr(answers, name), tool_error)
         made.tool(name=name, description=description, annotations=read_only)(tool)
@@ -87,12 +89,6 @@ def _strict(server_class: Any, tool_error: type[Exception], answers: Answers) ->
             return call.result()
 
     return Strict
-
-
-def _field_name(model: Any, name: str) -> str:
-    """The name of a model's field: camel case in mcp 1.x, snake case in 2.x."""
-    snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
-    return snake if snake in model.model_fields else name
 
 
 def _wrap_errors(

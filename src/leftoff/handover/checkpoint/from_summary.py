@@ -15,7 +15,7 @@ from leftoff.handover.facts import Fact, Handover, handover_of, with_goal
 from leftoff.handover.lines import MIDDLE, recent_failures, state_lines, texts, words_of
 from leftoff.model import Message
 from leftoff.redaction.redactor import Redactor
-from leftoff.summary import ContextSummary, FileModification
+from leftoff.summary import ContextSummary
 
 
 class TaskProgress(Struct, frozen=True):
@@ -99,7 +99,10 @@ def collect_facts(
     """
     cwd = summary.session.cwd
     handover = handover_of(summary)
-    files = (_in_directory(f, cwd) for f in handover.files)
+    files = (
+        replace(f, path=relative(f.path, cwd), renamed_from=relative(f.renamed_from, cwd))
+        for f in handover.files
+    )
     listed = tuple(f for f in files if role is None or role.tracks(f.path))
     read = tuple(relative(path, cwd) for path in handover.read)
     facts = with_goal(replace(handover, files=listed, read=read), goal)
@@ -140,11 +143,6 @@ def remaining(facts: Handover) -> tuple[str, ...]:
 def paths(facts: Handover, action: str) -> tuple[str, ...]:
     """The paths of files by what happened to them."""
     return tuple(dict.fromkeys(f.path for f in facts.files if f.action == action))
-
-
-def _in_directory(file: FileModification, cwd: str) -> FileModification:
-    was = file.renamed_from and relative(file.renamed_from, cwd)
-    return replace(file, path=relative(file.path, cwd), renamed_from=was)
 
 
 def relative(path: str, cwd: str) -> str:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, ParamSpec, TypeVar
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from leftoff import codec
 from leftoff.errors import StateError, UsageError
@@ -140,7 +140,9 @@ class FileResumeStateManager:
             (store,) if store else stores_for(self.settings, ".", KIND, DOTNET_PROMPT_FOLDER)
         )
         self.store = self._stores[0]
-        self.limits = limits or _limits(self.settings)
+        resume = asdict(self.settings.resume)
+        known = {name: resume[name] for name in Limits.__struct_fields__ if name in resume}
+        self.limits = limits or Limits(**known)
         self._clock = clock
         self._session = session_id
         self._session_workflow_id = ""
@@ -429,8 +431,3 @@ class FileResumeStateManager:
     list_available_workflows_async = in_thread(list_available_workflows)
     cleanup_old_resume_files_async = in_thread(cleanup_old_resume_files)
     validate_resume_compatibility_async = in_thread(validate_resume_compatibility)
-
-
-def _limits(settings: Settings) -> Limits:
-    names = ("similarity_warning", "similarity_reset", "minimum_score", "missing_tool_factor")
-    return Limits(**{name: getattr(settings.resume, name) for name in names})
