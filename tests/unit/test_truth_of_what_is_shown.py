@@ -451,3 +451,19 @@ def test_a_commit_that_aider_took_back_is_none() -> None:
     reading = Pass(format="aider")
     reading.feed("\n\n".join(lines).encode() + b"\n")
     assert [event.hash for event in reading.summary().git] == ["1a2b3c4"]
+
+
+def test_a_file_that_was_read_after_its_removal_is_there() -> None:
+    """A program that leaves no trace had made it again; it was shown as deleted."""
+    made = Recording()
+    made.say("Fetch the tides.")
+    for command in ("cat tides.json", "rm -f tides.json", "make tides", "cat tides.json"):
+        made.run(command, "{}")
+    (file,) = made.summary().file_modifications
+    assert (file.action, file.certainty) == ("modified", "likely")
+
+
+def test_no_branch_is_called_head() -> None:
+    made = Recording(gitBranch="HEAD")
+    made.say("Go.")
+    assert made.summary().session.branch == ""

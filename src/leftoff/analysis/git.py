@@ -61,7 +61,7 @@ def branch_at_end(view: SessionView, recorded: str, *, stated: bool) -> str:
             others = {where.strip("'\"") for where in _RE["elsewhere"].findall(ran.command)}
             if others <= {folder}:
                 return shown.text.split("'")[1]
-    return recorded
+    return "" if recorded == "HEAD" else recorded  # of no branch, or no repository
 
 
 class _Call(Struct):

@@ -337,6 +337,10 @@ class Effects:
             found.named = found.named or named
         return found
 
+    def knows(self, path: str) -> bool:
+        """Whether an effect on a path is recorded."""
+        return path in self._changes
+
     def read(self, path: str, tool: str, uncertainty: int = 0, *, named: bool = True) -> None:
         """Record that a file was read, so that it exists."""
         change = self._change_of(path, tool, uncertainty, named)

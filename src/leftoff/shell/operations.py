@@ -44,6 +44,10 @@ def read(walk: Walk, field: str, tool: str | None = None, *, named: bool = True)
         return False
     kind = walk.state.kind(path)
     blamed = walk.reports_error(tool, field) or (tool == "<" and walk.reports_error(">", field))
+    succeeded = walk.expected_status is True and not blamed
+    if kind == "absent" and succeeded and not walk.effects.knows(path):
+        walk.state.put(path)  # something that is not seen made it again before
+        kind = "file"
     if kind == "absent" or kind == "directory" or blamed:
         return False
     if kind == "unknown" and walk.expected_status is False and not walk.reports_error(tool):
