@@ -1,7 +1,5 @@
 """Errors and whether they were fixed, findings, and next steps."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import chain, takewhile

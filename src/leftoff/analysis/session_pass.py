@@ -1,7 +1,5 @@
 """One pass over one recording: bytes in, a `ContextSummary` out at any time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from leftoff.analysis.assemble import assemble

@@ -39,8 +39,6 @@ passes are read by field name (Structs) or by position (`array_like` evidence), 
 evidence are part of the saved format. `fork` copies every mutable attribute by hand.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import islice, starmap
 from sys import intern

@@ -5,8 +5,6 @@ replaced by their class, its place in the text, and what came before and after i
 are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Plain frozen data. Evidence does not judge: `analysis`, which sees all of it, de
 means. Tags and the order of fields are part of the saved format of a pass.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from msgspec import Struct

@@ -4,8 +4,6 @@ Lines are of three kinds, distinguished by their prefix and by the two trailing 
 lines that aider writes: what the person typed (`#### `), what aider printed (`> `), and the
 model's reply. One file holds every session of a folder."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import pairwise

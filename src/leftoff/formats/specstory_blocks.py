@@ -4,8 +4,6 @@ Each generation of the recorder writes them in another way: `<tool-use>` blocks,
 `Tool use: **x**` with fences, and in the oldest steps between `---` lines that are a fence or a
 `<details>` block and nothing else."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 
 from leftoff import lazy_re as re

@@ -6,8 +6,6 @@ escaped or redacted here: `lines` does the wording, `packing` the budget, and th
 log, prompt, hook's block, checkpoint, resume message) only differ in frame and budget.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

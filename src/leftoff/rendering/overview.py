@@ -6,8 +6,6 @@ are the same ones everywhere. All text comes from a redacted summary and stands 
 cleaned; each form escapes it for its own markup.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
