@@ -106,16 +106,20 @@ class SessionView:
             return found
         return [e for e in found if self.message_of(e) not in self.copies]
 
-    def by_call(self, kind: type[E], call: Callable[[E], Call]) -> ByCall[E]:
-        """Evidence of one kind by call, copies left out, abandoned branches included."""
+    def by_call(
+        self, kind: type[E], call: Callable[[E], Call], *, rewound: bool = True
+    ) -> ByCall[E]:
+        """Evidence of one kind by call, copies left out, and abandoned branches unless
+        `rewound`."""
         items: Sequence[E] = ()
         if self.state.evidence.large:
+            left_out = self.copies if rewound else self.copies | self.abandoned
             found = self.state.evidence.grouped(
-                kind, lambda item: None if self.message_of(item) in self.copies else ""
+                kind, lambda item: None if self.message_of(item) in left_out else ""
             )
             items = found.get("", ())
         else:
-            items = self.all(kind)
+            items = self.all(kind) if rewound else self.active(kind)
         return ByCall(items, map(call, items))
 
     def release(self) -> None:

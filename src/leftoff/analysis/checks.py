@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 import re2
 from msgspec import Struct
@@ -113,10 +114,11 @@ class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
         self.edits = sorted({message for message, _ in edits(view)} | _formatted(view))
-        self.outputs: dict[tuple[int, int], Checked] = {}
+        self.outputs = view.by_call(
+            Checked, lambda checked: (checked.call_message, checked.call_part), rewound=False
+        )
         self.jobs: dict[str, list[Checked]] = {}
-        for checked in view.active(Checked):
-            self.outputs[checked.call_message, checked.call_part] = checked
+        for checked in view.each(Checked):
             if checked.task:
                 self.jobs.setdefault(checked.task, []).append(checked)
         self.reported = any(
@@ -126,11 +128,9 @@ class _Judge:
 
     def judge(self) -> tuple[Check, ...]:
         found: list[Check] = []
-        calls: dict[tuple[int, int], list[Ran]] = {}
-        for ran in self.view.each(Ran):
-            if ran.language in {"bash", "powershell"}:
-                calls.setdefault((ran.ref.message, ran.part), []).append(ran)
-        for place, several in calls.items():
+        commands = (r for r in self.view.each(Ran) if r.language in {"bash", "powershell"})
+        for place, call in groupby(commands, key=lambda ran: (ran.ref.message, ran.part)):
+            several = list(call)
             outcome = self.view.outcomes.get(place)
             if outcome is not None and outcome.status == "denied":
                 continue

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import ceil
+from sys import intern
 
 from leftoff import lazy_re as re
 
@@ -17,7 +18,7 @@ class DoneWork:
     share a rare word."""
 
     def __init__(self, done: Sequence[tuple[int, str]]) -> None:
-        self._done = [(message, _words(text)) for message, text in done]
+        self._done = [(message, tuple(_words(text))) for message, text in done]
         self._having: dict[str, list[int]] = {}
         for number, (_, words) in enumerate(self._done):
             for word in words:
@@ -34,10 +35,10 @@ class DoneWork:
         rarest = rarest[: len(words) - ceil(needed) + 1]
         near = {number for word in rarest for number in self._having.get(word, ())}
         return any(
-            place > message and len(words & other) >= needed
+            place > message and len(words.intersection(other)) >= needed
             for place, other in map(self._done.__getitem__, near)
         )
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w{4,}", text.casefold()))
+    return frozenset(map(intern, re.findall(r"\w{4,}", text.casefold())))

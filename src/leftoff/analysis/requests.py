@@ -147,13 +147,15 @@ class _Outcomes:
             for counted in (_CHANGES, _RUNS)
         )
         # A command that was typed as the request, run as it stands; work that was handed in.
-        self.ran: dict[str, list[int]] = {}
-        for (message, _), run in sorted(view.commands.items()):
-            self.ran.setdefault(run.command.strip(), []).append(message)
-        calls = list(view.each(Called))
-        self.submitted = sorted(c.message for c in calls if c.name == "submit")
+        self.ran: dict[str, list[int]] = {one.text.strip(): [] for one in asked}
+        for place in sorted(view.commands):
+            command = view.commands[place].command.strip()
+            if command in self.ran:
+                self.ran[command].append(place[0])
+        self.submitted = sorted(c.message for c in view.each(Called) if c.name == "submit")
         # Some recorders leave out all calls: there the agent's words alone speak of work.
-        claims = () if calls else view.sentences("milestone")
+        called = next(view.each(Called), None)
+        claims = view.sentences("milestone") if called is None else ()
         self.reported = sorted(claim.ref.message for claim in claims)
         sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
@@ -218,7 +220,7 @@ class _Outcomes:
                 return "done"
         asks = kind in _WORK and not intents(asked.text) & _LOOKS
         worked = self.worked if asks else self.changed
-        places = (worked, self.ran.get(asked.text.strip(), ()), self.submitted)
+        places = (worked, self.ran[asked.text.strip()], self.submitted)
         if any(_count_between(p, start, end) for p in places):
             return "worked_on"
         return "unknown" if asks and _count_between(self.reported, start, end) else "answered"
