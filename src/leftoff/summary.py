@@ -388,8 +388,8 @@ class Command(Shown, frozen=True):
 
 
 class CallOutcome(Shown, frozen=True):
-    """One of the last calls. status: ok | failed | denied | running | unknown, "" without a
-    result. `line`: the line that says why it failed."""
+    """One of the last calls. status: ok | failed | denied | interrupted | running | unknown,
+    "" without a result. `line`: the line that says why it failed."""
 
     tool: str
     text: str

@@ -141,3 +141,21 @@ def test_a_commit_of_named_files_commits_no_other() -> None:
     assert handover_of(one).state.loose == ("head.py",)
     every = summary_of("> Sort.", *both, run("git commit -am 'sort -- x.py'", made))
     assert handover_of(every).state.loose == ()
+
+
+def test_a_rule_that_the_person_gave_again_has_one_line() -> None:
+    task = (
+        "> Sort the rows by {}. "
+        + 20 * "Write a page about it. "
+        + "\n\n- do NOT start the server\n"
+    )
+    summary = summary_of(
+        task.format("date"), "Done.", task.format("name"), "Done.", "> Show it."
+    )
+    assert "\n- do NOT start the server #3, #1\n" in briefing(summary)
+
+
+def test_a_call_that_the_person_stopped_did_not_fail() -> None:
+    stopped = "![Request interrupted by user for tool use]"
+    summary = summary_of("> Install it.", run("make install", stopped))
+    assert summary.working_set.steps[-1].status == "interrupted"

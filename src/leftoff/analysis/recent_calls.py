@@ -29,7 +29,7 @@ MAX_STEPS, MAX_STEP_CALLS = 30, 200
 # hand.
 MAX_TARGETS, MAX_TARGET = 6, 50
 
-_STATUS = {"ok": "ok", "denied": "denied", "running": "running", "unknown": "unknown"}
+_STATUS = {one: one for one in ("ok", "denied", "interrupted", "running", "unknown")}
 # Of these, many in a row stand as one step: which file was read first tells little.
 _LOOKS = frozenset({"look", "search", "inspect_change", "fetch", "wait", "other"})
 
@@ -54,13 +54,22 @@ def recent_calls(view: SessionView, limit: int = MAX_CALLS) -> tuple[CallOutcome
                 outcome, status = end, _STATUS.get(end.status, "failed")
         if status in {"ok", "unknown"} and outcome is not None and outcome.exit_code:
             status = "failed"
-        text, edit = call.text, edits.get(place)
+        text, edit = _words(view, call), edits.get(place)
         if edit is not None:
             text = edit.path + (f":{edit.first}-{edit.last}" if edit.first else "")
         ref = view.ref(places.get(place) or Ref(message=call.message, part=call.part))
         line = reasons.get(place) or reasons.get(ends.get(place, place), "")
         found.append(CallOutcome(call.name, text, status, ref, line))
     return tuple(found)
+
+
+def _words(view: SessionView, call: Called) -> str:
+    """The words of a call; of a script the commands that it runs."""
+    if call.kind != "script":
+        return call.text
+    place = call.message, call.part
+    ran = [r.command for r in view.active(Ran) if (r.ref.message, r.ref.part) == place]
+    return "; ".join(ran) or call.text
 
 
 def _ends(view: SessionView) -> dict[tuple[int, int], tuple[int, int]]:
@@ -114,8 +123,12 @@ def steps(
             continue
         kind, text, status, line = "ran", call.text or call.tool, call.status, call.line
         check = judged.get(place)
-        if made.kind in EDITS:
-            kind, text = "edited", made.text
+        patches = made.kind == "script" and _words(view, made) == made.text
+        if made.kind in EDITS or (patches and written.get(place)):
+            # A patch names its files inside; one that failed, none.
+            kind = "edited"
+            files = [made.text] if made.text and not patches else written.get(place)
+            text = files[-1] if files else call.text or call.tool
         elif status == "running":
             status = "started in the background"
         elif check is not None:
@@ -179,16 +192,22 @@ def _merged(several: list[Step]) -> Step:
 
 
 def running(view: SessionView) -> tuple[CallOutcome, ...]:
-    """The calls that started something in the background whose end is not seen."""
+    """The calls that started something in the background whose end is not seen, and whose
+    command was not given again."""
     heard = view.state.extractors.get("checks")
-    if not isinstance(heard, Checks):
+    if not isinstance(heard, Checks) or not heard.open:
         return ()
+    last = {c.text: (c.message, c.part) for c in view.active(Called)}
     return tuple(
-        CallOutcome(call.name, call.text, "running", view.ref(Ref(message=at, part=part)), job)
-        for job, (at, part) in heard.open.items()
+        CallOutcome(
+            call.name, _words(view, call), "running", view.ref(Ref(message=at, part=part)), job
+        )
+        for (at, part), job in {place: job for job, place in heard.open.items()}.items()
         if at not in view.abandoned
         and job not in view.state.header.ended_jobs
         and (call := view.calls.get((at, part))) is not None
+        and call.kind != "poll"
+        and (not call.text or last.get(call.text) == (at, part))
     )
 
 

@@ -151,6 +151,9 @@ class Checks(Struct):
                 or job
             )
             if started is not None:
+                # What waits for a job may itself become one, and a script leave one behind.
+                at = self.open.get(task, (call.message, call.part))
+                self.open[started[1]] = at
                 task = task or started[1]
                 log = _RE["log"].search(text, 0, 2000)
                 if log is not None:
@@ -159,8 +162,8 @@ class Checks(Struct):
         if task and (running or _RE["unfinished"].search(text, 0, 400)):
             self.open.setdefault(task, (call.message, call.part))
             _bound(self.open)
-        elif task:
-            self.open.pop(task, None)
+        elif task and (ended := self.open.get(task)):
+            self.open = {job: place for job, place in self.open.items() if place != ended}
         if not judged:
             return None
         known = bool(task) or may_run_a_check(call.text)

@@ -71,6 +71,8 @@ _FAILED = (
 _REJECTED = re.compile(
     r"user rejected|rejected by user|patch rejected|Rejected\(|(?:command|patch) was rejected"
 )
+# What the client shows as buttons below the agent's words.
+_GIT_BUTTONS = re.compile(r"\s*^(?:::git-[\w-]+\{[^{}\n]*\}\s*)+", re.MULTILINE)
 # Heading that the extension for editors writes between what it attaches and the prompt.
 _REQUEST = "## My request for Codex:"
 _ATTACHED = re.compile(
@@ -209,6 +211,7 @@ class CodexReader(ItemReader):
         texts, role = _texts(item.get("content")), item.text("role")
         parts = tuple(map(Text, texts))
         if role == "assistant":
+            parts = tuple(Text(_GIT_BUTTONS.sub("", text)) for text in texts)
             return self._said(parts, message, _PHASES.get(item.text("phase"), ""))
         self.speaking = False
         if role != "user":

@@ -4,7 +4,7 @@ Every line stands alone and begins with our bullet; recorded text in it can open
 close no block. The order of the parts and their shares of a budget are those of `parts.toml`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -146,7 +146,6 @@ def parts(handover: Handover, *, stored: bool = False, listed: int | None = None
         CHECKS: h.checks,
         "Plan or ticket as last read or written, may be done since": h.plan,
         "The task": [*goal, *h.task],
-        "The person requires": h.constraints,
         FAILURES: recent_failures(h),
         "Failed, then fixed": h.lessons,
         "Git": h.git,
@@ -167,6 +166,7 @@ def parts(handover: Handover, *, stored: bool = False, listed: int | None = None
         "To do": _to_dos(h),
         FILES: file_lines(h, listed, grouped=not stored),
         "The person said before": _said(h.said),
+        "The person requires": tuple(line for _, line in _alike(h.constraints)),
         "Files read": _short(h.read),
         NAMES: name_lines(h.names),
         **{title: _lines(given) for title, given in facts.items()},
@@ -286,20 +286,26 @@ def _lines(facts: Iterable[Fact], longest: int = MIDDLE) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def _said(facts: Sequence[Fact]) -> tuple[Line, ...]:
+def _alike(facts: Sequence[Fact]) -> Iterator[tuple[Fact, Line]]:
     """A line for each message; short ones of the same words ("continue") share one."""
     same: dict[str, list[Fact]] = {}
     for place, fact in enumerate(facts):
         alone = fact.more or fact.note or len(fact.text) > SHORT
         same.setdefault(str(place) if alone else fact.text.casefold(), []).append(fact)
-    found: list[Line] = []
-    waiting = LATEST
     for first, *others in same.values():
         (line,) = _lines([first])
         if others:
             places = ", ".join(f"#{fact.message + 1}" for fact in (first, *others))
             text = f"{BULLET}{inline_prose(first.text, SHORT)} {places}"
             line = Line((text,), line.weight, "", len(others) + 1)
+        yield first, line
+
+
+def _said(facts: Sequence[Fact]) -> tuple[Line, ...]:
+    """The person's messages; the latest long ones get room first."""
+    found: list[Line] = []
+    waiting = LATEST
+    for first, line in _alike(facts):
         long = len(first.text) > DECISION and waiting > 0
         waiting -= long
         found.append(replace(line, enough=0 if long else max(0, len(line.forms) - 2)))
