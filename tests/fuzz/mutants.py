@@ -69,9 +69,9 @@ TESTS = {
     "shell/state": _SHELL,
     "shell/statements": _SHELL,
     "extraction/rules": (
-        "unit/test_rules_gate.py", "rules/test_rules.py", "unit/test_progress.py", *_DECISIONS,
+        "unit/test_rules_gate.py", "rules/test_rules.py", "unit/test_calls.py", *_DECISIONS,
     ),
-    "extraction/progress": ("unit/test_progress.py", "golden/test_golden.py"),
+    "extraction/progress": ("unit/test_calls.py", "golden/test_golden.py"),
     "extraction/decision_model": _DECISIONS,
     "budget/account": _BUDGET,
     "budget/usage": _BUDGET,

@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 from tests.strategies.claude_code import Recording
 from tests.unit.test_format_codex import META, fed, item, output, said, shell
-from tests.unit.test_next_steps import left
 from tests.unit.test_overview import at, summary
 
 from leftoff import Pass
 from leftoff.analysis.decisions.shown import person_decisions_shown
+from leftoff.handover.briefing import briefing
 from leftoff.handover.facts import Handover
 from leftoff.handover.file_lines import file_lines
 from leftoff.rendering.render_summary import render
@@ -48,78 +48,6 @@ def test_a_command_that_was_waited_for_has_its_outcome() -> None:
         ("make harbour", "failed"),
         ("make docks", "started in the background"),
     ]
-
-
-def test_words_about_a_follow_up_at_hand_leave_nothing() -> None:
-    went_on = ("And the buoys?", "Painted.", "And the ropes?", "Coiled.")
-    for words in (
-        "The buoy follow-up is green.",
-        "The whole path with painting deferred until the tide turns is broken.",
-        "One question still pending: the colour.",
-        "The one thing I still need from you is the colour.",
-    ):
-        assert left("Paint the pier.", words, *went_on) == []
-    assert left("Paint the pier.", "One question still pending: the colour.")
-    assert left("Paint the pier.", "The railing would be a separate follow-up.", *went_on)
-
-
-def test_what_the_agent_put_off_is_not_agreed() -> None:
-    """The person had only gone on to something else."""
-    made = Recording()
-    for words in (
-        "Paint the pier.",
-        "The railing is deferred to a separate task.",
-        "Now sweep.",
-    ):
-        (made.answer if words.startswith("The") else made.say)(words)
-    made.answer("Swept.")
-    assert [step.status for step in made.summary().next_steps] == ["said"]
-
-
-def test_the_step_that_was_announced_stands_where_it_was_said() -> None:
-    made = Recording()
-    made.say("Paint the pier.")
-    made.answer("Let me look for the brush in the shed first.")
-    made.call("Bash", {"command": "ls shed"}, "brush")
-    (step,) = made.summary().next_steps
-    assert (step.status, step.ref.message) == ("next", 1)
-
-
-def test_a_plan_that_is_written_for_the_person_makes_no_check_older() -> None:
-    made = Recording()
-    made.say("Check it, then plan the pier.")
-    made.call("Bash", {"command": "pytest -q"}, "3 passed in 0.1s")
-    plan = {"file_path": "/home/dev/.claude/plans/pier.md", "content": "# Pier"}
-    made.call("Write", plan, "File created successfully")
-    assert not made.summary().checks[0].edited_since
-    made.call("Write", {"file_path": "/p/pier.md", "content": "x"}, "File created successfully")
-    assert made.summary().checks[0].edited_since
-
-
-@pytest.mark.parametrize(
-    ("command", "failed", "older"),
-    [
-        ("cargo fmt", False, True),
-        ("cd pier && cargo fmt && cargo fmt --check", False, True),
-        ("cargo fmt --all -- --check", False, False),
-        ("cargo fmt", True, False),
-        ("npx eslint --fix .", False, True),
-        ("ruff check . --fix && isort .", False, True),
-        ("npx prettier -w src", False, True),
-        ("gofmt -l .", False, False),
-        ("isort --check .", False, False),
-        ("git commit -m 'ruff --fix'", False, False),
-        ("grep -r 'cargo fmt' .", False, False),
-    ],
-)
-def test_a_formatter_that_writes_makes_the_checks_before_it_older(
-    command: str, failed: bool, older: bool
-) -> None:
-    made = Recording()
-    made.say("Paint the pier.")
-    made.run("cargo fmt --check", "Diff in src/pier.rs:1:", failed=True)
-    made.run(command, failed=failed)
-    assert made.summary().checks[0].edited_since is older
 
 
 def test_choices_of_a_dialog_stand_among_the_decisions_alone() -> None:
@@ -176,24 +104,6 @@ def test_a_folder_among_its_files_has_a_name() -> None:
     ]
 
 
-def test_a_long_path_does_not_leave_the_program_alone() -> None:
-    made = Recording()
-    made.say("Look at the pier.")
-    made.call("Bash", {"command": f"cat /home/dev/{'long/' * 12}sea/pier/plank.py"}, "x = 1")
-    made.call("Edit", {"file_path": "/p/a.py", "old_string": "a", "new_string": "b"}, "updated")
-    (looked, _) = made.summary().working_set.steps
-    assert looked.text == "cat sea/pier/plank.py"
-
-
-def test_a_question_back_decides_nothing() -> None:
-    made = Recording()
-    made.say("Paint the pier.")
-    made.answer("Painted the pier. Anything else, or shall we look at the harbour buoys next?")
-    made.say("okay, which harbour buoys do I look at next? (and where do I stand?)")
-    made.answer("At the quay.")
-    assert not [d for d in made.summary().key_decisions if "→" in d.text]
-
-
 def test_a_plan_was_worked_on() -> None:
     """It was only ever answered, whatever the agent did upon it; later it was done because a
     file had changed."""
@@ -207,57 +117,6 @@ def test_a_plan_was_worked_on() -> None:
     made.say("Why?")
     made.answer("It was grey. The railing still needs paint.")
     assert made.summary().user_requests[0].status == "worked_on"
-
-
-def of_chat(*records: dict[str, Any], name: str = "chat.jsonl") -> ContextSummary:
-    """The summary of a chat, or of a log of another format on lines."""
-    reading = Pass(name)
-    reading.feed_lines([json.dumps(record).encode() + b"\n" for record in records])
-    reading.close()
-    return reading.conclude()
-
-
-def test_a_call_that_ends_the_work_answers() -> None:
-    """The task stood among what was left open, though the agent had handed in its answer."""
-    call = {"id": "c1", "function": {"name": "submit", "arguments": "{}"}}
-    found = of_chat(
-        {"role": "user", "content": "Find the depth of the harbour."},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-    )
-    assert (found.next_steps, found.turn.status) == ((), "closed")
-
-
-def test_an_empty_reply_answers_nothing() -> None:
-    """The agent's turn had ended, and the session was said to have stopped in the middle."""
-    reply = {"messageId": "m", "content": "", "toolRequests": []}
-    events = (
-        ("user.message", {"content": "Name the tides."}),
-        ("assistant.message", reply),
-        ("assistant.turn_end", {"turnId": "0"}),
-    )
-    found = of_chat(
-        *({"type": k, "id": k, "parentId": None, "data": d} for k, d in events),
-        name="events.jsonl",
-    )
-    assert "the run ended: the reply is empty" in render(found)
-    assert [r.status for r in found.user_requests] == ["open"]
-
-
-def test_a_commit_counts_without_the_command_that_the_recorder_lost() -> None:
-    printed = {"output": "[main 1a2b3c4] Add tides\n 1 file changed"}
-    response = {"id": "f1", "name": "run_shell_command", "response": printed}
-    history = [
-        {"role": "user", "parts": [{"text": "Add the tides."}]},
-        {"role": "model", "parts": [{"text": "They are in. Ready to commit!"}]},
-        {"role": "user", "parts": [{"functionResponse": response}]},
-        {"role": "model", "parts": [{"text": "They are safe."}]},
-    ]
-    reading = Pass("history.json")
-    reading.feed(json.dumps(history).encode())
-    reading.close()
-    found = reading.conclude()
-    assert [(e.kind, e.hash) for e in found.git] == [("commit", "1a2b3c4")]
-    assert not found.next_steps
 
 
 def trajectory(*steps: tuple[str, str, str]) -> ContextSummary:
@@ -307,22 +166,6 @@ def test_a_story_in_one_sentence_is_no_decision_on_the_screen() -> None:
         True,
     ]
     assert [d.text for d in person_decisions_shown(found)] == [f"{order}."]
-
-
-def test_a_changed_file_stands_at_its_change() -> None:
-    """It pointed at the listing that showed the file again after it was removed."""
-    made = Recording()
-    made.say("Sort the tides.")
-    made.call(
-        "Edit",
-        {"file_path": "/home/dev/sea/a.py", "old_string": "a", "new_string": "b"},
-        "updated",
-    )
-    made.call("Bash", {"command": "rm /home/dev/sea/a.py"}, "")
-    made.call("Bash", {"command": "ls /home/dev/sea"}, "a.py\nb.py")
-    made.answer("They are sorted.")
-    (file,) = (f for f in made.summary().file_modifications if f.path.endswith("a.py"))
-    assert (file.action, file.certainty, file.last_message) == ("modified", "likely", 3)
 
 
 def script(identity: str, words: str) -> dict[str, Any]:
@@ -467,3 +310,16 @@ def test_no_branch_is_called_head() -> None:
     made = Recording(gitBranch="HEAD")
     made.say("Go.")
     assert made.summary().session.branch == ""
+
+
+def test_times_of_one_session_are_shown_in_one_zone() -> None:
+    """A start in UTC and an end in local time were shown as recorded: an end before the start."""
+    made = Recording()
+    made.say("Sort the rows.")
+    made.answer("I sorted the rows.")
+    found, end = made.summary(), "2026-03-05T13:43:25-08:00"
+    session = replace(found.session, started="2026-03-05T21:36:35Z", ended=end)
+    found = replace(found, session=session, turn=replace(found.turn, since=end))
+    assert "claude_code · 2026-03-05 21:36" in render(found, "text")
+    assert "since 2026-03-05 21:43" in render(found, "text")
+    assert "last event 2026-03-05T21:43:25" in briefing(found)
