@@ -35,6 +35,7 @@ import hashlib
 import importlib
 import json
 import os
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir
 from enum import Enum
@@ -189,7 +190,7 @@ def encode(value: Any, *, exact: bool = True) -> Any:
     if (fields := _fields(value)) is not None:
         shown = {n: inner(v) for n, v in fields.items() if exact or n not in OF_A_VERSION}
         return {"$": name_of(type(value))} | shown
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, array)):
         items = [inner(v) for v in value]
         return {"$tuple": items} if exact and isinstance(value, tuple) else items
     if isinstance(value, (set, frozenset)):
