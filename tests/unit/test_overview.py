@@ -191,3 +191,16 @@ def test_what_the_agent_was_asked_for_and_sees_is_no_decision() -> None:
     ]
     (shown,) = shown_decisions(summary(key_decisions=found))
     assert shown.message_index == 5
+
+
+def test_of_decisions_that_say_almost_the_same_the_last_is_shown() -> None:
+    """Two that contradict each other were shown, both as if they stood."""
+    found = [
+        decision("Send the tide as a parameter instead of in the body.", 0.9, 1),
+        decision("Send the tide in the body instead of as a parameter.", 0.6, 4),
+        decision("Paint the northern pier in grey.", 0.9, 6),
+        decision("Paint the southern pier in grey.", 0.8, 6),
+        decision("Let me now read the list of tides.", 0.9, 8),
+    ]
+    shown = shown_decisions(summary(key_decisions=found))
+    assert [d.message_index for d in shown] == [4, 6, 6]

@@ -55,8 +55,7 @@ def at(count: int, *, likely: bool = False) -> Figure:
             [
                 s.label >= 0
                 for c in claims
-                for s in c.statements[:count]
-                if not likely or s.confidence >= c.likely
+                for s in [s for s in c.statements if s.shown or not likely][:count]
             ]
         )
 
@@ -66,7 +65,7 @@ def at(count: int, *, likely: bool = False) -> Figure:
 def covered(claims: Sequence[Claims]) -> float:
     """Share of the sessions with three or more labels that show a likely statement."""
     wanted = [c for c in claims if len(c.kinds) >= 3]
-    shown = sum(any(s.confidence >= c.likely for s in c.statements) for c in wanted)
+    shown = sum(any(s.shown for s in c.statements) for c in wanted)
     return shown / max(1, len(wanted))
 
 

@@ -18,6 +18,7 @@ from leftoff.analysis.decisions.select import (
     select_decisions,
     words_of_message,
 )
+from leftoff.analysis.decisions.shown import decides
 from leftoff.extraction.decision_model import ALWAYS, SCALE, Model, is_english, words
 from leftoff.extraction.evidence import Said
 from leftoff.extraction.rules import lowered
@@ -361,12 +362,13 @@ def train(sessions: Sequence[Session]) -> Model:
 
 class Statement(Struct, frozen=True):
     """A statement that a model reports: its confidence, the label that it states or -1, whether
-    it is the first to state it, and its type."""
+    it is the first to state it, its type, and whether it is shown without being asked for."""
 
     confidence: float
     label: int
     first: bool
     kind: str
+    shown: bool
 
 
 class Claims:
@@ -391,7 +393,6 @@ class Claims:
         }
         self.chosen: dict[int, float] = {}
         self.statements: list[Statement] = []
-        self.likely = model.likely / SCALE
         gold, seen = set(s.places), set[int]()
         found = [
             (confidence, candidate, words_of_message(group))
@@ -407,7 +408,8 @@ class Claims:
                 continue
             kind = model.kind(kind_features(candidate, manner))
             first = label >= 0 and label not in seen
-            self.statements.append(Statement(confidence, label, first, kind))
+            shown = confidence * SCALE >= model.likely and decides(candidate.said.text)
+            self.statements.append(Statement(confidence, label, first, kind, shown))
             seen.add(label)
         self.kinds = s.kinds
         self.truth = gold

@@ -5,11 +5,8 @@ from collections.abc import Iterable
 from msgspec import UNSET
 
 from leftoff import lazy_re as re
-from leftoff.extraction.decision_model import MODEL, SCALE
+from leftoff.extraction.decision_model import ENGLISH, MODEL, PATTERNS, SCALE
 from leftoff.summary import ContextSummary, KeyDecision
-from leftoff.tables import table
-
-_RE = re.patterns(table(__file__, "patterns.toml")["shown"])
 
 # Decisions of one owner that are shown; all others stand behind `--all` and in the JSON. More
 # than five are not read; chosen by hand.
@@ -28,18 +25,25 @@ PERSON_SURE = 0.9
 MAX_TOLD = 320
 
 
+# More than this share of the shorter one's words in common, and a later message takes the place
+# of an earlier one. Chosen by hand on recordings that were read: below it are different things.
+SAME_WORDS = 0.75
+
+_WORD = re.compile(r"\w+")
+
+
 def shown_decisions(summary: ContextSummary) -> tuple[KeyDecision, ...]:
     """The agent's likely decisions that stand, at most `MAX_SHOWN`: chosen by confidence, given
     in the order of the session. Where a second reader judged, those that it chose."""
     agents = [d for d in summary.key_decisions if d.owner != "user"]
     if summary.second_reader is not UNSET:
         return _best(d for d in agents if d.judged_by is not UNSET)
-    return _best(
-        d
-        for d in agents
-        if d.confidence >= LIKELY
-        and not any(_RE[name].match(d.text) for name in ("observes", "options", "code"))
-    )
+    return _best(d for d in agents if d.confidence >= LIKELY and decides(d.text))
+
+
+def decides(text: str) -> bool:
+    """Whether no rule says that a likely sentence of the agent decides nothing."""
+    return not any(rule.search(text) for rule in PATTERNS["undecided"])
 
 
 def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
@@ -57,9 +61,24 @@ def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
 
 
 def _best(decisions: Iterable[KeyDecision]) -> tuple[KeyDecision, ...]:
-    """The first `MAX_SHOWN` by confidence, the later before the earlier, in session order."""
+    """The first `MAX_SHOWN` by confidence, the later before the earlier, in session order; of
+    those of different messages that say almost the same, or its opposite, the last."""
+    best: list[tuple[KeyDecision, frozenset[str]]] = []
     standing = [d for d in decisions if d.status == "made"]
-    best = sorted(standing, key=lambda d: (-d.confidence, -d.message_index))[:MAX_SHOWN]
+    for one in sorted(standing, key=lambda d: (-d.confidence, -d.message_index)):
+        said = frozenset(_WORD.findall(one.text.lower())) - ENGLISH
+        same = [
+            (other, words)
+            for other, words in best
+            if other.message_index != one.message_index
+            and len(said & words) > SAME_WORDS * min(len(said), len(words))
+        ]
+        if any(other.message_index > one.message_index for other, _ in same):
+            continue
+        best = [pair for pair in best if pair not in same]
+        if len(best) < MAX_SHOWN:
+            best.append((one, said))
+    shown = [one for one, _ in best]
     return tuple(
-        sorted(best, key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
+        sorted(shown, key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
     )
