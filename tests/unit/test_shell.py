@@ -43,7 +43,7 @@ def failed(output: str = "", code: int = 1) -> Outcome:
 def test_output_names_files() -> None:
     outcome = Outcome(exit_code=0, output="patching file a.c\npatching file b.c\n")
     assert run("patch -p1 < x.diff", "a.c x.diff", outcome=outcome) == {
-        "a.c": "modified",
+        "a.c": "unknown",
         "b.c": "created",
         "x.diff": "read",
     }

@@ -139,13 +139,11 @@ def _assigned(node: ast.Statement) -> Iterator[str]:
 
 def _sequence(walk: Walk, node: ast.Sequence, expected_status: Status) -> Status:
     status: Status = True
-    printed: list[str | None] = []
     for i, item in enumerate(node.items):
         status = run(walk, item, expected_status if i == len(node.items) - 1 else None)
-        printed.append(walk.stdout)
         if walk.stopped:
             break
-    walk.stdout = _joined(printed)
+    walk.stdout = None
     return status
 
 
@@ -158,10 +156,9 @@ def _or(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
     left = run(walk, node.left, False if expected_status is False else None)
     if left is True or walk.stopped:
         return True
-    first = walk.stdout
     if left is False or expected_status is False:
         status = run(walk, node.right, expected_status)
-        walk.stdout = _joined([first, walk.stdout])
+        walk.stdout = None
         return status
     run_speculatively(walk, node.right)
     return True if expected_status else None
@@ -180,7 +177,6 @@ def _and(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
             walk.stdout = None
             return False
     left = run(walk, node.left, ran)
-    first = walk.stdout
     if left is False or ran is False or walk.stopped:
         return False
     # Most programs succeed, and are taken to; a condition is there because it may fail.
@@ -188,7 +184,7 @@ def _and(walk: Walk, node: ast.Logical, expected_status: Status) -> Status:
         run_speculatively(walk, node.right)
         return None
     status = run(walk, node.right, expected_status)
-    walk.stdout = _joined([first, walk.stdout])
+    walk.stdout = None
     return status if left is True or ran is True or status is False else None
 
 
@@ -267,7 +263,6 @@ def _loop(walk: Walk, node: ast.Loop, expected_status: Status) -> Status:
         fields = expansion.fields(walk, node.values)
         values = list(map(expansion.value_or_unknown, fields))
     status: Status = True
-    printed: list[str | None] = []
     # A value that comes again does the same again.
     for i, value in enumerate(dict.fromkeys(values)):
         walk.variables[node.name] = value
@@ -276,10 +271,9 @@ def _loop(walk: Walk, node: ast.Loop, expected_status: Status) -> Status:
             status = None
         else:
             status = run(walk, node.body, expected_status if i == len(values) - 1 else None)
-        printed.append(walk.stdout)
         if walk.stopped:
             break
-    walk.stdout = _joined(printed)
+    walk.stdout = None
     return status
 
 
@@ -359,13 +353,6 @@ def _names_here(value: str | ast.Word) -> bool:
     return isinstance(value, ast.Word) and any(
         isinstance(part, ast.Variable) and part.name == "PWD" for part in value.parts
     )
-
-
-def _joined(pieces: list[str | None]) -> str | None:
-    if any(piece is None for piece in pieces):
-        return None
-    text = "".join(piece for piece in pieces if piece is not None)
-    return text if len(text) <= MAX_TEXT else None
 
 
 _RUNNERS: dict[type, Callable[[Walk, Any, Status], Status]] = {

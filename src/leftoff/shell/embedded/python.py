@@ -62,7 +62,7 @@ class _PythonReader:
         self.paths: set[str] = set()
         self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self.modules: dict[str, str] = {}
-        self.depth = self.guarded = 0
+        self.depth = 0
         self.ended = False
         # Statements and expressions that are walked; chosen by hand, not measured.
         self.budget = 4_000
@@ -83,8 +83,6 @@ class _PythonReader:
             if verb not in ("read", "mkdir"):
                 self.partial = True
             return
-        # In a `try` it may have found nothing to remove.
-        verb = "delete_if" if self.guarded and verb == "delete" else verb
         self.steps.append((verb, first, second))
 
     def block(self, body: Iterable[ast.stmt]) -> None:
@@ -127,9 +125,8 @@ class _PythonReader:
                 if context.optional_vars is not None:
                     self.bind(context.optional_vars, None, context.context_expr)
             # `with suppress(FileNotFoundError):` ignores errors as `try` does.
-            ignores = any("suppress(" in ast.unparse(part.context_expr) for part in item.items)
-            if ignores:
-                self.guard(item.body)
+            if any("suppress(" in ast.unparse(part.context_expr) for part in item.items):
+                self.branches([item.body])
             else:
                 self.block(item.body)
         elif isinstance(item, ast.If):
@@ -140,8 +137,8 @@ class _PythonReader:
                 self.expression(item.test)
                 self.branches([item.body, item.orelse])
         elif isinstance(item, ast.Try | ast.TryStar):
-            self.guard(item.body)
-            self.branches([*(handler.body for handler in item.handlers), item.orelse])
+            # How far a part came whose errors do not end the script is not known.
+            self.branches([item.body, *(h.body for h in item.handlers), item.orelse])
             self.block(item.finalbody)
         elif isinstance(item, ast.While):
             self.expression(item.test)
@@ -208,20 +205,6 @@ class _PythonReader:
         alone = isinstance(text, str) and len(text) > 3 and self.code.count(text) == 1
         return text if alone and isinstance(text, str) else ""
 
-    def guard(self, body: list[ast.stmt]) -> None:
-        """A part whose errors do not end the script: how far it came is not known, but what
-        it opens or removes first of all is written or gone."""
-        start = len(self.steps)
-        self.guarded += 1
-        self.block(body[:1])
-        while start < len(self.steps) and self.steps[start][0] in _AT_ONCE:
-            start += 1
-        self.block(body[1:])
-        self.guarded -= 1
-        if any(step[0] != "read" for step in self.steps[start:]):
-            self.steps.insert(start, ("maybe", "", ""))
-            self.steps.append(("surely", "", ""))
-
     def forget(self, item: ast.AST) -> None:
         """The values of names that a part sets, or that it changes, are not known."""
         changed = isinstance(item, ast.Subscript | ast.Attribute)
@@ -252,13 +235,8 @@ class _PythonReader:
             if self.is_path(source):
                 self.paths.add(target.id)
         elif isinstance(target, ast.Tuple | ast.List):
-            values = self.values_of(source)
-            if values is not None and len(values) == len(target.elts):
-                for part, inner in zip(target.elts, values, strict=True):
-                    self.bind(part, inner if not isinstance(inner, list) else None, source)
-            else:
-                for part in target.elts:
-                    self.bind(part, None, source)
+            for part in target.elts:  # several names at once are not followed
+                self.bind(part, None, source)
 
     def is_path(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name):
@@ -485,7 +463,6 @@ def _names_a_file(given: Value) -> bool:
 _MUTATORS = frozenset(
     "append extend insert pop remove clear update setdefault add sort".split()
 )
-_AT_ONCE = ("read", "write", "append", "delete_if")
 
 
 def _ends(item: ast.stmt) -> bool:

@@ -3,7 +3,7 @@
 import re
 
 from leftoff.shell import operations as ops
-from leftoff.shell.ast import PATTERN_MARKS, UNKNOWN
+from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation
 from leftoff.shell.state import Status, Walk, both_succeed
 
@@ -33,27 +33,9 @@ def _run_cd(walk: Walk, args: Invocation) -> Status:
     return True if kind == "directory" else None
 
 
-def _run_echo(walk: Walk, args: Invocation) -> Status:
-    """``echo``, and ``printf`` of a text without a format."""
-    words = list(args.words)
-    end, escapes = "\n", False
-    if args.name == "printf":
-        for name in args.values.get("-v", ()):
-            walk.variables[name] = UNKNOWN
-        words = [word for word in words if word != "--"]
-        # What a format makes of its values is not followed.
-        if len(words) != 1 or "%" in words[0]:
-            return True
-        end, escapes = "", True
-    while words and words[0] in ("-n", "-e", "-ne", "-en", "-E"):
-        end = "" if "n" in words[0] else end
-        escapes = escapes or "e" in words.pop(0)
-    text = " ".join(words)
-    if UNKNOWN in text or not PATTERN_MARKS.isdisjoint(text):
-        return True
-    if escapes:
-        text = text.replace("\\n", "\n").replace("\\t", "\t")
-    walk.stdout = text + end
+def _run_printf(walk: Walk, args: Invocation) -> Status:
+    for name in args.values.get("-v", ()):
+        walk.variables[name] = UNKNOWN
     return True
 
 

@@ -33,14 +33,16 @@ def _run_patch(walk: Walk, args: Invocation) -> Status:
         walk.effects.unknown("patch")
     elif text is not None and not args.operands:
         apply_steps(walk, "patch", patch_effects(text, args.value("-p", "--strip")))
-    elif not (listed := args.operands[:1] or named):
-        walk.effects.unknown("patch")
+    elif args.operands:
+        ops.modify(walk, args.operands[0])
+    elif named:
+        uncertainty = walk.uncertainty
+        for name in named:  # it may also have removed one that was there
+            walk.uncertainty = uncertainty if walk.kind(name) == "absent" else 2
+            ops.write(walk, name, guess_append=True)
+        walk.uncertainty = uncertainty
     else:
-        for name in listed:
-            if walk.kind(name) == "absent":
-                ops.write(walk, name)
-            else:
-                ops.modify(walk, name)
+        walk.effects.unknown("patch")
     for name in sorted(saved) if not args.has("--posix", "--no-backup-if-mismatch") else ():
         ops.write(walk, name + ".orig", "patch")
     return None
