@@ -84,7 +84,7 @@ class _CleanRuns:
     Attributes:
         touched, ran: what calls did.
         commands: those that are longer than their call has them.
-        at: where each thing was done, in order.
+        at: where each thing was done that a failed call did, in order.
         refs: of the checks that passed, by their call.
         checks: the checks of a call that failed, else those of which nothing is known.
     """
@@ -111,13 +111,19 @@ class _CleanRuns:
                 unknown.setdefault(place, []).append(key)
         bad = {place for place, failed in self.checks.items() if failed}
         self.checks |= {place: keys for place, keys in unknown.items() if place not in bad}
+        failures = view.active(Failed)
+        failed_calls = (view.calls.get((f.call_message, f.call_part)) for f in failures)
+        asked_of = {key for made in failed_calls if made for key in self._keys(made)}
         for call in view.each(Called, rewound=True):
             place = (call.message, call.part)
             if place not in bad and view.succeeded(*place):
-                for key in (*_like(call, self.programs_of(call)), *_asked_for(call)):
+                for key in asked_of.intersection(self._keys(call)):
                     self.at.setdefault(key, []).append(place)
         for places in self.at.values():
             places.sort()
+
+    def _keys(self, made: Called) -> list[_Key]:
+        return [*_like(made, self.programs_of(made)), *_asked_for(made)]
 
     def programs_of(self, made: Called) -> list[tuple[str, str]]:
         """The programs of a command line with their subcommands, without idle ones."""
