@@ -6,7 +6,6 @@ import pytest
 from tests.strategies import claude_code
 
 from leftoff.analysis.seed001 import seed_shape
-from leftoff.handover.wording import unnamed_changes
 from leftoff.rendering.render_summary import render
 from leftoff.summary import FileModification
 
@@ -120,26 +119,3 @@ def test_a_long_edit_counts_the_lines_that_differ() -> None:
     recording.edit(f"{ROOT}/table.py", "\n".join(old), "\n".join(new))
     (file,) = recording.files()
     assert (file.added, file.removed) == (2, 2)
-
-
-def test_a_subagent_without_a_recording_may_have_changed_files(made: Recording) -> None:
-    def edit(path: str) -> None:
-        given = {"file_path": f"{ROOT}/{path}", "old_string": "a", "new_string": "b\nc"}
-        made.call("Edit", given, "ok")
-
-    edit("berth.py")
-    edit("quay.py")
-    made.call("Agent", {"prompt": "Sort the berths.", "description": "sort"}, "Done.")
-    edit("quay.py")
-    summary = made.summary()
-    assert [(e.tool, e.count) for e in summary.unknown_effects] == [("Agent", 1)]
-    sums = {f.path: f.added is not None for f in summary.file_modifications}
-    assert sums == {"berth.py": True, "quay.py": False}
-    words = "may have changed these or others: Agent ×1"
-    assert unnamed_changes(summary.unknown_effects) == words
-
-
-def test_a_subagent_that_was_refused_changed_nothing(made: Recording) -> None:
-    made.write(f"{ROOT}/berth.py")
-    made.call("Agent", {"prompt": "Sort the berths."}, "Denied.", failed=True)
-    assert not made.summary().unknown_effects
