@@ -395,7 +395,7 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
 # Items of stored documents end in their place, behind which a tool may have its telling line.
 _PLACE = r" (?:\((?:[^()]|\([^()]*\))*#\d+\)|#\d+)"
 _NOTED = re.compile(rf"(.*?)({_PLACE})(|: .*| `.*)", re.DOTALL)
-_CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE})(.*)", re.DOTALL)
+_CODE = re.compile(rf"`([^`]*)`([^`]*?{_PLACE})(.*)", re.DOTALL)
 
 
 def stored_part(
@@ -408,9 +408,8 @@ def stored_part(
         title: what it is shown under, if not its kind; "" for nothing.
     """
     known = KINDS.get(kind, Kind(kind, (0.0, 0.25, 6)))
-    step = -1 if kind == STEPS else 1  # those are listed with the latest last
     lines = tuple(
-        Line(_stored_forms(kind, item, bullet), -place * step / 1000)
+        Line(_stored_forms(kind, item, bullet), -place / 1000)
         for place, item in enumerate(items)
     )
     return known.part(lines, title)

@@ -94,7 +94,7 @@ class Available(Struct, frozen=True):
     workflow_file_path: str = ""
     last_activity: str = ""
     current_phase: str = ""
-    tools_completed: int = 0  # number of successful tool calls that are still in the state
+    tools_completed: int = 0  # successful tool calls, also those left out of the state
     completed: bool = False
     where: str = ""
     problem: str = ""  # why it cannot be read; "" if it can
@@ -338,7 +338,8 @@ class FileResumeStateManager:
             state.workflow_file_path,
             state.last_activity,
             state.current_phase,
-            sum(tool.success for tool in state.completed_tools),
+            sum(tool.success for tool in state.completed_tools)
+            + state.dropped.get("completed_tools", 0),
             state.completed,
             found.where,
         )
