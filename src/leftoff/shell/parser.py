@@ -146,10 +146,7 @@ class _Compiler:
             kind = child.type
             # The grammar ends a word at a dollar sign that names no variable.
             if child.start_byte == end and words and span(end - 1, end) == "$":
-                # The grammar splits ``_$x.txt`` after the dollar sign.
-                words[-1] = quoting.rejoin_dollar(
-                    words[-1], span(child.start_byte, child.end_byte)
-                )
+                words[-1] = ast.UNKNOWN  # what the two make together is not followed
                 plain = False
                 end = child.end_byte
                 continue

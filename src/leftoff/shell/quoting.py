@@ -6,7 +6,6 @@ from leftoff.shell.ast import (
     PATTERN_MARKS,
     QUESTION,
     STAR,
-    UNKNOWN,
     Substitution,
     Variable,
     Word,
@@ -45,25 +44,6 @@ def unmark_patterns(text: str) -> str:
 def has_braces(text: str) -> bool:
     """Whether marked text holds unquoted braces or commas."""
     return _BRACE_OPEN in text or _BRACE_CLOSE in text or _BRACE_COMMA in text
-
-
-def rejoin_dollar(word: str | Word, text: str) -> str | Word:
-    """A word that ended in ``$`` with the text right after it: a variable, and the rest."""
-    parts: list[Part] = [word] if isinstance(word, str) else list(word.parts)
-    last = parts.pop()
-    if not isinstance(last, str) or last[-1:] != "$":
-        return Word((*parts, last, UNKNOWN))
-    if last[:-1]:
-        parts.append(last[:-1])
-    size = 0
-    while size < len(text) and text[size] in _NAME:
-        size += 1
-    if not size or not text.isprintable() or any(char in "\"'`$" for char in text):
-        return Word((*parts, UNKNOWN))
-    parts.append(Variable(text[:size], "", False))
-    if text[size:]:
-        parts.append(mark_unquoted(text[size:]))
-    return Word(tuple(parts))
 
 
 def append_text(parts: list[Part], text: str) -> None:
