@@ -240,7 +240,8 @@ def test_the_person_waits_since_the_agent_spoke(time: str, since: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status"), [("I've updated the pier.", "unknown"), ("It is dry.", "answered")]
+    ("words", "status"),
+    [("I've updated the pier.", "unknown"), ("It is dry.", "answered"), ("PASS", "answered")],
 )
 def test_work_in_a_recording_without_calls_is_not_known(words: str, status: str) -> None:
     reading = Pass(format="specstory")

@@ -156,7 +156,8 @@ class _Outcomes:
         # Some recorders leave out all calls: there the agent's words alone speak of work.
         called = next(view.each(Called), None)
         claims = view.sentences("milestone") if called is None else ()
-        self.reported = sorted(claim.ref.message for claim in claims)
+        # What is all in capitals ("PASS") is an answer that was asked for.
+        self.reported = sorted(c.ref.message for c in claims if not c.text.isupper())
         sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
         shown = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
