@@ -9,9 +9,9 @@ format: a request, an edit, the run.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import re
-import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -210,7 +210,7 @@ def _same_name(wanted: str, shown: str) -> bool:
     return parts[-1] in shown
 
 
-def main(folder: str = "tests/checks_outputs") -> None:
+def main(folder: str) -> None:
     """Prints every measure over the outputs in a folder."""
     counts = Counts()
     counts.format = "outputs"
@@ -220,4 +220,6 @@ def main(folder: str = "tests/checks_outputs") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("folder", nargs="?", default="tests/checks_outputs")
+    main(parser.parse_args().folder)
