@@ -13,7 +13,7 @@ from operator import attrgetter
 from msgspec import UNSET, Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
+from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE, decides
 from leftoff.extraction.requests import matches
 from leftoff.handover.text_match import content_words, names
 from leftoff.summary import CallOutcome, ContextSummary, KeyDecision, UserRequest
@@ -128,7 +128,7 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
         # Of the person's, what a rule found: the model alone, and rules for other languages,
         # also take tasks and options that were pasted.
         known = decision.confidence > PERSON_SURE and decision.rule != "words"
-        sure = known if own else decision.confidence >= LIKELY
+        sure = known if own else decision.confidence >= LIKELY and decides(decision.text)
         stands = (
             sure
             and decision.status == "made"
