@@ -128,7 +128,7 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
         # Of the person's, what a rule found: the model alone, and rules for other languages,
         # also take tasks and options that were pasted.
         known = decision.confidence > PERSON_SURE and decision.rule != "words"
-        sure = known if own else decision.confidence >= LIKELY and decides(decision.text)
+        sure = known if own else decision.confidence >= LIKELY
         stands = (
             sure
             and decision.status == "made"
@@ -143,9 +143,10 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
 def _is_choice(decision: KeyDecision) -> bool:
     """Whether it says more than what the agent does or has to do next."""
     text = decision.text
-    if not _RE["intent"].match(text):
-        return not _RE["step"].match(text) and not _RE["pending"].search(text)
-    return bool(decision.rationale) or _RE["reason"].search(text) is not None
+    reason = bool(decision.rationale) or _RE["reason"].search(text) is not None
+    if _RE["intent"].match(text) or not (reason or decides(text)):
+        return reason
+    return not _RE["step"].match(text) and not _RE["pending"].search(text)
 
 
 def _statements(summary: ContextSummary) -> Iterator[Said]:
