@@ -84,7 +84,8 @@ def main(args: list[str] | None = None) -> int:
             from leftoff.cli.group import main as run
 
             code = run(words)
-        sys.stdout.flush()
+        if not sys.stdout.closed:  # the server of `leftoff mcp` closes it
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return 0 if hook else 130
     except MemoryError:
