@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from leftoff.budget.forecast import Forecast, forecast
 from leftoff.budget.prices import Cost, PriceRow, cost
 from leftoff.budget.thresholds import Crossing, FiredThresholds, Preset, crossings
-from leftoff.budget.usage import Filling, Forecast, context, curve, forecast, spend, total
+from leftoff.budget.usage import Filling, context, curve, spend, total
 from leftoff.budget.windows import ModelRow
 from leftoff.extraction.evidence import Compacted
 from leftoff.model import Usage

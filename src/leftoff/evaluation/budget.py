@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from leftoff import api
 from leftoff._version import __version__
-from leftoff.budget.usage import MIN_CALLS, context, curve, forecast, spend, total
+from leftoff.budget.forecast import MIN_CALLS, forecast
+from leftoff.budget.usage import context, curve, spend, total
 from leftoff.errors import UsageError
 from leftoff.evaluation import report
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap, quantile

@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from leftoff.api import create_context_summary
+from leftoff.budget.forecast import Forecast, forecast
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.budget.thresholds import Crossing, FiredThresholds, crossings
-from leftoff.budget.usage import Forecast, forecast
 from leftoff.codec import JsonObject
 from leftoff.live.tasks import RECENT, Clock, SessionState, TaskBudgets, now
 from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, error_words, logger
