@@ -4,8 +4,7 @@ what happened to which file, and how to pick it up again. Calls no model.
     import leftoff
     summary = leftoff.summarize("session.jsonl")
     for d in summary.key_decisions:
-        print(d.confidence, d.type, d.text, d.ref)
-"""
+        print(d.confidence, d.type, d.text, d.ref)"""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Entry point of the command line: `python -m leftoff` and the console script `leftoff`.
 
 The version is answered before anything else is imported, since editors, hooks and package
-managers ask for it often. All other words go to `leftoff.cli`.
-"""
+managers ask for it often. All other words go to `leftoff.cli`."""
 
 import atexit
 import errno
@@ -26,8 +25,7 @@ def run() -> NoReturn:
     An interpreter that ends in the usual way frees every object of every module, which takes as
     long as reading a short session. So where nothing needs that (no other thread, no profiler
     or debugger), this runs what was registered for the end, flushes, and ends at once. Until a
-    command is imported (`cli.group`), no garbage is collected: there is none.
-    """
+    command is imported (`cli.group`), no garbage is collected: there is none."""
     gc.disable()
     code = main()
     _store_patterns()
@@ -62,8 +60,7 @@ def main(args: list[str] | None = None) -> int:
     Returns:
         0 done; 1 done, and the answer is no; 2 could not; 130 interrupted. A reader that
         closed the pipe early has what it wanted: 0. A hook exits with 0 in any case, because a
-        client may take every other code for an objection of the hook.
-    """
+        client may take every other code for an objection of the hook."""
     words = sys.argv[1:] if args is None else args
     if args is None:
         _open_closed_streams()

@@ -63,8 +63,7 @@ def summarize(
 
     >>> summary = summarize("corpora/sessions/claude_code/prorate.jsonl")
     >>> summary.session.format
-    'claude_code'
-    """
+    'claude_code'"""
     given = paths_given(path)
     return gather(given, format, extractors, session, alone=alone).summary(agent, reader)
 
@@ -189,8 +188,7 @@ def read(path: str, *, format: str | None = None) -> Iterator[Message]:
     Raises:
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format.
-        UnknownName, UsageError: it has no such session.
-    """
+        UnknownName, UsageError: it has no such session."""
     name, choice = split_choice(path_given(path))
     main, _ = session_paths(name)
     number = None if choice is None else _number_of(main, choice, format)
@@ -220,8 +218,7 @@ def default_session(path: str) -> tuple[int, int]:
     (1, 1) where recordings of its format hold one, and for standard input.
 
     Raises:
-        SourceError, FormatError: as for `read`.
-    """
+        SourceError, FormatError: as for `read`."""
     main, _ = session_paths(path)
     if main == STDIN:
         return 1, 1
@@ -250,8 +247,7 @@ def create_context_summary(messages: Iterable[object]) -> ContextSummary:
     Raises:
         FormatError: no message can be made of the values, or of those that are not
             `leftoff.Message` values when both stand in the list.
-        UsageError: it is a text or a dict instead of a list.
-    """
+        UsageError: it is a text or a dict instead of a list."""
     from leftoff.formats import native
     from leftoff.formats.message_objects import described, plain_message
 
@@ -321,8 +317,7 @@ def messages_at(summary: ContextSummary, refs: Iterable[Ref]) -> dict[Ref, Messa
 
     Raises:
         SourceError: a source of the summary cannot be read.
-        FormatError: it is no recording any more.
-    """
+        FormatError: it is no recording any more."""
     by_source: dict[int, list[Ref]] = {}
     for ref in refs:
         by_source.setdefault(ref.source, []).append(ref)
@@ -402,8 +397,7 @@ def verify(summary: ContextSummary) -> list[str]:
 
     Raises:
         SourceError: a source of the summary cannot be read.
-        FormatError: it is no recording any more.
-    """
+        FormatError: it is no recording any more."""
     from leftoff.redaction.redactor import Redactor
 
     wanted: dict[int, list[tuple[Ref, str]]] = {}

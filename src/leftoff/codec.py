@@ -11,8 +11,7 @@ and encoded with orjson (`dumps`); msgspec encodes what orjson cannot: whole num
 64 bits. `canonical` is the one form that checksums are made of. `pack_state` and `unpack_state`
 are MessagePack, for saved state.
 
-Only encoding belongs here: what a record means is the readers' matter.
-"""
+Only encoding belongs here: what a record means is the readers' matter."""
 
 from __future__ import annotations
 
@@ -80,8 +79,7 @@ class LineDecoder(Generic[T]):
         """The records on a line, usually one, and the codes of what was repaired.
 
         An empty list means that nothing on the line could be read; the codes say why. Never
-        raises for any bytes.
-        """
+        raises for any bytes."""
         try:
             return [self.strict(line)], ()
         except RecursionError:
@@ -106,8 +104,7 @@ def repair(line: bytes, most: int = MAX_VALUES_PER_LINE) -> tuple[list[object], 
     values beyond `most` are dropped.
 
     Codes: bom, nul, invalid_utf8, surrogate, not_a_number, glued, control_character, cut,
-    too_deep, no_json.
-    """
+    too_deep, no_json."""
     import json  # slow to import, and few recordings have damaged lines
 
     codes: list[str] = []
@@ -189,8 +186,7 @@ def loosen(value: object, type_: type[T]) -> tuple[T | None, list[str]]:
     """`value` as `type_`, without the fields that have another type than expected.
 
     Returns the record (None if `value` is no object) and the names of the fields that were
-    left at their defaults.
-    """
+    left at their defaults."""
     if not isinstance(value, dict):
         return None, []
     # Nothing is known of the fields, so none can be wrong.
@@ -258,8 +254,7 @@ def _options(wanted: object) -> Iterator[object]:
 
 def parse(data: bytes | str) -> Any:
     """One whole JSON document as plain values, repaired where it must be; `ValueError` where
-    there is no JSON object or list in it.
-    """
+    there is no JSON object or list in it."""
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     try:
         return loads(raw)
@@ -272,11 +267,7 @@ def parse(data: bytes | str) -> Any:
 
 def dumps(value: object, *, indent: int = 0) -> bytes:
     """A document as JSON: UTF-8, keys in the order given, no NaN, final newline; lone
-    surrogates replaced.
-
-    Args:
-        indent: 0 for one line, 2 for people.
-    """
+    surrogates replaced. `indent`: 0 for one line, 2 for people."""
     if not indent and "msgspec" not in sys.modules:
         with suppress(RecursionError):
             if _is_plain(value):
@@ -361,8 +352,7 @@ def to_builtins(value: object) -> Any:
 
 def loads(data: bytes) -> Any:
     """One JSON document as plain values, by orjson: whole numbers beyond 64 bits are not exact;
-    `ValueError` where it is no JSON.
-    """
+    `ValueError` where it is no JSON."""
     if "msgspec" not in sys.modules and len(data) < _SMALL:
         with suppress(ValueError, RecursionError):
             return _loads_plain(data)
@@ -418,8 +408,7 @@ def _dumps_plain(value: object) -> bytes:
 
 def parse_strict(data: bytes) -> Any:
     """One JSON document as plain values, strictly: nothing is repaired, whole numbers of any
-    size stay whole; `ValueError` where it is no JSON, or nested too deeply.
-    """
+    size stay whole; `ValueError` where it is no JSON, or nested too deeply."""
     try:
         return msgspec.json.decode(data)
     except RecursionError as error:
@@ -447,8 +436,7 @@ def unpacker(type_: object) -> Callable[[bytes], Any]:
 
 def unpack_state(data: bytes, type_: object) -> Any:
     """The value that `pack_state` made; `ValueError` where the bytes are damaged or of another
-    type.
-    """
+    type."""
     return msgspec.msgpack.decode(data, type=type_)
 
 
@@ -513,8 +501,7 @@ def unpacked(data: bytes) -> bytes:
     Raises:
         ValueError: it is not one whole compressed document, or decompresses to more than
             `MAX_DOCUMENT`.
-        zlib.error: it is damaged.
-    """
+        zlib.error: it is damaged."""
     if data.startswith(_GZIP_AS_TEXT):
         from binascii import a2b_base64  # rare
 

@@ -11,8 +11,7 @@
     └── ClientError          an agent's client that we ran did not do what it was asked
 
 Every message says what happened, where, and what to do. An error that is not one of these is
-a defect of leftoff.
-"""
+a defect of leftoff."""
 
 from collections.abc import Iterable
 

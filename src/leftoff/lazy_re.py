@@ -131,8 +131,7 @@ def automaton(
 
     Returns:
         What gives the numbers of the patterns that match somewhere in a text; None or [] if
-        none does.
-    """
+        none does."""
     import re2
 
     options = re2.Options()

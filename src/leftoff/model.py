@@ -324,8 +324,7 @@ class Turn(Struct, frozen=True):
     """The recorder says what became of the agent's turn, apart from any message.
 
     `state`: started | ended | interrupted | failed; `why`: the recorder's words for a failure
-    or for the end of a run.
-    """
+    or for the end of a run."""
 
     state: str
     why: str = ""

@@ -2,8 +2,7 @@
 
 An answer is stored under a hash of the question and the reader's name, so that the same bytes
 give the same summary again and nothing is paid twice. Whatever goes wrong with a reader, the
-summary without it stands, with an `Issue` that says so.
-"""
+summary without it stands, with an `Issue` that says so."""
 
 import hashlib
 import shlex

@@ -30,8 +30,7 @@ def open_pass(path: str, *, format: str | None = None, extractors: Sequence[str]
 
     Raises:
         SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format.
-    """
+        FormatError: it holds no message in a known format."""
     reading = Pass(path, format, extractors)
     with open_lines(path) as lines:
         reading.feed_lines(lines)
@@ -49,8 +48,7 @@ class PassOpener(Protocol):
 
 class SessionReading:
     """The recordings of one line of work: main threads and subagents, with their files, each of
-    which `opened` reads.
-    """
+    which `opened` reads."""
 
     def __init__(self, opened: PassOpener = open_pass) -> None:
         self._opened = opened

@@ -72,8 +72,7 @@ class SessionView:
         abandoned: messages of rewound branches.
         copies: messages that repeat history already in the recording.
         children: the views of its subagents.
-        results: what judges found that several ask for (`once`).
-    """
+        results: what judges found that several ask for (`once`)."""
 
     def __init__(
         self, state: SessionState, source: int = 0, children: Sequence[SessionView] = ()

@@ -42,7 +42,8 @@ def run(
     stop: threading.Event | None = None,
     errors: bool = True,
 ) -> Done:
-    """Runs a program to its end; at the time limit, stops it and its process group.
+    """Runs a program to its end; at the time limit, stops it and its process group. `OSError`
+    where the program cannot be started.
 
     Args:
         command: the program and its arguments; no shell reads them.
@@ -51,11 +52,7 @@ def run(
         folder, environ: its working directory and environment; ours if None.
         most: maximum output on each stream, in bytes.
         stop: the program is stopped when this is set.
-        errors: whether its standard error is read.
-
-    Raises:
-        OSError: the program cannot be started.
-    """
+        errors: whether its standard error is read."""
     began = time.monotonic()
     with _signals_deferred() as deferred:
         process = subprocess.Popen(  # noqa: S603 - arguments are a list, checked by who calls

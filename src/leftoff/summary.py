@@ -1,8 +1,7 @@
 """The types of a `ContextSummary`; attribute names are the keys of its JSON.
 
 Data only: `analysis.assemble` computes the values. The docstrings of the Structs are output,
-too: `leftoff schema summary` prints them as descriptions.
-"""
+too: `leftoff schema summary` prints them as descriptions."""
 
 from __future__ import annotations
 
@@ -73,8 +72,7 @@ class Child(Shown, frozen=True):
     Attributes:
         request: what it was asked.
         result: its last words.
-        changed: files that it created, modified or deleted; they count for the parent too.
-    """
+        changed: files that it created, modified or deleted; they count for the parent too."""
 
     id: str
     request: str = ""
@@ -106,8 +104,7 @@ class Stats(Shown, frozen=True):
         estimated_tokens: size of the conversation: what the calls recorded before each
             compaction and at the end, else an estimate from the text.
         duration_seconds: from the first to the last recorded time; None without times.
-        redactions: secrets replaced in this output, by kind (filled by the gate).
-    """
+        redactions: secrets replaced in this output, by kind (filled by the gate)."""
 
     message_count: int = 0
     turn_count: int = 0
@@ -131,8 +128,7 @@ class KeyDecision(Shown, frozen=True):
         status: made | reversed | superseded; `replaced_by` is the index of the decision that
             took its place.
         rule: ids of the rules that fired.
-        judged_by: the second reader that chose it; absent where none did.
-    """
+        judged_by: the second reader that chose it; absent where none did."""
 
     text: str
     type: str
@@ -165,8 +161,7 @@ class Check(Shown, frozen=True):
         tail: the last lines of the output, at most 400 code points.
         edited_since: a file was edited after it.
         ref: the call.
-        result: its output, None if it was not recorded.
-    """
+        result: its output, None if it was not recorded."""
 
     kind: str
     tool: str
@@ -196,8 +191,7 @@ class GitEvent(Shown, frozen=True):
         remote: where it was pushed, as printed.
         number, url: of a pull request.
         ref: the output that shows it, or the call where `shown` is false.
-        shown: a tool's output shows it; else the agent says so and the call succeeded.
-    """
+        shown: a tool's output shows it; else the agent says so and the call succeeded."""
 
     kind: str
     text: str
@@ -218,8 +212,7 @@ class TurnState(Shown, frozen=True):
         since, ref: time (ISO 8601, "" if not recorded) and place of the last event.
         question: what the agent asked the person last, "" if it asked nothing.
         failed: why the agent could not go on, e.g. a limit or an error of the provider.
-        ended: the recorder's word for the end of the run, e.g. submitted.
-    """
+        ended: the recorder's word for the end of the run, e.g. submitted."""
 
     status: str = ""
     since: str = ""
@@ -263,8 +256,7 @@ class ProgressInfo(Shown, frozen=True):
         declared_stage: the last explicit marker as written.
         progress_percentage: 0 to 100, None where nothing can be said; see `analysis.progress`.
         tests_older_than_last_edit: the last test run came before the last edit; None if there
-            was no test run.
-    """
+            was no test run."""
 
     completed_stages: tuple[str, ...] = ()
     current_stage: str = ""
@@ -291,8 +283,7 @@ class FileModification(Shown, frozen=True):
         committed: a commit after the last change included the file; None where that is not
             known.
         last_message: index of the last message that changed it, of a file only read that read
-            it; -1 if a subagent did.
-    """
+            it; -1 if a subagent did."""
 
     path: str
     action: str
@@ -318,8 +309,7 @@ class UnknownEffect(Shown, frozen=True):
         tool: the program; "shell" or the language where a whole command line is not understood.
         action: created | modified | deleted where that is known, else unknown.
         count: how many calls.
-        refs: those calls, the last 20.
-    """
+        refs: those calls, the last 20."""
 
     tool: str
     action: str
@@ -336,8 +326,7 @@ class UserRequest(Shown, frozen=True):
         status: open (the agent's turn goes on), interrupted or withdrawn; else done (tools show
             all of it), worked_on (files changed, programs ran), unknown (the agent says that it
             did something, and no call is recorded) or answered.
-        question: what the agent had asked, where `text` is the answer.
-    """
+        question: what the agent had asked, where `text` is the answer."""
 
     text: str
     kind: str
@@ -460,8 +449,7 @@ class WorkingSet(Shown, frozen=True):
         discarded: files that it wrote and removed or renamed again; absent if there are none.
         task: the call that last read or wrote a plan or a ticket, with the start of its text in
             `line`; absent if there is none.
-        links: the last addresses in its words, the latest first; absent if there are none.
-    """
+        links: the last addresses in its words, the latest first; absent if there are none."""
 
     commit: str = ""
     commit_at_start: str = ""
@@ -509,8 +497,7 @@ class ReaderCost(Shown, frozen=True):
         questions: how many were answered.
         tokens: upper bound of the tokens of the questions, those asked twice counted twice;
             `answer_tokens` of the answers.
-        seconds: how long the reader took when it was asked.
-    """
+        seconds: how long the reader took when it was asked."""
 
     questions: int = 0
     tokens: int = 0
@@ -529,8 +516,7 @@ class ContextInfo(Shown, frozen=True):
         occupancy_estimated: those of them that are an estimate, of text after the last call;
             all of them where the recorder rounds.
         fraction, fraction_of_window: occupancy of the usable and of the whole window, 0 to 1.
-        second_reader: what a second reader cost, beside the session's own spend.
-    """
+        second_reader: what a second reader cost, beside the session's own spend."""
 
     window: int | None = None
     window_source: str = ""
@@ -551,8 +537,7 @@ class ReaderReport(Shown, frozen=True):
     Attributes:
         name: of the reader.
         goal, state: the lines that say best what the session is for and where it stands.
-        constraints: the person's messages with a rule that still holds.
-    """
+        constraints: the person's messages with a rule that still holds."""
 
     name: str
     goal: Ref | None = None
@@ -563,8 +548,7 @@ class ReaderReport(Shown, frozen=True):
 class ContextSummary(Shown, frozen=True):
     """Everything leftoff can tell of one session. Values are raw: outputs redact.
 
-    Field by field: docs/summary.md. Raised by nothing: a session without decisions has none.
-    """
+    Field by field: docs/summary.md. Raised by nothing: a session without decisions has none."""
 
     schema: str
     leftoff: str

@@ -3,8 +3,7 @@
 A table is loaded as a module is. Its bytecode is in `__pycache__`, with the time and the size
 of the file that it was made of, so a changed file is parsed again; where Python may not write
 bytecode, the file is parsed each time. To parse all of them costs about 25 ms of processor
-time, to load them 2.
-"""
+time, to load them 2."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -46,8 +45,7 @@ def table(module: str, *name: str) -> dict[str, Any]:
 
     Raises:
         OSError: there is no such file.
-        tomllib.TOMLDecodeError: it is no TOML.
-    """
+        tomllib.TOMLDecodeError: it is no TOML."""
     path = join(dirname(module), *name)  # noqa: PTH118, PTH120 - pathlib costs 3 ms
     state = stat(path)  # noqa: PTH116
     return _loaded(path, (state.st_mtime_ns, state.st_size))

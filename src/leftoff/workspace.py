@@ -124,13 +124,9 @@ def _content(path: Path | None, *, named: bool) -> str | None:
 
 
 def read_workflow(path: str | os.PathLike[str], *, missing: bool = False) -> str | None:
-    """A workflow's file, raw: line ends as they are, bad bytes replaced.
-
-    Args:
-        missing: give None for a file that is not there.
-
-    Raises:
-        SourceError: it is no regular file, is too large or cannot be read."""
+    """A workflow's file, raw: line ends as they are, bad bytes replaced. `missing`: give None
+    for a file that is not there. `SourceError` where it is no regular file, is too large or
+    cannot be read."""
     try:
         data = _bytes(Path(path))
     except (FileNotFoundError, NotADirectoryError):
@@ -260,9 +256,7 @@ def _git(
     settings: Mapping[str, str] | None = None,
 ) -> bytes | None:
     """Up to `limit` + 1 bytes of what git says; None if it fails, is absent or takes longer.
-
-    Args:
-        settings: for this one call, over the repository's own."""
+    `settings`: for this one call, over the repository's own."""
     command = ["git", "-C", os.fspath(root), *_SAFE_OPTIONS, *arguments]
     environment = _environment(os.environ)
     # In the environment, since a name may hold the `=` that `-c` divides at.

@@ -1,8 +1,7 @@
 """Input files of a batch: expands paths, folders, patterns and URLs.
 
 Nothing is opened here. Files in a folder are selected by their suffix; files that are named
-explicitly are always included. URLs go through fsspec (`s3://bucket/sessions`, `file:///…`).
-"""
+explicitly are always included. URLs go through fsspec (`s3://bucket/sessions`, `file:///…`)."""
 
 import glob
 import os
@@ -67,8 +66,7 @@ def find_files(
 
     Raises:
         UsageError: a folder is that of all files of the machine, or holds very many others.
-        SourceError: the name of a file is no text.
-    """
+        SourceError: the name of a file is no text."""
     found = FoundFiles()
     given = [os.fspath(path) for path in paths]
     for path in given:
@@ -218,8 +216,7 @@ def _remote(url: str, found: FoundFiles) -> None:
 @contextmanager
 def local_copy(path: str) -> Iterator[str]:
     """A local path of a file: its own, or that of a copy that is removed when the block ends;
-    `SourceError` where it cannot be fetched; `UsageError` where nothing can open such a URL.
-    """
+    `SourceError` where it cannot be fetched; `UsageError` where nothing can open such a URL."""
     if not is_url(path):
         yield path
         return

@@ -1,8 +1,7 @@
 """The index of a batch: results of files and jobs, in one SQLite file beside the output.
 
 Rows and states in it are redacted, and paths are stored as digests, so that the index reveals
-no more than the output does.
-"""
+no more than the output does."""
 
 import errno
 import hashlib
@@ -72,16 +71,13 @@ def index_error(
 
 
 class Index:
-    """The index at `path` (":memory:" for a temporary one), made if there is none.
+    """The index at `path` (":memory:" for a temporary one), made if there is none. `StateError`
+    where the file is something else, or cannot be written.
 
     Args:
         rules: digest of everything that a result depends on besides the files
             (`BatchOptions.digest`).
-        looked: when the files were examined, in nanoseconds since 1970.
-
-    Raises:
-        StateError: the file is something else, or cannot be written.
-    """
+        looked: when the files were examined, in nanoseconds since 1970."""
 
     locking = "EXCLUSIVE"
     """One run at a time: concurrent runs would overwrite each other's results."""

@@ -1,6 +1,5 @@
 """Options, jobs and results of a batch: plain values that processes and machines exchange as
-MessagePack.
-"""
+MessagePack."""
 
 import hashlib
 import re

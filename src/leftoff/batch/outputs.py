@@ -3,8 +3,7 @@ and data frames of pandas or polars.
 
 An output is replaced atomically: it is written to a temporary file and renamed.
 JSON lines and Parquet hold one table in each file: `out.parquet` the sessions,
-`out.decisions.parquet` the decisions, and so on. A SQLite file holds all.
-"""
+`out.decisions.parquet` the decisions, and so on. A SQLite file holds all."""
 
 import gzip
 import hashlib
@@ -54,8 +53,7 @@ def check(where: str) -> None:
 
     Raises:
         UsageError: its kind is not known, or what it needs is not installed.
-        SourceError: its folder does not exist.
-    """
+        SourceError: its folder does not exist."""
     _, kind, _ = _kind_of(where)
     if is_url(where):
         filesystem(where)
@@ -73,8 +71,7 @@ def check(where: str) -> None:
 
 def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
     """Writes an output whole, from the tables of each job; `SourceError` where it cannot be
-    written; what was there before stays.
-    """
+    written; what was there before stays."""
     try:
         with ExitStack() as stack:
             places = [stack.enter_context(_place(path)) for path in output_files(where)]

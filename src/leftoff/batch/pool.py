@@ -3,8 +3,7 @@
 Every chunk runs in a process of its own, with a pipe of its own, forked from a server in which
 everything is loaded (docs/decisions/005). So a process that dies, hangs or is killed takes
 only its chunk with it. The files of a lost chunk are tried again, each alone, so that only the
-file that caused the loss fails.
-"""
+file that caused the loss fails."""
 
 import multiprocessing
 import os
@@ -151,15 +150,12 @@ class ProcessEnded(Exception):
 
 class Worker:
     """A process that calls a function of bytes to bytes once. It has a pipe of its own, so that
-    one that is killed takes only its own answer with it.
+    one that is killed takes only its own answer with it. `OSError` or `EOFError` where the
+    process cannot be started.
 
     Args:
         context: of `multiprocessing`.
-        timeout: seconds after which `result` gives up and kills the process.
-
-    Raises:
-        OSError, EOFError: the process cannot be started.
-    """
+        timeout: seconds after which `result` gives up and kills the process."""
 
     def __init__(
         self,
@@ -189,8 +185,7 @@ class Worker:
         Raises:
             TimeoutError: there was none in time.
             ProcessEnded: the process ended without one, or stopped in the middle of it.
-            RuntimeError: the function raised, with the text of what.
-        """
+            RuntimeError: the function raised, with the text of what."""
         left = None if self.until is None else max(0.0, self.until - time.monotonic())
         answer = b""
         late = not wait([self.answers], left)
@@ -237,8 +232,7 @@ class Pool(Repeating[Worker]):
         limit: seconds that one session may take.
 
     Raises (when it runs):
-        UsageError: no process can be started.
-    """
+        UsageError: no process can be started."""
 
     def __init__(self, workers: int = 0, limit: float = TIME_LIMIT) -> None:
         self.workers = workers or available_processors()

@@ -71,16 +71,13 @@ def _freeze_gc() -> None:
 
 
 class Cluster(Repeating[object]):
-    """Tasks on a Ray cluster, or on a Ray of this machine.
+    """Tasks on a Ray cluster, or on a Ray of this machine. `UsageError` where Ray is not
+    installed, or no cluster answers.
 
     Args:
         address: of the cluster; "" for what `RAY_ADDRESS` says, else a Ray of our own here.
         workers: tasks at once; as many as the cluster has processors by default.
-        limit: seconds that one session may take.
-
-    Raises:
-        UsageError: Ray is not installed, or no cluster answers.
-    """
+        limit: seconds that one session may take."""
 
     def __init__(self, address: str = "", workers: int = 0, limit: float = TIME_LIMIT) -> None:
         try:

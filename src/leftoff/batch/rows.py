@@ -1,8 +1,7 @@
 """The tables that a batch writes, column by column, and the rows of one session.
 
 The columns are the same whatever was wanted, so that outputs of different runs fit together;
-what was not asked for is null or has no rows. docs/scale.md describes every column.
-"""
+what was not asked for is null or has no rows. docs/scale.md describes every column."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
@@ -215,8 +214,7 @@ class Rows:
         cost: Cost,
     ) -> None:
         """Adds the rows of a session, of which `plain` is the summary as plain values; columns
-        of built-in extractors that are not among those that `ran` are null.
-        """
+        of built-in extractors that are not among those that `ran` are null."""
         row = _session(key, number, summary, plain, document)
         empty = {c: None for name, cs in _COLUMNS_OF.items() if name not in ran for c in cs}
         costs = {"cost_usd": cost.usd, "cost_usd_at_most": cost.usd_at_most}

@@ -68,8 +68,7 @@ class Report(Struct):
         failed: the first failures.
         read: bytes that had to be read; `size` is what all files hold.
         seconds: wall time.
-        unchanged: outputs that were up to date and were not written.
-    """
+        unchanged: outputs that were up to date and were not written."""
 
     files: int = 0
     left_out: int = 0
@@ -228,8 +227,7 @@ class Run:
 
         Raises:
             SourceError, UsageError: an output cannot be written.
-            StateError: the index cannot be written.
-        """
+            StateError: the index cannot be written."""
         report = self.report
         for place in places:
             outputs.check(place)
@@ -247,8 +245,7 @@ class Run:
 
     def update(self) -> Report:
         """Does all jobs without a stored result. If interrupted, what is done stays stored.
-        `StateError` where the index cannot be written.
-        """
+        `StateError` where the index cannot be written."""
         with self._finishing():
             for _ in self._do(self._plan()[1], in_order=False):
                 pass

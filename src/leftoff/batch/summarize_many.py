@@ -1,8 +1,7 @@
 """Many recordings: planned, read by many workers, restartable, written as tables.
 
 A bad file gives one failed row, a killed worker loses only its own work, and unchanged files
-are not read again. docs/scale.md has the measured sizes.
-"""
+are not read again. docs/scale.md has the measured sizes."""
 
 import os
 from collections import Counter
@@ -45,8 +44,7 @@ class Summarized(Struct, frozen=True):
     Attributes:
         row: its row of the table of sessions; `row.status` is "ok" or "failed".
         decisions, milestones, files, entries: its rows of the other tables.
-        document: what was asked for, as JSON; b"null" for a file that could not be read.
-    """
+        document: what was asked for, as JSON; b"null" for a file that could not be read."""
 
     row: SessionRow
     decisions: tuple[DecisionRow, ...] = ()
@@ -105,8 +103,7 @@ def summarize_all(
             gets half of `limit` for a session; its answers are stored in this project.
 
     Raises:
-        UsageError: there is no file at all, or an option names what does not exist.
-    """
+        UsageError: there is no file at all, or an option names what does not exist."""
     asked = None
     if reader:
         home = Path(load_here().settings.home).absolute()
@@ -190,8 +187,7 @@ def to_dataframe(sessions: object, table: str = "sessions", *, library: str = ""
 
     Raises:
         UsageError: no such table, neither library is installed, or `sessions` is something
-            else.
-    """
+            else."""
     from leftoff.batch.outputs import data_frame
 
     if table not in TABLES:

@@ -1,8 +1,7 @@
 """The code of a worker: reads the files of a job and makes the rows of their sessions.
 
 An error of a file becomes a failed row; no content of a recording can end a worker. All results
-are redacted.
-"""
+are redacted."""
 
 import time
 import zlib

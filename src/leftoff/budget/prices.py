@@ -2,8 +2,7 @@
 
 Precedence: the user's rows, then the table. A recording does not say for how long the cache was
 written, so a cost is a range where the prices for that differ. What has no known price makes
-the whole cost unknown: None, never a guess.
-"""
+the whole cost unknown: None, never a guess."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase

@@ -27,8 +27,7 @@ class ContextMetrics(Struct, frozen=True):
     Attributes:
         percentage_used: of `total_budget`, 0 to 100 and more.
         stop_reason: why the last response ended, e.g. "end_turn".
-        timestamp: ISO 8601, "" where the caller gives none.
-    """
+        timestamp: ISO 8601, "" where the caller gives none."""
 
     total_budget: int
     used_tokens: int
@@ -109,8 +108,7 @@ class TaskTokenBudget(Struct, frozen=True):
     Attributes:
         total_allocated: the provider's limit after its buffer.
         tokens_consumed: what the provider's window holds now.
-        percent_used: of `total_allocated`, 0 to 100 and more.
-    """
+        percent_used: of `total_allocated`, 0 to 100 and more."""
 
     task_id: str
     provider: str
@@ -141,8 +139,7 @@ class TaskTokenBudget(Struct, frozen=True):
         Args:
             created_at: ISO 8601.
             total_allocated: tokens.
-            shares: thresholds other than the defaults, by name: warning, checkpoint_90, ...
-        """
+            shares: thresholds other than the defaults, by name: warning, checkpoint_90, ..."""
         given: JsonObject = {f"{n}_threshold": share for n, share in (shares or {}).items()}
         return cls(
             task_id,

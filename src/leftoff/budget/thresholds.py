@@ -2,8 +2,7 @@
 
 `crossings` gives the thresholds that a new count crosses, in ascending order; one step may
 cross several. Each fires once and is armed again by a compaction. Which ones have fired is a
-small frozen value (`FiredThresholds`) that the caller may save after any step.
-"""
+small frozen value (`FiredThresholds`) that the caller may save after any step."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -35,8 +34,7 @@ class Threshold(Struct, frozen=True, forbid_unknown_fields=True):
         level: warning | critical, of the log record.
         does: "" | resume_log | checkpoint | handoff.
         says, logs, asks: words for the person, the log and the agent, with placeholders.
-        reason, capacity: what a checkpoint made here says of itself.
-    """
+        reason, capacity: what a checkpoint made here says of itself."""
 
     name: str
     at: float
@@ -63,8 +61,7 @@ class Preset(Struct, frozen=True):
 
         Raises:
             UnknownName: the preset has no threshold of that name.
-            UsageError: a share outside of 0 to 1.
-        """
+            UsageError: a share outside of 0 to 1."""
         known = [t.name for t in self.thresholds]
         for name in shares:
             if name not in known:
@@ -82,8 +79,7 @@ class FiredThresholds(Struct, frozen=True):
         fired: their names, in the order in which they fired.
         peak: the highest count since then, in tokens.
         fallen: the previous count was below `RESTART` of the peak; another such count means a
-            restart.
-    """
+            restart."""
 
     fired: tuple[str, ...] = ()
     peak: int = 0
@@ -141,8 +137,7 @@ def crossings(
     >>> [c.threshold.name for c in reached]
     ['caution', 'warning']
     >>> crossings(preset("advisory"), armed, 175_000, 200_000)[0]
-    ()
-    """
+    ()"""
     if compacted:
         armed = FiredThresholds()
     count, whole = _count(used), _count(total)
@@ -193,8 +188,7 @@ def thousands(count: int) -> str:
     """Tokens in thousands, to one decimal, without a trailing ".0".
 
     >>> thousands(200_000), thousands(82)
-    ('200', '0.1')
-    """
+    ('200', '0.1')"""
     return f"{count / 1000:.1f}".removesuffix(".0")
 
 

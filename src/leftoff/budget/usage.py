@@ -1,8 +1,7 @@
 """Token usage of a session: spend and window occupancy.
 
 *Spend* is a sum over distinct API calls. *Occupancy* is what the window holds now: the last
-call's tokens, in and out, since each call sends the whole context again.
-"""
+call's tokens, in and out, since each call sends the whole context again."""
 
 from collections.abc import Iterable, Sequence
 
@@ -31,8 +30,7 @@ def total(usages: Iterable[Usage]) -> Usage:
 def spend(view: SessionView) -> dict[str, Usage]:
     """Tokens by model over distinct API calls; the largest usage recorded for a call counts.
 
-    Of a recorder that writes a running total (Codex) the last readable total counts.
-    """
+    Of a recorder that writes a running total (Codex) the last readable total counts."""
     counted = [c for c in view.all(Counted) if c.total.total]
     models = view.state.header.models
     if counted:
@@ -71,8 +69,7 @@ def curve(view: SessionView) -> tuple[Filling, ...]:
     """Occupancy of the window over time, one point for each API call in file order.
 
     A compaction resets it. Where a recorder writes a response several times, its largest usage
-    counts, at the place of the first.
-    """
+    counts, at the place of the first."""
     points: list[Filling] = []
     places: dict[str, int] = {}
     emptied = False
@@ -126,8 +123,7 @@ def context(
     Args:
         subagents: what each subagent spent, by its id.
         format: name of the session's format; recorders reserve different shares of a window.
-        windows: rows that take precedence over the built-in table of models.
-    """
+        windows: rows that take precedence over the built-in table of models."""
     occupancy = occupancy_of(view.state)
     window = _window(view, occupancy, format, windows)
     size = window.window if window else None

@@ -2,8 +2,7 @@
 
 The tables are in ``windows.toml``. Precedence: the window that the recording states, then the
 user's rows, then the tables. Of a model that is sold with two windows under one name, the
-window is unknown until the session shows it; an unknown window is None and never a guess.
-"""
+window is unknown until the session shows it; an unknown window is None and never a guess."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -19,8 +18,7 @@ class Window(Struct, frozen=True):
 
     Attributes:
         larger: another window size offered under the same model name, 0 if there is none.
-        source: what it rests on: recorded | user | model | shown (by use or a compaction).
-    """
+        source: what it rests on: recorded | user | model | shown (by use or a compaction)."""
 
     window: int
     reserve: int = 0
@@ -112,8 +110,7 @@ def fit(
             cannot be the session's.
         compacted_at: occupancy at the last automatic compaction: that much is usable, and more
             than half of the window.
-        more: rows that take precedence over the built-in ones.
-    """
+        more: rows that take precedence over the built-in ones."""
     known = window_of(model, more)
     if recorded:
         window, source = recorded, "recorded"
@@ -134,8 +131,7 @@ def fit(
 def _of_several(known: Window, peak: int, compacted_at: int | None) -> tuple[int, str]:
     """The window among those that a model is sold with, and its source; 0 if nothing shows it.
 
-    A recorder compacts by itself when a window is nearly full: more than half of it.
-    """
+    A recorder compacts by itself when a window is nearly full: more than half of it."""
     if not known.larger:
         return (known.window, known.source) if peak <= known.window else (0, "")
     if peak > known.window:

@@ -55,8 +55,7 @@ def ask(
     The answer goes to stdout, the review's id to stderr. With --continue the client resumes
     its own conversation and gets only what is new; if it no longer has the conversation,
     everything said before is sent again. Without --client and --model, those of the last round
-    are used.
-    """
+    are used."""
     chosen = settings.load_here().settings
     reviewer = _reviewer(client or CLIENTS[0], chosen, options, time_limit)
     # Figures come from stored reviews: no client is started for them.

@@ -24,8 +24,7 @@ def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
     Example: leftoff audit latest
 
     A repeated call counts only if nothing that it looks at can have changed in between. Exit
-    1: no compaction with a readable summary.
-    """
+    1: no compaction with a readable summary."""
     path, _ = session_paths(path_of(session))
     # The two audits read the recording in different ways, and each takes a pass of its own.
     by_words = list(audit_compactions(path)) if words else []

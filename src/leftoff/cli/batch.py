@@ -53,8 +53,7 @@ def batch(
     without any, the default places of this machine. A file that cannot be read gets a row with
     the reason. The next run reads only what has changed and continues an interrupted run. Exit
     1: a file that is named does not exist, or no session could be read. Exit 130: interrupted;
-    OUT contains what was finished.
-    """
+    OUT contains what was finished."""
     # An unset variable of a shell gives an empty path, which would mean this folder.
     if "" in paths:
         raise UsageError("one of PATHS is empty: name files, folders or patterns")

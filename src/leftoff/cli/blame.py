@@ -23,8 +23,7 @@ def blame(file: str, *, asked: Question) -> int:
 
     Example: leftoff blame src/app.py:12-20
 
-    Exit 1: no line comes from a recorded session.
-    """
+    Exit 1: no line comes from a recorded session."""
     # A file may be called `a:1`.
     place = None if Path(file).exists() else _PLACE.fullmatch(file)
     path = Path(place["file"] if place else file)

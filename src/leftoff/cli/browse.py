@@ -24,8 +24,7 @@ def browse(*, chosen: SessionFilter) -> int:
     Example: leftoff browse --since 2w
 
     Arrow keys choose, Enter shows the messages and again the summary, / searches the list, q
-    ends. Needs `pip install "leftoff[browse]"`. Exit 1: no session was found.
-    """
+    ends. Needs `pip install "leftoff[browse]"`. Exit 1: no session was found."""
     # Before the sessions are looked for, which takes longer than to miss a package.
     app = _app()
     sessions = list(chosen.sessions())

@@ -31,8 +31,7 @@ def budget(
     """Show how full the context window of SESSION is, the tokens and cost so far, and how many
     calls are left.
 
-    Example: leftoff budget latest --watch
-    """
+    Example: leftoff budget latest --watch"""
     found = settings.load_here({} if preset is None else {"preset": preset})
     chosen = found.settings.watched()
     windows, prices = found.settings.windows, found.settings.prices

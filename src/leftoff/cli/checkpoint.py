@@ -42,8 +42,7 @@ from leftoff.stores.retention import Retention, prune
 def checkpoint() -> None:
     """Save where a task stands, and pass it to the next agent.
 
-    Example: leftoff checkpoint create latest
-    """
+    Example: leftoff checkpoint create latest"""
 
 
 @checkpoint.command(params=params.options("checkpoint create"))
@@ -65,8 +64,7 @@ def create(
 ) -> None:
     """Make a checkpoint of SESSION now and print its id.
 
-    Example: leftoff checkpoint create latest
-    """
+    Example: leftoff checkpoint create latest"""
     settings = load_here().settings
     path = params.path_of(session)
     chosen = roles.role(role) if role else None
@@ -139,8 +137,7 @@ def _write(
 def show(id: str, *, as_json: bool) -> None:
     """Print the checkpoint ID: an id, its beginning, `latest`, or a file.
 
-    Example: leftoff checkpoint show latest
-    """
+    Example: leftoff checkpoint show latest"""
     saved = _load(id)
     gate = Redactor(personal=True)
     # Without its markdown a checkpoint is still shown.
@@ -154,8 +151,7 @@ def show(id: str, *, as_json: bool) -> None:
 def list_command(*, as_json: bool) -> None:
     """List the saved checkpoints, newest first.
 
-    Example: leftoff checkpoint list
-    """
+    Example: leftoff checkpoint list"""
     store = _store()
     for entry in store.list("checkpoint"):
         # A list reads headers alone, and what is damaged may have a whole header.
@@ -173,8 +169,7 @@ def list_command(*, as_json: bool) -> None:
 def inject(id: str, *, source: str, budget: int | None) -> None:
     """Print the next agent's prompt with the checkpoint ID in front of it.
 
-    Example: leftoff checkpoint inject latest
-    """
+    Example: leftoff checkpoint inject latest"""
     saved = _load(id)
     made = validated(saved.document)
     try:
@@ -193,8 +188,7 @@ def inject(id: str, *, source: str, budget: int | None) -> None:
 def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
     """Remove checkpoints that are older than the settings allow; pinned ones stay.
 
-    Example: leftoff checkpoint clean --days 30
-    """
+    Example: leftoff checkpoint clean --days 30"""
     # Without an option the settings say what goes; with one, nothing else does.
     if days is None and keep is None:
         days = load_here().settings.token_budget.context_dump.retention_days
@@ -216,8 +210,7 @@ def accept(file: str) -> int:
 
     Example: leftoff checkpoint accept checkpoint.json
 
-    Exit 1: it contradicts itself.
-    """
+    Exit 1: it contradicts itself."""
     path = Path(file)
     opened = unseal("checkpoint", decompress(read_whole(file), file), file, accept=True)
     name = path.name.removesuffix(".gz").removesuffix(".json")

@@ -15,8 +15,7 @@ def completion(shell: str) -> None:
     Example: leftoff completion bash
 
     bash: eval "$(leftoff completion bash)" in ~/.bashrc; zsh: the same with zsh in ~/.zshrc,
-    after compinit; fish: leftoff completion fish > ~/.config/fish/completions/leftoff.fish
-    """
+    after compinit; fish: leftoff completion fish > ~/.config/fish/completions/leftoff.fish"""
     # click knows the shells; the option lists the same.
     found = get_completion_class(shell)
     assert found is not None, shell

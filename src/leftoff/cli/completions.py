@@ -1,8 +1,7 @@
 """What a shell offers for the word that is being typed, by what the help calls that word.
 
 Asked for by a shell only: a command that runs pays nothing for it. Nothing is opened but
-folders and our settings; errors there print nothing, since a person is typing.
-"""
+folders and our settings; errors there print nothing, since a person is typing."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping

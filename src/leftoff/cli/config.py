@@ -16,8 +16,7 @@ def config(key: str | None, *, as_json: bool) -> None:
     """Show every setting, its value and where it comes from, or only KEY and the settings
     below it.
 
-    Example: leftoff config context_management.budget_total
-    """
+    Example: leftoff config context_management.budget_total"""
     loaded = load_here()
     for notice in loaded.notices:
         complain(notice)

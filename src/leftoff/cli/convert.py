@@ -18,8 +18,7 @@ def convert(session: str, *, target: str, recorder: str | None, output: str | No
 
     Example: leftoff convert latest --to atif -o session.json
 
-    Only the main thread is converted; images and compaction marks are left out.
-    """
+    Only the main thread is converted; images and compaction marks are left out."""
     messages, info, _ = whole(path_of(session), recorder)
     messages = [m for m in messages if not m.agent]
     facts = SessionFacts(

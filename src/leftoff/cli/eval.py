@@ -21,8 +21,7 @@ HELD_OUT = "marot__spotter"
 
 class RunOptions(Struct, frozen=True):
     """What every evaluation takes: how its run is printed and the file it is written to, what
-    to note in it, and the resamples of the bootstrap.
-    """
+    to note in it, and the resamples of the bootstrap."""
 
     as_json: bool
     output: str | None
@@ -54,8 +53,7 @@ def evaluate() -> None:
     """Measure how accurate leftoff is: against labels, or against what recordings, patches and
     commits show.
 
-    Example: leftoff eval labels LABELS --transcripts SESSIONS
-    """
+    Example: leftoff eval labels LABELS --transcripts SESSIONS"""
 
 
 @evaluate.command("budget", params=options("eval budget"))
@@ -67,8 +65,7 @@ def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
 
     PATH: recordings, or directories of them. Spend is set beside the naive sum of every
     record, occupancy beside the recorders' own figures at compactions, and the forecast beside
-    the compactions that came.
-    """
+    the compactions that came."""
     from leftoff.evaluation.budget import evaluate_budget
 
     run = evaluate_budget(paths, progress=progress(), resamples=options.resamples)
@@ -83,8 +80,7 @@ def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     Example: leftoff eval files SESSIONS
 
     PATH: recordings, or directories of them. Final patches are read from the recordings
-    themselves, commits from the `.groundtruth.json` file beside a recording.
-    """
+    themselves, commits from the `.groundtruth.json` file beside a recording."""
     from leftoff.evaluation.file_runs import evaluate_files
 
     run = evaluate_files(paths, progress=progress(), resamples=options.resamples)
@@ -109,8 +105,7 @@ def resume_command(
     only what stands before the cut is read. Compared are every form that leftoff delivers, each
     at its own budget, the summary that the recorder's own model wrote there, the tail of the
     session, and that summary with our block. Decisions and directives need labels. Exit 2: no
-    cut could be measured.
-    """
+    cut could be measured."""
     from leftoff.evaluation.labels import load
     from leftoff.evaluation.resume_forms import forms
     from leftoff.evaluation.resume_runs import evaluate_resume
@@ -144,8 +139,7 @@ def truth_command(
 
     PATH: recordings, or directories of them. Measured are: whose turn it is where a recording
     is cut, verdicts of checks, commits and pushes, typed words, and decisions that git undid.
-    "unknown" counts what a summary leaves open, or what only a reader can judge.
-    """
+    "unknown" counts what a summary leaves open, or what only a reader can judge."""
     from leftoff.evaluation.truth_runs import evaluate_truth
 
     run = evaluate_truth(paths, seed=seed, progress=progress())
@@ -172,8 +166,7 @@ def labels_command(
     Example: leftoff eval labels LABELS --transcripts SESSIONS
 
     Every figure comes with the number of sessions and items and a 95 % interval by bootstrap
-    over sessions. Exit 1: with --against, something became worse than chance explains.
-    """
+    over sessions. Exit 1: with --against, something became worse than chance explains."""
     from leftoff.evaluation.baselines import RULES
     from leftoff.evaluation.systems import judged_by
 

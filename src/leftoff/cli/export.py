@@ -27,8 +27,7 @@ def export(
 
     Example: leftoff export latest -f html -o session.html
 
-    Subagents follow the main thread.
-    """
+    Subagents follow the main thread."""
     # Megabytes of markup would scroll by.
     if form == "html" and output is None and sys.stdout.isatty():
         raise UsageError("a page is not for a terminal: give a file with -o session.html")

@@ -21,8 +21,7 @@ def fix(error: tuple[str, ...], *, asked: Question) -> int:
     Example: make 2>&1 | leftoff fix
 
     Without ERROR, standard input is read; if that is a terminal or empty, the last failure
-    recorded in this directory is taken. Exit 1: no similar error was recorded.
-    """
+    recorded in this directory is taken. Exit 1: no similar error was recorded."""
     # An agent runs commands without a standard input, or with an empty one.
     piped = sys.stdin is not None and not sys.stdin.isatty()
     text = " ".join(error) or (sys.stdin.read() if piped and not error else "")

@@ -33,8 +33,7 @@ def follow(
     Example: leftoff follow latest -f markdown -o now.md
 
     Only the new part is read. A recording that is renamed is read to its end; if the file that
-    replaces it belongs to the same session, both are summarized together.
-    """
+    replaces it belongs to the same session, both are summarized together."""
     with ended_in_order(), ExitStack() as stack:
         # Where nothing is to be saved, the state is private and ends with the process.
         folder = keep or stack.enter_context(TemporaryDirectory(prefix="leftoff-"))
@@ -56,12 +55,9 @@ class _Watch:
         self._first, self._due, self._said = True, True, ""
 
     def news(self) -> ContextSummary | None:
-        """The summary, if it is another than the last time.
-
-        Raises:
-            InputError, StateError: there is nothing that can be followed, or nowhere to keep
-                the place. Later such things are said, and tried again.
-        """
+        """The summary, if it is another than the last time. `InputError` or `StateError` where
+        there is nothing that can be followed, or nowhere to keep the place; later such things
+        are said, and tried again."""
         try:
             look = self._follower.look()
             self._due = self._due or look.changed

@@ -105,8 +105,7 @@ def leftoff(ctx: click.Context) -> int:
 
     Without a command: the newest session of this directory. SESSION is a path, - for standard
     input, an id or its beginning, or `latest`. Results go to stdout, messages to stderr. Exit
-    0: success. 1: success with a negative answer (nothing found, a check failed). 2: error.
-    """
+    0: success. 1: success with a negative answer (nothing found, a check failed). 2: error."""
     if ctx.invoked_subcommand is not None:
         return 0
     from leftoff.cli.list import newest

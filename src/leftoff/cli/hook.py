@@ -33,8 +33,7 @@ def hook(ctx: click.Context) -> int:
     The client then calls `leftoff hook` by itself. A new session gets what earlier work left
     open; a prompt gets earlier facts that match it well; before a compaction a checkpoint and
     a resume log are saved; at 70, 85 and 95 % of the window one line is printed; at the end of
-    a session its log is written. Nothing is sent anywhere.
-    """
+    a session its log is written. Nothing is sent anywhere."""
     if ctx.invoked_subcommand is not None:
         return 0
     if sys.stdin.isatty():
@@ -49,8 +48,7 @@ def install(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
 
     Example: leftoff hook install --scope local --dry-run
 
-    Other hooks stay. Exit 1: nothing was changed.
-    """
+    Other hooks stay. Exit 1: nothing was changed."""
     path = registration.settings_of(client, scope, Path.cwd(), os.environ)
     command = registration.command_for(scope)
     timeout = registration.TIMEOUTS[client]
@@ -72,8 +70,7 @@ def uninstall(*, client: str, scope: str, yes: bool, dry_run: bool) -> int:
     Example: leftoff hook uninstall
 
     If nothing else changed the file, it is restored byte for byte. What the hooks saved in
-    .leftoff stays. Exit 1: nothing was changed.
-    """
+    .leftoff stays. Exit 1: nothing was changed."""
     path = registration.settings_of(client, scope, Path.cwd(), os.environ)
     return _made(registration.uninstall(path), yes=yes, dry_run=dry_run)
 
@@ -106,8 +103,7 @@ def status(*, as_json: bool) -> int:
     Example: leftoff hook status
 
     Also shown: how long it took, what it gave to whom, whether that is in the transcript, and
-    whether the program of the hooks is found. Exit 1: installed nowhere.
-    """
+    whether the program of the hooks is found. Exit 1: installed nowhere."""
     found: list[dict[str, Any]] = []
     for client, scope, path in _settings():
         row: dict[str, Any] = {"client": client, "scope": scope, "path": str(path)}
@@ -152,8 +148,7 @@ def try_out(session: str | None) -> int:
 
     It is the block that the hooks have prepared, else that of SESSION or of the newest session
     of this directory. On stderr: whether the hooks are installed and their program is found.
-    Exit 1: no block, or the hooks would not run.
-    """
+    Exit 1: no block, or the hooks would not run."""
     from leftoff import api
     from leftoff.handover.briefing import briefing
     from leftoff.hooks import forerunners

@@ -17,8 +17,7 @@ def ledger(*, left_open: bool, asked: Question) -> int:
 
     Example: leftoff ledger --open
 
-    Reversed ones come last. Exit 1: there are none.
-    """
+    Reversed ones come last. Exit 1: there are none."""
     # Rules are those of a project: those of others would be wrong here.
     index, wanted = asked.index(), asked.filters(".")
     # What is left open is found by the sessions, not by the standing rules.

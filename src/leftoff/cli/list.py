@@ -42,8 +42,7 @@ def list_command(
     Example: leftoff list --since 2d
 
     For FILE, the number of messages is shown too. Without FILE only names and headers are
-    read. Exit 1: none matched.
-    """
+    read. Exit 1: none matched."""
     if limit is None:
         # A program wants all of them, a person the newest.
         limit = 0 if as_json else SHOWN

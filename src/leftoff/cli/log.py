@@ -25,8 +25,7 @@ def log() -> None:
     Example: leftoff log create latest
 
     They are saved in .leftoff/resume-logs, as markdown and JSON, unless the settings name
-    another place.
-    """
+    another place."""
 
 
 @log.command(params=options("log create"))
@@ -38,8 +37,7 @@ def create(
 
     Example: leftoff log create latest
 
-    If there are more than ten, the oldest are removed; stderr names them.
-    """
+    If there are more than ten, the oldest are removed; stderr names them."""
     made = _generator(budget)
     summary = summarize(path_of(session), **recording.how)
     recording.warn(summary)
@@ -57,8 +55,7 @@ def create(
 def show(name: str, *, as_json: bool, budget: int | None) -> int:
     """Print the log of session ID (its beginning is enough), or the newest one.
 
-    Example: leftoff log show
-    """
+    Example: leftoff log show"""
     made = _generator(budget)
     loaded = made.load_resume_log
     found = loaded(_meant(made, name)) if name else made.get_latest_resume_log()
@@ -75,8 +72,7 @@ def show(name: str, *, as_json: bool, budget: int | None) -> int:
 def list_logs(*, as_json: bool) -> None:
     """List the saved logs, newest first.
 
-    Example: leftoff log list
-    """
+    Example: leftoff log list"""
     for_people = []
     found = _generator().entries()
     if as_json:
@@ -95,8 +91,7 @@ def list_logs(*, as_json: bool) -> None:
 def pin(name: str, *, off: bool) -> None:
     """Protect the log of session ID from being removed.
 
-    Example: leftoff log pin b0b81e65
-    """
+    Example: leftoff log pin b0b81e65"""
     made = _generator()
     made.pin_resume_log(_meant(made, name), pinned=not off)
 
@@ -105,8 +100,7 @@ def pin(name: str, *, off: bool) -> None:
 def stats(*, as_json: bool) -> None:
     """Show number, size and age of the saved logs, and why they were made.
 
-    Example: leftoff log stats
-    """
+    Example: leftoff log stats"""
     found = _generator().get_stats()
     if as_json:
         deliver(codec.dumps(found, indent=2))
@@ -124,8 +118,7 @@ def stats(*, as_json: bool) -> None:
 def clean(*, keep: int, days: float | None, dry_run: bool) -> None:
     """Remove old logs and print what was removed; pinned ones stay.
 
-    Example: leftoff log clean --keep 10 --dry-run
-    """
+    Example: leftoff log clean --keep 10 --dry-run"""
     removed = _generator().cleanup_old_logs(keep, days=days, dry_run=dry_run)
     deliver("".join(f"{where}\n" for where in removed))
 

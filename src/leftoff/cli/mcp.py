@@ -13,6 +13,5 @@ def mcp(patience: float) -> None:
 
     Example: claude mcp add leftoff -- leftoff mcp
 
-    The tools are read-only and use standard input and output. Needs the extra leftoff[mcp].
-    """
+    The tools are read-only and use standard input and output. Needs the extra leftoff[mcp]."""
     serve(patience)

@@ -58,11 +58,8 @@ class Question(Struct, frozen=True):
 
     def index(self) -> Path:
         """The path of this user's index, brought up to date unless that is not wanted.
-
-        Raises:
-            StateError: another process has been updating it for `WAIT` seconds: without what it
-                is going to add, "nothing found" would not be true.
-        """
+        `StateError` where another process has been updating it for `WAIT` seconds: without what
+        it is going to add, "nothing found" would not be true."""
         path = memory_path(os.environ)
         if not self.no_update:
             new = not path.exists()
@@ -119,16 +116,14 @@ def memory() -> None:
 
     Example: leftoff memory status
 
-    It contains redacted text only and is stored where LEFTOFF_MEMORY says.
-    """
+    It contains redacted text only and is stored where LEFTOFF_MEMORY says."""
 
 
 @memory.command("update", params=options("memory update"))
 def update_command(paths: tuple[str, ...], workers: int | None) -> int:
     """Add new recordings from PATHS, or from the default places of all clients.
 
-    Example: leftoff memory update
-    """
+    Example: leftoff memory update"""
     path = memory_path(os.environ)
     report = _update(path, paths, Pool(workers or 0))
     done = summary_line(report) if report else "another process is updating the index"
@@ -140,8 +135,7 @@ def update_command(paths: tuple[str, ...], workers: int | None) -> int:
 def status() -> int:
     """Show what the index contains.
 
-    Example: leftoff memory status
-    """
+    Example: leftoff memory status"""
     path = memory_path(os.environ)
     for name, value in statistics(path).items():
         deliver(f"{name:<12} {value}\n")
@@ -152,8 +146,7 @@ def status() -> int:
 def forget_command(*, everything: bool) -> int:
     """Remove the sessions whose recordings were deleted.
 
-    Example: leftoff memory forget
-    """
+    Example: leftoff memory forget"""
     count = forget(memory_path(os.environ), missing_only=not everything)
     tell(f"removed {plural(count, 'session')}")
     return 0

@@ -9,8 +9,7 @@ from leftoff.redaction.redactor import Finder, Redactor
 
 def gate_of(*, bare: bool, output: str | None, extra: Sequence[Finder] = ()) -> Redactor:
     """The redactor of a command; `UsageError` where secrets were asked for where they would
-    stay: in a file or a pipe.
-    """
+    stay: in a file or a pipe."""
     if not bare:
         return Redactor(extra=extra)
     # A file or a pipe outlives the moment in which a secret was to be seen.

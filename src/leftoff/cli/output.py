@@ -60,8 +60,7 @@ def deliver(text: str | bytes | Iterator[bytes], output: str | None = None) -> N
 
     Raises:
         SourceError: the file, or stdout, cannot be written.
-        BrokenPipeError: the reader has closed the pipe.
-    """
+        BrokenPipeError: the reader has closed the pipe."""
     if output is None or output == "-":
         try:
             if isinstance(text, str):
@@ -89,11 +88,8 @@ def _pieces(text: str | bytes | Iterator[bytes]) -> Iterable[bytes]:
 @contextmanager
 def written(output: str) -> Iterator[IO[bytes]]:
     """A file of the user's choice to write into. It takes its place when all is written, and
-    only its owner can read it. A pipe or a device is written to as it stands.
-
-    Raises:
-        SourceError: it cannot be written; a file that was there stays.
-    """
+    only its owner can read it. A pipe or a device is written to as it stands. `SourceError`
+    where it cannot be written; a file that was there stays."""
     from leftoff.stores.atomic import Directory, NotSynced
 
     path = Path(output)

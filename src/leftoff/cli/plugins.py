@@ -32,8 +32,7 @@ def plugins(kind: str | None, *, as_json: bool) -> int:
 
     Example: leftoff plugins format
 
-    Plug-ins of other packages are loaded to see whether they work. Exit 1: one does not.
-    """
+    Plug-ins of other packages are loaded to see whether they work. Exit 1: one does not."""
     broken = 0
     lines: list[str] = []
     for name, registry in registries().items():

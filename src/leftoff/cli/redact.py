@@ -36,8 +36,7 @@ def redact(
     The number of replacements goes to stderr. Text and lines are read piece by piece, so a
     file may be larger than memory; one JSON document is read as a whole. A file whose name
     says that it contains only secrets (.env, id_rsa, *.pem) is replaced completely. UTF-16 and
-    UTF-32 files keep their encoding; a file that mixes UTF-16 with other text is refused.
-    """
+    UTF-32 files keep their encoding; a file that mixes UTF-16 with other text is refused."""
     gate = Redactor(personal=personal, extra=[redactors.get(name) for name in hide])
     on_terminal = output in {None, "-"} and sys.stdout.isatty()
     with open_recoded(file) as (found, wide), _opened(file, output) as out:
@@ -56,8 +55,7 @@ def redact(
 @contextmanager
 def _opened(file: str, output: str | None) -> Iterator[IO[bytes]]:
     """Where the result goes; `UsageError` where that is the file that is read; `SourceError`
-    where it cannot be written.
-    """
+    where it cannot be written."""
     if output is None or output == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -110,13 +108,9 @@ _ASCII = re.compile(rb"[ -~]{12,}")
 def _of_one_encoding(
     file: str, lines: Iterator[bytes], wide: Utf8Reader | None
 ) -> Iterator[bytes]:
-    """The lines of a file.
-
-    Raises:
-        SourceError: letters of UTF-16 in one of them where the file is UTF-8, or a secret in
-            ASCII where it is UTF-16 (`cat >>`, `>>` of PowerShell). No rule would find it in
-            letters of the other encoding, so that the result would only look redacted.
-    """
+    """The lines of a file. `SourceError` where letters of UTF-16 stand in one and the file is
+    UTF-8, or a secret in ASCII and it is UTF-16 (`cat >>`, `>>` of PowerShell): no rule would
+    find it in letters of the other encoding, so that the result would only look redacted."""
     for number, line in enumerate(lines, 1):
         mixed = holds_wide_text(line)
         if wide is not None:

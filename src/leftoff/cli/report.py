@@ -30,12 +30,9 @@ def page_of(
     everything: bool = False,
     gate: Redactor,
 ) -> str:
-    """The page of a summary, with its curve and the messages that it quotes.
-
-    Args:
-        gathered: the recordings that the summary was made from; they are read again for the
-            quotations, but for standard input.
-    """
+    """The page of a summary, with its curve and the messages that it quotes. `gathered`: the
+    recordings that the summary was made from; they are read again for the quotations, but for
+    standard input."""
     found = settings.load_here().settings
     watched = found.watched()
     account = account_of_reading(
@@ -60,8 +57,7 @@ def report(
 
     PATHS are files, folders and patterns, as for `leftoff batch`. Without them: the sessions
     that `leftoff list` shows, selected by the options. Files that cannot be read are listed at
-    the end of the page. Exit 1: no session matches.
-    """
+    the end of the page. Exit 1: no session matches."""
     if paths and chosen.given:
         name = chosen.given[0]
         raise UsageError(f"{name} chooses among the sessions of this machine: name no PATHS")

@@ -56,8 +56,7 @@ def resume(
     The message for the next agent is printed, or passed to the command of --exec, whose exit
     code is returned. Notices go to stderr. Exit 1: the workflow has changed too much since the
     state was saved (--force resumes anyway). Exit 2: nothing is saved for it, or it cannot be
-    read.
-    """
+    read."""
     manager = FileResumeStateManager(settings=load_here().settings)
     if listing:
         return _list(manager)

@@ -17,8 +17,7 @@ def schema(document: str) -> None:
     `session` (one line of leftoff's own format, which `convert --to leftoff` writes) or
     `resume-state` (what `resume --save` writes).
 
-    Example: leftoff schema summary
-    """
+    Example: leftoff schema summary"""
     made: codec.JsonObject = resume_state.schema()
     if document == "summary":
         made = {"title": SCHEMA, **numbered_schema(codec.schema(ContextSummary))}

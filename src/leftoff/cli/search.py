@@ -22,8 +22,7 @@ def search(
 
     Example: leftoff search retry webhook --kind decision
 
-    Exit 1: nothing found.
-    """
+    Exit 1: nothing found."""
     # No project by default: what was said may have been said anywhere.
     wanted = asked.filters(speakers=speakers, kinds=kinds)
     found = search_in(asked.index(), " ".join(words), wanted, limit=asked.limit)

@@ -30,8 +30,7 @@ def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) 
     range, all messages are printed. Numbers of a forked session continue those of the
     recordings that it continues, unless --alone is given. In a file that contains several
     sessions, @N or --session N selects one by its number, id or date (`leftoff list FILE` lists
-    them): chat.md@3#4.
-    """
+    them): chat.md@3#4."""
     match = _RANGE.match(place)
     session = match["session"] if match else place
     first = int(match["first"]) if match and match["first"] else 1

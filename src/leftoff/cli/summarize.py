@@ -49,8 +49,7 @@ def summarize(
     session together with the recordings that it continues, which are found beside it.
 
     Exit 1: nothing fits into --budget. Exit 2 with --strict: issues of severity error, for
-    example when a recorder has changed its format.
-    """
+    example when a recorder has changed its format."""
     if explain and (form not in {"text", "json"} or shape != "leftoff" or since is not None):
         raise UsageError("--explain gives text or, with --json, an object of its own")
     line, message = (None, None) if since == "last" else _place(since)

@@ -23,8 +23,7 @@ def verify(summary: str) -> int:
     A reference holds if the words stand in the recording where the summary says. Whether what
     they claim is true is not checked.
 
-    Exit 0: all references hold. Exit 1: some do not; each is listed.
-    """
+    Exit 0: all references hold. Exit 1: some do not; each is listed."""
     data = sys.stdin.buffer.read() if summary == STDIN else read_whole(summary)
     value = from_json(data)
     problems = api.verify(value)

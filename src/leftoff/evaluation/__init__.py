@@ -1,5 +1,4 @@
 """Accuracy of the summaries against labels: scores, confidence intervals, baselines, reports.
 
 A scorer gets labels, recorded messages and predictions as plain values; only `systems` and
-`baselines` run a predictor.
-"""
+`baselines` run a predictor."""

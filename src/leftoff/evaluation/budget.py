@@ -55,11 +55,8 @@ def evaluate_budget(
     resamples: int = RESAMPLES,
 ) -> "BudgetRun":
     """Measures recordings and all recordings in directories. Calls that another recording
-    repeats (a resumed session holds its predecessor's records) count once.
-
-    Raises:
-        UsageError: none of the recordings could be read.
-    """
+    repeats (a resumed session holds its predecessor's records) count once. `UsageError` where
+    none of the recordings could be read."""
     left_out: list[str] = []
     seen: set[tuple[int, ...]] = set()
     measured = readings(paths, lambda path: measure(path, seen), left_out, progress)

@@ -164,8 +164,7 @@ def evaluate_files(
     resamples: int = RESAMPLES,
 ) -> FileRun:
     """File tracking measured against final patches and commits, in sidecars beside the
-    recordings; `UsageError` where there is no recording that can be read.
-    """
+    recordings; `UsageError` where there is no recording that can be read."""
     patches: list[FileCounts] = []
     baseline: list[FileCounts] = []
     committed: list[CommittedFiles] = []

@@ -67,8 +67,7 @@ def patch_files(patch: str, name: str = "") -> tuple[dict[str, str], int]:
 def _actions_in_header(header: str) -> list[tuple[str, str]]:
     """The (path, action) pairs in the header of one file's part of a git diff.
 
-    Shares no code with the patch reader under test, because it is the ground truth.
-    """
+    Shares no code with the patch reader under test, because it is the ground truth."""
     renamed = re.search(r"^rename from (.+)\nrename to (.+)$", header, re.MULTILINE)
     if renamed is not None:
         return [(renamed[1], "deleted"), (renamed[2], "created")]
@@ -134,8 +133,7 @@ def sidecar_of(path: str) -> str | None:
 
 def commits(path: str) -> list[Commit]:
     """The commits that a sidecar names, oldest first; `SourceError` where the file cannot be
-    read or is not a sidecar.
-    """
+    read or is not a sidecar."""
     try:
         document = codec.parse(Path(path).read_bytes())
         listed = document["checkpoints"]

@@ -1,8 +1,7 @@
 """Scores what a successor is given at a cut against what the recording shows before and after.
 
 Needs no labels: the truth is read from the messages before and after the cut, with code of its
-own. Labelled decisions and directives are added where there are labels.
-"""
+own. Labelled decisions and directives are added where there are labels."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

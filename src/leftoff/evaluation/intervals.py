@@ -38,8 +38,7 @@ def bootstrap(
     """The bias-corrected and accelerated (BCa) interval of a figure over sessions.
 
     None for fewer than two sessions or if the figure has no value. The generator is seeded, so
-    the same sessions give the same interval.
-    """
+    the same sessions give the same interval."""
     value = figure(sessions)
     # One session says nothing about how others differ from it.
     if value is None or len(sessions) < 2 or resamples < 2:
@@ -103,13 +102,10 @@ def paired(
     resamples: int = RESAMPLES,
 ) -> Difference | None:
     """Ours minus theirs on the same sessions in the same order, with interval and p-value.
+    `ValueError` where the two sides have different numbers of sessions.
 
     The p-value is the share of random exchanges of the two systems' results, session by
-    session, whose difference is at least as large. None if either figure has no value.
-
-    Raises:
-        ValueError: the two sides have different numbers of sessions.
-    """
+    session, whose difference is at least as large. None if either figure has no value."""
     if len(ours) != len(theirs):
         raise ValueError("a paired test needs the same sessions on both sides")
 

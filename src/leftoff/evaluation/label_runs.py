@@ -130,8 +130,7 @@ def regressions(
 
     A figure regressed if it lies on the bad side of the earlier run's interval, or if the
     interval of the paired difference over the common sessions lies wholly on that side. A
-    session that was evaluated before and is missing now counts as a regression.
-    """
+    session that was evaluated before and is missing now counts as a regression."""
     worse: list[str] = []
     notes: list[str] = []
     ours, theirs = now.results[0], before.results[0]
@@ -305,16 +304,13 @@ def evaluate_labels(
     resamples: int = RESAMPLES,
     swaps: int = SWAPS,
 ) -> Evaluation:
-    """Summarizes labelled recordings and scores the summaries.
+    """Summarizes labelled recordings and scores the summaries. `UsageError` where none of the
+    recordings could be read.
 
     Args:
         directory: where the recordings are.
         others: further systems to score, by name (`baselines.RULES`).
-        predict: scored as ours in place of our summaries.
-
-    Raises:
-        UsageError: none of the recordings could be read.
-    """
+        predict: scored as ours in place of our summaries."""
     sessions, left_out = systems.sessions(labels, directory)
     if not sessions:
         raise UsageError("no labelled recording could be read: " + "; ".join(left_out[:3]))

@@ -130,8 +130,7 @@ def load(path: str) -> tuple[Labels, ...]:
 
     Raises:
         SourceError: there are no label files, or one cannot be read.
-        StateError: a file is not a label file; the message names file and field.
-    """
+        StateError: a file is not a label file; the message names file and field."""
     place = Path(path)
     try:
         files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
@@ -172,8 +171,7 @@ def _check_vocabulary(file: Path, label: Labels) -> None:
 
 def find_recordings(directory: str, names: Iterable[str]) -> dict[str, str]:
     """The paths of the named recordings under `directory`; missing ones are left out.
-    `StateError` where two different files have the same name.
-    """
+    `StateError` where two different files have the same name."""
     wanted = set(names)
     found: dict[str, str] = {}
     for folder, folders, files in os.walk(directory):
@@ -231,8 +229,7 @@ def relocated(
     A quote that its place does not hold is looked for in the message of its line, then in the
     others, the nearest first; for directives first in `typed`, the person's own text. A label
     whose quote is not found keeps its place. Turns that an earlier reader swallowed become
-    directives.
-    """
+    directives."""
     moves: list[Move] = []
     places = sorted(texts)
 

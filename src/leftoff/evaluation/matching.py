@@ -107,8 +107,7 @@ def match_items(
 
     An item that is mentioned twice is found once, without a false alarm. Words beside the quote
     of a place that holds but one item are a mention of it (`around`, by `beside`). Predictions
-    in `further` count where they mention an item, and not where they do not.
-    """
+    in `further` count where they mention an item, and not where they do not."""
     alone = Counter(place for place, _ in labelled)
     near = [" ".join(text.split()) for text in around]
     found: set[int] = set()

@@ -34,8 +34,7 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
     """The scores of one session: numbers only.
 
     Confusion matrices map "labelled>predicted" to counts; calibrations are (confidence, right).
-    `first_statements`: whether each of the first five statements by confidence is labelled.
-    """
+    `first_statements`: whether each of the first five statements by confidence is labelled."""
 
     file: str
     repository: str

@@ -1,7 +1,6 @@
 """A run: the result of one evaluation as a value, as JSON that can be committed, and as text.
 
-A run holds numbers, file names and positions, never text of a recording.
-"""
+A run holds numbers, file names and positions, never text of a recording."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
@@ -22,8 +21,7 @@ MAX_LISTED = 20
 class Run(Struct, frozen=True, kw_only=True, tag_field="schema"):
     """What every run has; each evaluation adds its figures, under a schema of its own. Who
     makes the run gives `date` and `machine`; `left_out`: what was not measured, each with the
-    reason.
-    """
+    reason."""
 
     leftoff: str
     date: str = ""

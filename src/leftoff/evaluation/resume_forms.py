@@ -1,6 +1,5 @@
 """What a successor may be given at a cut: every form that is delivered, at its own budget, the
-recorder's summary, the tail of the session, and the recorder's summary with our block.
-"""
+recorder's summary, the tail of the session, and the recorder's summary with our block."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -159,11 +159,7 @@ def evaluate_resume(
     """Scores every form at the cuts of recordings; a cut that is recorded twice (the session
     was continued in another file) counts once, and of two labels of a file the first. The
     figures of repositories that were not `tuned` (looked at while leftoff was built) are also
-    there by themselves.
-
-    Raises:
-        UsageError: no cut could be measured.
-    """
+    there by themselves. `UsageError` where no cut could be measured."""
     by_file: dict[str, Labels] = {}
     for label in labels:
         by_file.setdefault(label.file.removesuffix(".gz"), label)

@@ -1,7 +1,6 @@
 """Ground truth for a cut: changed files, names used afterwards, facts and their changes.
 
-It is read from recorded tool calls and results and shares no code with leftoff's analysis.
-"""
+It is read from recorded tool calls and results and shares no code with leftoff's analysis."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,8 +28,7 @@ _BODIES = ("content", "old", "new", "edits", "patch")
 
 class Name(Struct, frozen=True):
     """A name that occurs before the cut and that the agent writes after it, `in_code` if only
-    in the content of files.
-    """
+    in the content of files."""
 
     name: str
     in_code: bool

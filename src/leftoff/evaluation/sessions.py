@@ -92,8 +92,7 @@ class LabelledSession:
     def cuts(self) -> tuple[int, ...]:
         """The last place before each random cut; the generator is seeded.
 
-        A cut lies at or after the agent's first turn and the first labelled stage.
-        """
+        A cut lies at or after the agent's first turn and the first labelled stage."""
         if not self.turns or not self.labels.stages:
             return ()
         first = max(self.turns[0][0], min(s.line for s in self.labels.stages))
@@ -139,8 +138,7 @@ def from_summary(
 
     Args:
         places: message index to place, for refs without line and item.
-        cuts: the current stage in summaries of the recording up to each cut.
-    """
+        cuts: the current stage in summaries of the recording up to each cut."""
 
     def at(ref: Ref) -> int:
         if ref.source:

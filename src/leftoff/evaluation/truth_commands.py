@@ -2,8 +2,7 @@
 
 This is the other side of `leftoff eval truth`: nothing here may use the code that it judges
 (`leftoff.shell`, `leftoff.analysis`, the rules). Commands are cut by the standard library's
-`shlex`; what cannot be cut simply (here-documents, substitutions) is left out, not guessed.
-"""
+`shlex`; what cannot be cut simply (here-documents, substitutions) is left out, not guessed."""
 
 import re
 import shlex
@@ -47,8 +46,7 @@ def commands(messages: Sequence[Message], format: str) -> Iterator[Ran]:
     """The shell commands of one session's main thread.
 
     Exit codes are those that the recorder writes; Claude Code writes `is_error` instead, which
-    its shell sets on any exit code but zero.
-    """
+    its shell sets on any exit code but zero."""
     results: dict[str, list[tuple[int, ToolResult]]] = {}
     for message in messages:
         for part in message.parts:
@@ -198,8 +196,7 @@ def verdict(ran: Ran) -> str:
     """Passed or failed where that is certain, else "".
 
     Certain is the exit code where the runner is the last command and only `cd` and the like
-    stand before it; else the summary line of a runner that stands alone in its command.
-    """
+    stand before it; else the summary line of a runner that stands alone in its command."""
     named = runners(ran)
     if len(named) != 1 or not ran.ended:
         return ""

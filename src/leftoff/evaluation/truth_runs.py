@@ -1,8 +1,7 @@
 """What a summary says, held against the recording itself: `leftoff eval truth`.
 
 No label is needed: the truth is what the recording says later, and what its recorder writes
-beside the words. Method and figures: docs/accuracy.md.
-"""
+beside the words. Method and figures: docs/accuracy.md."""
 
 import random
 from collections import Counter
@@ -55,8 +54,7 @@ def figure(right: int, wrong: int, unknown: int) -> Figure:
 class Place(Struct, frozen=True):
     """Where a statement is to be looked at: names and positions, no words.
 
-    `what`: said/true, e.g. "closed/open".
-    """
+    `what`: said/true, e.g. "closed/open"."""
 
     measure: str
     name: str
@@ -148,11 +146,7 @@ def evaluate_truth(
     paths: Iterable[str], *, seed: int = 1, progress: Callable[[str], None] | None = None
 ) -> TruthRun:
     """Every measure over the recordings in `paths`; `seed`: of the places at which recordings
-    are cut.
-
-    Raises:
-        UsageError: there is no recording that can be read.
-    """
+    are cut. `UsageError` where there is no recording that can be read."""
     counts = Counts()
     left_out: list[str] = []
     rules = ""

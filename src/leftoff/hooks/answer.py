@@ -7,8 +7,7 @@ code is always 0.
 A client waits for its hooks, and importing the engine alone would take too long. So the hook
 reads only the last lines of the transcript and small prepared files. It enqueues a job for the
 rest (reading, summarising, writing), starts a worker and does not wait for it; the next hook
-finds the results.
-"""
+finds the results."""
 
 import os
 import sys

@@ -3,8 +3,7 @@ transcript: only then did the agent get it.
 
 Clients have dropped the output of hooks silently. Claude Code records what the agent gets as an
 attachment `hook_additional_context` (`hook_success` only says what the hook printed), Codex as
-a message of the role `developer`.
-"""
+a message of the role `developer`."""
 
 from pathlib import Path
 

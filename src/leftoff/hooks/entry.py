@@ -1,6 +1,5 @@
 """Entry point of the worker process. Its output goes nowhere, so failures, also those while
-importing the engine, are written to the hooks' log.
-"""
+importing the engine, are written to the hooks' log."""
 
 import sys
 from pathlib import Path

@@ -1,8 +1,7 @@
 """The sessions of a project before this one: which of them is its memory.
 
 A session in which nothing was done ("hi", a question about the weather) is not handed over: a
-new session gets the last one with work, on its own branch if there is one.
-"""
+new session gets the last one with work, on its own branch if there is one."""
 
 import os
 import time

@@ -17,8 +17,7 @@ Claude Code, so `leftoff hook` serves both. Differences, observed with codex 0.1
 * Its `PostCompact` event does not hold the summary, and the transcript may hold it encrypted:
   then what a compaction lost is unknown.
 * It gives a hook of `SessionEnd` 3 seconds at most and warns about a longer limit.
-* `hooks.json` may hold only the keys `hooks` and `description`.
-"""
+* `hooks.json` may hold only the keys `hooks` and `description`."""
 
 import difflib
 import os
@@ -81,14 +80,11 @@ def settings_of(client: str, scope: str, project: Path, environ: Mapping[str, st
 
 
 def command_for(scope: str) -> str:
-    """The shell command that runs our hook.
+    """The shell command that runs our hook. `SourceError` where it cannot be told whether the
+    program is there.
 
     Shared settings must not contain a path of this machine. Others give the full path of the
-    program, since the client's PATH may differ from the shell's.
-
-    Raises:
-        SourceError: whether the program is there cannot be determined.
-    """
+    program, since the client's PATH may differ from the shell's."""
     if scope == "project":
         return "leftoff hook"
     program = Path(sys.executable).with_name("leftoff.exe" if os.name == "nt" else "leftoff")
@@ -175,8 +171,7 @@ def install(
 
     Raises:
         SourceError: the settings cannot be read.
-        StateError: they are not a JSON object, or their hooks have another shape.
-    """
+        StateError: they are not a JSON object, or their hooks have another shape."""
     path = _resolved(path)
     old = _read(path)
     settings = _parse(old, path)

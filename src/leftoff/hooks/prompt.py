@@ -23,8 +23,7 @@ _Chosen = tuple[str, JsonObject]
 
 class Prompt:
     """A prompt of a session as the person typed it, and the block that is given with it;
-    leftoff's files for the project are in `home`, those of the session in `folder`.
-    """
+    leftoff's files for the project are in `home`, those of the session in `folder`."""
 
     def __init__(
         self, home: Path, folder: Path, text: str, project: Path, environ: Mapping[str, str]

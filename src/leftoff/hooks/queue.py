@@ -14,8 +14,7 @@
                            pass.*          see `leftoff.incremental.saved_passes`
 
 A hook has to answer at once, so nothing heavy is imported here. Every file is replaced
-atomically; the writer redacts what it writes.
-"""
+atomically; the writer redacts what it writes."""
 
 import os
 import time

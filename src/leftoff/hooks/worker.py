@@ -2,8 +2,7 @@
 
 A job reads the new lines of the transcript, summarises the session and writes documents. One
 worker runs for each session at a time. A hook that enqueues a job while it runs starts another
-worker, which exits at once: the running one checks the queue again before it ends.
-"""
+worker, which exits at once: the running one checks the queue again before it ends."""
 
 import contextlib
 import os

@@ -1,8 +1,7 @@
 """The Claude Code client in print mode: command line, output and failures.
 
 Tested with version 2.1.197. A session id is valid only in the folder in which the conversation
-began.
-"""
+began."""
 
 from pathlib import Path
 from typing import Any
@@ -48,8 +47,7 @@ class ClaudeClient:
             UsageError: the client would take a value for an option.
 
         >>> ClaudeClient().build_command("opus", "abc-123", "Read")[1:3]
-        ['--resume', 'abc-123']
-        """
+        ['--resume', 'abc-123']"""
         command = [self._program, *self._options]
         if session_id:
             command += ["--resume", session_argument(session_id)]

@@ -2,8 +2,7 @@
 
 Tested with version 0.169.0. Two peculiarities are handled here: it takes an unknown id for the
 name of a conversation and silently begins a new one; and it reports the usage of the whole
-conversation.
-"""
+conversation."""
 
 from leftoff import codec
 from leftoff.errors import UsageError
@@ -50,8 +49,7 @@ class CodexClient:
                 given, which this client does not support.
 
         >>> CodexClient().build_command("default", "abc-123")
-        ['codex', 'exec', '--json', 'resume', 'abc-123', '-']
-        """
+        ['codex', 'exec', '--json', 'resume', 'abc-123', '-']"""
         if allowed_tools:
             raise UsageError("codex knows no list of allowed tools; set its sandbox instead")
         # `resume` itself takes fewer options than `exec`, which may stand before it.

@@ -1,8 +1,7 @@
 """`leftoff mcp`: an MCP server with read-only tools over the sessions of this machine.
 
 It serves on standard input and output by the official library (`pip install leftoff[mcp]`). The
-tools themselves are in `mcp_tools`.
-"""
+tools themselves are in `mcp_tools`."""
 
 import asyncio
 import functools

@@ -2,8 +2,7 @@
 
 This module does not depend on the protocol (see `integrations.mcp`) and writes no files. A
 recording is read in a thread and cached; when it has grown, only its new bytes are read. A call
-that waits longer than `REPLY_TIMEOUT` returns the progress of the reading instead.
-"""
+that waits longer than `REPLY_TIMEOUT` returns the progress of the reading instead."""
 
 import os
 import threading
@@ -92,8 +91,7 @@ class Answers:
     Args:
         environ: the environment; it says where clients store their sessions.
         cwd: the directory whose newest session is `latest`.
-        timeout: seconds that a call may wait for a recording to be read.
-    """
+        timeout: seconds that a call may wait for a recording to be read."""
 
     def __init__(
         self, environ: Mapping[str, str], cwd: str, *, timeout: float = REPLY_TIMEOUT

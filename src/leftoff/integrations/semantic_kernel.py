@@ -5,8 +5,7 @@
     history = chat_history(state.chat_history)    the saved conversation as a ChatHistory
 
 The package `semantic-kernel` (`pip install 'leftoff[semantic-kernel]'`) is imported on first
-use.
-"""
+use."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -39,8 +38,7 @@ class ToolCapture:
     `workflow`, None is the session.
 
     A call without a result has succeeded. A call with a streamed result is reported when the
-    stream has ended. If the tracker fails, that is logged and the call is not affected.
-    """
+    stream has ended. If the tracker fails, that is logged and the call is not affected."""
 
     def __init__(self, tracker: Tracker, workflow: str | None = None) -> None:
         self._tracker, self._workflow = tracker, workflow
@@ -173,14 +171,11 @@ def remembered(history: object) -> tuple[ChatMessage, ...]:
 
 
 def chat_history(messages: Iterable[Message | ChatMessage]) -> Any:
-    """A `ChatHistory` of the messages of any recording or of a resume state.
+    """A `ChatHistory` of the messages of any recording or of a resume state. `UsageError` where
+    semantic-kernel is not installed.
 
     Results become messages of the tool role. Reasoning, attachments and messages that are then
-    empty are left out.
-
-    Raises:
-        UsageError: semantic-kernel is not installed.
-    """
+    empty are left out."""
     given = list(messages)
     if any(isinstance(m, ChatMessage) for m in given):
         saved = [m.to_dict() for m in given if isinstance(m, ChatMessage)]

@@ -3,8 +3,7 @@ and what was found out again after it.
 
 A *natural* cut is a compaction: the recorder replaced the conversation with a summary that a
 model wrote. An *artificial* cut is placed after a share of the messages of a session that
-has no compaction.
-"""
+has no compaction."""
 
 from collections.abc import Iterator
 

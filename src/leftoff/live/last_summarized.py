@@ -20,11 +20,8 @@ class Position(Struct, frozen=True):
 
 def exchange_position(path: Path, summary: ContextSummary) -> Position | None:
     """Saves a session's present position in a JSON file, and returns the one saved before, None
-    if there is none; concurrent calls lose no update.
-
-    Raises:
-        StateError: the file is damaged or cannot be read or written, or is locked.
-    """
+    if there is none; concurrent calls lose no update. `StateError` where the file is damaged or
+    cannot be read or written, or is locked."""
     file: LockedFile[dict[str, Position]] = LockedFile(path, dict[str, Position], planted=True)
     with file.locked() as held:
         known = held.load() or {}

@@ -1,8 +1,7 @@
 """Reports the stop reason and token usage of API responses to a session manager.
 
 Reads Anthropic messages, OpenAI chat completions and responses, and Gemini responses: complete
-or as stream events, as dicts or as the objects of the vendors' libraries.
-"""
+or as stream events, as dicts or as the objects of the vendors' libraries."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -54,8 +53,7 @@ class ResponseTracker:
 
     Args:
         manager: receives every response, whatever session is named; by default each goes to
-            the manager of the session that is named (`get_session_manager`).
-    """
+            the manager of the session that is named (`get_session_manager`)."""
 
     def __init__(self, manager: SessionManager | None = None) -> None:
         self._manager = manager
@@ -85,8 +83,7 @@ class ResponseTracker:
         Args:
             session_id: the session; also distinguishes streams whose events do not hold the
                 response's id.
-            task: `task_id` and `provider`, as for `SessionManager.update_token_usage`.
-        """
+            task: `task_id` and `provider`, as for `SessionManager.update_token_usage`."""
         self._safely(lambda: self._track(response, session_id, task))
 
     @staticmethod

@@ -57,8 +57,7 @@ class SessionManager(TaskBudgets):
 
     Raises:
         StateError: the file at `path` is not a saved session.
-        UsageError, SourceError: the settings in force here are not valid.
-    """
+        UsageError, SourceError: the settings in force here are not valid."""
 
     def __init__(
         self,
@@ -167,8 +166,7 @@ class SessionManager(TaskBudgets):
         Args:
             input_tokens: without tokens read from or written to the cache.
             task_id: also counts the call for this task, with `provider` or the task's present
-                provider.
-        """
+                provider."""
         usage = Usage(
             token_count(input_tokens),
             token_count(output_tokens),
@@ -301,8 +299,7 @@ class SessionManager(TaskBudgets):
 
         Args:
             session_state: the content; by default the session's metrics and tasks. Without
-                `context_metrics`, those of the session.
-        """
+                `context_metrics`, those of the session."""
         generator = self.generator
         if not self.settings.context_management.resume_logs.enabled or not generator.enabled:
             return None

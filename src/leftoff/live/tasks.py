@@ -97,8 +97,7 @@ class TaskBudgets:
 
     Raises:
         StateError: the file at `path` is not a saved session.
-        UsageError, SourceError: the settings in force here are not valid.
-    """
+        UsageError, SourceError: the settings in force here are not valid."""
 
     def __init__(
         self,
@@ -185,12 +184,9 @@ class TaskBudgets:
         self, task_id: str, provider: str, total_allocated: int | None = None
     ) -> TaskTokenBudget:
         """Makes `provider` the task's present provider; returns the task's budget with it.
+        `UsageError` where no limit is known for this provider.
 
-        An existing budget is changed only in `total_allocated`, if that is given.
-
-        Raises:
-            UsageError: no limit is known for this provider.
-        """
+        An existing budget is changed only in `total_allocated`, if that is given."""
         total = total_allocated or self._limit(provider)
         if not total:
             raise UsageError(
@@ -281,10 +277,7 @@ class TaskBudgets:
         self, task_id: str, checkpoint_id: str, capacity: str, reason: str = ""
     ) -> None:
         """Records that a checkpoint of a task was made at "90", "95" or "98" percent.
-
-        Raises:
-            UnknownName: there is no such task, or no such checkpoint.
-        """
+        `UnknownName` where there is no such task, or no such checkpoint."""
         known = {t.capacity: t.reason for t in self._handoff.thresholds if t.capacity}
         if capacity not in known:
             raise UnknownName("checkpoint", capacity, known)

@@ -2,8 +2,7 @@
 
 The logger `leftoff.telemetry` gets one record for each event: the message is the event's name
 and its fields, which are also attributes of the record. Messages for people go to
-`leftoff.live`.
-"""
+`leftoff.live`."""
 
 import logging
 import threading

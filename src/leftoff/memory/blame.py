@@ -36,8 +36,7 @@ class Origin(Struct, frozen=True):
         edit: the edit that wrote them; None if no recorded session did.
         request: the person's message that it answers.
         decisions: of the turn, the agent's and the person's.
-        commit: of the session after the edit.
-    """
+        commit: of the session after the edit."""
 
     first: int
     last: int
@@ -62,8 +61,7 @@ def blame(
 
     Raises:
         SourceError: there is no index, or the file cannot be read.
-        UsageError: the file has no such line.
-    """
+        UsageError: the file has no such line."""
     with open_regular(file, any_encoding=True) as opened_file:
         text = opened_file.read().decode("utf-8", "replace")
     return origins(index, str(Path(file).absolute()), text.splitlines(), lines)

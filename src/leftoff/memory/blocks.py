@@ -4,8 +4,7 @@ The entries of one kind of a session are compressed together, some kilobytes at 
 for each would take three times as much. The number of an entry is that of its block and its
 place in it; where one is removed, the others keep their places.
 
-A hook reads blocks: nothing of the engine may be imported here.
-"""
+A hook reads blocks: nothing of the engine may be imported here."""
 
 import zlib
 from collections.abc import Sequence

@@ -35,8 +35,7 @@ class Fix(Struct, frozen=True):
 
     Attributes:
         likeness: to the failure that was asked for, 0 to 100.
-        edits: of the files that were changed between the failure and the clean run.
-    """
+        edits: of the files that were changed between the failure and the clean run."""
 
     failure: Hit
     likeness: float
@@ -53,8 +52,7 @@ def normalized_error(text: str) -> str:
 
 def last_failure(index: Path, filters: Filters) -> Hit | None:
     """The last failure that is recorded; None if there is none. `SourceError` where there is no
-    index.
-    """
+    index."""
     condition, values = filters.condition()
     with opened(index) as db:
         failures = entries(db, f"e.kind = 'error'{condition}", values)
@@ -72,8 +70,7 @@ def fixes(
 
     Raises:
         SourceError: there is no index.
-        UsageError: the error is empty.
-    """
+        UsageError: the error is empty."""
     shown = normalized_error(error[-MAX_QUERY:])
     terms = list(dict.fromkeys(terms_of(shown)))
     if not terms:

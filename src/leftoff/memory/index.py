@@ -8,8 +8,7 @@ that the files were read, so a killed run neither loses nor doubles anything. Ev
 redacted by the worker.
 
 Of a session that was indexed before, only the entries that differ are written: one more turn of
-a long session costs little.
-"""
+a long session costs little."""
 
 import os
 import sqlite3
@@ -66,18 +65,15 @@ def update(
     timeout: float = LOCK_TIMEOUT,
 ) -> Report | None:
     """Reads what is new in the recordings at `paths`, those in the default places of all
-    clients if none are given, into the index at `path`.
-
-    Args:
-        timeout: seconds to wait for another process that is doing the same.
+    clients if none are given, into the index at `path`. `timeout`: seconds to wait for another
+    process that is doing the same.
 
     Returns:
         What was read; None if another process is doing the same.
 
     Raises:
         UsageError: there is no recording.
-        StateError: the index cannot be written or is damaged.
-    """
+        StateError: the index cannot be written or is damaged."""
     # The index outlives the working directory, in which a relative path could be found again.
     given = [os.fspath(p) for p in paths]
     named = [p if is_url(p) else os.path.abspath(os.path.expanduser(p)) for p in given]  # noqa: PTH100, PTH111
@@ -321,11 +317,8 @@ def _file_of(path: str) -> str:
 
 def forget(path: Path, *, missing_only: bool) -> int:
     """Removes the sessions of deleted recordings from the index, or the whole index; returns
-    the number of sessions removed.
-
-    Raises:
-        StateError: the index cannot be written or is damaged.
-    """
+    the number of sessions removed. `StateError` where the index cannot be written or is
+    damaged."""
     if not path.exists():
         return 0
     try:
@@ -347,8 +340,7 @@ def forget(path: Path, *, missing_only: bool) -> int:
 @contextmanager
 def opened(path: Path) -> Any:
     """A connection that only reads the index; `SourceError` where there is none; `StateError`
-    where it is damaged, or of another version.
-    """
+    where it is damaged, or of another version."""
     if not path.exists():
         raise SourceError(f"{path}: there is no index yet; `leftoff memory update` builds it")
     try:

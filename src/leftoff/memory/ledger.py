@@ -18,14 +18,8 @@ Standing: TypeAlias = StandingOf[Hit]
 
 def ledger(index: Path, filters: Filters = ALL) -> list[Standing]:
     """The standing constraints and decisions of the person, the latest first; those that ended
-    last.
-
-    Args:
-        filters: which sessions; its kinds and speakers are not used.
-
-    Raises:
-        SourceError: there is no index.
-    """
+    last. `filters`: which sessions; its kinds and speakers are not used. `SourceError` where
+    there is no index."""
     kinds = ", ".join(f"'{kind}'" for kind in (*HOLDS, REPEATED))
     which = f"e.speaker = 'person' AND e.kind IN ({kinds})"
     return standing(_entries(index, filters, which))

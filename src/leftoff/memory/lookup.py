@@ -1,8 +1,7 @@
 """What the sessions of a project may have to say about a prompt, from the index, for the hooks.
 
 A client waits for a hook, so nothing of the engine may be imported here. `handover.recall`
-chooses among the lines.
-"""
+chooses among the lines."""
 
 from __future__ import annotations
 
@@ -82,8 +81,7 @@ def candidates(
         project: its folder; sessions below it count.
         own: the session of the prompt.
         compacted: the message of that session with which its last compaction ends, -1 for none:
-            what stands after it is in the agent's context.
-    """
+            what stands after it is in the agent's context."""
     terms = sorted(set(terms_of(cut_prompt(prompt))))
     nothing: tuple[list[Line], Frequencies] = [], Frequencies(0, {})
     if not (0 < len(terms) <= MAX_TERMS and index.is_file()):

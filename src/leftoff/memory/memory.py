@@ -33,8 +33,7 @@ class Memory:
     it, so that it may be used from several threads, and while another process updates it.
 
     All methods but `update` raise `SourceError` if there is no index yet and `StateError` if it
-    is damaged or of another version.
-    """
+    is damaged or of another version."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
@@ -43,8 +42,7 @@ class Memory:
         self, paths: Iterable[str | PathLike[str]] = (), *, engine: Engine | None = None
     ) -> Report | None:
         """Reads what is new, see `index.update`; None if another process does it. `UsageError`
-        where there is no recording.
-        """
+        where there is no recording."""
         return index.update(self.path, paths, environ=os.environ, engine=engine)
 
     search = _asks(search.search)

@@ -66,8 +66,7 @@ class Hit(Struct, frozen=True):
         session: id of the session; `recording` is its file.
         project, branch, title, started, ended: of the session, "" where not recorded.
         score: the higher, the better it fits; comparable within one answer only.
-        until: see `handover.entries.Entry`.
-    """
+        until: see `handover.entries.Entry`."""
 
     kind: str
     speaker: str
@@ -137,8 +136,7 @@ class Filters(Struct, frozen=True):
         project: a folder: sessions that worked in it or below it.
         since, until: of the end of the session, ISO 8601 in UTC.
         speakers, kinds: any of these.
-        without: a session's id that is left out.
-    """
+        without: a session's id that is left out."""
 
     project: str = ""
     since: str = ""
@@ -191,8 +189,7 @@ def search(index: Path, query: str, filters: Filters = ALL, *, limit: int = 10) 
     Raises:
         SourceError: there is no index.
         StateError: it is damaged.
-        UsageError: no word to look for; unknown kind or speaker.
-    """
+        UsageError: no word to look for; unknown kind or speaker."""
     filters.check()
     terms = list(dict.fromkeys(terms_of(query)))
     if not terms:

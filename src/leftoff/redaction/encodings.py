@@ -86,11 +86,8 @@ def _as_text(raw: bytes) -> str:
 
 
 def base64_text(text: str, hints: Iterable[int]) -> Iterator[tuple[int, int, str]]:
-    """Runs of base64 that decode to text: start, end, text.
-
-    Args:
-        hints: places where seven groups of four characters begin that decode to ASCII; a hint
-            gives the alignment of its run."""
+    """Runs of base64 that decode to text: start, end, text. `hints`: places where seven groups
+    of four characters begin that decode to ASCII; a hint gives the alignment of its run."""
     after = 0
     for hint in hints:
         if hint < after:

@@ -22,8 +22,7 @@ def since(
     Args:
         line: a line of the main recording, from 1 (an item, from 1, in recordings that are one
             document); items on it or before it are left out.
-        message: the number of a message, from 1, as in `#12`; likewise.
-    """
+        message: the number of a message, from 1, as in `#12`; likewise."""
 
     def is_new(ref: Ref) -> bool:
         if ref.source != 0:

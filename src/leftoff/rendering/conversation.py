@@ -60,8 +60,7 @@ class Conversation:
         messages: of one session, in order; messages of subagents may be among them.
         session: for the head; empty fields are left out.
         tools: one of `TOOLS`.
-        rewound: the indexes of messages of the main thread on branches that were rewound.
-    """
+        rewound: the indexes of messages of the main thread on branches that were rewound."""
 
     def __init__(
         self,
@@ -180,8 +179,7 @@ def conversation(page: Conversation) -> Iterator[str]:
     """Yields the session as markdown, one message at a time, redacted and safe for a terminal.
 
     Headings inside a message are moved below the page's own levels and its HTML is escaped, so
-    that no message can imitate another.
-    """
+    that no message can imitate another."""
     facts = "\n".join(f"- {name}: {_escaped(value)}" for name, value in page.facts())
     yield f"# {_escaped(page.title)}\n\n{facts}\n\n"
     for agent, entries in page.threads():

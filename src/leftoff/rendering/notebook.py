@@ -2,8 +2,7 @@
 
 `leftoff.summary` must not import renderers, so `attach` adds the methods from here. The package
 `leftoff` imports this module together with `ContextSummary`, `summarize` and so on; it imports
-jinja2 and rich only when a method is called.
-"""
+jinja2 and rich only when a method is called."""
 
 from __future__ import annotations
 

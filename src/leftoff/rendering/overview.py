@@ -3,8 +3,7 @@ HTML page and report.
 
 The forms differ in layout and in how many items of a part they show at first; the decisions
 are the same ones everywhere. All text comes from a redacted summary and stands on one line,
-cleaned; each form escapes it for its own markup.
-"""
+cleaned; each form escapes it for its own markup."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -551,8 +550,7 @@ def _failed(summary: SafeSummary, handover: Handover) -> Part:
 def turns(summary: SafeSummary) -> list[Turn]:
     """The time line: every prompt with what was done before the next one.
 
-    A file is listed where a call that read or changed it stands, if the session changed it.
-    """
+    A file is listed where a call that read or changed it stands, if the session changed it."""
     prompts = [r for r in _wholes(summary) if has_words(r)]
     prompts.sort(key=lambda r: r.ref.message)
     ends = [*(r.ref.message for r in prompts[1:]), summary.stats.message_count + 1]

@@ -32,8 +32,7 @@ def render(
 
     Raises:
         UnknownName: no such form.
-        BudgetTooSmall: the budget holds not even the head of a prompt.
-    """
+        BudgetTooSmall: the budget holds not even the head of a prompt."""
     if form == "json":
         return to_json(summary, gate, indent=2).decode()
     if form not in FORMS:

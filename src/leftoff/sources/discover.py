@@ -139,8 +139,7 @@ def session_files(
 
     Args:
         format: only those of places where this format is written.
-        unread: gets the errors of folders that are there and cannot be read.
-    """
+        unread: gets the errors of folders that are there and cannot be read."""
     found: dict[str, SessionFile] = {}
     for place in client_locations():
         if format and format not in place.formats:
@@ -177,9 +176,7 @@ def client_roots(environ: Mapping[str, str]) -> list[tuple[ClientLocation, str]]
 def leads_to_session(path: str, roots: Iterable[tuple[ClientLocation, str]]) -> bool:
     """Whether what a path leads to, with all links resolved, is a session file in the folder of
     a client. A link in such a folder may lead to any file; the folder itself may be one.
-
-    Args:
-        roots: `client_roots`."""
+    `roots`: `client_roots`."""
     real = os.path.realpath(path)
     for place, root in roots:
         if not real.startswith(root):
@@ -405,8 +402,7 @@ def list_sessions(
         since, until: only files last changed in this span, seconds since 1970.
         subagents: also sessions that another session started.
         known: what `session_files` found, where it was asked before.
-        read: what gives the header of a file.
-    """
+        read: what gives the header of a file."""
     seen: set[tuple[str, str]] = set()
     known = session_files(environ, format) if known is None else known
     files: dict[tuple[str, str], list[str]] = {}
@@ -461,10 +457,7 @@ def _other_drive(folder: str) -> str:
 
 def parse_time(text: str, now: float) -> float:
     """A point in time, seconds since 1970: `2d`, `12h`, `2w` before `now`, or an ISO 8601 date
-    or time, in UTC unless it names a zone.
-
-    Raises:
-        UsageError: it is neither."""
+    or time, in UTC unless it names a zone. `UsageError` where it is neither."""
     ago = re.fullmatch(r"(\d{1,6})\s*([mhdw])", text.strip())
     if ago:
         unit = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[ago[2]]
@@ -482,12 +475,9 @@ def parse_time(text: str, now: float) -> float:
 
 
 def find_session(session: str, environ: Mapping[str, str], cwd: str) -> str:
-    """The path of the session that is meant.
-
-    Args:
-        session: a path, "-", an id, an unambiguous beginning of an id, or "latest": the newest
-            session of the directory `cwd`. `@` and a choice among the sessions of one file
-            (`session_choice`) may follow.
+    """The path of the session that is meant. `session`: a path, "-", an id, an unambiguous
+    beginning of an id, or "latest": the newest session of the directory `cwd`. `@` and a choice
+    among the sessions of one file (`session_choice`) may follow.
 
     Raises:
         UsageError: several sessions are meant; the message lists them.
@@ -549,10 +539,7 @@ def latest_session(
     read: Callable[[SessionFile], SessionInfo | None] = read_session_info,
 ) -> SessionInfo:
     """The newest session that worked in a directory; else below it; else in the nearest
-    directory above it.
-
-    Raises:
-        SourceError: there is none."""
+    directory above it. `SourceError` where there is none."""
     home = str(home_folder(environ))
     below: SessionInfo | None = None
     above: SessionInfo | None = None

@@ -72,16 +72,15 @@ def holds_wide_text(data: bytes) -> bool:
 
 class Utf8Reader(io.RawIOBase):
     """The text of a stream in UTF-16 or UTF-32 as UTF-8, without its byte order mark.
+    While
+    it is read: `SourceError` where the bytes are not of that encoding.
 
     A lone surrogate comes as its three bytes, as `surrogatepass` writes it.
 
     Attributes:
         encoding: as Python names it.
         marked: after the first read, whether there was a byte order mark.
-        rest: after the end, the bytes of an incomplete last character.
-
-    Raises:
-        SourceError: while reading; the bytes are not of that encoding."""
+        rest: after the end, the bytes of an incomplete last character."""
 
     def __init__(self, inner: IO[bytes], encoding: str, path: str) -> None:
         self._inner, self.encoding, self._path = inner, encoding, path

@@ -38,10 +38,8 @@ def is_multi_file(path: str) -> bool:
 
 
 def join_files(path: str) -> bytes:
-    """The whole session as one JSON document.
-
-    Raises:
-        SourceError: a piece is missing or cannot be read."""
+    """The whole session as one JSON document. `SourceError` where a piece is missing or cannot
+    be read."""
     member = _split(path)
     return _opencode(Path(path)) if member is None else _kiro(*member)
 

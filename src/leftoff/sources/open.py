@@ -38,10 +38,8 @@ _ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".jsonl.zst", ".json.gz", ".json.zst
 @contextmanager
 def open_lines(path: str) -> Iterator[Iterator[bytes]]:
     """The lines of a recording, unpacked where it is compressed; a line of more than
-    `codec.MAX_LINE` bytes comes in pieces.
-
-    Raises:
-        SourceError: missing, unreadable, a directory, or damaged compression."""
+    `codec.MAX_LINE` bytes comes in pieces. `SourceError` where it is missing, unreadable or a
+    directory, or its compression is damaged."""
     if is_multi_file(path):
         yield iter((join_files(path),))
         return
@@ -52,13 +50,8 @@ def open_lines(path: str) -> Iterator[Iterator[bytes]]:
 @contextmanager
 def open_recoded(path: str, size: int = BLOCK) -> Iterator[tuple[IO[bytes], Utf8Reader | None]]:
     """The bytes of a file, unpacked where it is compressed and in UTF-8 where it is in UTF-16
-    or UTF-32, and what turned them into UTF-8 (None where they are as they were).
-
-    Args:
-        size: bytes that are read at once.
-
-    Raises:
-        SourceError: as for `open_lines`."""
+    or UTF-32, and what turned them into UTF-8 (None where they are as they were). `size`: bytes
+    that are read at once. `SourceError` as for `open_lines`."""
     with _opened(path, size) as stream:
         try:
             peek = getattr(stream, "peek", None)  # what stands in for stdin may have none
@@ -73,10 +66,8 @@ def open_recoded(path: str, size: int = BLOCK) -> Iterator[tuple[IO[bytes], Utf8
 
 
 def read_head(path: str, size: int) -> bytes:
-    """The first `size` bytes of a recording, unpacked; fewer if it has no more.
-
-    Raises:
-        SourceError: as for `open_lines`."""
+    """The first `size` bytes of a recording, unpacked; fewer if it has no more. `SourceError`
+    as for `open_lines`."""
     if is_multi_file(path):
         return join_files(path)
     # Not through `_opened`: its buffer is far larger than a header.
@@ -95,10 +86,8 @@ def read_head(path: str, size: int) -> bytes:
 
 
 def read_whole(path: str | os.PathLike[str]) -> bytes:
-    """What a file that is named holds, as it is.
-
-    Raises:
-        SourceError: as for `open_regular`, or it is larger than `codec.MAX_DOCUMENT`."""
+    """What a file that is named holds, as it is. `SourceError` as for `open_regular`, or it is
+    larger than `codec.MAX_DOCUMENT`."""
     with open_regular(path) as file:
         data = file.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
@@ -110,11 +99,8 @@ def read_whole(path: str | os.PathLike[str]) -> bytes:
 def open_regular(
     path: str | os.PathLike[str], *, any_encoding: bool = False
 ) -> Iterator[BinaryIO]:
-    """A regular file, open for reading as it is.
-
-    Raises:
-        SourceError: missing, no regular file, unreadable, in UTF-16 or UTF-32 (unless
-            `any_encoding`); also where reading on fails."""
+    """A regular file, open for reading as it is. `SourceError` where it is missing, no regular
+    file, unreadable, in UTF-16 or UTF-32 (unless `any_encoding`), or where reading on fails."""
     with _regular(path, 1 << 16) as file:
         try:
             encoding = wide_encoding(cast("io.BufferedReader", file).peek(4096)[:4096])
@@ -242,13 +228,10 @@ def _why(error: BaseException) -> str:
 
 
 def session_paths(path: str) -> tuple[str, list[tuple[str, str]]]:
-    """The main file of a session and its subagents' files as (agent id, path).
+    """The main file of a session and its subagents' files as (agent id, path). `SourceError`
+    where the path is empty, or names one session of a file where the whole file is meant.
 
-    A session's directory may be named instead of its file: `<id>/` beside `<id>.jsonl`.
-
-    Raises:
-        SourceError: the path is empty, or names one session of a file where the whole file is
-            meant."""
+    A session's directory may be named instead of its file: `<id>/` beside `<id>.jsonl`."""
     if not path:
         raise SourceError(NO_NAME)
     if path == STDIN:

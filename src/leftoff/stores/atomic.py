@@ -116,8 +116,7 @@ class Directory:
 
     def read(self, name: str, max_bytes: int) -> bytes:
         """The content of a regular file; `FileNotFoundError` where it does not exist; `OSError`
-        where it is a link, not a regular file, larger than `max_bytes`, or unreadable.
-        """
+        where it is a link, not a regular file, larger than `max_bytes`, or unreadable."""
         # O_NONBLOCK: to open a pipe in place of the file would wait for its writer.
         flags = os.O_RDONLY | _NOFOLLOW | _CLOEXEC | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(self._name(name), flags, dir_fd=self._dir_fd)
@@ -144,14 +143,8 @@ class Directory:
 
     def open_private(self, name: str, access: int = os.O_RDWR) -> int:
         """A descriptor for writing a file in place; the file is created if it is missing, and
-        has mode 0600 afterwards.
-
-        Args:
-            access: flags of `os.open`.
-
-        Raises:
-            OSError: it cannot be opened, is not a regular file, or is a symbolic or hard link.
-        """
+        has mode 0600 afterwards. `access`: flags of `os.open`. `OSError` where it cannot be
+        opened, is not a regular file, or is a symbolic or hard link."""
         flags = access | os.O_CREAT | _NOFOLLOW | _CLOEXEC | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(self._name(name), flags, 0o600, dir_fd=self._dir_fd)
         status = os.fstat(descriptor)
@@ -194,15 +187,12 @@ class Directory:
         durable: bool = True,
     ) -> Iterator[TemporaryFile]:
         """A temporary file that holds `data` and replaces `name` when it is committed. Without
-        a commit it is removed when the block ends.
+        a commit it is removed when the block ends. `OSError` where it cannot be written.
 
         Args:
             mtime_ns: modification time in nanoseconds since 1970; now if None.
             mode: permission bits.
-            durable: False skips fsync, for files that a power cut may destroy.
-
-        Raises:
-            OSError: it cannot be written."""
+            durable: False skips fsync, for files that a power cut may destroy."""
         with self._temporary(name) as staged:
             staged.write(data, mtime_ns, mode, durable=durable)
             yield staged
@@ -242,9 +232,7 @@ class Directory:
     @contextmanager
     def lock(self, name: str, timeout: float | None = None) -> Iterator[None]:
         """Holds an exclusive lock on a lock file, which is created, until the block ends.
-
-        Args:
-            timeout: seconds to wait for another process; `LOCK_TIMEOUT` by default.
+        `timeout`: seconds to wait for another process; `LOCK_TIMEOUT` by default.
 
         Raises:
             TimeoutError: another process held the lock for longer.
@@ -444,10 +432,8 @@ def stamp_of(status: os.stat_result) -> tuple[int, ...]:
 @contextmanager
 def create_and_open(path: Path) -> Iterator[Directory]:
     """A directory, created with its missing parents, open until the block ends. Its parent may
-    be a symbolic link; the directory itself may not.
-
-    Raises:
-        OSError: one cannot be created or opened, or the directory is a link."""
+    be a symbolic link; the directory itself may not. `OSError` where one cannot be created or
+    opened, or the directory is a link."""
     make_directories(path.parent)
     with Directory.open(path.parent) as parent:
         parent.mkdir(path.name)
@@ -463,10 +449,8 @@ def open_private(path: Path) -> int:
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Replaces a file atomically and durably, and removes stale temporary files for it.
-
-    Raises:
-        OSError: it cannot be written; the old file stays. `NotSynced`: it is written, but a
-            power cut may undo that."""
+    `OSError` where it cannot be written; the old file stays. `NotSynced`: it is written, but a
+    power cut may undo that."""
     make_directories(path.parent)
     with Directory.open(path.parent) as directory:
         with suppress(OSError):

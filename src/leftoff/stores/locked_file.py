@@ -83,11 +83,8 @@ class LockedFile(Generic[T]):
     @contextmanager
     def locked(self) -> "Iterator[HeldFile[T]]":
         """Holds the lock until the block ends; errors of files in the block are raised as
-        `StateError`, too.
-
-        Raises:
-            StateError: another process held it for `LOCK_TIMEOUT` seconds, or the file cannot
-                be read or written."""
+        `StateError`, too. `StateError` where another process held it for `LOCK_TIMEOUT`
+        seconds, or the file cannot be read or written."""
         with lock_file(self._lock, planted=self._planted) as folder, state_errors(self.path):
             with suppress(OSError):
                 folder.remove_stale_temporaries(self.path.name)
@@ -118,11 +115,8 @@ class HeldFile(Generic[T]):
         return file.value
 
     def save(self, value: T) -> None:
-        """Replaces the file, atomically and durably.
-
-        Raises:
-            StateError: it cannot be written; the old content stays. `Unsure`: it is written,
-                but a power cut may undo that."""
+        """Replaces the file, atomically and durably. `StateError` where it cannot be written;
+        the old content stays. `Unsure`: it is written, but a power cut may undo that."""
         file, folder = self._file, self._folder
         data = codec.dumps(Redactor().value(codec.to_builtins(value)))
         with state_errors(file.path):

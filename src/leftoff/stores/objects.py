@@ -21,14 +21,9 @@ from leftoff.stores.sealed import Change, Row, SealedStore
 
 
 def filesystem(url: str, **options: object) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it.
-
-    Args:
-        options: of fsspec's file system.
-
-    Raises:
-        UsageError: fsspec, or what it needs for this URL, is not installed, or it does not know
-            this URL (`__cause__` is a ValueError)."""
+    """The file system of a URL, and the path in it. `options`: of fsspec's file system.
+    `UsageError` where fsspec, or what it needs for this URL, is not installed, or it does not
+    know this URL (`__cause__` is a ValueError)."""
     try:
         import fsspec
     except ImportError as error:

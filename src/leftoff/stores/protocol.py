@@ -131,10 +131,7 @@ class StoreOpener(Protocol):
     """Opens stores of one type."""
 
     def __call__(self, where: str, **options: object) -> Store:
-        """The store at a URL or path.
-
-        Raises:
-            UsageError: what it needs is not installed."""
+        """The store at a URL or path. `UsageError` where what it needs is not installed."""
         ...
 
 

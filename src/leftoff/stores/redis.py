@@ -24,16 +24,14 @@ _FIELDS: Final = ("document", "text", "saved", "pinned")
 
 
 class RedisStore(SealedStore):
-    """Documents in a Redis server.
+    """Documents in a Redis server. `UsageError` where the package redis is not installed, or
+    the URL is none.
 
     Args:
         url: redis://, rediss:// or unix://; a password in it is never shown.
         prefix: of every key.
         gate: makes the redactor for a document of a kind.
-        timeout: seconds to wait for the server.
-
-    Raises:
-        UsageError: the package redis is not installed, or the URL is none."""
+        timeout: seconds to wait for the server."""
 
     def __init__(
         self,

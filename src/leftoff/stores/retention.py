@@ -49,16 +49,14 @@ def prune(
     spare: str = "",
 ) -> Pruned:
     """Removes the documents of a kind that a retention rule allows to remove. A document that
-    is saved or pinned meanwhile stays, as does one that is damaged or too new.
+    is saved or pinned meanwhile stays, as does one that is damaged or too new. `StateError`
+    where the store failed; what was removed until then stays removed.
 
     Args:
         now: in seconds since 1970.
         dry_run: remove nothing; return what would be removed.
         spare: id of a document that always stays: after the clock was set back, the one just
-            saved may look like the oldest.
-
-    Raises:
-        StateError: the store failed; what was removed until then stays removed."""
+            saved may look like the oldest."""
     removed: list[Entry] = []
     retained: list[Entry] = []
     for rank, entry in enumerate(store.list(kind)):

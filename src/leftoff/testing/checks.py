@@ -6,8 +6,7 @@
         check_format(FORMAT, Path("example.session").read_bytes())
 
 Each check runs on your own example, and on that example cut, doubled and damaged. It raises an
-`AssertionError` that names the broken promise.
-"""
+`AssertionError` that names the broken promise."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -69,8 +68,7 @@ def check_format(format: Format, example: bytes) -> None:
     suspended between any two lines; damage affects only the damaged part.
 
     Raises:
-        AssertionError: names the broken promise.
-    """
+        AssertionError: names the broken promise."""
     name = format.name
     assert _NAME.fullmatch(name), f"{name!r}: a name is small letters, digits and _"
     shapes = ("lines", "document", "text")
@@ -210,8 +208,7 @@ def check_any_input(data: bytes, format: str | None = None) -> bytes | None:
         the summary as JSON, or None if the bytes were refused.
 
     Raises:
-        AssertionError: names the broken promise.
-    """
+        AssertionError: names the broken promise."""
     reading = Pass(WHERE, format)
     try:
         reading.feed(data)
@@ -240,8 +237,7 @@ def check_prefix(data: bytes, cut: int, format: str | None = None) -> None:
     same summary as when it is read at once; `cut` may be any byte offset.
 
     Raises:
-        AssertionError: the summaries differ.
-    """
+        AssertionError: the summaries differ."""
     try:
         found = to_json(_parted(data, cut, format).conclude())
     except FormatError:
@@ -264,8 +260,7 @@ def check_extractor(extractor: type[Extractor], example: bytes) -> list[Evidence
         the evidence that it found in the example, at least one item.
 
     Raises:
-        AssertionError: names the broken promise.
-    """
+        AssertionError: names the broken promise."""
     assert issubclass(extractor, msgspec.Struct), "an extractor is a msgspec.Struct class"
     name = extractor.name
     assert _NAME.fullmatch(name), f"{name!r}: a name is small letters, digits and _"
@@ -327,8 +322,7 @@ def check_redactor(
         keeps: texts that must not change.
 
     Raises:
-        AssertionError: names the broken promise.
-    """
+        AssertionError: names the broken promise."""
     for text in _ODD_TEXTS:
         for span in redactor(text):
             inside = 0 <= span.start <= span.end <= len(text)
@@ -362,8 +356,7 @@ def check_reader(reader: Reader) -> None:
     does within a time limit, if it takes one (`within`).
 
     Raises:
-        AssertionError: names the broken promise.
-    """
+        AssertionError: names the broken promise."""
     summary = create_context_summary(_ASKED)
     (question,) = questions(summary, summary.key_decisions)
     within = getattr(reader, "within", None)
@@ -383,8 +376,7 @@ def registered(registry: Registry[Any], name: str, thing: object) -> Iterator[No
     already.
 
     Raises:
-        UsageError: the name is taken by another thing.
-    """
+        UsageError: the name is taken by another thing."""
     if name in registry and registry.get(name) is thing:
         yield
         return

@@ -87,8 +87,7 @@ def check_store(
         pause: seconds between two saves after which their times of saving differ.
 
     Raises:
-        AssertionError: names the broken promise.
-    """
+        AssertionError: names the broken promise."""
     store = make_store()
     for kind in KINDS:
         assert store.list(kind) == [], f"{kind}: the place must be empty at first"

@@ -11,8 +11,7 @@ class Replaced(Struct, frozen=True, gc=False, array_like=True):
     """One replacement in a file: the lines `old` gave way to `new`, as packed hashes.
 
     Attributes:
-        before: hash of the line before them, 0 where it is not known.
-    """
+        before: hash of the line before them, 0 where it is not known."""
 
     before: int
     old: bytes

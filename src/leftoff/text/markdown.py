@@ -87,8 +87,7 @@ def blocks_of(text: str) -> tuple[tuple[Block, ...], bool]:
     """Gives the blocks of a text in order, and whether its last fence was left open.
 
     Blocks are disjoint and never empty. Blank lines, rules, tags that stand alone and markers
-    belong to no block.
-    """
+    belong to no block."""
     blocks: list[Block] = []
     open_fence = False
     comments = "<!--" in text
@@ -476,8 +475,7 @@ class Layout:
     once, and those asked about last are divided once.
 
     Args:
-        text: Markdown or plain text.
-    """
+        text: Markdown or plain text."""
 
     __slots__ = ("blocks", "text")
 
@@ -521,8 +519,7 @@ def sentence_at(text: str, position: int) -> Span:
 
     Returns:
         The ``(start, end)`` span, or the empty span ``(position, position)`` if the position is
-        in no sentence: in code, a quote, a table, a comment, a marker or white space.
-    """
+        in no sentence: in code, a quote, a table, a comment, a marker or white space."""
     return Layout(text).sentence_at(position)
 
 
@@ -533,8 +530,7 @@ def in_code(text: str, position: int) -> bool:
 
     Args:
         text: Markdown or plain text.
-        position: A code point of the text.
-    """
+        position: A code point of the text."""
     return Layout(text).in_code(position)
 
 
@@ -543,8 +539,7 @@ def closer_of_cut(body: str, blocks: tuple[Block, ...]) -> str | None:
 
     Args:
         body: The text up to its cut, not empty.
-        blocks: The blocks of the text before it was cut.
-    """
+        blocks: The blocks of the text before it was cut."""
     index = block_before(blocks, len(body) - 1)
     last_line = body.rfind("\n") + 1
     if index >= 0 and blocks[index][2] == FENCE:

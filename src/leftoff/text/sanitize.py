@@ -2,8 +2,7 @@
 
 This module is the one place that says what never reaches a reader. `leftoff.redaction` judges
 text without exactly these characters (`cleaned_view`, `bare_view`), so that no secret can be
-put together by the removal: what is shown is what was judged.
-"""
+put together by the removal: what is shown is what was judged."""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -82,8 +81,7 @@ def clean(text: str) -> str:
     becomes U+FFFD. Every line break becomes a newline, but one other than LF and CR LF that
     stands in a long word is removed, and no letter of a word is: a credential with something
     unseen in it is whole afterwards, so that redaction knows it before and after cleaning. The
-    function is idempotent.
-    """
+    function is idempotent."""
     if "\r\n" in text:
         text = text.replace("\r\n", "\n")
     return cleaned_view(text).text if has_unsafe(text) else text
@@ -175,8 +173,7 @@ def bare_view(text: str) -> View | None:
 
     A lone escape character in a word makes a terminal swallow what follows; in a file it is
     still there. Line breaks other than a newline are removed, too. None if the result is that
-    of `cleaned_view`.
-    """
+    of `cleaned_view`."""
     if _OTHER_ESCAPE.search(text) is None and _LINE_BREAKS.search(text) is None:
         return None
     return without(text, [(*m.span(), "") for m in _BARE.finditer(text)])

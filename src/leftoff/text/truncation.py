@@ -2,8 +2,7 @@
 
 `whole` and `short` cut raw text so that no secret is halved; `truncate` cuts at the end of a
 sentence, else of a word, else of a grapheme cluster, and closes an open code fence. All are
-pure, and linear in the length of the text.
-"""
+pure, and linear in the length of the text."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -48,8 +47,7 @@ def _is_plain(text: str, position: int) -> bool:
 def graphemes(text: str) -> list[int]:
     """Gives the end of every grapheme of a text, in order; the last is the length of the text.
 
-    A grapheme is what a reader sees as one character: Unicode's extended grapheme cluster.
-    """
+    A grapheme is what a reader sees as one character: Unicode's extended grapheme cluster."""
     if text.isascii() and "\r\n" not in text:
         return list(range(1, len(text) + 1))
     ends: list[int] = []
@@ -85,8 +83,7 @@ def one_line(text: str, limit: int, marker: str = "…") -> str:
     Args:
         text: Any text; runs of white space become one space.
         limit: The most code points of the result.
-        marker: What ends the line if something was cut.
-    """
+        marker: What ends the line if something was cut."""
     # Text far behind the limit cannot be in the result, so a long text is not read to its end.
     head = text[: 8 * max(0, limit) + 400]
     line = " ".join(head.split()) if UNSAFE.search(head) is None else ""
@@ -105,8 +102,7 @@ def path_end(path: str, limit: int) -> str:
     name, so that the name is there as long as it fits.
 
     >>> path_end("src/shop/billing/invoice.py", 20)
-    '…/billing/invoice.py'
-    """
+    '…/billing/invoice.py'"""
     if len(path) <= limit:
         return path
     parts = path.replace("\\", "/").split("/")
@@ -129,8 +125,7 @@ def whole(text: str, limit: int) -> str:
     halved: at white space or beside a letter that is not ASCII.
 
     Most text is truncated before it is redacted, and no rule of redaction recognises half of a
-    secret, so raw text must be cut by this function and no other.
-    """
+    secret, so raw text must be cut by this function and no other."""
     if len(text) <= limit:
         return text
     at = limit
@@ -145,8 +140,7 @@ def ends(text: str, limit: int) -> str:
     line are private keys: a text with one keeps its beginning alone.
 
     >>> ends("Done.\n\nMany details here.\n\nNext: the docs.", 30)
-    'Done.\n\n…\n\nNext: the docs.'
-    """
+    'Done.\n\n…\n\nNext: the docs.'"""
     at = text.find("\n\n", max(0, len(text) - limit * 2 // 3))
     if len(text) <= limit or at < 0 or _has_key(text):
         return whole(text, limit)
@@ -160,8 +154,7 @@ def tail(text: str, limit: int) -> str:
     "" where there is no such place, and of a long text with a private key.
 
     >>> tail("Many words stand here. The till is done. Shall I push it?", 36)
-    'The till is done. Shall I push it?'
-    """
+    'The till is done. Shall I push it?'"""
     if len(text) <= limit:
         return text
     begin = None if _has_key(text) else _BEGIN.search(text, len(text) - limit)
@@ -211,8 +204,7 @@ def _ending(body: str, blocks: tuple[Block, ...], marker: str) -> str:
     Args:
         body: The text up to its cut.
         blocks: The layout of the text before it was cut.
-        marker: What stands after the cut.
-    """
+        marker: What stands after the cut."""
     if not body:
         return marker
     fence = closer_of_cut(body, blocks)
@@ -243,8 +235,7 @@ def truncate(
         marker: Put after the cut. It is left out where it alone would not fit.
 
     Returns:
-        The text itself if it fits and leaves no fence open.
-    """
+        The text itself if it fits and leaves no fence open."""
     if not blocks_of(text)[1] and measure(text) <= limit:
         return text
     blocks, is_open = blocks_of(text)

@@ -33,11 +33,8 @@ def ask_for_dump(
     source: CheckpointSource,
     ask: Callable[[str, float], Answer],
 ) -> DumpResult:
-    """Asks the agent of a task for its dump and uses it if it is valid.
-
-    Args:
-        ask: takes the instruction and the seconds to wait for an answer.
-    """
+    """Asks the agent of a task for its dump and uses it if it is valid. `ask`: takes the
+    instruction and the seconds to wait for an answer."""
     plan, capacity = task.plan, checkpoint.capacity_threshold
     paths = _paths(plan, capacity)
     threshold = next(t for t in task.thresholds.values() if t.capacity == capacity)

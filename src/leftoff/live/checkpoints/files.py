@@ -19,14 +19,11 @@ MAX_FILE_BYTES = 16 << 20
 
 
 class Sandbox:
-    """The folder `contexts/sandbox/{project}` of a task's directory.
+    """The folder `contexts/sandbox/{project}` of a task's directory. `NotPlainName` where the
+    name could leave the sandbox.
 
     No component of it may be a link, so that nothing outside the directory is written. What
-    reads or writes raises `StateError` where that fails or a file is not a regular one.
-
-    Raises:
-        NotPlainName: the name could leave the sandbox.
-    """
+    reads or writes raises `StateError` where that fails or a file is not a regular one."""
 
     def __init__(self, directory: Path, project: str) -> None:
         self.directory, self.project = directory, validate_name(project)
@@ -37,11 +34,8 @@ class Sandbox:
             return {name: _read_text(folder, name) for name in names}
 
     def update(self, changes: Mapping[str, Callable[[str], str]]) -> None:
-        """Changes files under the folder's lock; what is written is redacted.
-
-        Args:
-            changes: maps the old text to the new one, by file name; "" stands for no file.
-        """
+        """Changes files under the folder's lock; what is written is redacted. `changes`: maps
+        the old text to the new one, by file name; "" stands for no file."""
         with self._open() as folder, folder.lock(".leftoff.lock"):
             folder.remove_stale_temporaries()
             for name, change in changes.items():

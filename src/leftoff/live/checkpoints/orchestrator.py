@@ -3,8 +3,7 @@
 The generated checkpoint and sections are written first, within seconds. Then the agent is asked
 for its dump, which replaces the generated sections if it is valid. Last, the task is handed
 over if that was decided. Every step is idempotent: the task's document in the store says what
-is pending, so a supervisor that was killed at any point continues from there.
-"""
+is pending, so a supervisor that was killed at any point continues from there."""
 
 import asyncio
 import time
@@ -108,8 +107,7 @@ class CheckpointOrchestrator:
         unavailable: providers whose circuit breaker is open; no task is handed to them.
 
     Raises:
-        UsageError: no limit is known for a provider.
-    """
+        UsageError: no limit is known for a provider."""
 
     def __init__(
         self,
@@ -180,8 +178,7 @@ class CheckpointOrchestrator:
             NotPlainName: an id or name is not one safe path component.
             UnknownName: there is no such role.
             UsageError: no limit is known for the provider.
-            StateError: the task's document is damaged.
-        """
+            StateError: the task's document is damaged."""
         checkpoint_id(task_id, provider, "90", self._clock())  # says now what would fail later
         if role:
             roles.role(role, self._roles)
@@ -251,8 +248,7 @@ class CheckpointOrchestrator:
             error: one of `handoff.ERRORS`, or what a vendor calls it.
 
         Raises:
-            UsageError: the task has no provider.
-        """
+            UsageError: the task has no provider."""
         budget = self.manager.task(task_id).token_budget
         if budget is None:
             raise UsageError(f"task {task_id!r} has no provider yet")
@@ -272,8 +268,7 @@ class CheckpointOrchestrator:
         Args:
             prompt: the next prompt, which has to fit into the window.
             growth: tokens that an iteration takes; those of the last call if 0.
-            loop: where an agent that is a coroutine function runs, from another thread.
-        """
+            loop: where an agent that is a coroutine function runs, from another thread."""
         outcomes: list[Outcome] = []
         task = self._task(task_id)
         with task.busy:

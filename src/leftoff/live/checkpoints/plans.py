@@ -75,8 +75,7 @@ class RunningTask:
 
     Attributes:
         busy: held while its pending items are handled.
-        growth: tokens by which the last call increased its use of a provider, by name.
-    """
+        growth: tokens by which the last call increased its use of a provider, by name."""
 
     recording: Recorder | None = None
     agent: Agent | None = None
@@ -181,8 +180,7 @@ def document(task: TaskDocument, plan: Plan) -> codec.JsonObject:
 
 def read(data: codec.JsonObject) -> tuple[TaskDocument, Plan]:
     """Parses the document of a task; `StateError` where it is another kind of document, or
-    damaged.
-    """
+    damaged."""
     try:
         task = msgspec.convert({k: v for k, v in data.items() if k != "plan"}, TaskDocument)
         plan = msgspec.convert(data.get("plan", {"task_id": task.task_id}), Plan)

@@ -40,8 +40,7 @@ def recorded(
     reader: AnyReader | None = None,
 ) -> Recorded:
     """Reads one session of a recording in one pass, so the path may be standard input;
-    `InputError` where it cannot be read, `UsageError` where there is no such session.
-    """
+    `InputError` where it cannot be read, `UsageError` where there is no such session."""
     read = read_with_listener(path, _MessageList, format=format, session=session, reader=reader)
     # A subagent's own file is treated as a session.
     messages = (

@@ -106,8 +106,7 @@ class ResumeLogGenerator:
         clock: returns the current time, with its zone.
 
     Raises:
-        UsageError: a key of `config` does not exist, or a value is not valid.
-    """
+        UsageError: a key of `config` does not exist, or a value is not valid."""
 
     def __init__(
         self,
@@ -157,8 +156,7 @@ class ResumeLogGenerator:
         """Sets where logs are stored: a leftoff store, or a `StorageBackend`.
 
         Raises:
-            UsageError: a method is missing.
-        """
+            UsageError: a method is missing."""
         names = ("save", "load", "list", "delete")
         missing = [n for n in names if not callable(getattr(backend, n, None))]
         if missing:
@@ -190,8 +188,7 @@ class ResumeLogGenerator:
         is one.
 
         Raises:
-            StateError: a value has the wrong type.
-        """
+            StateError: a value has the wrong type."""
         log = ResumeLog.from_session_state(
             session_id, session_state, stop_reason, timestamp=self._clock().isoformat()
         )
@@ -287,8 +284,7 @@ class ResumeLogGenerator:
 
         Raises:
             NotPlainName: the session's id is not one safe path component.
-            StateError: it cannot be stored; an older log of the session stays.
-        """
+            StateError: it cannot be stored; an older log of the session stays."""
         with_page = self.options.format == "markdown"
         text = resume_log.to_markdown(self.max_tokens) if with_page else ""
         session = resume_log.session_id
@@ -310,8 +306,7 @@ class ResumeLogGenerator:
         and a warning is logged.
 
         Raises:
-            StateError: the log and its backup are damaged.
-        """
+            StateError: the log and its backup are damaged."""
         stored = load_first(self._stores, KIND, session_id)
         for issue in stored.issues if stored else ():
             logger.warning("resume log %s: %s", session_id, issue.what)
@@ -331,8 +326,7 @@ class ResumeLogGenerator:
 
         Raises:
             UnknownName: there is no such log.
-            UsageError: the backend does not support it.
-        """
+            UsageError: the backend does not support it."""
         if not pin(self._stores[0], KIND, session_id, pinned):
             raise UnknownName("resume log", session_id, [e.id for e in self.entries()])
 

@@ -74,8 +74,7 @@ class ResumeOrchestrator:
     Args:
         manager: loads the saved workflows.
         run: the function that runs a workflow, sync or async.
-        budget: token budget of the resume message.
-    """
+        budget: token budget of the resume message."""
 
     def __init__(
         self, manager: FileResumeStateManager, run: Run, *, budget: int = DEFAULT_BUDGET
@@ -103,8 +102,7 @@ class ResumeOrchestrator:
 
         Raises:
             StateError: the saved state cannot be read.
-            UnknownName: no such strategy.
-        """
+            UnknownName: no such strategy."""
         prepared = self.prepare(workflow, workspace=workspace, strategy=strategy, force=force)
         if isinstance(prepared, Resumed):
             return prepared
@@ -157,8 +155,7 @@ def resumption(
 
     `continue`: message, whole conversation, whole context. `partial_resume`: the same without
     the calls of missing tools and their results. `context_migration`: message and context, no
-    conversation, no completed steps. `fresh_start`: only a message that says so.
-    """
+    conversation, no completed steps. `fresh_start`: only a message that says so."""
     message = resume_message(
         state,
         budget=budget,

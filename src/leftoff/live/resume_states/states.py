@@ -6,8 +6,7 @@
         call.result = build("all")
 
 All methods are thread-safe. Processes that track the same workflow at the same time overwrite
-each other: the last save wins.
-"""
+each other: the last save wins."""
 
 import asyncio
 import functools
@@ -123,8 +122,7 @@ class FileResumeStateManager:
             force here (`load_here`) if None.
         session_id: the name under which calls without a workflow are saved.
         limits: thresholds of the compatibility verdicts; those of the settings if None.
-        clock: returns the current time, with its zone.
-    """
+        clock: returns the current time, with its zone."""
 
     def __init__(
         self,
@@ -169,8 +167,7 @@ class FileResumeStateManager:
             workflow_file, content: its file and the file's content, raw.
             name: by default that of the file.
             tools: names of the available tools.
-            variables: the variables of the run.
-        """
+            variables: the variables of the run."""
         now = self._now()
         named = name or workflow_name(workflow_file) or "session"
         key = f"{workflow_file}\n{content}\n{now}"
@@ -223,8 +220,7 @@ class FileResumeStateManager:
             workflow: its id; None or "" for the session itself.
 
         Raises:
-            StateError: saving was due and the store failed; the call stays in memory.
-        """
+            StateError: saving was due and the store failed; the call stays in memory."""
         running = self._running(workflow)
         with running.lock:
             running.state = replace(with_tool(running.state, tool), last_activity=self._now())
@@ -251,8 +247,7 @@ class FileResumeStateManager:
         tools are not added twice.
 
         Raises:
-            StateError: the store fails.
-        """
+            StateError: the store fails."""
         running = self._running(workflow)
         with running.lock:
             state = with_context(running.state, context, self._now())
@@ -265,8 +260,7 @@ class FileResumeStateManager:
 
         Raises:
             NotPlainName: its id is not one safe path component.
-            StateError: the store fails.
-        """
+            StateError: the store fails."""
         running = _RunningWorkflow(state)
         with self._lock:
             self._workflows.pop(state.workflow_id, None)
@@ -294,8 +288,7 @@ class FileResumeStateManager:
         """Loads the saved state of a workflow; None if there is none.
 
         Raises:
-            StateError: it and its backup are damaged; both files stay.
-        """
+            StateError: it and its backup are damaged; both files stay."""
         stored = load_first(self._stores, KIND, workflow)
         if stored is None:
             return None
@@ -361,8 +354,7 @@ class FileResumeStateManager:
             workspace: the present state of files and git; inspected if None.
 
         Raises:
-            StateError: as for `load`.
-        """
+            StateError: as for `load`."""
         found = self.load(workflow)
         if found is None:
             return without_state(workflow)
@@ -375,8 +367,7 @@ class FileResumeStateManager:
         """Removes states of completed workflows and states older than `retention_days`; returns
         how many.
 
-        Pinned and damaged states stay. The result is recorded in a file beside the states.
-        """
+        Pinned and damaged states stay. The result is recorded in a file beside the states."""
         return len(self.clean_up(retention_days).removed)
 
     def clean_up(

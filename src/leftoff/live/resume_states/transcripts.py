@@ -42,8 +42,7 @@ def from_transcript(
     Raises:
         SourceError: the recording or the workflow's file cannot be read.
         FormatError: there is no message in a known format.
-        UnknownName: no such session.
-    """
+        UnknownName: no such session."""
     flow = Workflow()
     if workflow is not None:
         content = read_workflow(workflow) or ""

@@ -43,8 +43,7 @@ class Client(Protocol):
     Attributes:
         name: its name in documents.
         by_folder: a session id is valid only in the folder in which the conversation began.
-        counts_all: it reports the usage of the whole conversation, not of the last answer.
-    """
+        counts_all: it reports the usage of the whole conversation, not of the last answer."""
 
     name: str
     by_folder: bool
@@ -62,8 +61,7 @@ class Client(Protocol):
 
 def argument(name: str, value: str) -> str:
     """Returns the value if the program cannot take it for an option; `UsageError` where it
-    begins with "-" or holds a non-printable character.
-    """
+    begins with "-" or holds a non-printable character."""
     if value.startswith("-") or not value.isprintable():
         raise UsageError(f"{name} {value!r}: must not begin with '-' or hold line breaks")
     return value

@@ -1,8 +1,7 @@
 """`Reviewer`: asks an agent's client and resumes the client's conversation if it still exists.
 
 A follow-up is first sent alone to the saved conversation. If that fails for any reason but a
-timeout, the full prompt with all earlier rounds is sent once.
-"""
+timeout, the full prompt with all earlier rounds is sent once."""
 
 import asyncio
 import os
@@ -52,8 +51,7 @@ class ReviewRequest(Struct, frozen=True):
         previous_review_id: the review to continue, "" for a new one.
         model: the client's name of a model.
         allowed_tools: tools that the agent may use without asking, as the client writes them.
-        resume: False sends the full prompt, whatever the settings say.
-    """
+        resume: False sends the full prompt, whatever the settings say."""
 
     prompt: str
     full_prompt: str | None = None
@@ -68,8 +66,7 @@ class ReviewResult(Struct, frozen=True):
 
     Attributes:
         review_id: "" if this is a new review that could not be saved.
-        unsaved: why the round could not be saved, "" if it was.
-    """
+        unsaved: why the round could not be saved, "" if it was."""
 
     review_id: str
     text: str
@@ -94,8 +91,7 @@ class Reviewer:
         limit: time limit of a review in seconds.
         lock: the lock file for saving; by default one in the folder of a file store. Without a
             lock file, only threads of this process are serialised.
-        clock: returns the current time, with its zone.
-    """
+        clock: returns the current time, with its zone."""
 
     def __init__(
         self,
@@ -130,8 +126,7 @@ class Reviewer:
         Raises:
             UsageError: the prompt is empty, or the client does not accept an argument.
             UnknownName: there is no such review to continue.
-            ClientError: the client cannot be started, or gave no answer to the full prompt.
-        """
+            ClientError: the client cannot be started, or gave no answer to the full prompt."""
         prompt = _sendable(request.prompt)
         if not prompt.strip():
             raise UsageError("there is nothing to ask: the prompt is empty")
@@ -259,8 +254,7 @@ class Reviewer:
 
         Raises:
             UnknownName: there is none of that id.
-            StateError: it is damaged.
-        """
+            StateError: it is damaged."""
         stored = self._store.load(KIND, review_id)
         if stored is None:
             known = [entry.id for entry in self._store.list(KIND)]
@@ -274,8 +268,7 @@ class Reviewer:
         """The id of the last saved review.
 
         Raises:
-            UsageError: there is none.
-        """
+            UsageError: there is none."""
         for entry in self._store.list(KIND):
             return str(entry.id)
         raise UsageError("there is no review yet")

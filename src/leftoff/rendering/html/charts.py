@@ -1,7 +1,6 @@
 """SVG charts of any width: x in percent, y in pixels, so that no text is scaled.
 
-The page repeats each chart in words, so a chart is a single image to a screen reader.
-"""
+The page repeats each chart in words, so a chart is a single image to a screen reader."""
 
 from collections.abc import Sequence
 

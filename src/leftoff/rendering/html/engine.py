@@ -2,8 +2,7 @@
 cleaned and escaped when a template is rendered.
 
 A page is self-contained; its content security policy allows only our own style and script, by
-hash.
-"""
+hash."""
 
 import base64
 import hashlib

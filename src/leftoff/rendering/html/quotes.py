@@ -1,7 +1,6 @@
 """The messages that a page quotes: which ones, their excerpts, and the marked spans.
 
-`cited_refs` and `quotable_messages` run before redaction, `build_quotes` after it.
-"""
+`cited_refs` and `quotable_messages` run before redaction, `build_quotes` after it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
@@ -78,8 +77,7 @@ def quotable_messages(
 
     Each is `{key, who, notes, parts: [{kind, title, text}], marks: [[part, words, at]]}`; `at`
     is the position of the words as a fraction of the text, 0 to 1. Without the message, its
-    parts are the texts that the summary itself holds.
-    """
+    parts are the texts that the summary itself holds."""
     summary_texts = dict(_summary_texts(summary))
     quotes: dict[MessageKey, JsonObject] = {}
     refs_of_message: dict[MessageKey, list[Ref]] = {}

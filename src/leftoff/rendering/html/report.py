@@ -152,8 +152,7 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
 
     Args:
         rows: what `report_row` returned.
-        unread: sessions that could not be read and why, a line each, redacted.
-    """
+        unread: sessions that could not be read and why, a line each, redacted."""
     # Two sorts, so that sessions of one time are in the order of their paths.
     ordered = sorted(rows, key=lambda row: row.path)
     ordered.sort(key=lambda row: row.started, reverse=True)

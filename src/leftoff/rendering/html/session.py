@@ -65,8 +65,7 @@ def page(
         messages: by the references that `cited` returned; for a missing one, only the text
             that the summary itself holds is quoted.
         thresholds: drawn into the curve; the preset `advisory` by default.
-        everything: the other statements that may be decisions are not folded.
-    """
+        everything: the other statements that may be decisions are not folded."""
     gate = gate or Redactor()
     raw = quotable_messages(summary, cited(summary, account), messages or {})
     safe, found = safe_with(summary, raw, gate)
@@ -93,8 +92,7 @@ def _page(safe: SafeSummary, values: JsonObject) -> str:
 
 def card(summary: ContextSummary) -> str:
     """The summary as an HTML fragment for a notebook, redacted: it has no ids, and its CSS
-    applies to nothing outside it.
-    """
+    applies to nothing outside it."""
     safe = safe_summary(summary)
     shown = overview(safe)
     title = _title(safe, shown)
