@@ -57,6 +57,20 @@ def outcome_text(passed: bool | None) -> str:
     return "result unknown" if passed is None else "passed" if passed else "failed"
 
 
+# Words for the states of requests and open items that do not speak for themselves.
+_STATES = {
+    "open": "not finished",
+    "unknown": "result not recorded",
+    "said": "",
+    "next": "about to be done",
+}
+
+
+def state_text(status: str) -> str:
+    """The state of a request or an open item in words."""
+    return _STATES.get(status, status.replace("_", " "))
+
+
 def duration(seconds: int | None) -> str:
     """Seconds as `2 h 10 min`, "" if unknown; fewer than 90 as they are: rounded to a minute
     they would be half wrong."""

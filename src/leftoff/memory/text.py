@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from leftoff.codec import JsonObject
 from leftoff.handover.recall import short_name
-from leftoff.handover.wording import brief, inline
+from leftoff.handover.wording import brief, inline, state_text
 from leftoff.memory.blame import Origin
 from leftoff.memory.fixes import Fix
 from leftoff.memory.ledger import Standing
@@ -83,8 +83,10 @@ def short_id(hit: Hit) -> str:
 
 def _said(hit: Hit) -> Iterator[str]:
     yield brief(hit.text, MAX_TEXT)
-    if hit.note:
-        yield f"→ {brief(hit.note, MAX_NOTE)}"
+    # A word is the state of a request or an open item; others are sentences already.
+    note = hit.note if " " in hit.note else state_text(hit.note)
+    if note:
+        yield f"→ {brief(note, MAX_NOTE)}"
 
 
 def _paragraph(head: str, lines: Iterable[str], width: int) -> str:

@@ -23,6 +23,7 @@ from leftoff.handover.wording import (
     duration,
     number,
     plural,
+    state_text,
     unnamed_changes,
 )
 from leftoff.model import Ref, utc_time
@@ -61,8 +62,6 @@ OUTCOMES = {
     "passed": "good",
     "failed": "bad",
 }
-
-_STATUS = {"open": "not finished", "unknown": "result not recorded"}
 
 # Code points; lines of a first prompt are taken into the goal until it has as many. Chosen by
 # hand: a line such as "Implement the following plan:" says nothing alone.
@@ -316,8 +315,8 @@ def _request(request: UserRequest) -> Item:
     if request.question:
         text = f"{flat(request.question)}{ARROW}{text}"
         short = _deciding(text)
-    note = _STATUS.get(request.status, request.status.replace("_", " "))
-    return Item(text, request.ref, OUTCOMES.get(request.status, ""), note, short=short)
+    outcome, note = OUTCOMES.get(request.status, ""), state_text(request.status)
+    return Item(text, request.ref, outcome, note, short=short)
 
 
 def _decisions(key: str, title: str, summary: SafeSummary) -> Part:
@@ -520,8 +519,7 @@ def _open(summary: SafeSummary) -> Part:
     ]
     places = {id(step): n for n, step in enumerate(reversed(steps))}
     steps.sort(key=lambda s: (rank.get(s.status, 0), 0 if s.status in rank else places[id(s)]))
-    notes = {"said": "", "in_progress": "in progress"}
-    items = [Item(flat(s.text), s.ref, "open", notes.get(s.status, s.status)) for s in steps]
+    items = [Item(flat(s.text), s.ref, "open", state_text(s.status)) for s in steps]
     return _part("open", "Left open", items)
 
 

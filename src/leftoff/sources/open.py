@@ -245,7 +245,7 @@ def session_paths(path: str) -> tuple[str, list[tuple[str, str]]]:
         beside = named.with_name(named.name + ".jsonl") if named.name else named
         if beside.is_file():
             return str(beside), _subagents(place)
-        inside = sorted(place.glob("*.jsonl"))
+        inside = sorted(place.glob("*.jsonl*"))
         if len(inside) == 1:
             return session_paths(str(inside[0]))
         return path, []

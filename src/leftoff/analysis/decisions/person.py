@@ -397,9 +397,11 @@ def _stated(
     `least`, but for those that cut a secret."""
     quotes = QuoteEnds(asked.text)
     read = read_prompt(asked.text)
-    asks = False
+    asks, forbids = False, ""
     for number, one in enumerate(read):
         said = asked.text[one.start : one.end]
+        if not one.item and asked.text[: one.start].rstrip(" \t")[-1:] in {"", "\n"}:
+            forbids = said if _RE["forbids"].search(said) else ""
         if said[-1] == ":" and (one.other or _RE["code"].match(asked.text, one.end)):
             continue  # a heading, or a line that only introduces code in a pasted answer
         asks = asks if one.item else _RE["asks"].match(said) is not None
@@ -414,7 +416,9 @@ def _stated(
             continue
         if likely and quotes.end(one.start, one.end) == one.end:
             rule = one.act.id if one.act else "words"
-            yield _decision(view, asked, one.start, one.end, said, rule, round(chance, 3))
+            # Alone, an item of "you must not:" says the opposite.
+            text = f"{forbids} {said}" if one.item and forbids else said
+            yield _decision(view, asked, one.start, one.end, text, rule, round(chance, 3))
 
 
 # Code points; a shorter line was not broken by a terminal or an editor. Chosen by hand.

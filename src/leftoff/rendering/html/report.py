@@ -69,7 +69,7 @@ class Statement(Struct, frozen=True):
     note: str
     recording: str
     session: str
-    number: int
+    message: int
 
 
 def report_row(summary: ContextSummary) -> ReportRow:
@@ -138,8 +138,8 @@ def _statements(safe: SafeSummary) -> Iterator[Statement]:
     for entry in entries_of(codec.to_builtins(safe)):
         if entry.speaker == "person" and entry.kind in {*HOLDS, REPEATED}:
             text = one_line(entry.text, MAX_ITEM_LENGTH)
-            number = entry.message + 1
-            yield Statement(entry.kind, text, entry.note, safe.session.path, name, number)
+            at = safe.session.path, name, entry.message
+            yield Statement(entry.kind, text, entry.note, *at)
 
 
 def _cut(item: Item) -> Item:
