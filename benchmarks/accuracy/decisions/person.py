@@ -87,19 +87,22 @@ class Read(Struct, frozen=True):
     typed: list[Asked]
 
     def places(self) -> Iterator[tuple[Asked, int, int, str]]:
-        """What was typed, the place of the sentence in it, and its kind.
-
-        Raises:
-            ValueError: the recording does not say what the reader read.
-        """
+        """What was typed, the place of the sentence in it, and its kind; a sentence that the
+        recording does not say where it was labelled is left out, and `moved`."""
         for message, part, start, end, digest, kind in self.one.rows:
-            near = sorted(self.typed, key=lambda asked: abs(asked.ref.message - message))
-            asked = next((a for a in near if _says(a, part, start, end, digest)), None)
-            if asked is None:
-                text = f"{self.one.file}: message {message} does not say what was labelled"
-                raise ValueError(text)
-            base = asked.ref.start or 0
-            yield asked, start - base, end - base, kind
+            asked = self._typed_near(message, part, start, end, digest)
+            if asked is not None:
+                base = asked.ref.start or 0
+                yield asked, start - base, end - base, kind
+
+    def moved(self) -> list[int]:
+        """The messages that do not say what was labelled in them: what counts as typed has
+        changed since."""
+        return [m for m, *row, _ in self.one.rows if self._typed_near(m, *row) is None]
+
+    def _typed_near(self, message: int, *place: Any) -> Asked | None:
+        near = sorted(self.typed, key=lambda asked: abs(asked.ref.message - message))
+        return next((asked for asked in near if _says(asked, *place)), None)
 
     def examples(self) -> Iterator[Example]:
         """What the model learns from."""
@@ -241,6 +244,9 @@ def main() -> None:
         for read in reads:
             if read.one.repository in out:
                 left_out += [(read.one.half, *row) for row in read.scored(rest)]
+    for read in reads:
+        for message in read.moved():
+            print(f"skipped: {read.one.file}, message {message} says something else now")
     print("trained on all:")
     print(report((read.one.half, *row) for read in reads for row in read.scored(model)))
     print("repositories left out:")
