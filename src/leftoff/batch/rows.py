@@ -15,8 +15,9 @@ from leftoff import codec
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.budget.prices import Cost
 from leftoff.handover.entries import SessionEntries
+from leftoff.handover.facts import changed_files
 from leftoff.model import parse_time
-from leftoff.rendering.overview import overview
+from leftoff.rendering.overview import left_open, session_title
 from leftoff.text.truncation import one_line
 
 # Characters of a title, as in the report. Chosen by hand.
@@ -234,7 +235,6 @@ class Rows:
 def _session(
     key: str, number: int, safe: SafeSummary, summary: Mapping[str, Any], document: Any
 ) -> SessionRow:
-    shown = overview(safe)
     session, stats, context = summary["session"], summary["stats"], summary["context"]
     spend, progress, lines = context["spend"], summary["progress"], stats["lines"]
     kinds = ("input", "output", "cache_read", "cache_write", "reasoning")
@@ -257,7 +257,7 @@ def _session(
         files=len(session["sources"]),
         number=number,
         project=session["cwd"] or None,
-        title=codec.to_valid_json(one_line(shown.title(safe), MAX_TITLE)) or None,
+        title=codec.to_valid_json(one_line(session_title(safe), MAX_TITLE)) or None,
         models=", ".join(session["models"]) or None,
         started=to_utc(session["started"]),
         ended=to_utc(session["ended"]),
@@ -267,9 +267,9 @@ def _session(
         progress=progress["progress_percentage"],
         decisions=len(summary["key_decisions"]),
         milestones=len(progress["milestones"]),
-        files_changed=shown.count("files"),
+        files_changed=len(changed_files(safe)),
         open_requests=sum(r["status"] == "open" for r in summary["user_requests"]),
-        left_open=shown.count("open"),
+        left_open=len(left_open(safe)),
         last_test_passed=_last_test(summary["checks"]),
         tests_older_than_last_edit=progress["tests_older_than_last_edit"],
         lines=lines["total"],

@@ -30,7 +30,6 @@ from leftoff.handover.standing import (
     is_rule,
     is_statement,
     objections,
-    said,
     takes_up,
 )
 from leftoff.summary import (
@@ -191,20 +190,46 @@ class Handover(Struct, frozen=True):
         return tuple(check for check in self.checks if check.note.startswith("failed"))
 
 
-def handover_of(summary: ContextSummary) -> Handover:
-    """The handover of a recorded session; a pure function."""
-    requests = [r for r in summary.user_requests if r.status != "withdrawn"]
+def _typed(requests: Sequence[UserRequest]) -> tuple[list[UserRequest], list[UserRequest]]:
+    """The requests that are no part of another one, and those of them that have words."""
     inner = inner_requests(requests)
     wholes = [r for r in requests if r not in inner]
-    typed = [r for r in wholes if has_words(r)] or wholes
+    return wholes, [r for r in wholes if has_words(r)] or wholes
+
+
+def _standing_requests(summary: ContextSummary) -> list[UserRequest]:
+    return [r for r in summary.user_requests if r.status != "withdrawn"]
+
+
+def _first(
+    summary: ContextSummary, wholes: Sequence[UserRequest], typed: Sequence[UserRequest]
+) -> UserRequest | None:
+    reader = summary.second_reader or None
+    chosen = (r for r in typed if reader and r.ref == reader.goal)
     tasks = [r for r in typed if r.kind in {"task", "plan", "command"}]
-    tasks = tasks or [r for r in wholes if r.kind != "choice"] or typed
-    last = max(typed, key=_place, default=None)
+    tasks = tasks or [r for r in wholes if r.kind != "choice"] or [*typed]
+    return next(chosen, next(iter(tasks), None))
+
+
+def goal_of(summary: ContextSummary) -> Fact | None:
+    """The session's task alone: `goal` of its handover."""
+    first = _first(summary, *_typed(_standing_requests(summary)))
+    return _request(first) if first else None
+
+
+def changed_files(summary: ContextSummary) -> list[FileModification]:
+    """The files that the session changed, by recency."""
+    return _by_recency(net_files(f for f in summary.file_modifications if f.action != "read"))
+
+
+def handover_of(summary: ContextSummary) -> Handover:
+    """The handover of a recorded session; a pure function."""
+    requests = _standing_requests(summary)
+    wholes, typed = _typed(requests)
+    first, last = _first(summary, wholes, typed), max(typed, key=_place, default=None)
     reader = summary.second_reader or None
     last_at = last.ref.message if last else -1
-    first = next((r for r in typed if reader and r.ref == reader.goal), next(iter(tasks), None))
-    files = summary.file_modifications
-    changed = _by_recency(net_files(f for f in files if f.action != "read"))
+    files, changed = summary.file_modifications, changed_files(summary)
     found = decided(summary, judged=reader is not None)
     rules = [r.text for r in requests if r.kind == "constraint"]
     standing, on_the_way = _decisions(found, wholes, rules)
@@ -278,7 +303,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             Fact(w.text, "", w.message, weight=w.weight)
             for w in working.recent
             if w.text not in known
-            and not refused.hit(said(w.text, w.message))
+            and not refused.hit(w.text, w.message)
             and not w.text.rstrip(" *_").endswith("?")
             and w.text not in words.text
             and is_statement(w.text)

@@ -7,6 +7,7 @@ once, or what was replaced, is left out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import takewhile
 from operator import attrgetter
 
@@ -114,16 +115,13 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
     decisions = summary.key_decisions
     ended = [d for d in decisions if d.status != "made" and d.replaced_by is not None]
     after = {d.replaced_by: d for d in ended}
-    # Of those that say the same only the last matters, and a session may hold thousands.
-    last = {(one.names, one.words): one for one in sorted(_statements(summary), key=_message)}
-    later = sorted(last.values(), key=_message, reverse=True)
+    later = cache(lambda: _statements(summary))  # most decisions end without it
     refused = objections(summary.user_requests)
     for number, decision in enumerate(decisions):
         own = decision.owner == "user"
         if decision in ended or (judged and not own and decision.judged_by is UNSET):
             continue
-        about = said(decision.text, decision.message_index)
-        if not own and refused.hit(about):
+        if not own and refused.hit(decision.text, decision.message_index):
             continue
         # Of the person's, what a rule found: the model alone, and rules for other languages,
         # also take tasks and options that were pasted.
@@ -133,11 +131,18 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
             sure
             and decision.status == "made"
             and decision.text.rstrip(" *")[-1:] not in {":", "?"}
-            and (not own or len(about.words) >= MIN_WORDS)
             and (own or _is_choice(decision))
-            and not any(_is_about(about, one) for one in takewhile(about.precedes, later))
+            and _is_last(said(decision.text, decision.message_index), own, later())
         )
         yield Decided(decision, stands, after.get(number))
+
+
+def _is_last(about: Said, own: bool, later: Iterable[Said]) -> bool:
+    """Whether no later words are about what a decision is about; one of the person's in few
+    words cannot be told apart."""
+    if own and len(about.words) < MIN_WORDS:
+        return False
+    return not any(_is_about(about, one) for one in takewhile(about.precedes, later))
 
 
 def _is_choice(decision: KeyDecision) -> bool:
@@ -149,8 +154,14 @@ def _is_choice(decision: KeyDecision) -> bool:
     return not _RE["step"].match(text) and not _RE["pending"].search(text)
 
 
-def _statements(summary: ContextSummary) -> Iterator[Said]:
-    """Everything that was said, by either side."""
+def _statements(summary: ContextSummary) -> list[Said]:
+    """Everything that was said, by either side, the latest first. Of words that say the same
+    only the last matter, and a session may hold thousands."""
+    last = {(one.names, one.words): one for one in sorted(_said(summary), key=_message)}
+    return sorted(last.values(), key=_message, reverse=True)
+
+
+def _said(summary: ContextSummary) -> Iterator[Said]:
     for decision in summary.key_decisions:
         yield said(decision.text, decision.message_index)
     for request in summary.user_requests:
@@ -179,15 +190,14 @@ class Objections(Struct, frozen=True):
 
     found: tuple[tuple[int, Said], ...]
 
-    def hit(self, statement: Said) -> bool:
+    def hit(self, text: str, message: int) -> bool:
         """Whether a correction is about a statement of the turn before it."""
-        return any(
-            since < statement.message < one.message
-            and (
-                len(statement.words & one.words) >= OBJECTED
-                or not statement.names.isdisjoint(one.names)
-            )
-            for since, one in self.found
+        near = [one for since, one in self.found if since < message < one.message]
+        statement = said(text, message) if near else None
+        return statement is not None and any(
+            len(statement.words & one.words) >= OBJECTED
+            or not statement.names.isdisjoint(one.names)
+            for one in near
         )
 
 

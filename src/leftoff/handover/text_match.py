@@ -81,6 +81,8 @@ def names(text: str) -> set[str]:
 
 
 def _is_name(word: str) -> bool:
+    if word.isalpha() and word[1:].islower():
+        return False  # a word of prose, as nearly all are
     if len(word) < 3 or _ABBREVIATION.match(word):
         return False
     if _VERSION.match(word) is not None:

@@ -15,7 +15,7 @@ from leftoff.analysis.check_runs import own_command
 from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
-from leftoff.handover.facts import Fact, Handover, handover_of, net_files
+from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
 from leftoff.handover.standing import FEW_WORDS, branch_at_end, has_words, inner_requests
 from leftoff.handover.wording import (
     action_of,
@@ -33,6 +33,7 @@ from leftoff.summary import (
     FileModification,
     GitEvent,
     KeyDecision,
+    NextStep,
     UserRequest,
 )
 from leftoff.tables import table
@@ -125,14 +126,6 @@ class Overview(Struct, frozen=True):
     state: Item
     parts: tuple[Part, ...]
 
-    def count(self, key: str) -> int:
-        """Number of items of a part, 0 where there is none."""
-        return sum(len(part.items) for part in self.parts if part.key == key)
-
-    def title(self, summary: SafeSummary) -> str:
-        """The recorded title, else the first lines of the first task, else ""."""
-        return summary.session.title or (self.goal.text if self.goal.ref else "")
-
 
 def overview(summary: SafeSummary) -> Overview:
     """The goal, the state and the parts of a summary, empty parts left out."""
@@ -148,7 +141,15 @@ def overview(summary: SafeSummary) -> Overview:
         _failed(summary, handover),
     )
     parts = tuple(part for part in found if part.items or part.note)
-    return Overview(_goal(summary, handover), _state(summary, handover), parts)
+    return Overview(_goal(summary, handover.goal), _state(summary, handover), parts)
+
+
+def session_title(summary: SafeSummary) -> str:
+    """The recorded title, else the first lines of the first task, else ""."""
+    if summary.session.title:
+        return summary.session.title
+    goal = _goal(summary, goal_of(summary))
+    return goal.text if goal.ref else ""
 
 
 def main_source(summary: ContextSummary) -> int:
@@ -228,8 +229,7 @@ def _part(key: str, title: str, items: Sequence[Item], note: str = "") -> Part:
     return Part(key, title, tuple(items), tuple(first), note)
 
 
-def _goal(summary: SafeSummary, handover: Handover) -> Item:
-    goal = handover.goal
+def _goal(summary: SafeSummary, goal: Fact | None) -> Item:
     if goal is None:
         return Item("nothing that a person typed is recorded")
     text = _first_lines(goal.text)
@@ -505,7 +505,7 @@ def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:
     return Item(flat(file.path), ref, file.action, what, was=was, is_path=True)
 
 
-def _open(summary: SafeSummary) -> Part:
+def left_open(summary: SafeSummary) -> list[NextStep]:
     """The to-do list, then what else was left open, the latest first; the question that the
     state names is not repeated, nor is what stands under "You asked"."""
     asked = flat(summary.turn.question)
@@ -519,6 +519,11 @@ def _open(summary: SafeSummary) -> Part:
     ]
     places = {id(step): n for n, step in enumerate(reversed(steps))}
     steps.sort(key=lambda s: (rank.get(s.status, 0), 0 if s.status in rank else places[id(s)]))
+    return steps
+
+
+def _open(summary: SafeSummary) -> Part:
+    steps = left_open(summary)
     items = [Item(flat(s.text), s.ref, "open", state_text(s.status)) for s in steps]
     return _part("open", "Left open", items)
 

@@ -14,7 +14,7 @@ from leftoff.handover.ledger import HOLDS, REPEATED, Standing, standing
 from leftoff.handover.wording import plural
 from leftoff.model import Usage, parse_time
 from leftoff.rendering.html.engine import html_document, render_template, template_text
-from leftoff.rendering.overview import Item, overview
+from leftoff.rendering.overview import Item, overview, session_title
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import one_line
 
@@ -93,7 +93,7 @@ def report_row(summary: ContextSummary) -> ReportRow:
     return ReportRow(
         path=session.path,
         # Truncated after redaction: the first half of a secret would not be recognised.
-        title=one_line(shown.title(safe) or session.id or "Session", MAX_ITEM_LENGTH),
+        title=one_line(session_title(safe) or session.id or "Session", MAX_ITEM_LENGTH),
         format=session.format,
         models=session.models,
         project=session.cwd,

@@ -27,6 +27,7 @@ from leftoff.rendering.overview import (
     main_source,
     overview,
     session_rows,
+    session_title,
     turns,
 )
 from leftoff.summary import ContextInfo, ContextSummary, Spend, StageChange
@@ -82,7 +83,7 @@ def page(
 
 
 def _page(safe: SafeSummary, values: JsonObject) -> str:
-    title = _title(safe, values["overview"])
+    title = _title(safe)
     figures = _key_figures(safe, values["overview"])
     body = render_template(
         "session.html", **values, title=title, facts=_facts(safe), figures=figures
@@ -95,12 +96,12 @@ def card(summary: ContextSummary) -> str:
     applies to nothing outside it."""
     safe = safe_summary(summary)
     shown = overview(safe)
-    title = _title(safe, shown)
+    title = _title(safe)
     return render_template("card.html", overview=shown, title=title, facts=_facts(safe))
 
 
-def _title(safe: SafeSummary, shown: Overview) -> str:
-    return shown.title(safe) or safe.session.id or "Session"
+def _title(safe: SafeSummary) -> str:
+    return session_title(safe) or safe.session.id or "Session"
 
 
 def _lists(safe: SafeSummary, quotes: Sequence[Quote], most: int) -> JsonObject:
