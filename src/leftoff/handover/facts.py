@@ -23,14 +23,15 @@ from leftoff.handover.standing import (
     Decided,
     branch_at_end,
     decided,
-    has_words,
-    inner_requests,
+    first_task,
     is_deleted,
     is_move,
     is_rule,
     is_statement,
     objections,
+    standing_requests,
     takes_up,
+    with_words,
 )
 from leftoff.summary import (
     Check,
@@ -190,30 +191,9 @@ class Handover(Struct, frozen=True):
         return tuple(check for check in self.checks if check.note.startswith("failed"))
 
 
-def _typed(requests: Sequence[UserRequest]) -> tuple[list[UserRequest], list[UserRequest]]:
-    """The requests that are no part of another one, and those of them that have words."""
-    inner = inner_requests(requests)
-    wholes = [r for r in requests if r not in inner]
-    return wholes, [r for r in wholes if has_words(r)] or wholes
-
-
-def _standing_requests(summary: ContextSummary) -> list[UserRequest]:
-    return [r for r in summary.user_requests if r.status != "withdrawn"]
-
-
-def _first(
-    summary: ContextSummary, wholes: Sequence[UserRequest], typed: Sequence[UserRequest]
-) -> UserRequest | None:
-    reader = summary.second_reader or None
-    chosen = (r for r in typed if reader and r.ref == reader.goal)
-    tasks = [r for r in typed if r.kind in {"task", "plan", "command"}]
-    tasks = tasks or [r for r in wholes if r.kind != "choice"] or [*typed]
-    return next(chosen, next(iter(tasks), None))
-
-
 def goal_of(summary: ContextSummary) -> Fact | None:
     """The session's task alone: `goal` of its handover."""
-    first = _first(summary, *_typed(_standing_requests(summary)))
+    first = first_task(summary, *with_words(standing_requests(summary)))
     return _request(first) if first else None
 
 
@@ -224,9 +204,9 @@ def changed_files(summary: ContextSummary) -> list[FileModification]:
 
 def handover_of(summary: ContextSummary) -> Handover:
     """The handover of a recorded session; a pure function."""
-    requests = _standing_requests(summary)
-    wholes, typed = _typed(requests)
-    first, last = _first(summary, wholes, typed), max(typed, key=_place, default=None)
+    requests = standing_requests(summary)
+    wholes, typed = with_words(requests)
+    first, last = first_task(summary, wholes, typed), max(typed, key=_place, default=None)
     reader = summary.second_reader or None
     last_at = last.ref.message if last else -1
     files, changed = summary.file_modifications, changed_files(summary)

@@ -228,6 +228,29 @@ def inner_requests(requests: Sequence[UserRequest]) -> set[UserRequest]:
     }
 
 
+def with_words(requests: Sequence[UserRequest]) -> tuple[list[UserRequest], list[UserRequest]]:
+    """The requests that are no part of another one, and those of them that have words."""
+    inner = inner_requests(requests)
+    wholes = [r for r in requests if r not in inner]
+    return wholes, [r for r in wholes if has_words(r)] or wholes
+
+
+def standing_requests(summary: ContextSummary) -> list[UserRequest]:
+    """The requests that the person did not take back."""
+    return [r for r in summary.user_requests if r.status != "withdrawn"]
+
+
+def first_task(
+    summary: ContextSummary, wholes: Sequence[UserRequest], typed: Sequence[UserRequest]
+) -> UserRequest | None:
+    """The session's task: the request that a second reader chose, else the first."""
+    reader = summary.second_reader or None
+    chosen = (r for r in typed if reader and r.ref == reader.goal)
+    tasks = [r for r in typed if r.kind in {"task", "plan", "command"}]
+    tasks = tasks or [r for r in wholes if r.kind != "choice"] or [*typed]
+    return next(chosen, next(iter(tasks), None))
+
+
 def has_words(request: UserRequest) -> bool:
     """Whether the person said something: a command alone does not, one with a sentence after it
     does, if it is not for the client."""
