@@ -189,6 +189,7 @@ class GitEvent(Shown, frozen=True):
         hash: of the commit, as printed.
         branch: the branch it was made on, pushed to or merged from.
         remote: where it was pushed, as printed.
+        folder: where it was made, if outside of the session's folder and of those above it.
         number, url: of a pull request.
         ref: the output that shows it, or the call where `shown` is false.
         shown: a tool's output shows it; else the agent says so and the call succeeded."""
@@ -202,6 +203,7 @@ class GitEvent(Shown, frozen=True):
     number: int | None = None
     url: str = ""
     shown: bool = True
+    folder: str = ""
 
 
 class TurnState(Shown, frozen=True):

@@ -10,6 +10,7 @@ from msgspec import Struct
 from leftoff import lazy_re as re
 from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
 from leftoff.shell.commands import unwrapped
+from leftoff.shell.paths import is_temporary
 from leftoff.tables import table, word_sets
 
 _TABLE = table(__file__, "check_commands.toml")
@@ -249,7 +250,7 @@ def _script(name: str, rest: list[str]) -> Run | None:
             return None
     elif not name.endswith((".sh", ".py", ".ps1", ".bat")):
         return None
-    if _RE["temporary"].match(path):
+    if is_temporary(path):
         return None  # a script of the moment, not of the project
     stem = re.sub(r"\.\w+$", "", _base(path))
     kind = kind_of_script(stem)

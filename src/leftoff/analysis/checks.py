@@ -16,7 +16,6 @@ import re2
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff import lazy_re as re
 from leftoff.analysis.activities import edits
 from leftoff.analysis.check_commands import BY_NAME, Run
 from leftoff.analysis.check_runs import (
@@ -34,6 +33,8 @@ from leftoff.extraction.rule_sets import CHECK_RULES, CheckTool
 from leftoff.extraction.rules import Rule
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
+from leftoff.shell import analyze
+from leftoff.shell.commands import mends_files
 from leftoff.summary import Check
 
 # Names of failing tests: more than a screen shows, and a run of thousands fails for one reason.
@@ -41,19 +42,6 @@ MAX_FAILING = 20
 _RULES: dict[str, Rule] = {rule.id: rule for rule in CHECK_RULES}
 # Exit codes of a program that was stopped, or never ran: they say nothing about the check.
 _KILLED = frozenset({124, 126, 127, 130, 137, 143})
-
-# A formatter that writes, at the start of a command.
-_FORMATS = re.compile(
-    r"(?m)(?:^|[;&|]) *(?:(?:npx|bunx|uvx|yarn|pnpm|python3? -m|(?:poetry|uv|pdm) run"
-    r"|(?:npm|pnpm|bundle) exec(?: --)?) +)?"
-    r"(?:cargo(?: \+\S+)? fmt|(?:go|deno|dprint|zig|terraform) fmt|(?:ruff|mix|dotnet) format"
-    r"|black|isort|rustfmt|swiftformat|php-cs-fixer fix"
-    r"|(?!(?:git|echo|grep|rg) )[\w./-]+ (?:[^\s;&|]+ )*?"
-    r"--(?:fix|write|autocorrect(?:-all)?)(?=[\s;&|]|$)"
-    r"|(?:prettier|gofmt|gofumpt|goimports|shfmt) (?:[^\s;&|]+ )*?-\w?w"
-    r"|(?:autopep8|clang-format|yapf) (?:[^\s;&|]+ )*?-\w?i|rubocop (?:[^\s;&|]+ )*?-[aA])"
-    r"(?![\w-])(?![^;&|\n]*(?:--check|--diff|--dry-run|--help|--version|--(?:show|no)-fix))"
-)
 
 # A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")
@@ -330,7 +318,7 @@ def _formatted(view: SessionView) -> set[int]:
     return {
         ran.ref.message
         for ran in view.each(Ran)
-        if _FORMATS.search(ran.command) and view.succeeded(ran.ref.message, ran.part)
+        if mends_files(analyze(ran.command).body) and view.succeeded(ran.ref.message, ran.part)
     }
 
 

@@ -15,10 +15,11 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import of_command
-from leftoff.analysis.git_commands import GitStep, git_steps
+from leftoff.analysis.git_commands import GitStep, folder_outside, git_steps
 from leftoff.extraction.evidence import Called, Ran, Returned, Shown
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
+from leftoff.shell.paths import is_temporary
 from leftoff.summary import GitEvent
 from leftoff.tables import table
 
@@ -47,21 +48,30 @@ def git_events(view: SessionView) -> tuple[GitEvent, ...]:
 
 def last_commit(view: SessionView) -> str:
     """The hash of the last commit that a tool's output shows, "" if there is none."""
-    hashes = [e.hash for e in git_events(view) if e.kind == "commit" and e.hash]
-    return hashes[-1] if hashes else ""
+    made = (e for e in git_events(view) if e.kind == "commit" and e.hash and not e.folder)
+    return next((e.hash for e in reversed([*made])), "")
 
 
 def branch_at_end(view: SessionView, recorded: str, *, stated: bool) -> str:
-    """The branch that git last said to be on in the folder of the session, else the recorded
-    one, which stands alone if the recorder states it with every message."""
-    folder = view.state.header.cwd
+    """The branch that git last said to be on in the folder of the session, when it changed
+    branches or made a commit, else the recorded one, which stands alone if the recorder states
+    it with every message."""
+    root = view.state.header.cwd
+    made = [
+        (e.ref.message, e.branch)
+        for e in ([] if stated else git_events(view))
+        if e.kind == "commit" and e.branch and e.shown and not e.folder
+    ]
+    at, branch = made[-1] if made else (-1, "")
     for shown in () if stated else view.latest(Shown):
         ran = view.commands.get((shown.call_message, shown.call_part))
-        if shown.kind == "git_switch" and ran is not None and ran.cwd in {"", folder}:
-            others = {where.strip("'\"") for where in _RE["elsewhere"].findall(ran.command)}
-            if others <= {folder}:
+        if shown.ref.message < at:
+            break
+        if shown.kind == "git_switch" and ran is not None:
+            steps = [s for s in git_steps(ran.command) if s.verb in {"switch", "checkout"}]
+            if steps and not any(folder_outside(step, ran.cwd, root) for step in steps):
                 return shown.text.split("'")[1]
-    return "" if recorded == "HEAD" else recorded  # of no branch, or no repository
+    return branch or ("" if recorded == "HEAD" else recorded)  # of no branch, or no repository
 
 
 class _Call(Struct):
@@ -159,15 +169,32 @@ class _Judge:
         if not made and not self._by_tool(call.lines[0]):
             return
         amends = any(s.has("--amend") for s in made)
-        for line in call.of("git_commit"):
-            if named := _RE["named_commit"].match(line.text):
-                self._add("commit", named[2].rstrip(), line.ref, hash=named[1], amends=amends)
+        lines = call.of("git_commit")
+        for number, line in enumerate(lines):
+            branch = ""
+            if match := _RE["named_commit"].match(line.text):
+                subject, found = match[2], match[1]
             elif match := _RE["commit"].match(line.text):
                 branch = "" if match[1] in {"detached HEAD", "HEAD"} else match[1]
-                subject = match[3].rstrip()
-                self._add(
-                    "commit", subject, line.ref, amends=amends, hash=match[2], branch=branch
-                )
+                subject, found = match[3], match[2]
+            else:
+                continue
+            self._add(
+                "commit",
+                subject.rstrip(),
+                line.ref,
+                amends=amends,
+                hash=found,
+                branch=branch,
+                folder=self._folder(call, made, number, len(lines)),
+            )
+
+    def _folder(self, call: _Call, steps: list[GitStep], number: int, count: int) -> str:
+        """Where one of `count` events happened, if outside of the session's folder."""
+        one = number if len(steps) == count else -1  # else some step printed no line
+        cwd = call.commands[0].cwd if call.commands else ""
+        root = self.view.state.header.cwd
+        return folder_outside(steps[one], cwd, root) if steps else ""
 
     def _by_tool(self, line: Shown) -> bool:
         """Whether a tool of its own printed a line: for git, or a call not known, or one whose
@@ -179,15 +206,16 @@ class _Judge:
         pushes = [s for s in call.steps if s.verb in {"push", "subtree"} and s.program == "git"]
         if not pushes and call.steps and all(s.program == "git" for s in call.steps):
             return
-        for line in call.of("git_push"):
+        lines = call.of("git_push")
+        for number, line in enumerate(lines):
             match = _RE["push"].match(line.text)
             if match is None:
                 continue
             remote, source, target = match["remote"], match["source"], match["target"]
             if not remote and (not pushes or target.endswith("/" + source)):
                 continue
-            if remote and _RE["scratch"].match(remote):
-                continue
+            if is_temporary(remote or ""):
+                continue  # the repository of a test or a demonstration
             self._add(
                 "push",
                 line.text[match.start("source") : match.end("target")],
@@ -195,6 +223,7 @@ class _Judge:
                 hash=match["new"] or "",
                 branch=target.removeprefix("refs/heads/"),
                 remote=remote or _remote(pushes),
+                folder=self._folder(call, pushes, number, len(lines)),
             )
 
     def _merges_shown(self, call: _Call) -> None:
@@ -204,8 +233,9 @@ class _Judge:
             if match is not None:
                 self._add("merge", match[2] or "", line.ref, number=int(match[1]))
             elif merges:
+                folder = self._folder(call, merges, -1, 0)
                 branch = (merges.pop().operands or ("",))[-1]
-                self._add("merge", branch, line.ref, branch=branch)
+                self._add("merge", branch, line.ref, branch=branch, folder=folder)
 
     def _requests_shown(self, call: _Call) -> None:
         urls = call.of("git_pr")
@@ -236,47 +266,52 @@ class _Judge:
         # Results that show nothing have no reference of their own.
         ref = call.commands[0].ref if call.commands else Ref(message=outcome.message)
         for step in call.steps:
+            where: dict[str, Any] = {"folder": self._folder(call, [step], 0, 1)}
             sure = step.certain and outcome.status == "ok"
             if not step.counted or step.has("--dry-run", "-h", "--help"):
                 continue
             if step.has("-n") and step.verb != "commit":
                 continue
             if step.program == "git" and step.verb == "commit" and "git_commit" not in kinds:
-                self._quiet_commit(call, step, outcome, ref)
+                self._quiet_commit(call, step, outcome, ref, where)
             elif step.program == "git" and step.verb == "push" and "git_push" not in kinds:
-                self._quiet_push(call, step, outcome, ref)
+                self._quiet_push(call, step, outcome, ref, where)
             elif step.program == "git" and step.verb == "tag":
                 name = _tag_name(step)
                 if name and sure:
-                    self._add("tag", name, ref)
+                    self._add("tag", name, ref, **where)
             elif step.verb in {"pr merge", "mr merge"} and "git_merge" not in kinds:
                 number = next((int(w) for w in step.operands if w.isdigit()), None)
                 if sure and not step.has("--auto"):
                     self._add("merge", "", ref, number=number)
 
-    def _quiet_commit(self, call: _Call, step: GitStep, outcome: Returned, ref: Ref) -> None:
+    def _quiet_commit(
+        self, call: _Call, step: GitStep, outcome: Returned, ref: Ref, known: dict[str, Any]
+    ) -> None:
         output = outcome.output
         if _RE["refused"].search(output):
             return
-        amends = step.has("--amend")
+        known["amends"] = step.has("--amend")
         subject = re.escape(step.subject)
         if step.value("--fixup") or step.has("--fixup"):
             subject = r"(?:fixup|amend)! .*"
         if subject and output:
             match = re.search(_LOG_LINE.format(f"({subject})"), output)
             if match is not None:
-                self._add("commit", match[2].rstrip(), ref, hash=match[1], amends=amends)
+                self._add("commit", match[2].rstrip(), ref, hash=match[1], **known)
                 return
         if not step.subject:
             return  # which commit it made is not recorded
         stats = any(s.verb in {"diff", "show", "log", "pull", "merge"} for s in call.steps)
         sure = step.certain and outcome.status == "ok" and step.silent
         if sure or _RE["stat"].search(output) and not stats:
-            self._add("commit", step.subject, ref, amends=amends)
+            self._add("commit", step.subject, ref, **known)
         elif self._said("committed", call.place, outcome):
-            self._add("commit", step.subject, ref, amends=amends, shown=False)
+            self._add("commit", step.subject, ref, shown=False, **known)
 
-    def _quiet_push(self, call: _Call, step: GitStep, outcome: Returned, ref: Ref) -> None:
+    def _quiet_push(
+        self, call: _Call, step: GitStep, outcome: Returned, ref: Ref, known: dict[str, Any]
+    ) -> None:
         if _RE["refused"].search(outcome.output) or "up-to-date" in outcome.output:
             return
         if step.has("--delete", "-d"):
@@ -285,7 +320,7 @@ class _Judge:
         shown = step.certain and outcome.status == "ok" and step.silent
         if shown or self._said("pushed", call.place, outcome):
             remote = _remote([step])
-            self._add("push", branch, ref, branch=branch, remote=remote, shown=shown)
+            self._add("push", branch, ref, branch=branch, remote=remote, shown=shown, **known)
 
     def _said(self, value: str, place: tuple[int, int], outcome: Returned) -> bool:
         """Whether the agent says soon after a call, whose output is not recorded, that it

@@ -15,10 +15,12 @@ from leftoff.shell.ast import (
     Sequence,
     Statement,
     Substitution,
+    Variable,
     Word,
     named_commands,
 )
 from leftoff.shell.commands import unwrapped
+from leftoff.shell.paths import absolute, is_within
 
 _PROGRAMS = frozenset({"git", "gh", "glab", "hub"})
 # Options before the subcommand whose value would be taken for it.
@@ -42,6 +44,7 @@ class GitStep(Struct, frozen=True):
         certain: the command line as a whole succeeds only if this step did.
         counted: False in a loop or a branch: it may have run any number of times.
         silent: its output is dropped or it was asked to be quiet.
+        folder: where the command line itself went before (`cd`, `git -C`), "" for nowhere.
     """
 
     program: str
@@ -51,6 +54,7 @@ class GitStep(Struct, frozen=True):
     certain: bool = True
     counted: bool = True
     silent: bool = False
+    folder: str = ""
 
     def has(self, *flags: str) -> bool:
         """Whether one of these options is given."""
@@ -77,74 +81,104 @@ def git_steps(command: str) -> tuple[GitStep, ...]:
     """The steps of a command line in order."""
     if not any(name in command for name in _PROGRAMS):
         return ()
-    found: list[GitStep] = []
-    _walk(analyze(command).body, command, True, True, "pipefail" in command, found)
-    return tuple(found)
+    walk = _Walk(command)
+    walk.visit(analyze(command).body, certain=True, counted=True, strict="pipefail" in command)
+    return tuple(walk.found)
 
 
-def _walk(
-    node: Statement,
-    command: str,
-    certain: bool,
-    counted: bool,
-    strict: bool,
-    found: list[GitStep],
-) -> None:
-    if isinstance(node, Command):
-        step = _step(node, command, certain, counted)
-        if step is not None:
-            found.append(step)
-    elif isinstance(node, Sequence):
-        stops = strict
-        for at, item in enumerate(node.items):
-            last = at == len(node.items) - 1
-            _walk(item, command, certain and (last or stops), counted, strict, found)
-            if isinstance(item, Command) and item.words[:1] == ("set",):
-                flags = item.words[1] if len(item.words) > 1 else ""
-                stops = stops or (isinstance(flags, str) and "e" in flags and flags[:1] == "-")
-    elif isinstance(node, Logical):
-        _walk(node.left, command, certain and node.both, counted, strict, found)
-        _walk(node.right, command, certain and node.both, counted and node.both, strict, found)
-    elif isinstance(node, Pipeline):
-        for at, item in enumerate(node.items):
-            last = at == len(node.items) - 1
-            _walk(item, command, certain and (last or strict), counted, strict, found)
-    elif isinstance(node, Group):
-        _walk(node.item, command, certain, counted, strict, found)
-    else:  # loops, branches, functions, background
-        for _, inner in named_commands(node):
-            step = _step(inner, command, False, False)
-            if step is not None:
-                found.append(step)
+class _Walk:
+    """The steps found so far, and the folder that the last `cd` went to."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+        self.found: list[GitStep] = []
+        self.folder = ""
+
+    def visit(self, node: Statement, *, certain: bool, counted: bool, strict: bool) -> None:
+        if isinstance(node, Command):
+            self.add(node, certain, counted)
+        elif isinstance(node, Sequence):
+            stops = strict
+            for at, item in enumerate(node.items):
+                ends = at == len(node.items) - 1 or stops
+                self.visit(item, certain=certain and ends, counted=counted, strict=strict)
+                if isinstance(item, Command) and item.words[:1] == ("set",):
+                    flags = item.words[1] if len(item.words) > 1 else ""
+                    stops |= isinstance(flags, str) and "e" in flags and flags[:1] == "-"
+        elif isinstance(node, Logical):
+            sure = certain and node.both
+            self.visit(node.left, certain=sure, counted=counted, strict=strict)
+            self.visit(node.right, certain=sure, counted=counted and node.both, strict=strict)
+        elif isinstance(node, Pipeline):
+            for at, item in enumerate(node.items):
+                ends = at == len(node.items) - 1 or strict
+                self.visit(item, certain=certain and ends, counted=counted, strict=strict)
+        elif isinstance(node, Group):
+            before = self.folder
+            self.visit(node.item, certain=certain, counted=counted, strict=strict)
+            self.folder = before if node.subshell else self.folder
+        else:  # loops, branches, functions, background
+            for _, inner in named_commands(node):
+                self.add(inner, False, False)
+
+    def add(self, node: Command, certain: bool, counted: bool) -> None:
+        words = list(node.words)
+        if words[:1] == ["cd"] and len(words) == 2:
+            self.folder = _within(self.folder, words[1])
+            return
+        inner, _ = unwrapped([w if isinstance(w, str) else "$" for w in words])
+        start = len(words) - len(inner)
+        if not inner or _name(words[start]) not in _PROGRAMS:
+            return
+        program, folder = _name(words[start]), self.folder
+        rest = words[start + 1 :]
+        while rest and isinstance(rest[0], str) and rest[0].startswith("-"):
+            if rest[0] == "-C" and rest[1:]:
+                folder = _within(folder, rest[1])
+                if not isinstance(rest[1], str):
+                    certain = counted = False  # a repository that only a variable names
+            rest = rest[2:] if rest[0] in _WITH_VALUE else rest[1:]
+        if not rest or not isinstance(rest[0], str):
+            return
+        verb, rest = rest[0], rest[1:]
+        if program != "git" and verb in {"pr", "mr", "release"} and rest:
+            verb, rest = f"{verb} {rest[0]}", rest[1:]
+        literal = tuple(_literal(w) for w in rest)
+        dropped = any(
+            isinstance(r.target, str) and r.target == "/dev/null" and r.descriptor in {-1, 1}
+            for r in node.redirects
+        )
+        titled = verb in {"commit", "pr create", "mr create"}
+        subject = _subject(rest, node, self.command) if titled else ""
+        quiet = dropped or any(w and _QUIET.fullmatch(w) for w in literal)
+        self.found.append(
+            GitStep(program, verb, literal, subject, certain, counted, quiet, folder)
+        )
 
 
-def _step(node: Command, command: str, certain: bool, counted: bool) -> GitStep | None:
-    words = list(node.words)
-    inner, _ = unwrapped([w if isinstance(w, str) else "$" for w in words])
-    start = len(words) - len(inner)
-    if not inner or _name(words[start]) not in _PROGRAMS:
-        return None
-    program = _name(words[start])
-    rest = words[start + 1 :]
-    while rest and isinstance(rest[0], str) and rest[0].startswith("-"):
-        if rest[0] == "-C" and not isinstance(rest[1:2][0] if rest[1:2] else "", str):
-            certain = counted = False  # a repository that only a variable names
-        rest = rest[2:] if rest[0] in _WITH_VALUE else rest[1:]
-    if not rest or not isinstance(rest[0], str):
-        return None
-    verb, rest = rest[0], rest[1:]
-    if program != "git" and verb in {"pr", "mr", "release"} and rest:
-        verb, rest = f"{verb} {rest[0]}", rest[1:]
-    literal = tuple(_literal(w) for w in rest)
-    dropped = any(
-        isinstance(r.target, str) and r.target == "/dev/null" and r.descriptor in {-1, 1}
-        for r in node.redirects
-    )
-    subject = (
-        _subject(rest, node, command) if verb in {"commit", "pr create", "mr create"} else ""
-    )
-    quiet = any(w and _QUIET.fullmatch(w) for w in literal)
-    return GitStep(program, verb, literal, subject, certain, counted, dropped or quiet)
+def _within(folder: str, word: str | Word) -> str:
+    """A folder as seen from another one, with the names of variables that stand for it."""
+    if isinstance(word, Word):
+        parts = (f"${p.name}" if isinstance(p, Variable) else p for p in word.parts)
+        word = "".join(part if isinstance(part, str) else "$()" for part in parts)
+    rooted = word[:1] in {"/", "~", "$"} or word[1:2] == ":"
+    return word if rooted or not folder else f"{folder}/{word}"
+
+
+def folder_outside(step: GitStep, cwd: str, root: str) -> str:
+    """The folder in which a step ran, "" where it is the session's `root`, one below it or one
+    above it, which hold the same repository most of the time, or not known.
+
+    Args:
+        cwd: the folder of the call, "" where it is that of the session.
+    """
+    if not step.folder and not cwd:
+        return ""
+    if "$" in step.folder:
+        return step.folder
+    folder = absolute(step.folder or ".", absolute(cwd, root) or root)
+    near = is_within(folder, root) or is_within(root, folder)
+    return "" if near or not root or folder[:1] == "." else folder
 
 
 def _name(word: str | Word) -> str:

@@ -71,11 +71,14 @@ def is_deleted(call: CallOutcome, summary: ContextSummary) -> bool:
 
 
 def branch_at_end(summary: ContextSummary) -> str:
-    """The branch that the last commit printed, else the recorded one: recorders may state it
-    at the start only."""
-    commits = [event for event in summary.git if event.kind == "commit"]
-    branch = next((event.branch for event in reversed(commits) if event.branch), "")
-    return branch or summary.session.branch
+    """The branch at the end of the session, else that of its last commit."""
+    return summary.session.branch or last_commits_branch(summary)
+
+
+def last_commits_branch(summary: ContextSummary) -> str:
+    """The branch of the last commit in the session's own repository, as git printed it."""
+    made = (e for e in reversed(summary.git) if e.kind == "commit" and not e.folder)
+    return next((event.branch for event in made if event.branch), "")
 
 
 class Decided(Struct, frozen=True):

@@ -16,7 +16,7 @@ from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
-from leftoff.handover.standing import FEW_WORDS, branch_at_end, has_words, inner_requests
+from leftoff.handover.standing import FEW_WORDS, has_words, inner_requests, last_commits_branch
 from leftoff.handover.wording import (
     action_of,
     change_of,
@@ -27,6 +27,7 @@ from leftoff.handover.wording import (
     unnamed_changes,
 )
 from leftoff.model import Ref, utc_time
+from leftoff.shell.paths import is_temporary
 from leftoff.summary import (
     Check,
     ContextSummary,
@@ -191,9 +192,8 @@ def chosen_of(summary: SafeSummary) -> str:
 
 
 def branches(summary: SafeSummary) -> str:
-    """The recorded branch and, if it is another, that of the last commit: either may have been
-    left since."""
-    recorded, last = summary.session.branch, branch_at_end(summary)
+    """The last known branch and, if it is another, that of the last commit."""
+    recorded, last = summary.session.branch, last_commits_branch(summary)
     return ", last commit on ".join(dict.fromkeys(filter(None, (recorded, last))))
 
 
@@ -455,6 +455,7 @@ def _git(event: GitEvent) -> Item:
     label = event.hash[:10] or (f"#{event.number}" if event.number else "")
     words = [kind, label, f"to {event.remote}" if event.remote else ""]
     words.append(f"on {event.branch}" if event.branch not in event.text else "")
+    words.append(f"in {event.folder}" if event.folder else "")
     head = " ".join(flat(word) for word in words if word)
     if event.shown:  # a tool printed the subject
         return Item(head, event.ref, "good", output=flat(event.text))
@@ -464,12 +465,12 @@ def _git(event: GitEvent) -> Item:
 
 def _files(summary: SafeSummary, handover: Handover) -> Part:
     files = handover.files
-    did = Counter("moved" if f.renamed_from else action_of(f) for f in files)
-    words = ("created", "moved", "modified", "changed", "deleted")
-    counts = [f"{did[change]} {change}" for change in words if did[change]]
-    read = sum(f.action == "read" for f in summary.file_modifications)
+    did = Counter(map(_counted_as, files))
+    did["read"] = sum(_counted_as(f) == "read" for f in summary.file_modifications)
+    words = ("created", "moved", "modified", "changed", "deleted", "read")
+    counts = [f"{did[word]} {word}" for word in words if did[word]]
+    counts += [plural(did[word], word) for word in ("temporary file", "folder") if did[word]]
     title = "Files" + (f": {', '.join(counts)}" if counts else "")
-    title += f"{', ' if counts else ': '}{read} read" if read else ""
     # Where no commit is made, "not committed" would stand at every file.
     commits = any(f.committed for f in files) or any(e.kind == "commit" for e in summary.git)
     with_agents = bool(summary.session.children)
@@ -477,12 +478,21 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     maybe = [
         flat(f.path)
         for f in summary.file_modifications
-        if f.certainty == "unknown" and f.action in {"created", "modified"}
+        if f.certainty == "unknown" and _counted_as(f) in {"created", "changed"}
     ]
     more = f" and {len(maybe) - MAYBE} more" if len(maybe) > MAYBE else ""
     notes = [unnamed_changes(summary.unknown_effects)]
     notes += [f"perhaps changed: {', '.join(maybe[:MAYBE])}{more}"] if maybe else []
     return _part("files", title, items, "; ".join(filter(None, notes)))
+
+
+def _counted_as(file: FileModification) -> str:
+    """As what a file is counted: what happened to it, or that it is none of the project's."""
+    if file.path[-1:] == "/":
+        return "folder"
+    if is_temporary(file.path):
+        return "" if file.action == "read" else "temporary file"
+    return "moved" if file.renamed_from else action_of(file)
 
 
 def _file(file: FileModification, *, commits: bool, with_agents: bool) -> Item:

@@ -32,6 +32,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
         fails: ``normal`` where a non-zero exit says nothing about the effects; ``contents``
             where it may come from what a file holds.
         reliable: Whether the program hardly ever fails.
+        formats: Whether an opaque program formats or mends the files that it changes.
         looks: Options with which an opaque program or a script changes nothing.
         may_write: A pattern of words with which a program may change files that are not known.
         script: Options end at the first operand, which is a script with operands of its own.
@@ -54,6 +55,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
     recursive: tuple[str, ...] = ()
     fails: str = ""
     reliable: bool = False
+    formats: bool = False
     looks: tuple[str, ...] = ()
     may_write: str = ""
     script: bool = False
@@ -379,18 +381,50 @@ def programs_of(body: ast.Statement) -> tuple[tuple[str, str], ...]:
 
 def program_of(words: list[str]) -> tuple[str, str]:
     """The program behind its launchers and its subcommand; ``""`` where there is none."""
-    words, _ = unwrapped(words)
-    launcher = program_rules().launchers.get(words[0].rpartition("/")[2]) if words else None
-    if not words or launcher is not None and not launcher.after:
-        return "", ""  # it runs nothing: `env`, `command -v x`
-    name, rest = words[0].rpartition("/")[2], words[1:]
-    if name.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
-        name, rest = rest[1], rest[2:]
-    # `git -C folder status`: options before the subcommand.
-    while rest and rest[0][:1] == "-" and name in ("git", "cargo", "npm", "pnpm", "go"):
-        rest = rest[2:] if rest[0] in ("-C", "-c", "--prefix", "--git-dir") else rest[1:]
+    name, rest = _own_words(words)
     sub = next((word for word in rest if word[:1] != "-"), "")
     if name in ("bash", "sh", "zsh") and "-c" in rest[:2]:
         return name, "-c"
     # A longer word is text, not a subcommand; the limit was chosen by hand.
     return name, "" if ast.UNKNOWN in sub or len(sub) > 60 or "\n" in sub else sub
+
+
+def _own_words(words: list[str]) -> tuple[str, list[str]]:
+    """The program behind its launchers, ``""`` for none, and its words without the options that
+    stand before a subcommand."""
+    words, _ = unwrapped(words)
+    launcher = program_rules().launchers.get(words[0].rpartition("/")[2]) if words else None
+    if not words or launcher is not None and not launcher.after:
+        return "", []  # it runs nothing: `env`, `command -v x`
+    name, rest = words[0].rpartition("/")[2], words[1:]
+    if name.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
+        name, rest = rest[1], rest[2:]
+    # `git -C folder status`, `cargo +nightly fmt`: options before the subcommand.
+    while rest and rest[0][:1] in ("-", "+") and name in ("git", "cargo", "npm", "pnpm", "go"):
+        rest = rest[2:] if rest[0] in ("-C", "-c", "--prefix", "--git-dir") else rest[1:]
+    return name, rest
+
+
+# Options with which a program of any name mends files, such as a script of the project.
+_MENDS = frozenset({"--fix", "--write", "--autocorrect"})
+
+
+def mends_files(body: ast.Statement) -> bool:
+    """Whether a formatter, or a check that mends what it finds, rewrites files."""
+    return any(
+        _mends([word for word in command.words if isinstance(word, str)])
+        for _, command in ast.named_commands(body)
+    )
+
+
+def _mends(words: list[str]) -> bool:
+    name, rest = _own_words(words)
+    known = program_rules().by_name
+    rule = known.get(f"{name} {rest[0]}") if rest else None
+    rule = rule or known.get(name)
+    if rule is None or not rule.formats:
+        asked = not _MENDS.isdisjoint(rest) and not {"--check", "--dry-run"} & {*rest}
+        return asked and (rule is None or rule.kind != "table" and not rule.handler)
+    if not {"--help", "--version", *rule.looks}.isdisjoint(rest):
+        return False
+    return not rule.in_place or Invocation(name, rest, rule).has(*rule.in_place)

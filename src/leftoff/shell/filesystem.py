@@ -54,7 +54,7 @@ from typing import Literal
 import msgspec
 
 from leftoff.shell.ast import BRACKET, PATTERN_MARKS, QUESTION, STAR, UNKNOWN
-from leftoff.shell.paths import join, parent_of
+from leftoff.shell.paths import is_temporary, join, parent_of
 from leftoff.shell.quoting import unmark_patterns
 
 Action = Literal["read", "created", "modified", "deleted", "unknown"]
@@ -436,7 +436,8 @@ class Effects:
         `restored`, of files that are not known to be restored."""
         for path, change in self._changes.items():
             if change.wrote or change.after != change.before:
-                if change.restored and not restored or _is_scratch(path):
+                if change.restored and not restored or is_temporary(path):
+                    # Git does not undo what was written beside the repository.
                     continue
                 change.uncertainty = 2
                 self.state.mark_unknown(path)
@@ -512,11 +513,6 @@ class Effects:
             change.named,
             restored=change.restored and action != "read",
         )
-
-
-def _is_scratch(path: str) -> bool:
-    # Taken to lie outside the repository: git does not undo what was written there.
-    return path.startswith(("/tmp/", "/var/tmp/"))  # noqa: S108  # compared, never opened
 
 
 def _display_path(path: str) -> str:

@@ -222,3 +222,70 @@ def _git(words: list[str], cwd: str | None, lines: list[str]) -> list[Observatio
         if whole is not None and not path.endswith("/"):
             observed.append(Observation(whole, fact, f"git {name}"))
     return observed
+
+
+class Differences(msgspec.Struct, frozen=True):
+    """What git showed of the working tree as against the last commit.
+
+    Attributes:
+        names: the files that differ, as git names them: from the root of the repository or from
+            the folder of the command.
+        within: the files or folders of which all such files are named.
+        index: it is what differs from the index."""
+
+    names: frozenset[str]
+    within: tuple[str, ...]
+    index: bool = False
+
+    def shows(self, path: str) -> bool:
+        """Whether a file, or an untracked folder that holds it, is named."""
+        return any(
+            path.endswith("/" + name) or name[-1:] == "/" and f"/{name}" in path
+            for name in self.names
+        )
+
+    def covers(self, path: str) -> bool:
+        """Whether a file would be named if it differed."""
+        return any(path == place or path.startswith(f"{place}/") for place in self.within)
+
+
+# Options with which the output still names every file that differs.
+_COMPLETE = frozenset(("--", "--stat", "--name-only", "--short", "-s", "--porcelain"))
+_HEADS = re.compile(r"(?m)^(?:On branch|HEAD detached|## )")
+_DIFFERS = re.compile(r"(?m)^(?:---|\+\+\+) [ab]/(.+)|^ (\S.*?) +\|")
+
+
+def differences(script: ast.Script, output: str) -> Differences | None:
+    """What a `git status`, or a `git diff` without a commit to compare with, says that alone
+    printed an output; None for other commands."""
+    body, cwd = script.body, script.cwd
+    while isinstance(body, ast.Logical) and isinstance(body.left, ast.Command):
+        target = body.left.words[1:2]
+        if body.left.words[:1] != ("cd",) or not target or not isinstance(target[0], str):
+            return None
+        body, cwd = body.right, join(cwd, target[0])
+    if not isinstance(body, ast.Command) or body.redirects or cwd is None:
+        return None
+    words = [word for word in body.words if isinstance(word, str)]
+    verb, options = "".join(words[1:2]), {word for word in words[2:] if word[:1] == "-"}
+    if len(words) != len(body.words) or words[0] != "git" or not options <= _COMPLETE:
+        return None
+    operands = [word for word in words[2:] if word[:1] != "-"]
+    if verb == "status":
+        lines = output.splitlines()
+        found = [m["path"] for m in map(_SHORT_STATUS.fullmatch, lines) if m]
+        found += [m["path"] for m in map(_LONG_STATUS.fullmatch, lines) if m]
+        if output.strip() and not found and _HEADS.search(output) is None:
+            return None  # an error
+    elif verb == "diff" and ("--" in options or all("." in name for name in operands)):
+        found = [one or other for one, other in _DIFFERS.findall(output)]
+        if "--name-only" in options:
+            found = output.split()
+        elif output.strip() and not found:
+            return None
+    else:
+        return None
+    within = [place for name in operands or ["."] if (place := join(cwd, name))]
+    return Differences(
+        frozenset(name.strip('"') for name in found), tuple(within), verb == "diff"
+    )

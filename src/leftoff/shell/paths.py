@@ -149,3 +149,21 @@ _TESTS = re.compile(
 def is_test(path: str) -> bool:
     """Whether a path is that of a test, by its name or folder."""
     return _TESTS.search(path) is not None
+
+
+# The folders for temporary files of Linux, macOS and Windows.
+_TEMPORARY = re.compile(
+    r"(?:/private)?/(?:(?:var/)?tmp|var/folders)/|(?i:[A-Z]:[^\n]*[/\\]Temp[/\\])"
+)
+
+
+def is_temporary(path: str) -> bool:
+    """Whether an absolute path lies in a system's folder for temporary files, and so in no
+    project.
+
+    >>> is_temporary("/private/var/folders/x1/T/out.txt")
+    True
+    >>> is_temporary("tmp/out.txt")
+    False
+    """
+    return _TEMPORARY.match(path) is not None

@@ -10,8 +10,8 @@ from leftoff.analysis.files.net_changes import FileEvent
 from leftoff.extraction.evidence import Edited, Ran, Touched
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
-from leftoff.shell.paths import relative
-from leftoff.summary import FileModification
+from leftoff.shell.paths import is_temporary, relative
+from leftoff.summary import ACTIONS, FileModification
 from leftoff.tables import table
 
 _RE = re.patterns(table(__file__, "patterns.toml")["edits"])
@@ -56,8 +56,8 @@ def with_changes(
     found: dict[str, _Changes] = {}
     own: dict[str, dict[tuple[int, int, int], FileEvent]] = {}
     for event in events:
-        shows = event.action in {"read", "missed", "found", "back"} or event.restored
-        if not shows and event.certainty != "unknown":
+        wrote = event.action in ACTIONS and event.action != "read" and not event.restored
+        if wrote and event.certainty != "unknown":
             place = event.ref.source, event.ref.message, event.ref.part or 0
             own.setdefault(relative(event.path, cwd), {})[place] = event
     edited: dict[str, set[str]] = {}
@@ -96,7 +96,7 @@ def with_changes(
         last = max(of_main, default=(-1, 0))
         file = replace(file, last_message=last[0])
         changes = found.get(file.path, _Changes())
-        if file.action != "read":
+        if file.action != "read" and not is_temporary(file.path):
             file = replace(file, committed=commits.include(file.path, last))
         if changes.edits:
             tools = edited.get(file.path, set())

@@ -26,12 +26,13 @@ class FileEvent(Struct, frozen=True, gc=False):
             below a directory whose files are not all known.
         action: read | created | modified | deleted; or missed | found, where the recorder
             itself looked for a file that was changed before and did not find it, or did; or
-            back, where a command listed a file that was removed before.
+            back, where a command listed a file that was removed before; or new, where a commit
+            created it.
         certainty: sure | likely | unknown.
         renamed_from: the path that the file had before a rename.
         branch: "" or "abandoned".
         restored: the file is again as it was at the start.
-        late: programs ran before it that may have made the file.
+        late: programs ran before it that may have made the file, or removed it.
     """
 
     message: int
@@ -66,6 +67,7 @@ class _Track(Struct):
         maybe: the last action that may have happened to it.
         missed: the recorder checked for it after its last event and did not find it.
         guessed: that it was not there at the start is likely at most.
+        perhaps_made: programs ran that may have made it before it was first read or written.
         late: programs ran before its removal that may have made it.
         back: a listing showed it again after its removal.
         origin: the path at the start, if the file was renamed.
@@ -78,6 +80,7 @@ class _Track(Struct):
     edited: bool = False
     missed: bool = False
     guessed: bool = False
+    perhaps_made: bool = False
     late: bool = False
     back: bool = False
     origin: str = ""
@@ -193,6 +196,10 @@ def _note(track: _Track, event: FileEvent) -> None:
             track.changed = track.edited or track.existed is False
             track.certainty = "likely"
         return
+    if action == "new":
+        if track.exists and (track.guessed or track.perhaps_made):
+            track.existed = track.guessed = False
+        return
     track.branches.add(event.branch)
     # The tool and its place: several files of one call are touched once each.
     call = (event.ref.source, event.message, event.ref.part or 0)
@@ -205,6 +212,8 @@ def _note(track: _Track, event: FileEvent) -> None:
             track.maybe = action
         return
     track.missed = False
+    if track.existed is None:
+        track.perhaps_made = event.late
     if action == "read":
         track.read = True
         if certainty == "sure" and track.existed is None:

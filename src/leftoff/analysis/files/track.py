@@ -1,6 +1,7 @@
 """Tracks files over a session: what each call did to which file, in order."""
 
 import fnmatch
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -16,16 +17,26 @@ from leftoff.analysis.files.removals import (
     refused_paths,
     removed_by_powershell,
 )
-from leftoff.extraction.evidence import Applied, Called, Ran, Returned, Stood, Touched
+from leftoff.extraction.evidence import (
+    Applied,
+    Asked,
+    Called,
+    Ran,
+    Returned,
+    Shown,
+    Stood,
+    Touched,
+)
 from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
 from leftoff.shell import Outcome, analyze, command_facts, observe, resolve
-from leftoff.shell.ast import Opaque
+from leftoff.shell.ast import Opaque, Script
 from leftoff.shell.filesystem import FileEffect, FileState
-from leftoff.shell.listings import Observation
+from leftoff.shell.listings import Differences, Observation, differences
 from leftoff.shell.operations import looks_like_directory
-from leftoff.shell.paths import absolute, home_of
+from leftoff.shell.paths import absolute, home_of, parent_of
+from leftoff.shell.programs.git import summary_lines
 from leftoff.summary import ACTIONS
 
 # They are written and read like files, and are none.
@@ -54,6 +65,10 @@ class _CallSite(Struct, frozen=True):
 # Commands that bring in commits and list the files of these.
 _BRING_IN = frozenset({("git", "merge"), ("git", "pull"), ("git", "rebase")})
 
+# Commands after which what differed before no longer does, and those that change the index.
+_MOVE_ON = frozenset("commit stash checkout switch reset merge pull rebase cherry-pick".split())
+_INDEX = frozenset({"add", "rm", "mv"})
+
 _BROUGHT = frozenset({"created", "modified"})
 
 # Listings of what is on the disk; `git ls-files` names removed files, too.
@@ -80,6 +95,10 @@ class Tracker:
         scripts: calls that ran a script of several commands and tool calls.
         roots: variables that file calls name instead of a folder: who published the recording
             put them there, so they are names to a shell, too.
+        differed: files that git named as different from the last commit, since that, with the
+            message; `indexed`: changes were added to the index since.
+        untracked: files may have been removed from the index alone.
+        turns: messages in which the person spoke, or a commit was shown.
     """
 
     def __init__(self, view: SessionView) -> None:
@@ -96,6 +115,10 @@ class Tracker:
         self.touched: set[str] = set()
         self.scripts: set[tuple[int, int]] = set()
         self.roots: set[str] = set()
+        self.differed: dict[str, int] = {}
+        self.indexed = self.untracked = False
+        moved_on: list[Asked | Shown] = [*view.all(Asked), *view.shown({"git_commit"})]
+        self.turns = sorted(one.ref.message for one in moved_on)
 
     def all(self) -> list[FileEvent]:
         """The events of the whole session."""
@@ -405,6 +428,8 @@ class Tracker:
         if outcome is not None and outcome.output:
             refused = {absolute(p, cwd) for p in refused_paths(outcome.output)}
             effects = [e for e in effects if absolute(e.path or "", cwd) not in refused]
+        if "--cached" in command and ("git", "rm") in script.programs:
+            self.untracked = True
         if _POWERSHELL.search(command) and not denied:
             self.apply_powershell(act, status)
         if effects:
@@ -427,9 +452,61 @@ class Tracker:
             self.unseen += [
                 UnknownChange(shown[tool], action, call.ref) for tool, action in unseen
             ]
-        if "commit" in command and result.succeeded() is not False and not denied:
-            if ("git", "commit") in command_facts(script):
-                self.committed |= self.changed
+        if "git" in command and not denied:
+            self.apply_git(self.call_site(act.ref, act.tool, cwd), script, result)
+
+    def apply_git(self, call: _CallSite, script: Script, result: Outcome) -> None:
+        """Takes in what git commits, and what it says of files."""
+        verbs = {verb for name, verb in script.programs if name == "git"}
+        if verbs & _MOVE_ON:  # one that failed may have been repeated by something not seen
+            self.differed.clear()
+            self.indexed = False
+        if result.succeeded() is False:
+            return
+        if "commit" in verbs:
+            self.record_commit(call, result.output or "")
+        self.indexed |= not _INDEX.isdisjoint(verbs)
+        seen = differences(script, result.output) if result.output is not None else None
+        if seen is not None and not (seen.index and self.indexed):
+            self.record_differences(call, seen)
+
+    def record_commit(self, call: _CallSite, output: str) -> None:
+        """A commit names the files that it made and removed: what a program made before the
+        session wrote it is new, and what was read or written is removed."""
+        self.committed |= self.changed
+        for what, name, former in summary_lines(output.splitlines()):
+            if what == "created" and (path := self._of_repository(name, call.cwd)):
+                if path in self.changed:
+                    self.add_event(call, path, "new", "sure")
+            elif what in {"deleted", "renamed"} and not self.untracked:
+                path = self._of_repository(former or name, call.cwd)
+                if path and self.known.kind(path) == "file":
+                    self.record_delete(path)
+                    self.add_event(call, path, "deleted", "sure", tool="git")
+
+    def _of_repository(self, name: str, cwd: str) -> str:
+        """The path of an event that a name stands for which git prints: from the root of a
+        repository that holds a folder; "" for none."""
+        folder = self.resolve_path(absolute(cwd or self.root, self.root))
+        while folder and f"{folder.rstrip('/')}/{name}" not in self.touched:
+            above = parent_of(folder)
+            folder = above if above != folder and above != "." else ""
+        return f"{folder.rstrip('/')}/{name}" if folder else ""
+
+    def record_differences(self, call: _CallSite, seen: Differences) -> None:
+        """Git showed which files differ from the last commit. One that differed before, in the
+        same turn and without a commit since, and does not any more, is as it was; that git
+        names it shows that it is not ignored."""
+        at, first = call.ref.message, self.known.changed()
+        for path in sorted(self.changed):
+            if first.get(path) == "created" or self.known.kind(path) != "file":
+                continue
+            if seen.shows(path):
+                self.differed[path] = at
+            elif seen.covers(path) and path in self.differed and path not in self.committed:
+                since = self.differed.pop(path)
+                if bisect_right(self.turns, since) == bisect_left(self.turns, at):
+                    self.add_event(call, path, "modified", "sure", restored=True)
 
     def apply_powershell(self, act: Ran, status: str) -> None:
         """Applies the removals of a PowerShell command line to files that are known; without
@@ -467,6 +544,8 @@ class Tracker:
             certainty = "unknown"
         restored = False
         if effect.action != "read":
+            if effect.restored and path in self.committed and effect.action == "modified":
+                return  # it has the contents of a commit of this session
             if effect.restored and path not in self.committed:
                 restored = path in self.changed
                 if not restored:
