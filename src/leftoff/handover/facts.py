@@ -592,10 +592,9 @@ def _decisions(
 
 def _git(events: Sequence[GitEvent]) -> Iterable[Fact]:
     for event in reversed(events):
-        what = {"pull_request": "pull request"}.get(event.kind, event.kind)
         place = [event.hash[:10], f"#{event.number}" if event.number else "", event.url]
         place += [f"to {event.remote} {event.branch}".rstrip()] if event.remote else []
         place += [f"on {event.branch}"] if event.branch and not event.remote else []
         place += [f"in {event.folder}"] if event.folder else []
-        note = " ".join([what, *filter(None, place)])
+        note = " ".join([event.kind.replace("_", " "), *filter(None, place)])
         yield Fact(event.text, note, event.ref.message, "tool" if event.shown else "agent")
