@@ -4,8 +4,7 @@ Precedence: command line, environment (`LEFTOFF_…`), project, user, default. A
 settings are in `leftoff.toml`, in `[tool.leftoff]` of `pyproject.toml`, or in the
 `context_management` tree of `.claude-mpm/configuration.yaml`; a user's in `leftoff.toml` of
 the configuration folder.
-`budget_total`, `budgetTotal` and `BUDGET_TOTAL` are the same key everywhere.
-"""
+`budget_total`, `budgetTotal` and `BUDGET_TOTAL` are the same key everywhere."""
 
 import os
 import stat
@@ -127,8 +126,7 @@ class Resume(Struct, frozen=True):
         similarity_warning, similarity_reset: below these similarities the workflow's content
             has changed significantly, and resetting is advised.
         minimum_score: below this score nothing is resumed.
-        missing_tool_factor: what the score is multiplied with where a used tool is missing.
-    """
+        missing_tool_factor: what the score is multiplied with where a used tool is missing."""
 
     storage_location: str = "{home}/resume"
     retention_days: Count = 7
@@ -153,8 +151,7 @@ class Hooks(Struct, frozen=True):
             required in earlier ones, and search the index where nothing else fits a prompt.
         reader: a second reader that the worker asks when a session was compacted or has ended:
             a name or a command line. Never taken from a project's files, which may come from
-            others.
-    """
+            others."""
 
     recall: bool = True
     recall_tokens: Positive = 1_300
@@ -171,8 +168,7 @@ class Settings(Struct, frozen=True):
         windows: rows that come before the built-in table of models.
         prices: rows that come before the built-in table of prices.
         extractors, redactors: plug-ins to run, by name.
-        enable_resume: whether a review may continue an earlier conversation.
-    """
+        enable_resume: whether a review may continue an earlier conversation."""
 
     home: str = ".leftoff"
     preset: Literal["advisory", "handoff", "own"] = "advisory"
@@ -418,8 +414,7 @@ def _raw(path: Path) -> str:
 
 def from_mapping(tree: Mapping[str, object], origin: str = "configuration") -> LoadedSettings:
     """Settings from a dict in the shape of a settings file; the rest are defaults. `UsageError`
-    where a key does not exist or a value is not valid.
-    """
+    where a key does not exist or a value is not valid."""
     collected = _Collected()
     collected.tree(tree, Settings, "", origin)
     return collected.done()
@@ -443,8 +438,7 @@ def load(
     Raises:
         UsageError: a setting that does not exist or a value that is not valid; names the file
             and the nearest valid one.
-        SourceError: a settings file cannot be read.
-    """
+        SourceError: a settings file cannot be read."""
     collected = _Collected()
     if user is not None:
         file = Path(user) / TOML

@@ -5,8 +5,7 @@ fetch, inspect_change, install, issue, lint, look, other, plan, pull_request, pu
 read_pull_request, run, run_scratch, search, skill, sync, test, tidy, wait.
 
 An activity is finer than a stage and never depends on other calls: `stages` derives stages from
-activities, `progress` looks for edits, test runs and deliveries.
-"""
+activities, `progress` looks for edits, test runs and deliveries."""
 
 from bisect import bisect_left
 from functools import lru_cache

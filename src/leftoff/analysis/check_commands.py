@@ -2,8 +2,7 @@
 
 The programs are those of `extraction/rules/check_tools.toml`. What is called by a name ("npm
 run test:unit", "make lint", "scripts/check.sh") is of the kind that the name says, and its tool
-shows in its output.
-"""
+shows in its output."""
 
 from msgspec import Struct
 
@@ -35,8 +34,7 @@ class Run(Struct, frozen=True):
         dropped: patterns of lines that a filter leaves out, all others being shown.
         bare: certainly run, with its errors among its output, through filters that show some
             lines of whatever comes: if nothing was shown, it printed nothing.
-        text: the words of its own command, without redirects and what it is piped into.
-    """
+        text: the words of its own command, without redirects and what it is piped into."""
 
     tool: str
     kind: str
@@ -218,8 +216,7 @@ def _is_value(before: str, word: str, needs: tuple[str, ...] = ()) -> bool:
     """Whether a word is the value of the option before it, as far as their forms say.
 
     Args:
-        needs: flags of the tool, which take none.
-    """
+        needs: flags of the tool, which take none."""
     if before[:1] != "-" or before == "--" or "=" in before or before in needs:
         return False
     if before in WORDS["valued"] or _RE["amount"].fullmatch(word):

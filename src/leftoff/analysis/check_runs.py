@@ -3,8 +3,7 @@
 `runs_of` walks the parsed command (`leftoff.shell`) and names each program that checks the work
 by `extraction/rules/check_tools.toml`, through wrappers, task runners and package managers.
 `implied` turns the status of the whole line into those of its runs: the status of a pipe is
-that of its last program, `a && b` succeeds if both do, `a || true` says nothing about `a`.
-"""
+that of its last program, `a && b` succeeds if both do, `a || true` says nothing about `a`."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -113,8 +112,7 @@ def shown_by_later(
     Args:
         tree: a statement.
         ran: the numbers of runs that printed something of their own.
-        lines: the last lines of the output.
-    """
+        lines: the last lines of the output."""
     if isinstance(tree, int | str):
         return {}
     name, items = tree
@@ -165,8 +163,7 @@ def printed_nothing(
 
     Args:
         number: of a run whose errors are among its output.
-        first, last: the lines at both ends of the output.
-    """
+        first, last: the lines at both ends of the output."""
     leaves = list(_leaves(tree))
     place = leaves.index(number) if number in leaves else len(leaves)
     before, after = [
@@ -221,8 +218,7 @@ def own_command(command: str, kind: str, tool: str) -> str:
     """The part of a command line that is a check itself, "" if it cannot be found.
 
     Args:
-        kind, tool: of the check, as judged; a script's tool shows in its output alone.
-    """
+        kind, tool: of the check, as judged; a script's tool shows in its output alone."""
     runs = runs_of(command).runs
     for fits in (
         [r for r in runs if r.kind == kind and r.tool == tool],

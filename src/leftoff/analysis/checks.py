@@ -88,8 +88,7 @@ class _Share(Struct):
     Attributes:
         printed: the lines of its output that are the tool's.
         passed: whether it succeeded, as far as exit codes say so.
-        silent: it printed nothing, and its errors would have been seen.
-    """
+        silent: it printed nothing, and its errors would have been seen."""
 
     tool: str
     kind: str

@@ -4,8 +4,7 @@ The last run of the same kind before the claim decides, and only where nothing s
 them that could have changed the result: an edit, another run, a command that is not known. The
 run must be of what the claim is about: a claim that names a tool is judged by that tool, one
 about unit tests not by a browser test, one about some tests not by a run where others failed.
-What is left is only claimed.
-"""
+What is left is only claimed."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -76,8 +75,7 @@ class Proof(Struct, frozen=True):
         evidence: verified | claimed | contradicted.
         why: the reason.
         text, ref: the line that decided and its output; "" and None where nothing did.
-        check: index in `checks` of the run that decided.
-    """
+        check: index in `checks` of the run that decided."""
 
     evidence: str
     why: str

@@ -2,8 +2,7 @@
 
 A resumed or forked session copies the earlier history into a file of its own, under a new
 session id; only the ids of the records identify a copy. Each record counts once, where it
-appears first.
-"""
+appears first."""
 
 from collections.abc import Sequence
 
@@ -54,8 +53,7 @@ def stitch(parts: Sequence[tuple[SessionState, int]]) -> SessionState:
     """The recordings joined, in the order given; copies of earlier records are left out.
 
     Args:
-        parts: recordings of one line of work, each with its index into `session.sources`.
-    """
+        parts: recordings of one line of work, each with its index into `session.sources`."""
     if len(parts) == 1 and parts[0][1] == 0:
         return parts[0][0]
     whole = SessionState(parts[0][0].agent, ())

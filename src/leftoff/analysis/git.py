@@ -3,8 +3,7 @@
 A line of output counts by the command that printed it: `git log` shows commits and makes none,
 `git pull` prints the same arrows as a push. Where the output says nothing (quiet commands), an
 exit status counts if nothing masks it. The agent's words count only if the command ran and did
-not fail, and are marked `shown=False`.
-"""
+not fail, and are marked `shown=False`."""
 
 from __future__ import annotations
 

@@ -44,8 +44,7 @@ class GitStep(Struct, frozen=True):
         certain: the command line as a whole succeeds only if this step did.
         counted: False in a loop or a branch: it may have run any number of times.
         silent: its output is dropped or it was asked to be quiet.
-        folder: where the command line itself went before (`cd`, `git -C`), "" for nowhere.
-    """
+        folder: where the command line itself went before (`cd`, `git -C`), "" for nowhere."""
 
     program: str
     verb: str
@@ -170,8 +169,7 @@ def folder_outside(step: GitStep, cwd: str, root: str) -> str:
     above it, which hold the same repository most of the time, or not known.
 
     Args:
-        cwd: the folder of the call, "" where it is that of the session.
-    """
+        cwd: the folder of the call, "" where it is that of the session."""
     if not step.folder and not cwd:
         return ""
     if "$" in step.folder:

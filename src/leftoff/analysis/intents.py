@@ -65,8 +65,7 @@ def inherited(text: str, own: frozenset[str], before: frozenset[str]) -> frozens
 
     Args:
         own: the intents of the prompt itself.
-        before: the intents in force before it.
-    """
+        before: the intents in force before it."""
     if own & _SUBJECTS or not before:
         return own
     combined = (before - {"go", "short", "long"}) | (own & {"go", "short", "long"})

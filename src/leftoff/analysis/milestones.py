@@ -3,8 +3,7 @@
 A claim is a sentence that a rule matched. This module decides whether it is a claim at all, of
 which kind, and whether it repeats an earlier one; `claim_checks` whether the run of a check
 confirms it, `git` whether a commit, a push or a merge does. The patterns stand in
-`extraction/rules/claims.toml`.
-"""
+`extraction/rules/claims.toml`."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -40,8 +39,7 @@ def milestones(view: SessionView) -> tuple[Milestone, ...]:
     show without a claim.
 
     A message has at most one of `COMPLETIONS`. A kind that was claimed before counts again only
-    if something was done in between.
-    """
+    if something was done in between."""
     return Claims(view).judge()
 
 
@@ -67,8 +65,7 @@ class Claims:
 
     Attributes:
         left_out: rejected claims with the reason; filled by `judge`.
-        sources: the claim behind each milestone; filled by `judge`.
-    """
+        sources: the claim behind each milestone; filled by `judge`."""
 
     def __init__(self, view: SessionView) -> None:
         self.view = view

@@ -90,8 +90,7 @@ class NameFinder:
     each word is searched once.
 
     Args:
-        cwd: paths below this folder become relative to it.
-    """
+        cwd: paths below this folder become relative to it."""
 
     def __init__(self, cwd: str = "") -> None:
         cwd = cwd.rstrip("/")

@@ -73,8 +73,7 @@ def percentage(items: list[str], *, finished: bool, shown: bool) -> int | None:
         items: the status of each item of the last to-do list.
         finished: the agent ended its turn, nothing is open and no check failed last.
         shown: a commit, push or the like after the last edit, a passed check after it, or a
-            completed to-do list.
-    """
+            completed to-do list."""
     done = sum(status == "completed" for status in items)
     if done < len(items):
         return round(100 * done / len(items))
@@ -95,8 +94,7 @@ def _completed(
 ) -> tuple[str, ...]:
     """Stages said or shown to be finished, and those that were passed through.
 
-    A stage that is entered again after the words is not finished by them.
-    """
+    A stage that is entered again after the words is not finished by them."""
     place = STAGES.index(current) if current in STAGES else len(STAGES)
     found = {c.stage for c in changes if STAGES.index(c.stage) < place}
     entered = {change.stage: change.ref.message for change in changes}

@@ -14,8 +14,7 @@ class Pass(Collector):
     >>> reading = Pass()
     >>> reading.feed(b'{"role": "user", "text": "Add a retry to the uploader."}\n')
     >>> reading.summary().user_requests[0].text
-    'Add a retry to the uploader.'
-    """
+    'Add a retry to the uploader.'"""
 
     def close(self) -> None:
         """As `Collector.close`; then what a large recording holds is packed."""
@@ -27,8 +26,7 @@ class Pass(Collector):
         """The summary of what was fed so far; more may be fed afterwards.
 
         Raises:
-            FormatError: there is no message in it yet, or no known format.
-        """
+            FormatError: there is no message in it yet, or no known format."""
         twin = self.fork()
         twin.close()
         return twin.conclude(sources)
@@ -37,8 +35,7 @@ class Pass(Collector):
         """The summary of a recording that is closed.
 
         Args:
-            session: which of several sessions in the recording; the last by default.
-        """
+            session: which of several sessions in the recording; the last by default."""
         return assemble(
             self.sessions[session],
             sources=sources,

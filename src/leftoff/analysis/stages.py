@@ -59,8 +59,7 @@ class Turn(Struct):
 class Segment(Struct):
     """The turns from one prompt to the next.
 
-    `own` are the intents of the prompt itself, `intents` those in force.
-    """
+    `own` are the intents of the prompt itself, `intents` those in force."""
 
     turns: list[Turn]
     own: frozenset[str] = frozenset()

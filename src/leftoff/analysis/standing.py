@@ -29,8 +29,7 @@ def rules_in(text: str) -> tuple[Span, ...]:
     """The spans of the rules in a prompt, in order; none where there are more than `MAX_RULES`.
 
     A rule is a sentence that forbids, limits or requires always, an item of a list under a
-    heading that names rules, or a whole list under "do not:".
-    """
+    heading that names rules, or a whole list under "do not:"."""
     if len(text) > MAX_PROMPT:
         return ()
     found: list[Span] = []

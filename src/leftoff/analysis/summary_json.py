@@ -144,8 +144,7 @@ def from_json(data: bytes | str) -> ContextSummary:
 
     Raises:
         StateError: not such a document; the message names the field. `TooNew`: a newer leftoff
-            wrote it.
-    """
+            wrote it."""
     raw = data.encode() if isinstance(data, str) else data
     try:
         schema = msgspec.json.decode(raw, type=_Schema).schema

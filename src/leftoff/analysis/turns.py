@@ -1,8 +1,7 @@
 """Whose turn it is: at the end of a recording, and where each of the person's words was typed.
 
 The agent has ended its turn where its last event is words without a call after them, or a call
-that ends its work. What the recorder says itself (`Message.stop`, `Turned`) comes first.
-"""
+that ends its work. What the recorder says itself (`Message.stop`, `Turned`) comes first."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ class Turns(Struct):
     Attributes:
         calls: message and part of every call of the agent, in order.
         marks: messages that mark an interruption, in order.
-        turned: what the recorder says of turns, in order.
-    """
+        turned: what the recorder says of turns, in order."""
 
     view: SessionView
     calls: list[tuple[int, int]]
@@ -105,8 +103,7 @@ class Turns(Struct):
 def turn_state(view: SessionView) -> TurnState:
     """Whose turn it is at the end of the recording.
 
-    Notices, reminders and other injected records at the end change nothing.
-    """
+    Notices, reminders and other injected records at the end change nothing."""
     turns = Turns.of(view)
     heard = view.state.extractors.get("requests")
     words = heard if isinstance(heard, Requests) else Requests(said=view.state.last_at)

@@ -3,8 +3,7 @@
 An output is cleaned first (terminal escapes, prefixes that task runners put before each line,
 headers that a client puts before the output), so that a rule sees the line as the tool printed
 it. What is recorded is bounded: telling lines, counts, names of what failed, the last lines.
-Whose lines they are, and what they mean, `analysis.checks` decides, which sees the command.
-"""
+Whose lines they are, and what they mean, `analysis.checks` decides, which sees the command."""
 
 from __future__ import annotations
 
@@ -84,8 +83,7 @@ class Checks(Struct):
 
     `jobs` holds, by call id, the job that a pending call asks for; `open` the jobs that had not
     ended, with message and part of the call that started each; `logs` the job by the file that
-    its output is written to.
-    """
+    its output is written to."""
 
     name: ClassVar[str] = "checks"
     wants: ClassVar[int] = RESULT | CALL | TYPED
@@ -239,8 +237,7 @@ def read_output(
     lines where the last ones do not hold them.
 
     Args:
-        always: also read the last lines of an output without a telling one.
-    """
+        always: also read the last lines of an output without a telling one."""
     text = clean(text)
     banner = _RE["banner"]
     scripts = tuple((m[1] or "", (m[2] or m[3])[:200]) for m in banner.finditer(text))[:8]

@@ -36,8 +36,7 @@ Before you edit
 avoids allocations on purpose (measure with `python -m benchmarks.speed`). A new field of
 `Head`, `CollectorHead` or of a piece of evidence needs a default and stands last: older saved
 passes are read by field name (Structs) or by position (`array_like` evidence), and the tags of
-evidence are part of the saved format. `fork` copies every mutable attribute by hand.
-"""
+evidence are part of the saved format. `fork` copies every mutable attribute by hand."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice, starmap
@@ -158,8 +157,7 @@ class Collector(LineReader):
     Attributes:
         sessions: the sessions found: for each, the main thread under "" and its subagents by
             id. Most recordings hold exactly one.
-        earlier: number of sessions before these in the recording that are not in memory.
-    """
+        earlier: number of sessions before these in the recording that are not in memory."""
 
     earlier: int = 0
 
@@ -397,8 +395,7 @@ class Collector(LineReader):
         """Ends the input: reads an unterminated last line, or a whole document.
 
         Raises:
-            FormatError: no known format, or not one message.
-        """
+            FormatError: no known format, or not one message."""
         super().close()
         found = [s for s in self.sessions if any(len(r.thread) for r in s.values())]
         self.sessions = found or self.sessions[-1:]  # the last may have begun without a message
@@ -433,8 +430,7 @@ class Collector(LineReader):
     def save(self) -> State:
         """The state after the last whole line; what follows `offset` must be fed again.
 
-        Of a document, and while the format is not known, the state is empty: offset 0.
-        """
+        Of a document, and while the format is not known, the state is empty: offset 0."""
         if self._strict is None or self.format is None:
             return State(0, b"", b"", b"")
         states = self.sessions[-1]
@@ -516,8 +512,7 @@ class Collector(LineReader):
             counts: messages of each session state so far.
 
         Raises:
-            StateError: the state is damaged.
-        """
+            StateError: the state is damaged."""
         blank = [Packed(b"", b"", b"", b"", b"", b"")] * len(counts)
         try:
             collector = cls.restore(state.head, blank, [() for _ in counts], where, extra)

@@ -2,8 +2,7 @@
 
 A sentence is scored by logistic regression over its words, pairs of words, pairs with verbs
 replaced by their class, its place in the text, and what came before and after it. The weights
-are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`.
-"""
+are data (`rules/decisions.json`), written by `benchmarks/accuracy/decisions`."""
 
 import math
 from bisect import bisect_left
@@ -56,8 +55,7 @@ class Model(Struct, frozen=True):
             being asked for.
         kinds, kind_weights, kind_bias: the decision types, and the weights of each feature.
         trained: number of labelled sessions and decisions behind the weights.
-        learnt_from: fingerprints of the recordings of those sessions, sorted.
-    """
+        learnt_from: fingerprints of the recordings of those sessions, sorted."""
 
     gate: dict[str, int] = field(default_factory=dict)
     gate_least: int = -1_000_000
@@ -78,8 +76,7 @@ class Model(Struct, frozen=True):
         """Whether a piece of text passes the first filter.
 
         Args:
-            words: its words in lower case, split at white space.
-        """
+            words: its words in lower case, split at white space."""
         return sum(map(self.gate.get, words, repeat(0))) >= self.gate_least
 
     def known(self, features: Sequence[str]) -> Sequence[str]:
@@ -96,8 +93,7 @@ class Model(Struct, frozen=True):
 
         Args:
             log_odds: its score.
-            rank: number of sentences of the session with higher scores.
-        """
+            rank: number of sentences of the session with higher scores."""
         return calibrated(log_odds, rank, self.calibration)
 
     def message_probability(self, log_odds: float, rank: int) -> float:
@@ -105,8 +101,7 @@ class Model(Struct, frozen=True):
 
         Args:
             log_odds: that at least one of its sentences is one (see `any_log_odds`).
-            rank: number of messages of the session with higher log odds.
-        """
+            rank: number of messages of the session with higher log odds."""
         return calibrated(log_odds, rank, self.message)
 
     def kind(self, features: Iterable[str]) -> str:
@@ -358,8 +353,7 @@ def is_english(found: Sequence[str], text: str) -> bool:
     must be in `ENGLISH`. Both chosen by hand; not measured.
 
     Args:
-        found: the words of `text`.
-    """
+        found: the words of `text`."""
     if not text.isascii() and 6 * len(_FOREIGN.findall(text)) > len(text):
         return False
     english = 20 * sum(map(ENGLISH.__contains__, found))
@@ -442,8 +436,7 @@ def subject_features(found: Iterable[str], kind: str, steps: tuple[int, ...]) ->
 
     Args:
         kind: prefix of the names of the features.
-        steps: numbers of words.
-    """
+        steps: numbers of words."""
     named = tuple(chain.from_iterable(map(subjects_of, found)))
     return list(_counted(named, kind, steps)) if named else []
 
@@ -477,8 +470,7 @@ def place_features(text: str, start: int, where: str) -> list[str]:
     Args:
         text: the sentence.
         start: where it starts in the message's text.
-        where: its place, see `decisions.Decisions`.
-    """
+        where: its place, see `decisions.Decisions`."""
     block, first, whole, *around = where.split(" ")
     length, size = len(text), int(whole)
     at = "l:mid"
@@ -509,8 +501,7 @@ def block_features(
 
     Args:
         text: the whole text, and `blocks`, its blocks.
-        number: the block.
-    """
+        number: the block."""
     below = len(blocks) - 1 - number
     found = [_ABOVE(number), _BELOW(below)]
     if blocks[number][2] == ITEM:

@@ -14,8 +14,7 @@ the two.
 
 The weights are those of the default detector; features of the session around a text are missing
 here. Each span has its type as label; `doc._.decisions` gives the probability of each span.
-Importing this module imports spaCy; nothing else in leftoff does.
-"""
+Importing this module imports spaCy; nothing else in leftoff does."""
 
 from __future__ import annotations
 
@@ -135,8 +134,7 @@ class DecisionComponent:
 
     Args:
         key: name of the span group, and of the extension attribute.
-        least: probability from which a sentence is marked; the model's own if None.
-    """
+        least: probability from which a sentence is marked; the model's own if None."""
 
     def __init__(self, key: str = "decisions", least: float | None = None) -> None:
         self.key = key

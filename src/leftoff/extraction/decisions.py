@@ -39,8 +39,7 @@ class Decisions(Struct):
     `analysis.decisions` decides later whether it is a decision: that takes the person's prompts
     before it and the edits after it. `Said.value` is the place of the sentence, separated by
     blanks: the kind of its block, whether it opens the block (0 or 1), the length of the whole
-    text, and the features of its surroundings that have a weight.
-    """
+    text, and the features of its surroundings that have a weight."""
 
     name: ClassVar[str] = "decisions"
     topic: ClassVar[str] = "decision"
@@ -62,8 +61,7 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
     """The sentences of a text that pass the first filter: start, end and place (`Said.value`).
 
     The filter works on rough pieces, since exact sentence splitting costs more than summing
-    weights of words; only blocks with a piece that passes are split exactly.
-    """
+    weights of words; only blocks with a piece that passes are split exactly."""
     passing = pieces(text, model)
     begin, stop = next(passing, _NO_PIECE)
     if begin > len(text):

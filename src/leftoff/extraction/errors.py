@@ -29,8 +29,7 @@ def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
 
     Args:
         first: the tool itself refused, and its first line says why: what follows may quote
-            the file.
-    """
+            the file."""
     best: tuple[float, int, int] | None = None
     fallback: tuple[int, int] | None = None
     for start, end in _lines(text):

@@ -1,8 +1,7 @@
 """The protocol of an extractor, and `View`, its access to one message.
 
 `View` holds what several extractors need: references, hits of the fused gate, the call that a
-result belongs to.
-"""
+result belongs to."""
 
 from collections.abc import Iterable
 from typing import ClassVar, Protocol
@@ -30,8 +29,7 @@ class View:
         message: the message.
         hits: matches of the fused rules in the agent's visible text, by extractor.
         calls: the call that each tool result answers, by part index.
-        outputs: matches of the output rules in tool results, by part index.
-    """
+        outputs: matches of the output rules in tool results, by part index."""
 
     __slots__ = ("_record_hash", "calls", "hits", "message", "outputs")
 
@@ -73,8 +71,7 @@ class Extractor(Protocol):
     A msgspec Struct: its fields are all its state between messages. It gets each message with
     a feature that it wants, in file order; it must not read files and must not judge by what
     comes later. For malformed input it yields less, never an exception. Every piece of evidence
-    has a `Ref`.
-    """
+    has a `Ref`."""
 
     name: ClassVar[str]
     wants: ClassVar[int]

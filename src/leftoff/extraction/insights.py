@@ -41,8 +41,7 @@ class Insights(Struct):
     """Records failed calls with the line that says why, findings, next steps, to-do lists.
 
     `created` holds the texts of to-do items whose number is recorded only in the call's result,
-    by call id.
-    """
+    by call id."""
 
     name: ClassVar[str] = "insights"
     wants: ClassVar[int] = FAILED | HIT | OUTPUT | PLAN

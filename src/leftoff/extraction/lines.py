@@ -1,7 +1,6 @@
 """Bytes to records: buffering, format detection, decoding of lines, repair, counts of lines.
 
-The first half of a pass. What becomes of a record is the business of `collector.Collector`.
-"""
+The first half of a pass. What becomes of a record is the business of `collector.Collector`."""
 
 import io
 import zlib
@@ -80,8 +79,7 @@ class HeldBytes:
     What a decompression bomb unpacks to must not be in memory as it is until it is refused.
 
     Attributes:
-        first: the first byte that is not white space; empty if there is none yet.
-    """
+        first: the first byte that is not white space; empty if there is none yet."""
 
     __slots__ = ("_packed", "_packed_size", "_plain", "_try_at", "first")
 
@@ -137,8 +135,7 @@ class LineReader(ABC):
     Attributes:
         offset: bytes read up to the end of the last whole line.
         lines: counts of lines by outcome.
-        issues: damage found in the lines, by code and detail.
-    """
+        issues: damage found in the lines, by code and detail."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -171,16 +168,14 @@ class LineReader(ABC):
         """Reads the next bytes of the recording; chunks may end anywhere.
 
         Raises:
-            FormatError: the bytes cannot be of a known format, or are too many for theirs.
-        """
+            FormatError: the bytes cannot be of a known format, or are too many for theirs."""
         self.feed_lines(io.BytesIO(data))
 
     def feed_lines(self, pieces: Iterable[bytes]) -> None:
         """Reads the next lines. A piece without a final newline is the beginning of a line.
 
         Raises:
-            FormatError: as for `feed`.
-        """
+            FormatError: as for `feed`."""
         for piece in pieces:
             line = piece
             if piece[-1:] != b"\n":
@@ -390,8 +385,7 @@ class LineReader(ABC):
         """Ends the input: reads an unterminated last line, or a whole document.
 
         Raises:
-            FormatError: no known format, or not one message.
-        """
+            FormatError: no known format, or not one message."""
         tail, self._partial_line = self._partial_line.whole(), HeldBytes()
         if self._skipping:
             self._skipping = False

@@ -10,8 +10,7 @@ def patched_files(patch: str) -> list[tuple[str, str, str]]:
     """(verb, path, new path) for each file that a patch touches, in order.
 
     Verbs are create, edit, delete and move; the new path is "" unless it moves. Both the
-    ``*** Begin Patch`` form and unified diffs are read.
-    """
+    ``*** Begin Patch`` form and unified diffs are read."""
     marked = any(mark in patch for mark in _MARKS)
     steps = marked_steps(patch) if marked else diff_steps(patch)
     moved = {path for verb, path, _ in steps if verb == "move"}

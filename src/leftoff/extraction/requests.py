@@ -127,8 +127,7 @@ class Requests(Struct):
             its path or command, the start of the text.
         proposed: writes and edits of a task's file without a result so far: message, part, the
             text that is replaced, "" for all, the new text.
-        links: the last addresses in the agent's words, with their message.
-    """
+        links: the last addresses in the agent's words, with their message."""
 
     name: ClassVar[str] = "requests"
     wants: ClassVar[int] = TYPED | TEXT | CALL | RESULT
@@ -411,8 +410,7 @@ def last_question(tail: str) -> str:
     """The question with which the agent's words end, "" if they do not end with one.
 
     It stands in the last line, or in the line before a list of options; of that line, the
-    sentences from the first question mark's on.
-    """
+    sentences from the first question mark's on."""
     lines = [line for line in tail.split("\n") if line.strip(_MARKS + "-=")]
     if not lines:
         return ""

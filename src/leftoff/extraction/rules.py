@@ -4,8 +4,7 @@ A rule matches where its gate and its pattern both match. The gates of all rules
 set that scans a text once; the pattern, a Python regular expression compiled on first use, runs
 only on texts that pass. A pattern is its own gate unless it has gaps (`[^.]{0,40}`) or
 look-around: RE2 has no look-around, and gaps in a set multiply its states, so such a rule gives
-its rarest part as its gate.
-"""
+its rarest part as its gate."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
@@ -34,8 +33,7 @@ class Rule(Struct, frozen=True):
         ends: each run of `tools` prints one such line, at its end.
         lines: a match stands on one line, but for what may open it on the two lines with words
             above, and `$` is an end of a line: only lines on which the gate fires are searched.
-        matches, misses: lines that the rule must and must not match.
-    """
+        matches, misses: lines that the rule must and must not match."""
 
     id: str
     pattern: str
@@ -130,8 +128,7 @@ class Hit(NamedTuple):
 def rules(name: str) -> tuple[Rule, ...]:
     """The rules of `rules/<name>.toml`, in file order.
 
-    Called when a module is imported, never while a recording is read.
-    """
+    Called when a module is imported, never while a recording is read."""
     found = table(__file__, "rules", f"{name}.toml")
     shared = {key: found[key] for key in ("topic", "ignore_case") if key in found}
     return as_rules(found["rule"], **shared)
@@ -163,8 +160,7 @@ class Gate:
     """Scans a text once for many rules.
 
     Args:
-        named: the rules by the name of the extractor that asked for them.
-    """
+        named: the rules by the name of the extractor that asked for them."""
 
     def __init__(self, named: dict[str, Sequence[Rule]]) -> None:
         self.rules: list[tuple[str, Rule]] = [

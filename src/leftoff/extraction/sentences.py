@@ -21,8 +21,7 @@ def sentences_with_hits(
 
     Args:
         either_end: a hit may begin or end in code ("`go test` passes"); it is enough if one of
-            its ends is in prose, and its sentence is that of the last one that is.
-    """
+            its ends is in prose, and its sentence is that of the last one that is."""
     given: set[tuple[str, int, int]] = set()
     # By rule, the latest sentence that was looked at: a hit inside it needs no look-up.
     settled: dict[str, tuple[int, int]] = {}

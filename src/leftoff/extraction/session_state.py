@@ -119,8 +119,7 @@ class ContextOccupancy(Struct):
         earlier: where no usage is recorded, the estimate for all text before the last
             compaction.
         texts: texts after the last call that are not estimated yet.
-        packed: those of a session that has ended, compressed.
-    """
+        packed: those of a session that has ended, compressed."""
 
     last: Usage | None = None
     response: str = ""
@@ -176,8 +175,7 @@ class SessionState:
         pending: calls without a result, by id.
         answered: the latest calls with a result, by id.
         first_words: the first request to a subagent.
-        last_words: the agent's last text, in message `last_at`.
-    """
+        last_words: the agent's last text, in message `last_at`."""
 
     __slots__ = (
         "_before",

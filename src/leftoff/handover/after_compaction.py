@@ -1,8 +1,7 @@
 """What a compaction's own summary lacks or contradicts, of a `Handover`.
 
 The recorder's model wrote a summary that the agent has already. The block that is given beside
-it leaves out what that summary states, and begins with what it states wrongly.
-"""
+it leaves out what that summary states, and begins with what it states wrongly."""
 
 import sys
 from collections.abc import Iterable
@@ -37,8 +36,7 @@ def beside(
 
     Args:
         recorded: the recorder's summary, redacted as the handover is.
-        summary: of the same session, redacted: more statements can be held against it.
-    """
+        summary: of the same session, redacted: more statements can be held against it."""
     if not recorded.strip():
         return handover, ()
     matcher = TextMatcher(recorded)
@@ -72,8 +70,7 @@ def contradictions(
     (no wish, plan, condition or quotation of the person) and the recording settles the matter:
     a check's last run failed with nothing edited or run since; everything is said to be
     committed and a file was changed after the last commit; something is said to be pushed and
-    nothing was pushed; a file is said to be created that was deleted.
-    """
+    nothing was pushed; a file is said to be created that was deleted."""
     person = _flat(
         " ".join(f.text for f in (*handover.said, *handover.task, *handover.constraints))
     )

@@ -1,6 +1,5 @@
 """What compactions cost, as a table and as JSON: what their summaries left out (`lost`), or
-what was found out again after them (`rediscovery`).
-"""
+what was found out again after them (`rediscovery`)."""
 
 from collections.abc import Sequence
 
@@ -21,8 +20,7 @@ def as_dict(
     rework: Sequence[Rework] = (),
 ) -> dict[str, object]:
     """The results of one kind as one JSON object, redacted and not truncated. `compactions`:
-    number of compactions in the recording, also those without a readable summary.
-    """
+    number of compactions in the recording, also those without a readable summary."""
     total = {} if lost is None else {"total": codec.to_builtins(total_shares(lost))}
     audits = [codec.to_builtins(audit) for audit in lost or ()]
     for one in rework:

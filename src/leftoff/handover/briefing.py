@@ -12,8 +12,7 @@ the prompt form of a summary.
 Every line of recorded text begins with `- `, made inert, so that no recorded word can close the
 block. `formats.injected` recognises the block in a recording. Clients cut long texts of hooks
 (Claude Code shows 2 KB of what is longer than 10,000 characters), so the block stays below
-`MAX_BYTES` bytes.
-"""
+`MAX_BYTES` bytes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -85,8 +84,7 @@ def briefing(
         whole: most bytes of the block.
 
     Raises:
-        BudgetTooSmall: not even the head fits `whole`.
-    """
+        BudgetTooSmall: not even the head fits `whole`."""
     gate = Redactor()
     # Redacted before anything is cut: no rule recognises half of a secret.
     known = gate.value(summary) if recorded else None

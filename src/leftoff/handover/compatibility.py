@@ -10,8 +10,7 @@ verdict:
     warning about the environment                        adapt
     else                                                 same
 
-`force` turns refuse into adapt and changes nothing else.
-"""
+`force` turns refuse into adapt and changes nothing else."""
 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
@@ -40,8 +39,7 @@ MAX_NAMED_FILES = 5
 class Limits(Struct, frozen=True):
     """Thresholds of the verdict. The first four are settings (`settings.Resume`), with the
     original design's values as defaults. `room` was chosen by hand: a warning is given if the
-    old context fills more than this fraction of the model's window.
-    """
+    old context fills more than this fraction of the model's window."""
 
     similarity_warning: float = 0.8
     similarity_reset: float = 0.5
@@ -73,8 +71,7 @@ class Workspace(Struct, frozen=True):
             reverse.
         files: the files that the session touched, by recorded path.
         window: context window, in tokens, of the model that will resume the work.
-        model: the name of that model.
-    """
+        model: the name of that model."""
 
     root: str = ""
     content: str | None = None
@@ -102,8 +99,7 @@ class Compatibility(Struct, frozen=True):
         verdict: same | adapt | refuse.
         similarity: of the workflow's content; None if there was nothing to compare.
         reasons: how the verdict was reached, in sentences.
-        missing_tools: tools that were used and are not available.
-    """
+        missing_tools: tools that were used and are not available."""
 
     can_resume: bool = False
     requires_adaptation: bool = False
@@ -143,8 +139,7 @@ def assess(
     redacted before the two are compared.
 
     Args:
-        force: resume even if the score is too low.
-    """
+        force: resume even if the score is too low."""
     limits = limits or Limits()
     missing = _missing_tools(state, workspace)
     factor = limits.missing_tool_factor if missing else 1.0

@@ -8,8 +8,7 @@ provider is named; at 98 %, and whenever a provider fails, the task goes to the 
 3. a helper agent;
 4. none of them: the task stops.
 
-It also stops after three handoffs without progress. All functions are pure.
-"""
+It also stops after three handoffs without progress. All functions are pure."""
 
 from typing import Literal, TypeAlias
 
@@ -41,8 +40,7 @@ PROVIDER_ERRORS = frozenset(
 
 class Candidate(Struct, frozen=True):
     """A provider that could take over, with the tokens that the task may use with it and has
-    used; not `available` if its circuit breaker is open.
-    """
+    used; not `available` if its circuit breaker is open."""
 
     name: str
     total: int
@@ -70,8 +68,7 @@ class Situation(Struct, frozen=True):
         growth: tokens of a recent iteration.
         handoffs: number of handoffs without progress.
         helper: whether there is a helper agent.
-        force: whether 98 % forces a handoff.
-    """
+        force: whether 98 % forces a handoff."""
 
     capacity: str
     current: Candidate
@@ -94,8 +91,7 @@ class Decision(Struct, frozen=True):
         provider: the next provider; "" if the task stops or a helper takes it.
         fresh: whether a new session of the same provider starts.
         role: the helper's, "" for the others.
-        reason: in words.
-    """
+        reason: in words."""
 
     type: Outcome
     provider: str = ""
@@ -124,8 +120,7 @@ def decide(situation: Situation) -> Decision:
 
     >>> full = Candidate("a", 1000, 985)
     >>> decide(Situation("98", full, need=50, others=(Candidate("b", 1000),))).provider
-    'b'
-    """
+    'b'"""
     s = situation
     if s.error or (s.capacity == "98" and s.force):
         return _hand_over(s)

@@ -1,7 +1,6 @@
 """What a session leaves to the memory of its project: short entries, each with its place.
 
-Pure: a redacted summary in, entries out. `memory` stores and searches them.
-"""
+Pure: a redacted summary in, entries out. `memory` stores and searches them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -54,8 +53,7 @@ class Entry(Struct, frozen=True):
         path: the file that it is about, "" for none.
         message: index of its message in the session, -1 where a subagent did it.
         until: of an error that was mended: the message at which the same call was clean, else
-            -1.
-    """
+            -1."""
 
     kind: str
     speaker: str
@@ -73,8 +71,7 @@ class FileEdit(Struct, frozen=True):
         path: absolute where the working directory is known.
         whole: it wrote the whole file.
         replaced: what it replaced, see `text.line_hashes`.
-        hunk: the first changed lines, redacted.
-    """
+        hunk: the first changed lines, redacted."""
 
     path: str
     message: int
@@ -98,8 +95,7 @@ def session_entries(
 
     Args:
         summary: a `ContextSummary` as redacted plain values.
-        recordings: the main thread under "", subagents by their ids.
-    """
+        recordings: the main thread under "", subagents by their ids."""
     views = [SessionView(state) for _, state in sorted(recordings.items())]
     entries = [*entries_of(summary), *_seen(views)]
     return SessionEntries(key, tuple(entries), tuple(_edits(views, gate)))
@@ -107,8 +103,7 @@ def session_entries(
 
 def entries_of(summary: Mapping[str, Any]) -> list[Entry]:
     """The entries of a session, given its summary as redacted plain values; the agent's words
-    only where no other entry holds them.
-    """
+    only where no other entry holds them."""
     found: dict[tuple[str, str, str], Entry] = {}
     texts: set[str] = set()
     for entry in _entries(summary):

@@ -63,8 +63,7 @@ class Standing(Struct, Generic[S]):
     Attributes:
         last: where it was said last.
         ended: it was reversed, replaced or withdrawn.
-        others: where else it was said, the latest first.
-    """
+        others: where else it was said, the latest first."""
 
     last: S
     ended: bool = False
@@ -81,8 +80,7 @@ def standing(statements: Iterable[S]) -> list[Standing[S]]:
     ended, each once.
 
     Args:
-        statements: of one project, the latest first; the result keeps their order.
-    """
+        statements: of one project, the latest first; the result keeps their order."""
     groups: list[tuple[set[str], Standing[S]]] = []
     by_term: dict[str, list[int]] = {}
     decided = Counter[tuple[str, int]]()
@@ -110,8 +108,7 @@ def standing(statements: Iterable[S]) -> list[Standing[S]]:
 
 def unknown_lines(lines: Sequence[str], known: str) -> list[str]:
     """The lines, each with a label that ends with a colon, that do not say with about the same
-    words what a line of `known` says.
-    """
+    words what a line of `known` says."""
     others = [set(terms_of(line)) for line in known.split("\n")]
     found = []
     for line in lines:

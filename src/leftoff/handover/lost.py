@@ -12,8 +12,7 @@ leftoff's summary of the messages before the compaction gives five kinds of poin
 
 A decision, constraint or error counts as stated if three consecutive sentences or lines contain
 three fifths of its content words (`text_match`): the measure of `leftoff eval resume`. A
-paraphrase in other words is not recognised, so the figures are lower bounds.
-"""
+paraphrase in other words is not recognised, so the figures are lower bounds."""
 
 from collections.abc import Iterable, Sequence
 
@@ -53,8 +52,7 @@ class Point(Struct, frozen=True):
         text: recorded words, a path relative to the project, or a command.
         state: the action on a file, the result of a command, the kind of a constraint, the tool
             of an error; "" for a decision.
-        message: index of the message; -1 for a file.
-    """
+        message: index of the message; -1 for a file."""
 
     kind: str
     text: str
@@ -64,8 +62,7 @@ class Point(Struct, frozen=True):
 
 class Share(Struct, frozen=True):
     """How many points of one kind there were before a compaction, and how many of them the
-    summary states.
-    """
+    summary states."""
 
     had: int = 0
     kept: int = 0

@@ -7,8 +7,7 @@ breadth comes before length: by priority, every part takes lines in their shorte
 those that need it in a form that is long enough; then lines become longer step by step. A line
 that is too long for the room is left out whole, and the part says how many were. The cost of a
 line alone is an upper bound of its cost in the text; room that this leaves is spent in further
-rounds. The text never costs more than the budget.
-"""
+rounds. The text never costs more than the budget."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -46,8 +45,7 @@ class Line(Struct, frozen=True):
         group: a line that stands once before the lines of the group, "" for none.
         count: how many facts it stands for.
         enough: number of the form that it should have before parts of lower priority have
-            lines; a number beyond its forms is the shortest.
-    """
+            lines; a number beyond its forms is the shortest."""
 
     forms: tuple[str, ...]
     weight: float = 0.0
@@ -72,8 +70,7 @@ class Part(Struct, frozen=True):
         floor, ceiling: share of the budget, 0 to 1, that it gets before others have more than
             their floors, and that it takes before room flows on.
         priority: the lower, the sooner it is served; parts of equal priority in their order.
-        longer: share up to which its lines become longer before room flows on.
-    """
+        longer: share up to which its lines become longer before room flows on."""
 
     title: str
     lines: tuple[Line, ...] = ()
@@ -113,8 +110,7 @@ def pack(
         what, unit: for the error.
 
     Raises:
-        BudgetTooSmall: the frame alone costs more.
-    """
+        BudgetTooSmall: the frame alone costs more."""
     packing = _Packing(parts, measure)
     frame = measure(render(packing.chosen()))
     if frame > budget:

@@ -4,8 +4,7 @@ A client waits for the hook of a prompt, so nothing of the engine may be importe
 
 A line is given only where it fits well (`MIN_TERMS`, `MIN_SHARE`, `MAX_SHARE`): an agent that
 gets a dozen lines of chance resemblance with every prompt learns to skip them all. How these
-limits were found: docs/hooks.md, "What a prompt recalls".
-"""
+limits were found: docs/hooks.md, "What a prompt recalls"."""
 
 import math
 from collections import Counter
@@ -160,8 +159,7 @@ def recall_block(
         about: second line of the block.
         own: the session that the prompt belongs to.
         given: what the agent was given already; its lines are left out.
-        most: tokens of the block, an upper bound.
-    """
+        most: tokens of the block, an upper bound."""
     room = most - FRAME_TOKENS
     chosen: list[Line] = []
     for line in fitting(prompt, lines, known):

@@ -12,8 +12,7 @@ compaction whose answer still held:
 
 A repetition counts once. A file counts as changed by a command that names it or that may
 change files at large (git checkout, inline scripts); for searches and commands every command
-counts that does more than show or check. The figures are lower bounds.
-"""
+counts that does more than show or check. The figures are lower bounds."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -56,8 +55,7 @@ class Rediscovery(Struct, frozen=True):
         seconds: from the message before the call to its result; 0 where not recorded.
         stated: whether the recorder's summary names the file, the command or the question.
         fact, fact_text: which fact of the handover says it (file | check | command | state |
-            message), "" for none.
-    """
+            message), "" for none."""
 
     kind: str
     text: str
@@ -77,8 +75,7 @@ class Dropped(Struct, frozen=True):
         kind: file | command | message; a message of the person counts if it names something
             that is used and that the summary does not name.
         message: index of the message where it was last seen before the compaction.
-        used: index of the message that uses it.
-    """
+        used: index of the message that uses it."""
 
     kind: str
     text: str
@@ -93,8 +90,7 @@ class Rework(Struct, frozen=True):
         number: from 1, in file order.
         place: line or item of the summary in the recording.
         calls: number of calls that were looked at, at most `CALLS`.
-        seconds: time that the repetitions took, with the model's own; overlaps count once.
-    """
+        seconds: time that the repetitions took, with the model's own; overlaps count once."""
 
     number: int
     place: int
@@ -138,8 +134,7 @@ def rework(
 ) -> Rework:
     """Compares the calls after a compaction with those before it. `prefix`, `future`: the
     messages before and after it, with those of subagents; `handover`: of the prefix;
-    `recorded`: the recorder's own summary.
-    """
+    `recorded`: the recorder's own summary."""
     before = list(_calls(prefix))
     after = [c for c in _calls(future) if not c.message.agent][:CALLS]
     known = _Known(before, handover)

@@ -1,8 +1,7 @@
 """A review: rounds of questions to an agent's command-line client.
 
 It stores the client's session ids, so that a follow-up resumes the conversation instead of
-sending the earlier rounds again.
-"""
+sending the earlier rounds again."""
 
 from collections.abc import Iterable, Sequence
 from statistics import median
@@ -62,8 +61,7 @@ class ReviewRound(Value, frozen=True, rename="camel"):
         sent_bytes, sent_tokens: size of all prompts sent; tokens are estimates.
         full_bytes, full_tokens: size of the prompt without resuming.
         usage: tokens of this round as the client reports them, including the history that it
-            sent again.
-    """
+            sent again."""
 
     at: str = ""
     client: str = ""
@@ -100,8 +98,7 @@ class Review(Value, frozen=True, rename="camel"):
     Attributes:
         review_id: YYYY-MM-DD-NNN, counted per day.
         claude_session_ids, codex_session_ids: the client's session id, by model.
-        claude_session_id: the session id of reviews saved before ids were stored by model.
-    """
+        claude_session_id: the session id of reviews saved before ids were stored by model."""
 
     review_id: str
     claude_session_ids: dict[str, str] = field(default_factory=dict)
@@ -119,8 +116,7 @@ class Review(Value, frozen=True, rename="camel"):
         """The session id of the conversation with a model; "" if there is none.
 
         `claude_session_id` is used for every model until one has its own id. If it belongs to
-        another model, resuming fails and the full prompt is sent.
-        """
+        another model, resuming fails and the full prompt is sent."""
         known = self.session_ids(client)
         found = known.get(model, "")
         if not known and client == "claude":
@@ -177,8 +173,7 @@ def full_prompt(review: Review, prompt: str, limit: int = MAX_EARLIER_TOKENS) ->
 
     Args:
         limit: tokens (upper bound) for the earlier rounds. The oldest rounds are left out
-            first; only the newest is ever truncated.
-    """
+            first; only the newest is ever truncated."""
     answered = [(n, r) for n, r in enumerate(review.rounds, 1) if r.response]
     if not answered:
         return prompt
@@ -220,8 +215,7 @@ DAY_SECONDS = 24 * 3600
 def metrics(reviews: Iterable[Review], unreadable: int = 0) -> JsonObject:
     """What resuming conversations saved, as plain values; a share or a median is None where
     there is nothing to count, and what the client adds to a prompt is not counted. Damaged
-    reviews, which are `unreadable`, are counted only.
-    """
+    reviews, which are `unreadable`, are counted only."""
     listed = sorted(reviews, key=lambda review: review.review_id)
     rounds = [r for review in listed for r in review.rounds]
     follow_ups = [r for review in listed for r in review.rounds[1:]]

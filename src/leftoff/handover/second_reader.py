@@ -6,8 +6,7 @@ what is stored of the answers, is the business of `second_reading`.
 The question holds the person's messages and every statement that may be a decision, an open
 item or a report, each with a number. The answer names numbers only. What it names was said in
 the session by construction, whatever the model makes of it; numbers that were not offered, text
-in their place, and more numbers than can be key decisions make the answer invalid.
-"""
+in their place, and more numbers than can be key decisions make the answer invalid."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
@@ -129,8 +128,7 @@ def questions(
     Args:
         summary: redacted.
         candidates: the agent's decisions down to `CANDIDATE`, redacted.
-        most: tokens of one question, an upper bound; at least `MIN_TOKENS`.
-    """
+        most: tokens of one question, an upper bound; at least `MIN_TOKENS`."""
     most = max(most, MIN_TOKENS)
     frame = max_tokens(_text(()))
     parts: list[list[Line]] = [[]]
@@ -212,8 +210,7 @@ def _text(lines: Sequence[Line]) -> str:
 
 def parse_answer(answer: str, question: Question) -> Choice:
     """The choice that an answer makes; `InvalidAnswer` where it is no such JSON object, names
-    lines that were not offered or are of the wrong kind, or too many.
-    """
+    lines that were not offered or are of the wrong kind, or too many."""
     fenced = _FENCE.match(answer)
     try:
         choice = msgspec.json.decode((fenced[1] if fenced else answer).strip(), type=Choice)

@@ -5,8 +5,7 @@ for `MAX_STEPS`. Of others the result is two bounds: what cannot be less by that
 the lengths, and the sum over the changed lines. A threshold between the bounds is not decided,
 and the result says that it is estimated.
 
-Work is limited by a count of steps, not by time, so that the result is deterministic.
-"""
+Work is limited by a count of steps, not by time, so that the result is deterministic."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from io import StringIO
@@ -31,8 +30,7 @@ class Similarity(Struct, frozen=True):
         low, high: bounds of the similarity, 0 to 1; equal if it is exact.
         estimated: whether a threshold lies between the bounds because deciding it would take
             too long; `low` is used then.
-        changed, lines: number of lines changed, added or removed, of how many.
-    """
+        changed, lines: number of lines changed, added or removed, of how many."""
 
     low: float
     high: float
@@ -57,8 +55,7 @@ def text_similarity(a: str, b: str, thresholds: Iterable[float] = ()) -> Similar
 
     Args:
         thresholds: similarities that decisions depend on; both bounds of the result lie on the
-            same side of each, unless it is `estimated`.
-    """
+            same side of each, unless it is `estimated`."""
     old, new = StringIO(a).readlines(), StringIO(b).readlines()
     lines, longest = max(len(old), len(new)), max(len(a), len(b))
     if a == b:

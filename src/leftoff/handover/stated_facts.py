@@ -1,8 +1,7 @@
 """Facts about a session, and whether a text states them: the measure of `audit --words`.
 
 A text states a fact if one of its items (a line with the lines indented below it) names both
-the subject and its value. A file counts as named only if the name is unambiguous.
-"""
+the subject and its value. A file counts as named only if the name is unambiguous."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,8 +17,7 @@ class Fact(Struct, frozen=True):
 
     Attributes:
         kind: file | command | todo | branch | commit.
-        used: whether the session uses it again after the cut, so that a successor needs it.
-    """
+        used: whether the session uses it again after the cut, so that a successor needs it."""
 
     kind: str
     subject: str

@@ -2,8 +2,7 @@
 given sentence.
 
 Only for scoring (`leftoff audit`, `leftoff eval resume`). It shares no code with the extraction
-that is scored, and it treats every compared text in the same way.
-"""
+that is scored, and it treats every compared text in the same way."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -61,8 +60,7 @@ def names(text: str) -> set[str]:
     """The names in a text: files, paths, identifiers, ids; not ordinary words or numbers.
 
     A path counts as its last component if that is a name by itself, else as its last two
-    components, because texts name one file by paths of different lengths.
-    """
+    components, because texts name one file by paths of different lengths."""
     found: set[str] = set()
     for match in _CANDIDATE.finditer(text):
         name = match.group().strip(".-$@~*/")

@@ -14,8 +14,7 @@ class Value(Struct, frozen=True, kw_only=True):
     """A part of a document. Field names are the original design's keys.
 
     Attributes:
-        extra: unknown keys, as they were read; they are written back.
-    """
+        extra: unknown keys, as they were read; they are written back."""
 
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -47,8 +46,7 @@ class Value(Struct, frozen=True, kw_only=True):
             where: the path in the document, for the error message.
 
         Raises:
-            StateError: a field is missing or has the wrong type; the message names it.
-        """
+            StateError: a field is missing or has the wrong type; the message names it."""
         if not isinstance(data, dict):
             raise StateError(
                 f"{where or cls.__name__}: an object is wanted, not {type_name(data)}"

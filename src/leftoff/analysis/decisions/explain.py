@@ -49,8 +49,7 @@ class DecisionExplanation(Struct, frozen=True):
         together: log odds that any of the message's `sentences` is one;
             `message_confidence`: the calibrated probability of it.
         place: of the message among the messages of the session, the likeliest first, from 1.
-        how: where the confidence comes from, in words.
-    """
+        how: where the confidence comes from, in words."""
 
     text: str
     type: str
@@ -77,8 +76,7 @@ class MilestoneExplanation(Struct, frozen=True):
         rule: the rule that matched.
         evidence: verified | claimed | contradicted; "" where it is not reported.
         why: what its evidence rests on, or why it was rejected.
-        shown: the tool output that decided, if any did; `shown_at`: its place.
-    """
+        shown: the tool output that decided, if any did; `shown_at`: its place."""
 
     text: str
     kind: str
@@ -98,8 +96,7 @@ class StageExplanation(Struct, frozen=True):
         turns: number of agent turns of the run.
         asked: intents of the request; "go on" inherits those of the request before.
         did: calls of the run by activity.
-        declared: an explicit marker set it.
-    """
+        declared: an explicit marker set it."""
 
     stage: str
     turns: int
@@ -124,8 +121,7 @@ def explain(view: SessionView, near: float = NEAR_MARGIN) -> Explanation:
     """The explanation of the summary of a session.
 
     Args:
-        near: margin below the threshold within which rejected candidates are listed.
-    """
+        near: margin below the threshold within which rejected candidates are listed."""
     return Explanation(
         REPORT_THRESHOLD, _decisions(view, near), _milestones(view), _stages(view)
     )

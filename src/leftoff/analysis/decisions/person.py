@@ -6,8 +6,7 @@ is, so that a rule names a list by one character. Whether a sentence decides is 
 logistic regression (`rules/person.json`, written by `benchmarks/accuracy/decisions/person.py`)
 over its words, whether a rule finds how or what in it ("put it below", "it must not"; an order
 of routine, "run the tests", only if the rule says so), and what stands around it. Sentences of
-other languages have rules alone.
-"""
+other languages have rules alone."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -67,8 +66,7 @@ class Act(Struct, frozen=True):
         routine: it counts in an order of routine, too.
         objects: it objects to what is there or was done.
         foreign: it is in another language than English.
-        matches, misses: sentences in which it must and must not be found.
-    """
+        matches, misses: sentences in which it must and must not be found."""
 
     id: str
     pattern: str
@@ -205,8 +203,7 @@ def person_decisions(
     what, each once. A bare label without the question or the option's words is none.
 
     Args:
-        least: the lowest confidence that is reported; the model's own threshold if None.
-    """
+        least: the lowest confidence that is reported; the model's own threshold if None."""
     least = model.least / SCALE if least is None else least
     found: list[KeyDecision] = []
     for asked in view.active(Asked):
@@ -284,8 +281,7 @@ class Sentence(Struct, frozen=True):
         opening: what opens it, in lower case.
         marked: its `_marked` form; `act`: the first rule that finds a decision in it.
         pasted: it was, by its look; `other`: it is in another language than English.
-        item: it opens an item of a list.
-    """
+        item: it opens an item of a list."""
 
     start: int
     end: int

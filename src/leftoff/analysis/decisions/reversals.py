@@ -98,8 +98,7 @@ def by_words(
     """The decisions, with those that a later one takes back or replaces.
 
     Args:
-        prompts: the messages that the person typed, in order.
-    """
+        prompts: the messages that the person typed, in order."""
     out = list(decisions)
 
     @cache

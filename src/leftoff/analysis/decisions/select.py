@@ -75,8 +75,7 @@ class Candidate(Struct, frozen=True):
         words: its words (`decision_model.words`).
         context: features of the session around its message, shared by its sentences.
         prompt: what the person typed last before it.
-        short: it stands in a short session.
-    """
+        short: it stands in a short session."""
 
     said: Said
     words: list[str]
@@ -108,8 +107,7 @@ def key_decisions(view: SessionView, least: float | None = None) -> tuple[KeyDec
 
     Args:
         least: the lowest confidence that is reported; the model's own threshold if None. A
-            lower one gives rejected candidates, too.
-    """
+            lower one gives rejected candidates, too."""
     found = _agent_decisions(view, least) + person_decisions(view, least)
     found.sort(key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
     return tuple(with_status(view, _deduplicated(found)))
@@ -166,8 +164,7 @@ def select_decisions(
         groups: the candidates of each message of a session.
         least: the lowest confidence that is selected, whatever the message; the model's own
             thresholds if None.
-        scores: of the groups, if they are known.
-    """
+        scores: of the groups, if they are known."""
     needed = model.least / SCALE if least is None else least
     found = score_groups(groups, model) if scores is None else scores
     rank, lowest = found.statement_rank, model.message_least / SCALE
@@ -190,8 +187,7 @@ class Scores(Struct, frozen=True):
         odds: log odds that any sentence of a message is a decision, by the index of its group;
             messages without candidates are left out.
         rank: for each of these log odds, the number of messages with higher ones.
-        statement_rank: for the log odds of each sentence, the number of higher ones.
-    """
+        statement_rank: for the log odds of each sentence, the number of higher ones."""
 
     logits: list[array[float]]
     odds: dict[int, float]
@@ -291,8 +287,7 @@ class CandidateGroups:
 
     Those of the first messages are computed once, the others on each access: of the thousands
     of groups of a long session few are needed twice, and all of them together would take too
-    much memory.
-    """
+    much memory."""
 
     def __init__(self, view: SessionView, said: Sequence[Said]) -> None:
         messages = array("q", (one.ref.message for one in said))
@@ -357,8 +352,7 @@ class _Context:
     """What the person wrote before a message and what the agent did after it, as features.
 
     Args:
-        spoken_in: indices of the messages with candidates, sorted.
-    """
+        spoken_in: indices of the messages with candidates, sorted."""
 
     def __init__(self, view: SessionView, spoken_in: Sequence[int]) -> None:
         self.spoken_in = spoken_in

@@ -17,8 +17,7 @@ def removed_by_powershell(command: str) -> list[str]:
     """The literal paths that a PowerShell or cmd command line removes, as it names them.
 
     >>> removed_by_powershell("Remove-Item -Force 'C:/w/a b.txt' -ErrorAction Ignore")
-    ['C:/w/a b.txt']
-    """
+    ['C:/w/a b.txt']"""
     found: list[str] = []
     for match in _RE["remove_item"].finditer(command):
         skip = False
@@ -39,8 +38,7 @@ def only_shows(command: str) -> bool:
     >>> only_shows("Get-ChildItem src -Recurse | Where-Object { $_.Length -gt 5 }")
     True
     >>> only_shows("Get-Content a.txt | ForEach-Object { Remove-Item $_ }")
-    False
-    """
+    False"""
     words = _RE["string"].sub("''", command)
     if _RE["acts"].search(words):
         return False

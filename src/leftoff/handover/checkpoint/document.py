@@ -1,8 +1,7 @@
 """A context checkpoint: the state of a task when its context window was nearly full.
 
 `checkpoint_of` creates one; `problems` lists inconsistencies of one that was
-loaded. Times and ids are arguments.
-"""
+loaded. Times and ids are arguments."""
 
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias, get_args
@@ -55,8 +54,7 @@ class Conversation(Value, frozen=True, kw_only=True):
     Attributes:
         full_history: the last iterations, within the limits of `prompt_log.history`.
         summary: for the next agent: titles and items, one per line.
-        iteration_count: number of prompts so far, including those not in `full_history`.
-    """
+        iteration_count: number of prompts so far, including those not in `full_history`."""
 
     full_history: tuple[PromptLogEntry, ...] = ()
     summary: str = ""
@@ -69,8 +67,7 @@ class ExecutionState(Value, frozen=True, kw_only=True):
 
     Attributes:
         git_diff: against the last commit; None without a repository.
-        current_error: the latest unresolved failure.
-    """
+        current_error: the latest unresolved failure."""
 
     iteration: int
     files_created: tuple[str, ...] = ()
@@ -147,8 +144,7 @@ def path_component(name: str) -> str:
     percent-encoded, as is a leading `.` or `-`.
 
     >>> path_component("open/router")
-    'open%2Frouter'
-    """
+    'open%2Frouter'"""
     parts = [c if c in _UNENCODED else "".join(f"%{b:02X}" for b in _bytes(c)) for c in name]
     if parts[:1] in (["."], ["-"]):
         parts[0] = f"%{ord(name[0]):02X}"
@@ -193,8 +189,7 @@ def checkpoint_of(
     time `at`, which has a time zone. History and diff are not redacted; outputs redact.
 
     Raises:
-        NotPlainName: the task's id cannot be part of a file's name.
-    """
+        NotPlainName: the task's id cannot be part of a file's name."""
     facts, checks = source.facts, source.checks
     entries, count = history(source.messages, budget.provider, lines=history_lines)
     return ContextCheckpoint(
@@ -226,8 +221,7 @@ def validated(data: object) -> ContextCheckpoint:
     """The checkpoint from plain values, checked for consistency.
 
     Raises:
-        StateError: it has the wrong structure or is inconsistent; the message says where.
-    """
+        StateError: it has the wrong structure or is inconsistent; the message says where."""
     made = ContextCheckpoint.from_dict(data)
     wrong = problems(made)
     if wrong:

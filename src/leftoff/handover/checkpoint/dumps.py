@@ -1,8 +1,7 @@
 """Context dumps: the markdown written when a window runs out, by the agent or generated.
 
 A dump goes into a marked section of `project.md`, with details in `{specific_project}.md`. A
-later dump of the same task and capacity replaces the section; other text stays unchanged.
-"""
+later dump of the same task and capacity replaces the section; other text stays unchanged."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -73,8 +72,7 @@ def instruction(
     checkpoint: ContextCheckpoint, asks: str, paths: Sequence[str], role: Role | None = None
 ) -> str:
     """The instruction to the agent to write a dump into `paths`: what the threshold asks, and
-    what a dump in its role has to speak of.
-    """
+    what a dump in its role has to speak of."""
     level = TEMPLATES.for_capacity(checkpoint.capacity_threshold)
     lines = [asks, fill_placeholders(TEMPLATES.ask, {"paths": " and ".join(paths)})]
     if role is not None:
@@ -137,8 +135,7 @@ def build_payload(
     Args:
         paths: the project's file and the task's, as the task sees them (`dump_paths`).
         written, details: what the agent wrote for the two files; ours where it is "".
-        note: a line before the content, "" for none.
-    """
+        note: a line before the content, "" for none."""
     facts, checks = source.facts, source.checks
     level = TEMPLATES.for_capacity(checkpoint.capacity_threshold)
     figures = _figures(checkpoint)
@@ -349,8 +346,7 @@ _OPENING, _CLOSING = "<!-- leftoff:checkpoint {} -->", "<!-- /leftoff:checkpoint
 def replace_section(document: str, key: str, section: str) -> str:
     """A document with its marked section replaced, or added at the end.
 
-    A marker without its other half is taken out; what stands around it stays.
-    """
+    A marker without its other half is taken out; what stands around it stays."""
     marks = {_OPENING.format(key), _CLOSING.format(key)}
     body = f"{_OPENING.format(key)}\n{section.strip(chr(10))}\n{_CLOSING.format(key)}"
     out: list[str] = []
@@ -398,8 +394,7 @@ def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str,
     """What an agent wrote into a file: its dump, "" if none, and the file without it.
 
     Looked at are our own section, if it was changed, and what is new beside the sections. A
-    section that the agent lost on the way is put back.
-    """
+    section that the agent lost on the way is put back."""
     was, now = sections(before), sections(after)
     file_text = _with(after, {k: v for k, v in was.items() if k not in now})
     if key in now and now[key] != was.get(key):

@@ -27,8 +27,7 @@ def slugify(text: str, default: str = PROJECT) -> str:
     """A file name from any text: lower-case letters, digits and `-`, at most 64 bytes.
 
     >>> slugify("Fix: the /etc/../passwd reader!")
-    'fix-the-etc-passwd-reader'
-    """
+    'fix-the-etc-passwd-reader'"""
     normalized = unicodedata.normalize("NFKC", Redactor().text(whole(text, 1000))).casefold()
     words = re.findall(r"[^\W_]+", normalized)[:_MAX_WORDS]
     name = "-".join(words).encode()[:_MAX_BYTES].decode(errors="ignore").strip("-")
@@ -53,8 +52,7 @@ def validate_name(name: str) -> str:
 
     Raises:
         NotPlainName: it has a separator, `..`, a control character, a colon, a dot or space at
-            an end, is a Windows device name, empty or longer than 64 bytes.
-    """
+            an end, is a Windows device name, empty or longer than 64 bytes."""
     normalized = unicodedata.normalize("NFKC", name)
     stem = normalized.partition(".")[0].strip().casefold()
     invalid = (
@@ -75,8 +73,7 @@ def validate_name(name: str) -> str:
 
 def dump_paths(project: str, specific: str) -> tuple[str, str]:
     """The paths of both files of a task, relative to its directory, with `/`; `NotPlainName`
-    where a name is not one safe path component, or both files are the same.
-    """
+    where a name is not one safe path component, or both files are the same."""
     folder, task_file = validate_name(project), validate_name(specific)
     if task_file.casefold() == PROJECT:
         raise NotPlainName(f"{specific!r} is the name of the project's own file")

@@ -20,8 +20,7 @@ from leftoff.summary import ContextSummary
 
 class TaskProgress(Struct, frozen=True):
     """A measure of a task's progress, to detect handoffs without any: `verified` milestones
-    that a tool's output shows, and `touches` of changed files.
-    """
+    that a tool's output shows, and `touches` of changed files."""
 
     verified: int = 0
     touches: int = 0
@@ -44,8 +43,7 @@ class CheckpointSource(Struct, frozen=True):
         facts: redacted; without a recording only the goal is known.
         messages: those of the main thread, not redacted.
         checks: every run of a check, oldest first.
-        session: the recorder's id, else the path; "" without a recording.
-    """
+        session: the recorder's id, else the path; "" without a recording."""
 
     facts: Handover
     messages: Sequence[Message] = ()
@@ -71,8 +69,7 @@ def checkpoint_source(
     Args:
         summary: of the recorded session; None where there is no readable recording.
         goal: the task as its owner stated it; by default the recording's first request.
-        role: selects the files to list.
-    """
+        role: selects the files to list."""
     if summary is None:
         known = with_goal(Handover(), goal)
         return CheckpointSource(Redactor(personal=True).value(known))
@@ -95,8 +92,7 @@ def collect_facts(
     `goal` and `role` as for `checkpoint_source`.
 
     It is redacted before it is put into words: on one line, without its marks, a key may look
-    like any words.
-    """
+    like any words."""
     cwd = summary.session.cwd
     handover = handover_of(summary)
     files = (

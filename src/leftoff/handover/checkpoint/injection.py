@@ -10,8 +10,7 @@
 
 Everything recorded stands on a line that begins with a title of ours or with `- `, made inert,
 so that no recorded word can end the block or pass for the prompt. The block says of itself
-that it is data. `formats.injected` knows it again in a recording.
-"""
+that it is data. `formats.injected` knows it again in a recording."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -59,8 +58,7 @@ def inject(checkpoint: ContextCheckpoint, prompt: str, *, budget: int = DEFAULT_
         budget: most tokens that the block may take (upper bound), without the prompt.
 
     Raises:
-        BudgetTooSmall: not even a bare block fits.
-    """
+        BudgetTooSmall: not even a bare block fits."""
     if _is_ours(prompt):
         prompt = prompt[block_end(prompt) :]
     return block(checkpoint, budget) + prompt
@@ -70,8 +68,7 @@ def block(checkpoint: ContextCheckpoint, budget: int = DEFAULT_BUDGET) -> str:
     """What stands before the prompt.
 
     Raises:
-        BudgetTooSmall: not even a bare block fits.
-    """
+        BudgetTooSmall: not even a bare block fits."""
     return pack(
         _parts(checkpoint),
         budget,
@@ -83,8 +80,7 @@ def block(checkpoint: ContextCheckpoint, budget: int = DEFAULT_BUDGET) -> str:
 def _parts(checkpoint: ContextCheckpoint) -> list[Part]:
     """The stored items under their titles, in the order of every handover.
 
-    Lines of a summary that others wrote are items without a title of ours.
-    """
+    Lines of a summary that others wrote are items without a title of ours."""
     state, gate = checkpoint.execution_state, Redactor(personal=True)
     found: dict[str, list[str]] = {title: [] for title in (*TITLES, _OTHER, "")}
     where: list[str] = []

@@ -30,8 +30,7 @@ class PromptLogEntry(Value, frozen=True, kw_only=True):
         iteration: 1 with the first prompt, one more with each that follows.
         role: user | assistant | tool | system.
         tokens: of `content`, an estimate.
-        at: ISO 8601, "" where the recorder gives no time.
-    """
+        at: ISO 8601, "" where the recorder gives no time."""
 
     iteration: int
     role: str
@@ -48,8 +47,7 @@ class ValidationResult(Value, frozen=True, kw_only=True):
         succeeded: its verdict in the summary; None if unknown.
         passed, failed: how many checks, as its output says; None where it gives no count.
         output_tail: its last lines.
-        at: ISO 8601, "" where the recorder gives no time.
-    """
+        at: ISO 8601, "" where the recorder gives no time."""
 
     command: str
     succeeded: bool | None = None
@@ -69,8 +67,7 @@ def history(
     the recorder put in stands under "system". The result has the last `MAX_ITERATIONS` and at
     most `lines` lines, whichever is less; only an entry that alone has more lines is cut, and
     keeps its end. What a file of secrets holds is left out whole, wherever a call read or wrote
-    it by name.
-    """
+    it by name."""
     numbered: list[tuple[int, Message]] = []
     secret_calls: set[str] = set()
     count = 0

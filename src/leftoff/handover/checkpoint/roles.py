@@ -21,8 +21,7 @@ class Role(Struct, frozen=True, forbid_unknown_fields=True):
         checkpoint_sections: what its dump has to speak of.
         files_to_track: globs for the files that are listed and diffed; none means all.
         instruction: what is added to the request for a dump.
-        providers: who works in this role, the best first.
-    """
+        providers: who works in this role, the best first."""
 
     checkpoint_sections: tuple[str, ...] = ()
     files_to_track: tuple[str, ...] = ()
@@ -47,8 +46,7 @@ def glob_matcher(pattern: str) -> Callable[[str], bool]:
     one. The time that takes grows with the path only, whatever the glob is.
 
     >>> glob_matcher("src/**/*.ts")("src/app.ts")
-    True
-    """
+    True"""
     pattern_parts: list[str] = []
     position = 0
     while position < len(pattern):
@@ -75,8 +73,7 @@ def roles(text: str) -> dict[str, Role]:
     """The roles that a TOML document holds, by name.
 
     Raises:
-        UsageError: it is no TOML, or a role has another shape than `Role`.
-    """
+        UsageError: it is no TOML, or a role has another shape than `Role`."""
     try:
         return {name: msgspec.convert(row, Role) for name, row in tomllib.loads(text).items()}
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

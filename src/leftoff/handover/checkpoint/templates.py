@@ -17,8 +17,7 @@ class Level(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         dump: the form that the agent fills in, or that is filled in without it.
-        project, specific: the sections of the two files; "" if there is none.
-    """
+        project, specific: the sections of the two files; "" if there is none."""
 
     capacity: str
     dump: str
@@ -55,8 +54,7 @@ class Templates(Struct, frozen=True, forbid_unknown_fields=True):
 def fill_placeholders(template: str, names: Mapping[str, str]) -> str:
     """A template with its `{placeholders}` replaced; unknown placeholders are left unchanged.
 
-    Values are not searched for placeholders, so that no value can insert another.
-    """
+    Values are not searched for placeholders, so that no value can insert another."""
     return _PLACEHOLDER.sub(lambda m: names.get(m[1], m[0]), template)
 
 

@@ -1,8 +1,7 @@
 """The resume log of seed 000: a document in seven sections for the next session.
 
 It is created from a `ContextSummary`, a session state or a to-do list in the seed's form. The
-values of a recorded session are redacted; `to_markdown` and the stores redact the others.
-"""
+values of a recorded session are redacted; `to_markdown` and the stores redact the others."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -44,8 +43,7 @@ class ResumeLog(Value, frozen=True, kw_only=True):
         critical_context: facts needed to continue, by heading.
         metadata: `files_modified`, `agents_used`, `errors`, `session_duration_minutes`, and
             other keys of a session state.
-        sections: of section providers.
-    """
+        sections: of section providers."""
 
     session_id: str
     context_metrics: ContextMetrics
@@ -75,8 +73,7 @@ class ResumeLog(Value, frozen=True, kw_only=True):
         """The log of a recorded session.
 
         Args:
-            session_id: by default the recorder's, else the file's name.
-        """
+            session_id: by default the recorder's, else the file's name."""
         context, models = summary.context, summary.session.models
         used = context.occupancy
         metrics = ContextMetrics.of(
@@ -115,8 +112,7 @@ class ResumeLog(Value, frozen=True, kw_only=True):
         optional; other keys go to `metadata`.
 
         Raises:
-            StateError: a value has the wrong type; the message names the key.
-        """
+            StateError: a value has the wrong type; the message names the key."""
         known = {k: v for k, v in state.items() if k in _STATE and v is not None}
         others = {k: v for k, v in state.items() if k not in _STATE}
         metadata = known.pop("metadata", {})
@@ -155,8 +151,7 @@ class ResumeLog(Value, frozen=True, kw_only=True):
         pending are next steps.
 
         Args:
-            todos: each with `status`, and its text under `content`, `title` or `text`.
-        """
+            todos: each with `status`, and its text under `content`, `title` or `text`."""
         done: list[str] = []
         in_progress: list[str] = []
         pending: list[str] = []
@@ -181,8 +176,7 @@ class ResumeLog(Value, frozen=True, kw_only=True):
         """The log from what `to_dict` returned, or from any document of the seed's form.
 
         Raises:
-            StateError: it is not such a document; the message names the field.
-        """
+            StateError: it is not such a document; the message names the field."""
         metrics = data.get("context_metrics", {}) if isinstance(data, Mapping) else None
         if not isinstance(data, Mapping) or not isinstance(metrics, Mapping):
             raise StateError("not a resume log: context_metrics is no object")
@@ -199,8 +193,7 @@ class ResumeLog(Value, frozen=True, kw_only=True):
     def to_markdown(self, budget: int | None = None, *, gate: Redactor | None = None) -> str:
         """The seed's markdown in at most `budget` tokens (10,000 by default), redacted.
 
-        Items are left out whole, the least important first; each section says how many.
-        """
+        Items are left out whole, the least important first; each section says how many."""
         shown = gate or Redactor()
         return render_markdown(shown.document(self.to_dict()), budget or self.MAX_TOTAL_TOKENS)
 

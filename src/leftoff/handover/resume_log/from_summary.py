@@ -1,8 +1,7 @@
 """What a resume log says of a recorded session: from a `Handover` to the log's fields.
 
 Words are made inert here; every item ends in the number of its message. Lists are in order of
-weight, so that a log with little room drops their ends.
-"""
+weight, so that a log with little room drops their ends."""
 
 from collections.abc import Iterable
 

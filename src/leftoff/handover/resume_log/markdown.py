@@ -61,8 +61,7 @@ _BLOCK = re.compile(r"[#>|=~]|[-+*] |```|-{3}|\d+[.)] ")
 
 def render_markdown(log: SafeValues, budget: int) -> str:
     """The document in at most `budget` tokens; `log` is a redacted one's JSON. `BudgetTooSmall`
-    where not even the headings fit.
-    """
+    where not even the headings fit."""
     context = log["critical_context"]
     sections = {
         "Mission Summary": _mission(log["mission_summary"]),

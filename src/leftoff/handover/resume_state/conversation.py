@@ -37,8 +37,7 @@ def truncate_values(
     that it is one.
 
     Args:
-        gate: the redactor of the document that the value is for.
-    """
+        gate: the redactor of the document that the value is for."""
     gate = gate or Redactor()
     if isinstance(value, str):
         if len(value) <= limit:
@@ -84,8 +83,7 @@ class ConversationTail:
     Texts that were not typed (reminders, notices) are left out.
 
     Attributes:
-        first_words: the first user message, typed or not.
-    """
+        first_words: the first user message, typed or not."""
 
     def __init__(self) -> None:
         self.calls: deque[_Call] = deque(maxlen=MAX_REMEMBERED)

@@ -5,8 +5,7 @@ values under `workflow_metadata`, `completed_tools`, `chat_history`, `context_ev
 `workflow_variables`. Both forms can be loaded, with keys in snake, camel or Pascal case. A
 resume state holds no progress percentage.
 
-The docstrings of the types below `ResumeFile` are part of its JSON schema (`schema`).
-"""
+The docstrings of the types below `ResumeFile` are part of its JSON schema (`schema`)."""
 
 import zlib
 from typing import Any, ClassVar, Self
@@ -34,8 +33,7 @@ class CompletedTool(Part, frozen=True, kw_only=True):
     Attributes:
         result: what it gave; "ERROR: …" or the tool's own words where it failed.
         executed_at: when it was called, ISO 8601.
-        ai_reasoning: why the agent chose it, in its own words.
-    """
+        ai_reasoning: why the agent chose it, in its own words."""
 
     function_name: str = ""
     parameters: codec.JsonObject = field(default_factory=dict)
@@ -87,8 +85,7 @@ class ContextEvolution(Part, frozen=True, kw_only=True):
 class WorkflowMetadata(Part, frozen=True, kw_only=True):
     """Which workflow this is, and its file as it was. Times ISO 8601.
 
-    `workflow_hash` is the SHA-256 of the file's raw content in hex.
-    """
+    `workflow_hash` is the SHA-256 of the file's raw content in hex."""
 
     id: str = ""
     file_path: str = ""
@@ -116,8 +113,7 @@ class World(Part, frozen=True, kw_only=True):
     Attributes:
         cwd: the folder that relative paths start from.
         files: what the work changed, and how it was left.
-        occupancy: tokens in the window at the end, None if unknown.
-    """
+        occupancy: tokens in the window at the end, None if unknown."""
 
     OPTIONAL: ClassVar[frozenset[str]] = frozenset(
         {"session_id", "session_path", "session_format", "model", "occupancy"}
@@ -141,8 +137,7 @@ class ResumeFile(Part, frozen=True, kw_only=True):
         world: ours: what the work left around it.
         dropped: ours: how many tools, messages, variables and insights were left out, by kind.
         needs_value: ours: variables whose value was secret and has to be given again.
-        completed: ours: the workflow is done; its file may be cleaned up.
-    """
+        completed: ours: the workflow is done; its file may be cleaned up."""
 
     OPTIONAL: ClassVar[frozenset[str]] = frozenset(
         {"world", "dropped", "needs_value", "completed"}
@@ -168,8 +163,7 @@ class ResumeState(Part, frozen=True, kw_only=True):
         workflow_variables: the variables of the run, without `available_tools`.
         metadata_extra: unknown keys of the file's `workflow_metadata`.
 
-    The other attributes are those of `WorkflowMetadata` and `ResumeFile`.
-    """
+    The other attributes are those of `WorkflowMetadata` and `ResumeFile`."""
 
     workflow_id: str = ""
     workflow_file_path: str = ""
@@ -209,8 +203,7 @@ class ResumeState(Part, frozen=True, kw_only=True):
         """The state from a file's structure or from the flat one.
 
         Raises:
-            StateError: it is neither, or a value has the wrong type.
-        """
+            StateError: it is neither, or a value has the wrong type."""
         if not isinstance(value, dict):
             raise StateError(f"not a resume state: an object is wanted, not {type_name(value)}")
         keys = {squashed(key) for key in value}
@@ -309,8 +302,7 @@ def decode(data: bytes) -> ResumeState:
     """The resume state in a file's bytes: JSON, gzip, or gzip as Base64 text.
 
     Raises:
-        StateError: it cannot be decompressed, is not JSON, or is not a resume state.
-    """
+        StateError: it cannot be decompressed, is not JSON, or is not a resume state."""
     try:
         value = codec.parse(codec.unpacked(data))
     except (ValueError, zlib.error) as error:

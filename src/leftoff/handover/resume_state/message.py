@@ -2,8 +2,7 @@
 
 Recorded text stands between two markers as data, each item neutralised and on one line with our
 bullet; the instruction stands outside. Items are dropped whole, the least important first, and
-counted.
-"""
+counted."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -73,8 +72,7 @@ def resume_message(
         missing_tools: tools that were used and are not available now.
 
     Raises:
-        BudgetTooSmall: not even the frame fits the budget.
-    """
+        BudgetTooSmall: not even the frame fits the budget."""
     gate = Redactor()
     # Redacted before anything is cut, since half a secret is not known for one.
     redacted = ResumeState.from_dict(gate.value(state.to_dict()))
@@ -241,8 +239,7 @@ def describe_call(name: str, parameters: JsonObject) -> str:
     """A call on one line: the tool, and its command, file or whatever tells most.
 
     >>> describe_call("Bash", {"command": "npm test", "timeout": 60})
-    'Bash npm test'
-    """
+    'Bash npm test'"""
     subject = next((parameters[k] for k in _SUBJECT_PARAMETERS if parameters.get(k)), None)
     if subject is None:
         subject = next((v for v in parameters.values() if isinstance(v, str) and v), "")

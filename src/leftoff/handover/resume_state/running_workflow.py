@@ -42,8 +42,7 @@ def with_context(
 ) -> ResumeState:
     """The state with the variables and steps of its run; changes are recorded.
 
-    Steps that were tracked as tools are not taken twice.
-    """
+    Steps that were tracked as tools are not taken twice."""
     variables = plain_values(context.variables)
     tools = variables.pop("available_tools", None)
     evolution = state.context_evolution
@@ -212,8 +211,7 @@ def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> Re
 
     Tools that succeeded come before those that failed, later ones before earlier ones.
     Variables go by `importance`, earlier ones first where it is equal. Of the conversation the
-    end is retained, cut so that no call is separated from its result.
-    """
+    end is retained, cut so that no call is separated from its result."""
     bounds = bounds or Bounds()
     evolution = state.context_evolution
     tools = _tools(state.completed_tools, bounds.tools)
@@ -266,8 +264,7 @@ def _messages(chat: tuple[ChatMessage, ...], most: int) -> tuple[ChatMessage, ..
     """The last messages from the first place on at which nothing is parted.
 
     If calls and results overlap so that there is no such place, the texts are retained and all
-    calls are dropped together with their results.
-    """
+    calls are dropped together with their results."""
     if len(chat) <= most:
         return chat
     for start in range(len(chat) - most, len(chat)):
