@@ -20,9 +20,9 @@ from leftoff.extraction.rules import lowered
 from leftoff.extraction.session_state import ContextOccupancy
 from leftoff.redaction.redactor import redact
 from leftoff.redaction.scanner import QuoteEnds, is_quiet, safe_quote_end
-from leftoff.text import clean, in_code, prose, sentence_at, sentences
-from leftoff.text.markdown import COMMENT, blocks_of
-from leftoff.text.truncation import graphemes, one_line, short, truncate
+from leftoff.text import clean, prose, sentences
+from leftoff.text.markdown import COMMENT, Layout, blocks_of
+from leftoff.text.truncation import one_line, short, truncate
 
 # What holds for the layout, the cleaning and the cutting of any text.
 
@@ -93,22 +93,21 @@ def test_sentence_at_agrees_with_sentences(text: str) -> None:
     spans = sentences(text)
     for position in range(len(text) + 1):
         expected = [span for span in spans if span[0] <= position < span[1]]
-        assert sentence_at(text, position) == (*expected, (position, position))[0]
+        assert Layout(text).sentence_at(position) == (*expected, (position, position))[0]
 
 
 @given(_TEXTS)
 def test_code_and_prose_are_apart_but_for_inline_code(text: str) -> None:
-    spans = prose(text)
+    spans, layout = prose(text), Layout(text)
     for position in range(len(text)):
-        if in_code(text, position) and any(start <= position < end for start, end in spans):
+        if layout.in_code(position) and any(start <= position < end for start, end in spans):
             block = next(span for span in spans if span[0] <= position < span[1])
             assert "`" in text[block[0] : position + 1]
 
 
-@given(_TEXTS)
-def test_graphemes_are_the_clusters_of_unicode(text: str) -> None:
-    ends = [match.end() for match in regex.finditer(r"\X", text)]
-    assert graphemes(text) == ends
+def graphemes(text: str) -> set[int]:
+    """The ends of the clusters of Unicode, and the beginning."""
+    return {0, *(match.end() for match in regex.finditer(r"\X", text))}
 
 
 @given(_TEXTS)
@@ -138,7 +137,7 @@ def test_one_line_is_one_line_within_its_limit(text: str, limit: int, marker: st
     else:
         body = line.removesuffix(marker) if limit > len(marker) else line
         assert whole.startswith(body)
-        assert len(body.rstrip()) in {0, *graphemes(whole)}
+        assert len(body.rstrip()) in graphemes(whole)
 
 
 @given(_TEXTS)
@@ -164,8 +163,7 @@ def test_truncation_fits_and_leaves_nothing_split_or_open(
         assert blocks_of(text)[1], "what fits is changed only to close its fence"
     comments = [span for span in blocks_of(text)[0] if span[2] == COMMENT]
     assert any(
-        keep in {0, *graphemes(text)}
-        and not any(start < keep < end for start, end, _ in comments)
+        keep in graphemes(text) and not any(start < keep < end for start, end, _ in comments)
         for keep in _kept(text, result, marker)
     )
 

@@ -17,7 +17,6 @@ from leftoff.extraction.rules import Rule
 from leftoff.formats import inspect
 from leftoff.formats.specstory_arguments import _NAMED
 from leftoff.shell.effects import FileState
-from leftoff.text.markdown import Layout, in_code, sentence_at
 
 # A text of one repeated character takes time in proportion to its length.
 #
@@ -231,18 +230,3 @@ def test_literals_are_found_by_the_rule_they_come_from() -> None:
     for rule in (*RULES, *OUTPUT_RULES):
         found = [text for text in literals(rule.pattern) if rule.search(text)]
         assert len(found) * 2 >= len(literals(rule.pattern)), rule.id
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Next: `a` and `b`. TODO: `c`.\n\n    indented TODO: x\n\n> Next: quoted\n",
-        "- Next: one\n- TODO: `two`\n\n```\nTODO: code\n```\n<!-- Next: x -->after. Done",
-        "",
-    ],
-)
-def test_a_layout_says_the_same_as_its_text(text: str) -> None:
-    layout = Layout(text)
-    for position in range(len(text) + 1):
-        assert layout.in_code(position) == in_code(text, position)
-        assert layout.sentence_at(position) == sentence_at(text, position)

@@ -21,7 +21,8 @@ from leftoff.rendering.conversation import _escape_tags
 from leftoff.shell import analyze, resolve
 from leftoff.shell.effects import FileState, Outcome
 from leftoff.testing.checks import check_any_input
-from leftoff.text import clean, in_code, sentence_at, sentences
+from leftoff.text import clean, sentences
+from leftoff.text.markdown import Layout
 from leftoff.text.truncation import one_line, truncate
 from leftoff.tokens import estimate_tokens, max_tokens
 
@@ -134,8 +135,9 @@ def test_repeated_markup(name: str, head: str, piece: str, assert_linear: Linear
 
 def _layout(text: str) -> None:
     for start, _ in sentences(text)[:50]:
-        sentence_at(text, start)
-        in_code(text, start)
+        layout = Layout(text)
+        layout.sentence_at(start)
+        layout.in_code(start)
     clean(text)
     one_line(text, 100)
     truncate(text, len(text) // 2)

@@ -489,7 +489,9 @@ class Layout:
         return index if index >= 0 and position < self.blocks[index][1] else -1
 
     def sentence_at(self, position: int) -> Span:
-        """Gives what `sentence_at` gives for the text."""
+        """Gives the sentence that holds a position, as `sentences` has it, or the empty span
+        ``(position, position)`` where it is in none: in code, a quote, a table, a comment, a
+        marker or white space."""
         index = self.block_at(position)
         if index >= 0 and self.blocks[index][2] in PROSE_KINDS:
             spans = sentences_of_block(self.text, *self.blocks[index][:2])
@@ -499,39 +501,14 @@ class Layout:
         return position, position
 
     def in_code(self, position: int) -> bool:
-        """Says what `in_code` says for the text."""
+        """Says whether a position is in code of any kind, in a block quote or in a comment.
+        Such text is quoted, not the writer's own."""
         index = self.block_at(position)
         if index < 0:
             return False
         if self.blocks[index][2] in CODE_KINDS:
             return True
         return _inside(code_spans(self.text, *self.blocks[index][:2]), position)
-
-
-def sentence_at(text: str, position: int) -> Span:
-    """Gives the sentence that holds a position, dividing only the block around it.
-
-    It agrees with `sentences`. For many positions of one text use a `Layout`.
-
-    Args:
-        text: Markdown or plain text.
-        position: A code point of the text.
-
-    Returns:
-        The ``(start, end)`` span, or the empty span ``(position, position)`` if the position is
-        in no sentence: in code, a quote, a table, a comment, a marker or white space."""
-    return Layout(text).sentence_at(position)
-
-
-def in_code(text: str, position: int) -> bool:
-    """Says whether a position is in code of any kind, in a block quote or in a comment.
-
-    Such text is quoted, not the writer's own. For many positions of one text use a `Layout`.
-
-    Args:
-        text: Markdown or plain text.
-        position: A code point of the text."""
-    return Layout(text).in_code(position)
 
 
 def closer_of_cut(body: str, blocks: tuple[Block, ...]) -> str | None:

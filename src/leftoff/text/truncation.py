@@ -44,20 +44,6 @@ def _is_plain(text: str, position: int) -> bool:
     return before < "\x80" and after < "\x80" and not (before == "\r" and after == "\n")
 
 
-def graphemes(text: str) -> list[int]:
-    """Gives the end of every grapheme of a text, in order; the last is the length of the text.
-
-    A grapheme is what a reader sees as one character: Unicode's extended grapheme cluster."""
-    if text.isascii() and "\r\n" not in text:
-        return list(range(1, len(text) + 1))
-    ends: list[int] = []
-    position = 0
-    for cluster in _grapheme_pattern()(text, 0, len(text)):
-        position += len(cluster)
-        ends.append(position)
-    return ends
-
-
 def _grapheme_floor(text: str, position: int) -> int:
     """Gives the last grapheme boundary that is not after a position."""
     if _is_plain(text, position):
