@@ -12,7 +12,7 @@ pytest.importorskip("textual", reason="needs textual")
 
 from leftoff.cli import group
 from leftoff.cli.browser import Browser
-from leftoff.cli.filters import SessionFilter
+from leftoff.cli.params import SessionFilter
 
 SECRET = "ghp_" + "aB3dE5fG7h" * 3 + "9Kq2wE"
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
 from leftoff.cli.list import NONE
-from leftoff.cli.params import options
+from leftoff.cli.params import SessionFilter, filtered, options
 from leftoff.errors import UsageError
 
 if TYPE_CHECKING:

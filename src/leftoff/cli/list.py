@@ -8,10 +8,9 @@ from itertools import islice
 import click
 
 from leftoff import codec
-from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
 from leftoff.cli.output import columns, deliver, rendered
-from leftoff.cli.params import options, path_of
+from leftoff.cli.params import SessionFilter, filtered, options, path_of
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
 from leftoff.memory.headers import StoredHeaders

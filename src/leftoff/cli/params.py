@@ -4,19 +4,27 @@ beginning, or `latest`."""
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.errors import UnknownName, UsageError
-from leftoff.sources.discover import LATEST, find_session
+from leftoff.sources.discover import (
+    LATEST,
+    SessionInfo,
+    find_session,
+    list_sessions,
+    parse_time,
+)
 from leftoff.sources.session_choice import Choice, as_choice
 from leftoff.tables import table
 
@@ -108,6 +116,39 @@ def grouped(name: str, kind: type[Struct]) -> Callable[[Command], Command]:
         return run
 
     return decorate
+
+
+class SessionFilter(Struct, frozen=True):
+    """Which sessions of this machine: the group `chosen` of options."""
+
+    project: str | None = None
+    recorder: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given, as they are typed."""
+        names = ("--project", "--format", "--since", "--until")
+        return [name for name, value in zip(names, astuple(self), strict=True) if value]
+
+    @property
+    def sessions(self) -> Callable[..., Iterator[SessionInfo]]:
+        """`discover.list_sessions` with these options: the last changed session first."""
+        from leftoff.sources.place import folder_of  # only when sessions are asked for
+
+        now = time.time()
+        return partial(
+            list_sessions,
+            os.environ,
+            project=folder_of(self.project),
+            format=self.recorder or "",
+            since=parse_time(self.since, now) if self.since else None,
+            until=parse_time(self.until, now) if self.until else None,
+        )
+
+
+filtered = grouped("chosen", SessionFilter)
 
 
 def path_of(session: str) -> str:

@@ -8,10 +8,9 @@ import click
 from leftoff import settings
 from leftoff.api import SessionReading, messages_at
 from leftoff.batch.summarize_many import summarize_all
-from leftoff.cli.filters import SessionFilter, filtered
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import options
+from leftoff.cli.params import SessionFilter, filtered, options
 from leftoff.errors import UsageError
 from leftoff.incremental.accounts import account_of_reading
 from leftoff.redaction.redactor import Redactor

@@ -50,22 +50,6 @@ class NearMiss(Struct, frozen=True):
     source_line: int | None = None
 
 
-class Milestone(Struct, frozen=True):
-    """A result that a line claims."""
-
-    line: int
-    quote: str
-    kind: str
-    source_line: int | None = None
-
-
-class Stage(Struct, frozen=True):
-    """The session is in `stage` from `line` on."""
-
-    line: int
-    stage: str
-
-
 class Directive(Struct, frozen=True):
     """A request of the person."""
 
@@ -73,6 +57,17 @@ class Directive(Struct, frozen=True):
     quote: str
     kind: str
     source_line: int | None = None
+
+
+class Milestone(Directive, frozen=True):
+    """A result that a line claims."""
+
+
+class Stage(Struct, frozen=True):
+    """The session is in `stage` from `line` on."""
+
+    line: int
+    stage: str
 
 
 class SwallowedTurn(Struct, frozen=True):

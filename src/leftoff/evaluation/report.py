@@ -97,8 +97,6 @@ def rounded(value: float | None, digits: int = 4) -> float | None:
 
 def bounds(interval: Interval | None, digits: int = 4) -> Bounds:
     """An interval as a run holds it."""
-    return (
-        None
-        if interval is None
-        else (round(interval.low, digits), round(interval.high, digits))
-    )
+    if interval is None:
+        return None
+    return round(interval.low, digits), round(interval.high, digits)

@@ -128,6 +128,16 @@ class Packed(Struct, frozen=True):
     link_parents: bytes
 
 
+class _Column:
+    """A column of a thread, with all that was added to it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, thread: Thread, owner: type) -> array[int]:
+        return thread.column(self._name)
+
+
 class Thread:
     """The packed rows. Append-only.
 
@@ -139,6 +149,7 @@ class Thread:
         before: number of messages before the first row that are not in memory."""
 
     COLUMNS = (*_OF_MESSAGES, *_OF_LINKS)
+    responses, keys, parents, link_keys, link_parents = (_Column() for _ in range(5))
 
     __slots__ = ("_links", "_messages", "_packed", "_room", "before", "rows")
 
@@ -175,12 +186,12 @@ class Thread:
         """Appends a row of another thread."""
         self.rows.append(row)
         for name, value in zip(self.COLUMNS, (response, key, parent), strict=False):
-            self._column(name).append(value)
+            self.column(name).append(value)
 
     def append_link(self, key: int, parent: int) -> None:
         """Appends a link of another thread."""
-        self._column("link_keys").append(key)
-        self._column("link_parents").append(parent)
+        self.column("link_keys").append(key)
+        self.column("link_parents").append(parent)
 
     def _pack(self) -> None:
         if self._room == BATCH:
@@ -193,29 +204,10 @@ class Thread:
                 waiting.clear()
         self._room = BATCH
 
-    def _column(self, name: str) -> array[int]:
+    def column(self, name: str) -> array[int]:
+        """One of `COLUMNS`."""
         self._pack()
         return self._packed.setdefault(name, array("Q"))
-
-    @property
-    def responses(self) -> array[int]:
-        return self._column("responses")
-
-    @property
-    def keys(self) -> array[int]:
-        return self._column("keys")
-
-    @property
-    def parents(self) -> array[int]:
-        return self._column("parents")
-
-    @property
-    def link_keys(self) -> array[int]:
-        return self._column("link_keys")
-
-    @property
-    def link_parents(self) -> array[int]:
-        return self._column("link_parents")
 
     # -- meaning ---------------------------------------------------------------------------
 
@@ -326,7 +318,7 @@ class Thread:
 
     def pack(self) -> Packed:
         """The rows as bytes."""
-        columns = {name: self._column(name).tobytes() for name in self.COLUMNS}
+        columns = {name: self.column(name).tobytes() for name in self.COLUMNS}
         return Packed(rows=self.rows.tobytes(), **columns)
 
     @classmethod
@@ -335,11 +327,11 @@ class Thread:
         thread = cls()
         thread.rows.frombytes(packed.rows)
         for name in cls.COLUMNS:
-            thread._column(name).frombytes(getattr(packed, name))
+            thread.column(name).frombytes(getattr(packed, name))
         return thread
 
     def extend(self, packed: Packed) -> None:
         """Appends the rows that another thread packed."""
         self.rows.frombytes(packed.rows)
         for name in self.COLUMNS:
-            self._column(name).frombytes(getattr(packed, name))
+            self.column(name).frombytes(getattr(packed, name))

@@ -71,9 +71,8 @@ def holds_wide_text(data: bytes) -> bool:
 
 
 class Utf8Reader(io.RawIOBase):
-    """The text of a stream in UTF-16 or UTF-32 as UTF-8, without its byte order mark.
-    While
-    it is read: `SourceError` where the bytes are not of that encoding.
+    """The text of a stream in UTF-16 or UTF-32 as UTF-8, without its byte order mark. While it
+    is read: `SourceError` where the bytes are not of that encoding.
 
     A lone surrogate comes as its three bytes, as `surrogatepass` writes it.
 
