@@ -54,6 +54,7 @@ class SessionInfo(Shown, frozen=True):
     parent_id: str = ""
     sources: tuple[Source, ...] = ()
     children: tuple[Child, ...] = ()
+    subagents: int | UnsetType = UNSET  # that were started, where more than in `children`
 
     @property
     def started_at(self) -> datetime | None:

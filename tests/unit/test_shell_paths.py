@@ -17,6 +17,7 @@ SPELLINGS = [
     ("", "/w/app", ""),
     ("file:///w/app/a.py", "", "/w/app/a.py"),
     ("file:///C:/w/a.py", "", "C:/w/a.py"),
+    ("/c:/w/a.py", "", "C:/w/a.py"),
     ("src\\a.py", "C:\\w", "C:/w/src/a.py"),
     ("c:\\w\\a.py", "", "C:/w/a.py"),
     ("/c/w/a.py", "C:\\w", "C:/w/a.py"),

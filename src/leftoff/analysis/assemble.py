@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -74,7 +74,8 @@ def assemble(
     tracker = Tracker(view)
     events, unseen = tracker.all(), tracker.unseen
     written = _written(events)
-    agents = _agents_not_recorded(view, len(children))
+    started = _agents_started(view)
+    agents = _agents_not_recorded(view, started, len(children))
     unseen += agents
     child_summaries: list[Child] = []
     for child in children:
@@ -124,6 +125,7 @@ def assemble(
             parent_id=session_header.parent_id or (session_header.id if main_id else ""),
             sources=tuple(sources),
             children=tuple(child_summaries),
+            subagents=len(started) if len(started) > len(children) else msgspec.UNSET,
         ),
         stats=_stats(view, lines or Lines()),
         key_decisions=key_decisions,
@@ -267,22 +269,26 @@ _STARTS_AGENT = frozenset(
 _READ_ONLY = frozenset({"explore", "plan", "claude-code-guide"})
 
 
-def _agents_not_recorded(view: SessionView, recorded: int) -> list[UnknownChange]:
-    """The calls that started subagents, where fewer of these are recorded: what the others
-    changed is not known, nor which calls started them."""
-    starts = [
-        Ref(message=call.message, part=call.part)
+def _agents_started(view: SessionView) -> list[Called]:
+    """The calls that started subagents."""
+    return [
+        call
         for call in view.each(Called)
-        if call.name in _STARTS_AGENT
-        and call.text.lower() not in _READ_ONLY
-        and view.succeeded(call.message, call.part)
+        if call.name in _STARTS_AGENT and view.succeeded(call.message, call.part)
     ]
+
+
+def _agents_not_recorded(
+    view: SessionView, started: Iterable[Called], recorded: int
+) -> list[UnknownChange]:
+    """The calls that started subagents which may write, where fewer of these are recorded: what
+    the others changed is not known, nor which calls started them."""
+    starts = [call for call in started if call.text.lower() not in _READ_ONLY]
     if len(starts) <= recorded:
         return []
-    names = view.calls
     return [
-        UnknownChange(names[ref.message, ref.part or 0].name, "unknown", view.ref(ref))
-        for ref in starts
+        UnknownChange(c.name, "unknown", view.ref(Ref(message=c.message, part=c.part)))
+        for c in starts
     ]
 
 

@@ -181,7 +181,7 @@ def _repeats(call: ToolCall) -> bool:
     return any(given.get(key) not in (None, False, "false") for key in _ALL)
 
 
-_ALL = ("replace_all", "replaceAll", "allow_multiple")
+_ALL = ("replace_all", "replaceAll", "replace-all", "allow_multiple")
 
 
 def _symbols(changes: Sequence[Change]) -> tuple[str, ...]:

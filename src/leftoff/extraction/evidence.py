@@ -34,8 +34,8 @@ class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
 
     Attributes:
         ref: the call.
-        verb: read | write | edit | create | delete | move; write replaces a whole file or
-            creates it, create fails where there is one.
+        verb: read | write | edit | undo | create | delete | move; write replaces a whole file
+            or creates it, create fails where there is one.
         path: absolute where the working directory is known; "" where a call that changes a file
             records none.
         target: the new path of a move.

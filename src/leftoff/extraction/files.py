@@ -79,13 +79,13 @@ def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
 
 
 def operation(call: ToolCall) -> str:
-    """The operation on the file: read | write | edit | create | delete | move | patch | ""."""
+    """What is done: read | write | edit | undo | create | delete | move | patch | ""."""
     kind = call.kind
     if kind in {"read", "edit", "create", "delete", "move", "patch"}:
         # One editor tool with a `command` argument may view, create or edit.
         command = text_argument(call, "verb")
         if command in {"view", "undo_edit"}:
-            return "read" if command == "view" else "edit"
+            return "read" if command == "view" else "undo"
         if command == "create":
             return "write" if call.name in _CREATE_REPLACES else "create"
         if command in {"str_replace", "insert", "append", "strReplace"}:

@@ -12,7 +12,7 @@ from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats import text_calls
-from leftoff.formats.injected import typed_spans
+from leftoff.formats.injected import task_span, typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
@@ -22,11 +22,8 @@ from leftoff.formats.vocabulary import final_call, with_closing_words
 # The version written; consumers of later versions read it too.
 VERSION = "ATIF-v1.5"
 
-# The text before and after the task, in prompts with examples and instructions.
-_TASKS = (
-    ("- NEW TASK DESCRIPTION -", "- END OF NEW TASK"),
-    ("\nTask Description:\n", "\n\nCurrent terminal state:"),
-)
+# The text before and after the task in prompts with an example.
+_TASK = "- NEW TASK DESCRIPTION -", "- END OF NEW TASK"
 _EXIT_CODE = re.compile(r"(?:exit code:? |returncode=)(-?\d{1,9})")
 _WRITTEN = "cache_creation_input_tokens"
 _STATUSES = frozenset({"ok", "error", "denied", "interrupted", "timeout", "running", "unknown"})
@@ -131,14 +128,13 @@ class AtifReader(ItemReader):
 
 
 def _task(text: str) -> tuple[int, int] | None:
-    for before, after in _TASKS:
-        start = text.rfind(before)
-        end = text.find(after, start + len(before)) if start >= 0 else -1
-        if end >= 0:
-            line = text.find("\n", start + len(before) - 1)
-            start, end = trim_span(text, min(line, end) if line >= 0 else end, end)
-            return start, max(start, start + len(text[start:end].rstrip("- \n")))
-    return None
+    start = text.rfind(_TASK[0])
+    end = text.find(_TASK[1], start) if start >= 0 else -1
+    if end < 0:
+        return task_span(text)
+    line = text.find("\n", start)
+    start, end = trim_span(text, min(line, end) if line >= 0 else end, end)
+    return start, max(start, start + len(text[start:end].rstrip("- \n")))
 
 
 def _results(step: Fields, calls: list[rec.ToolCall]) -> list[rec.Part]:

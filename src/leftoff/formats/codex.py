@@ -62,12 +62,8 @@ _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _RUNNING = "Process running with session ID"
 # Calls that the client refused before anything ran.
 _NEVER_RAN = ("unsupported call", "unsupported custom tool call", "failed to parse")
-_FAILED = (
-    "apply_patch verification failed",
-    "error",
-    "exec_command failed",
-    "write_stdin failed",
-)
+# How the client's own tools say so: `exec_command failed for …`, `collab spawn failed: …`.
+_FAILED = re.compile(r"error|(?:[\w/]+ ){1,2}failed\b|Full-history forked agents inherit")
 _REJECTED = re.compile(
     r"user rejected|rejected by user|patch rejected|Rejected\(|(?:command|patch) was rejected"
 )
@@ -249,7 +245,7 @@ class CodexReader(ItemReader):
             status = "denied"
         elif text.startswith("aborted"):
             status = "interrupted"
-        elif text.startswith(_FAILED):
+        elif _FAILED.match(text):
             status = "denied" if _REJECTED.search(text, 0, 1000) else "error"
         else:
             status = "ok"

@@ -6,6 +6,7 @@ user messages; the rest of a message was typed."""
 from collections.abc import Iterable, Iterator
 
 from leftoff import lazy_re as re
+from leftoff.formats.openai_parts import trim_span
 from leftoff.formats.vocabulary import KINDS
 from leftoff.model import Part, Text, Typed
 
@@ -31,6 +32,19 @@ JOB_ENDED = re.compile(
     r"<task-id>\s*([\w.-]+)\s*</task-id>(?:(?!<task-id>)[\s\S]){0,1000}?"
     r"<status>(?!running|pending)"
 )
+
+# The text before and after the task in prompts that benchmarks build around it.
+_TASKS = (
+    ("ISSUE:\n", "\nINSTRUCTIONS:"),
+    *(
+        (f"<{tag}>", f"</{tag}>")
+        for tag in ("pr_description", "issue_description", "problem_statement", "issue")
+    ),
+    ("The description is:\n", "\nINSTRUCTIONS:"),
+    ("\nTask Description:\n", "\n\nCurrent terminal state:"),
+)
+# Such a prompt for a folder with a repository begins with the folder.
+_UPLOADED = re.compile(r"\s*<uploaded_files>[^<]{0,2000}</uploaded_files>\s*")
 
 # leftoff's own text before a prompt: a checkpoint's block, up to the first line that continues
 # with the prompt; a resume log; a resume message. None of it was typed.
@@ -127,11 +141,27 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
         return ()
     context = _IDE_CONTEXT.match(text) if "# Context from my IDE" in text else None
     context = context or (_FIELD.match(text) if "[[ ## " in text[:200] else None)
+    if context is None and (context := _UPLOADED.match(text)) is not None:
+        task = task_span(text)
+        if task is not None:
+            return (Typed(part, *task, via),)
     if context is not None:
         start = context.end()
-        rest = _spans(part, text[start:], via)
-        return tuple(Typed(part, s.start + start, s.end + start, s.via) for s in rest)
+        return shifted(_spans(part, text[start:], via), start)
     return _spans(part, text, via)
+
+
+def task_span(text: str) -> tuple[int, int] | None:
+    """Where the task stands in a prompt that a benchmark built around it; None where no such
+    text is known around it."""
+    for before, after in _TASKS:
+        start = text.find(before)
+        end = text.find(after, start + len(before)) if start >= 0 else -1
+        if end >= 0:
+            span = trim_span(text, start + len(before), end)
+            if span[1] > span[0]:
+                return span
+    return None
 
 
 def typed_parts(parts: Iterable[Part]) -> tuple[Typed, ...]:

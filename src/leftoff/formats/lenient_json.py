@@ -221,6 +221,6 @@ class Fields:
         found: dict[str, Any] = {n: self.text(*path.split("|")) for n, path in paths.items()}
         return SessionFacts(**found)
 
-    def time(self, path: str) -> str:
-        """Milliseconds since 1970 as ISO 8601."""
-        return time_of_ms(self.get(path))
+    def time(self, *paths: str) -> str:
+        """Milliseconds since 1970 as ISO 8601, the first there is."""
+        return next(filter(None, map(time_of_ms, map(self.get, paths))), "")

@@ -31,6 +31,7 @@ class OpencodeReader(ItemReader):
     statuses: dict[str, str] = field(default_factory=dict)
     """Status of each file that the current turn changed, from the recorder's summary of the
     turn."""
+    shared: bool = False  # other programs change files of the folder, too
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         info = document.at("info")
@@ -80,10 +81,12 @@ class OpencodeReader(ItemReader):
             elif kind == "file":
                 parts.append(rec.Media(piece.text("mime")))
             elif kind == "patch":
-                # The recorder lists what changed in the folder, by any program.
+                # The recorder lists what changed in the folder during the step, by any program:
+                # by others, where the step changes nothing.
                 kinds = {p.kind for p in parts if type(p) is rec.ToolCall}
-                if not kinds or kinds - _READ_ONLY:
-                    changes += self._patch(piece.get("files"), changes, cursor)
+                listed = self._patch(piece.get("files"), changes, cursor)
+                self.shared |= bool(listed) and kinds <= _READ_ONLY
+                changes += [] if self.shared else listed
             elif kind == "compaction":
                 origin = "compaction"
                 yield cursor.compaction("auto" if piece.get("auto") is True else "manual")
@@ -101,7 +104,7 @@ class OpencodeReader(ItemReader):
             key=info.identity("id"),
             parent=info.identity("parentID"),
             response=info.identity("id") or None,
-            time=info.time("time.created"),
+            time=info.time("time.completed", "time.created"),
             model=info.text("modelID"),
             cwd=info.text("path.cwd") or self.cwd,
             usage=_usage(info.at("tokens")),
@@ -137,9 +140,8 @@ class OpencodeReader(ItemReader):
 
     def _patch(
         self, files: object, known: list[rec.Changes], cursor: Cursor
-    ) -> Iterable[rec.Changes]:
-        """Changes to the files of a step that none of its calls reports. Not for a step that
-        only reads: another process changed its files."""
+    ) -> list[rec.Changes]:
+        """Changes to the files of a step that none of its calls reports."""
         accounted = {path for c in known for path, _, _ in c.files}
         found: list[FileChange] = []
         for path in map(text_of, files if isinstance(files, list) else ()):
@@ -147,8 +149,7 @@ class OpencodeReader(ItemReader):
                 relative = path.removeprefix(self.cwd).lstrip("/")
                 status = self.statuses.get(relative) or self.statuses.get(path) or ""
                 found.append((path, _ACTION.get(status, "modified"), ""))
-        if found:
-            yield cursor.changes("", found)
+        return [cursor.changes("", found)] if found else []
 
 
 def failure(text: str, *, interrupted: bool = False) -> str:

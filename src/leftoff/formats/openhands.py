@@ -14,13 +14,12 @@ from msgspec.structs import asdict
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.formats.injected import typed_spans
+from leftoff.formats.injected import task_span, typed_spans
 from leftoff.formats.lenient_json import Fields, items_of, text_of, value_of
 from leftoff.formats.openai_parts import (
     calls_of,
     content_text,
     decode_arguments,
-    tag_spans,
     trim_span,
     usage_of,
 )
@@ -35,7 +34,6 @@ RESULTS = KINDS["openhands_results"]
 IGNORED_KINDS = KINDS["openhands_ignored_kinds"]
 # The reason that the SDK writes when the person gave none.
 _REJECTED = "User rejected the action"
-_TASKS = ("issue_description", "pr_description", "problem_statement")
 # Where the server's answers hold the events.
 _EVENT_LISTS = ("trajectory", "events", "items")
 _HEADING = re.compile(r"(?m)^# (?:Issue|Problem Statement|Title)\b[^\n]*\n")
@@ -327,11 +325,9 @@ def _sdk_thoughts(event: Fields, said: Fields) -> Iterator[rec.Part]:
 
 
 def _task_span(text: str) -> tuple[int, int] | None:
-    for _, start, end in tag_spans(text, _TASKS):
-        return trim_span(text, start, end)
     heading = _HEADING.search(text)
-    if heading is None:
-        return None
+    if (task := task_span(text)) is not None or heading is None:
+        return task
     end = text.find("\n# ", heading.end())
     return trim_span(text, heading.end(), end if end >= 0 else len(text))
 

@@ -8,20 +8,14 @@ from collections.abc import Iterable
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
+from leftoff.formats.injected import task_span
 from leftoff.formats.lenient_json import Fields
-from leftoff.formats.openai_parts import calls_of, content_text, decode_arguments, trim_span
+from leftoff.formats.openai_parts import calls_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 
 _STATE = re.compile(
     r"\n?\(Open file: (?P<open>[^\n]*)\)\n\(Current directory: (?P<cwd>[^\n]*)\)\n"
     r"\s*bash-\$\s*$"
-)
-# The text before and after the task in the templates of the first message.
-_TASKS = (
-    ("ISSUE:\n", "\nINSTRUCTIONS:"),
-    ("<pr_description>", "</pr_description>"),
-    ("<issue>", "</issue>"),
-    ("The description is:\n", "\nINSTRUCTIONS:"),
 )
 _EDIT_COMMAND = re.compile(r"edit(?:\s+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL)
 _NO_OUTPUT = "Your command ran successfully and did not produce any output"
@@ -47,10 +41,15 @@ _COMMAND_ARGUMENTS: dict[str, tuple[str, ...]] = {
     "search_file": ("search_term", "file"),
     "search_dir": ("search_term", "dir"),
     "get_symbols": ("path",),
+    "set_cursors": ("start_line", "end_line"),
+    "disassemble": ("path",),
+    "decompile": ("path",),
 }
 
 # Editor commands that act on the open file when they name none.
-_IN_OPEN_FILE = frozenset({"edit", "goto", "insert", "scroll_down", "scroll_up", "search_file"})
+_IN_OPEN_FILE = frozenset(
+    {"edit", "goto", "insert", "scroll_down", "scroll_up", "search_file", "set_cursors"}
+)
 
 
 class SweAgentReader(ItemReader):
@@ -59,6 +58,7 @@ class SweAgentReader(ItemReader):
     lists = ("history",)
 
     opened: str = ""
+    lines: tuple[str, ...] = ()  # the first and the last between the cursors of the open file
     cwd: str = ""
     model: str = ""
     turns: int = 0
@@ -154,9 +154,11 @@ class SweAgentReader(ItemReader):
             found = _EDIT_COMMAND.match(action)
             if found is not None:
                 new = re.sub(r"\n?end_of_edit\s*$", "\n", found[3])
+                lines = (found[1], found[2]) if found[1] else self.lines
                 given: dict[str, object] = {"path": self.opened, "new_string": new}
-                if found[1]:
-                    given |= {"start": int(found[1][:9]), "end": int(found[2][:9])}
+                for key, number in zip(("start", "end"), lines or "00", strict=True):
+                    given[key] = int(number[:9])  # 0: lines that are not known
+                self.lines = ()
                 return self.call("", name, given)
         if (
             name == "submit"
@@ -168,6 +170,9 @@ class SweAgentReader(ItemReader):
             )
             if name in _IN_OPEN_FILE and self.opened and "file" not in given:
                 given["path"] = self.opened
+            if name == "set_cursors":
+                named = tuple(n for n in _arguments(action)[:2] if n.isdecimal())
+                self.lines = named if len(named) == 2 else ()
             return self.call("", name, given)
         return self.call("", "bash", {"command": action.strip("\n")})
 
@@ -188,15 +193,8 @@ def _arguments(action: str) -> list[str]:
 
 
 def _task_span(text: str) -> tuple[int, int]:
-    for before, after in _TASKS:
-        start = text.find(before)
-        end = text.find(after, start) if start >= 0 else -1
-        if end >= 0:
-            span = trim_span(text, start + len(before), end)
-            if span[1] > span[0]:
-                return span
     state = _STATE.search(text)
-    return 0, state.start() if state is not None else len(text)
+    return task_span(text) or (0, state.start() if state is not None else len(text))
 
 
 def _status(name: str, text: str) -> str:

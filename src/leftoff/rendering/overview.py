@@ -178,8 +178,8 @@ def session_facts(summary: SafeSummary) -> list[str]:
     # Recorders that write one time for all messages give 0 seconds.
     found += [duration(stats.duration_seconds or None), plural(stats.message_count, "message")]
     found += [plural(stats.tool_call_count, "tool call"), chosen_of(summary)]
-    if session.children:
-        found.append(plural(len(session.children), "subagent"))
+    if agents := session.subagents or len(session.children):
+        found.append(plural(agents, "subagent"))
     return [flat(fact) for fact in found if fact]
 
 

@@ -9,6 +9,8 @@ from leftoff.text.sanitize import clean
 _WINDOWS = re.compile(r"[A-Za-z]:(?:[/\\]|$)|\\\\")
 # Drives as Git Bash (`/c/x`), WSL (`/mnt/c/x`) and Cygwin spell them.
 _MOUNTED = re.compile(r"/(?:mnt/|cygdrive/)?([A-Za-z])(?=/|$)")
+# A drive in the path of a URI, without its scheme or with it: `file:///C:/x`, `/c:/x`.
+_URI = re.compile(r"(?:file://)?/(?=[A-Za-z]:(?:[/\\]|$))|file://")
 _HOME = re.compile(r"(/(?:Users|home)/[^/]+|/root|[A-Z]:/Users/[^/]+)(?=/|$)")
 _PRIVATE = re.compile(r"/private(?=/(?:tmp|var|etc)(?:/|$))")
 
@@ -19,15 +21,13 @@ def absolute(path: str, cwd: str) -> str:
 
     - "" stays "".
     - Beside a Windows directory, ``/c/x``, ``/mnt/c/x`` and ``/cygdrive/c/x`` are ``C:/x``.
+    - ``/c:/x``, as editors write it, is ``C:/x``.
     - ``~`` becomes the home directory that `cwd` lies in; otherwise it stays.
     - ``/private/tmp`` and its like, which macOS links to, lose their prefix."""
     if "\x1b" in path:  # colours; what ends a sequence looks like a separator below
         path = clean(path)
-    if path.startswith("file://"):
-        path = path[7:]
-        # `file:///C:/x`
-        if _WINDOWS.match(path, 1):
-            path = path[1:]
+    if uri := _URI.match(path):
+        path = path[uri.end() :]
     if not path:
         return ""
     windows = _WINDOWS.match(cwd) is not None

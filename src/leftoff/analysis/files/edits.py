@@ -6,7 +6,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.files.net_changes import FileEvent
+from leftoff.analysis.files.net_changes import UNDO, FileEvent
 from leftoff.extraction.evidence import Edited, Ran, Touched
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
@@ -56,6 +56,8 @@ def with_changes(
     found: dict[str, _Changes] = {}
     own: dict[str, dict[tuple[int, int, int], FileEvent]] = {}
     for event in events:
+        if event.tool == UNDO:  # which of the lines are there again is not counted
+            found.setdefault(relative(event.path, cwd), _Changes()).counted = False
         wrote = event.action in ACTIONS and event.action != "read" and not event.restored
         if wrote and event.certainty != "unknown":
             place = event.ref.source, event.ref.message, event.ref.part or 0

@@ -18,6 +18,10 @@ DISCARDED = 20
 _RANK = {"sure": 0, "likely": 1, "unknown": 2}
 
 
+# The tool of an event that takes the last edit of a file back.
+UNDO = "undo_edit"
+
+
 class FileEvent(Struct, frozen=True, gc=False):
     """One operation of one call on one file.
 

@@ -10,7 +10,7 @@ from itertools import chain
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.files.net_changes import FileEvent, UnknownChange
+from leftoff.analysis.files.net_changes import UNDO, FileEvent, UnknownChange
 from leftoff.analysis.files.removals import (
     one_that_ends_with,
     only_shows,
@@ -68,7 +68,6 @@ _BRING_IN = frozenset({("git", "merge"), ("git", "pull"), ("git", "rebase")})
 # Commands after which what differed before no longer does, and those that change the index.
 _MOVE_ON = frozenset("commit stash checkout switch reset merge pull rebase cherry-pick".split())
 _INDEX = frozenset({"add", "rm", "mv"})
-
 _BROUGHT = frozenset({"created", "modified"})
 
 # Listings of what is on the disk; `git ls-files` names removed files, too.
@@ -89,10 +88,11 @@ class Tracker:
         known: what is known of files at this point.
         has_results: the recorder writes results of calls.
         silent: tools whose results it leaves out all the same.
-        root: the session's directory.
+        root: the session's directory; `drive`: one of the files, where it is not known.
         changed: files changed so far; `committed`: those of them committed since.
         touched: paths of all events so far.
         scripts: calls that ran a script of several commands and tool calls.
+        edits: how many edits of file tools a file has that were not taken back.
         roots: variables that file calls name instead of a folder: who published the recording
             put them there, so they are names to a shell, too.
         differed: files that git named as different from the last commit, since that, with the
@@ -110,11 +110,14 @@ class Tracker:
         self.has_results = any(o.status != "running" for o in view.outcomes.values())
         self.silent = self._silent_tools() if self.has_results else frozenset()
         self.root = absolute(view.state.header.cwd, "")
+        paths = () if self.root else (t.path for t in view.each(Touched, rewound=True))
+        self.drive = next((path[:3] for path in paths if path[1:2] == ":"), "")
         self.changed: set[str] = set()
         self.committed: set[str] = set()
         self.touched: set[str] = set()
         self.scripts: set[tuple[int, int]] = set()
         self.roots: set[str] = set()
+        self.edits: Counter[str] = Counter()
         self.differed: dict[str, int] = {}
         self.indexed = self.untracked = False
         moved_on: list[Asked | Shown] = [*view.all(Asked), *view.shown({"git_commit"})]
@@ -267,7 +270,8 @@ class Tracker:
         """A relative path as absolute, where the session's directory is known."""
         if path and path[0] not in "/~" and path[1:2] != ":" and self.root:
             return absolute(path, self.root)
-        return path
+        # Git Bash and WSL spell drives as folders of the root.
+        return absolute(path, self.drive) if self.drive and path[:1] == "/" else path
 
     def apply_file_call(self, act: Touched, outcome: Returned | None) -> None:
         """Applies a call of a file tool."""
@@ -284,6 +288,7 @@ class Tracker:
         if path[0] == "$":
             self.roots.add(path.partition("/")[0])
         known, verb = self.known, act.verb
+        self.edits[path] += -1 if verb == "undo" else verb != "read"
         sure = "sure" if outcome is not None else "likely"
         before = known.kind(path)
         if verb == "read":
@@ -313,7 +318,8 @@ class Tracker:
                 action = "modified" if before == "file" else "created"
         self.record_write(path, action)
         self.update_text(path, act)
-        self.add_event(call, path, action, certainty)
+        tool, edited = (UNDO, self.edits[path]) if verb == "undo" else ("", 1)
+        self.add_event(call, path, action, certainty, tool=tool, restored=not edited)
 
     def record_move(self, call: _CallSite, path: str, target: str, certainty: str) -> None:
         """A file was renamed."""
@@ -366,10 +372,7 @@ class Tracker:
             return
         call = self.call_site(act.ref, tool)
         for path, action, former in act.files:
-            path, former = (
-                self.resolve_path(absolute(path, "")),
-                self.resolve_path(absolute(former, "")),
-            )
+            path, former = (self.resolve_path(absolute(p, "")) for p in (path, former))
             self.known.contents.pop(path, None)
             if former and former != path:
                 self.record_move(call, former, path, "sure")
@@ -527,7 +530,7 @@ class Tracker:
             return  # found by recursion or a pattern, or run: the agent did not look at it
         path = effect.path or ""
         below = path.endswith("/")
-        if path[0] != "/" or call.cwd[1:2] == ":" or path.startswith("/private/"):
+        if path[0] != "/" or (call.cwd or self.drive)[1:2] == ":" or path[:9] == "/private/":
             path = self.resolve_path(absolute(path, call.cwd)) + ("/" if below else "")
         if path in named:
             return
