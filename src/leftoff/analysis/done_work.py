@@ -18,7 +18,7 @@ class DoneWork:
     share a rare word."""
 
     def __init__(self, done: Sequence[tuple[int, str]]) -> None:
-        self._done = [(message, tuple(_words(text))) for message, text in done]
+        self._done = [(message, tuple(content(text))) for message, text in done]
         self._having: dict[str, list[int]] = {}
         for number, (_, words) in enumerate(self._done):
             for word in words:
@@ -26,7 +26,7 @@ class DoneWork:
 
     def after(self, message: int, text: str) -> bool:
         """Whether a text of a later message has most of the words of this text."""
-        words = _words(text)
+        words = content(text)
         if len(words) < 2:
             return False
         needed = SAME_WORK * len(words)
@@ -40,5 +40,6 @@ class DoneWork:
         )
 
 
-def _words(text: str) -> frozenset[str]:
+def content(text: str) -> frozenset[str]:
+    """The words of a text that say what it is about, as far as their length shows."""
     return frozenset(map(intern, re.findall(r"\w{4,}", text.casefold())))

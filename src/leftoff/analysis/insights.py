@@ -8,7 +8,7 @@ from typing import TypeAlias
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, of_command, programs_in
 from leftoff.analysis.checks import checks
-from leftoff.analysis.done_work import DoneWork
+from leftoff.analysis.done_work import DoneWork, content
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import LAST_WORDS, turn_state, user_requests
 from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran, Touched
@@ -254,7 +254,7 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     elif turn.status != "closed" and (about := _about_to(view)):
         place = _place_of(view, last) or view.ref(Ref(message=last))
         found.append(NextStep(about, "next", place))
-    seen = {_key(step.text) for step in found}
+    seen = {key: content(key) for key in (_key(step.text) for step in found)}
     steps = [*_put_off(view), *_said_left(view), *_tickets(view)]
     if turn.status == "closed":
         prompted = max((a.ref.message for a in view.active(Asked)), default=-1)
@@ -263,8 +263,9 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
         steps += _said_last(view, "step")
     for step in sorted(steps, key=lambda step: step.ref.message):
         key = _key(step.text)
-        if not any(key in known for known in seen):
-            seen.add(key)
+        words = content(key)
+        if not any(key in known or _is_same(words, other) for known, other in seen.items()):
+            seen[key] = words
             found.append(step)
     return tuple(found)
 
@@ -367,7 +368,7 @@ def _put_off(view: SessionView) -> list[NextStep]:
     for asked in view.active(Asked):
         if asked.text.isascii() and not _RE["later"].search(asked.text.lower()):
             continue
-        for match in re.finditer(r"[^.!?\n]+[.!?]?", asked.text):
+        for match in _RE["clause"].finditer(asked.text):
             words = match[0].strip()
             start = match.start() + match[0].index(words)
             fits = 15 < len(words) <= 300 and words[-1] != "?"
@@ -387,8 +388,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
     its last list of next steps, or not delivered by anything since."""
     asked = [a for a in view.active(Asked) if a.via == "prompt"]
     prompts = [a.ref.message for a in asked]
-    ends = {a.said for a in asked}  # the reports, as against words in the middle of a turn
+    answers = {a.said: a for a in reversed(asked)}  # to reports, as against words in a turn
     since = prompts[-RECENT_PROMPTS] if len(prompts) >= RECENT_PROMPTS else 0
+    prompted = max(prompts, default=-1)
     last = view.state.last_at
     sends = [e.ref.message for e in git_events(view) if e.kind in _SENDS]
     sends += [s.ref.message for s in view.sentences("milestone") if s.value in _SENT]
@@ -402,6 +404,9 @@ def _said_left(view: SessionView) -> list[NextStep]:
     listed = max((s.ref.message for s in sentences if s.rule == "next-heading"), default=-1)
     # What was asked for since stands among the requests.
     done = DoneWork([*_done_words(view), *((a.ref.message, a.text) for a in asked)])
+    # What the person says to have done.
+    claims = ((a.ref.message, " ".join(_RE["did_self"].findall(a.text))) for a in asked)
+    claimed = [(m, set(re.findall(r"\w{3,}", said.casefold()))) for m, said in claims if said]
     recent = range(prompts[-STALE - 1] if len(prompts) > STALE else 0, last + 1)
     for said in sentences:
         text, at = said.text.strip(), said.ref.message
@@ -410,11 +415,15 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue
         undelivered = _RE["undelivered"].search(text) is not None
         stays = undelivered and _RE["supposed"].search(text) is None
-        counts = deferred or stays or at == last or at in ends and _RE["not_yet"].search(text)
+        answer = answers.get(at)
+        is_report = answer is not None
+        counts = deferred or stays or at == last or is_report and _RE["not_yet"].search(text)
         # A turn that ended has a report, which says again what is left.
-        reported = at not in ends and (not goes_on or at < max(prompts, default=-1))
+        reported = not is_report and (not goes_on or at < prompted)
         if (reported or said.rule == "left-undone") and not counts:
             continue
+        if said.rule in _LISTS and at < listed and not deferred:
+            continue  # a later list says what is left
         listed_last = said.rule == "next-heading" and at == listed and at in recent
         lasting = deferred or stays or listed_last
         if not (lasting or (at >= since and prompts) or at == last):
@@ -423,16 +432,73 @@ def _said_left(view: SessionView) -> list[NextStep]:
             continue
         if (at < last or acted) and _RE["announces"].search(text):
             continue  # it was announced, and the agent went on
-        if undelivered and sent > at:
+        if sent > at and (undelivered or reported and _RE["own_commit"].search(text)):
             continue
-        if done.after(at, text):
+        if done.after(at, text) or _was_carried_out(view, at, text):
             continue
-        if _RE["asks_you"].search(text) and prompts and prompts[-1] > at:
-            continue  # the person answered
+        if prompted > at and (_RE["asks_you"].search(text) or _RE["until_prompt"].search(text)):
+            continue  # the person answered, or went on
+        if answer and not deferred and not stays and _is_taken_up(answer, text):
+            continue
+        if any(message > at and _names(text) & words for message, words in claimed):
+            continue
         found.append(NextStep(said.text, "said", view.ref(said.ref)))
     return found
 
 
+def _is_same(words: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two steps are one in other words: so short ones may differ in what matters."""
+    fewer = min(len(words), len(other))
+    return fewer >= MANY and len(words & other) >= SAME_STEP * fewer
+
+
+# Share of the words of the shorter of two steps that the other has, too, if both are one step,
+# and how many words that takes. Chosen by hand.
+SAME_STEP, MANY = 0.8, 4
+
+
+def _is_taken_up(answer: Asked, step: str) -> bool:
+    """Whether the person's answer to a report hands on all its steps or this one, or says that
+    it is done: what the turn after it left, its own report says."""
+    words = answer.text
+    if _RE["takes_all"].search(words):
+        return True
+    agreed = _RE["agrees"].match(words) is not None
+    return agreed and len(content(step) & content(f"{answer.question} {words}")) >= COMMON
+
+
+# So many words in common with a step, and the person's yes is to this step. Chosen by hand: of
+# two, one is often the name of what all steps are about.
+COMMON = 2
+
+
+def _names(text: str) -> frozenset[str]:
+    """The words of the names in a step: of files, settings and services."""
+    return frozenset(re.findall(r"\w{3,}", " ".join(_RE["named"].findall(text)).casefold()))
+
+
+def _was_carried_out(view: SessionView, at: int, step: str) -> bool:
+    """Whether a later call ran the command that a step quotes, or changed the file of which it
+    says to create, change or delete it."""
+    codes = _RE["code"].findall(step)
+    if any(
+        ran.ref.message > at and any(code in ran.command for code in codes)
+        for ran in (view.each(Ran) if codes else ())
+        if view.succeeded(*_place(ran))
+    ):
+        return True
+    names = _RE["named"].findall(step) if _RE["changes_file"].match(step) else []
+    files = tuple(f"/{name.strip('`')}" for name in names if "." in name)
+    return any(
+        touched.ref.message > at
+        and touched.verb != "read"
+        and f"/{touched.path}".endswith(files)
+        and view.succeeded(*_place(touched))
+        for touched in (view.each(Touched) if files else ())
+    )
+
+
+_LISTS = frozenset({"next-list", "next-heading"})
 _SENDS, _SENT = frozenset({"commit", "push"}), frozenset({"committed", "pushed"})
 
 

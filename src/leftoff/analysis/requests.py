@@ -30,6 +30,9 @@ TASK_CALLS = 4
 # not measured.
 MAX_ELLIPTIC = 40
 
+# Words of the person among which one that was sent again is looked for. Chosen by hand.
+MAX_AGAIN = 5
+
 # Kinds that ask for something; the others stand beside them.
 DIRECTIVE_KINDS = ("task", "constraint", "correction", "choice", "approval")
 
@@ -79,9 +82,12 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         later = number + 1 < len(asked)
         start = item.ref.message
         end = asked[number + 1].ref.message if later else 1 << 62
-        again = later and asked[number + 1].text.strip() == item.text.strip()
-        again = again and asked[number + 1].said < start  # no answer came
-        effort = _count_between(calls, start, end)
+        # Whatever the person changed in the client in between, such as the model.
+        others = (a for a in asked[number + 1 : number + MAX_AGAIN] if not is_for_client(a))
+        following = next(others, item) if later and not is_for_client(item) else item
+        again = following is not item and following.text.strip() == item.text.strip()
+        again = again and following.said < start  # no answer came
+        effort = _count_between(calls, start, following.ref.message if again else end)
         if again and not effort:
             continue
         first = not any(r.kind in {"task", "plan"} for r in found)

@@ -249,7 +249,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         to_dos=tuple(
             Fact(t.text, t.status.replace("_", " "), t.ref.message)
             for wanted in ("in_progress", "pending")
-            for t in working.to_dos
+            for t in summary.next_steps
             if t.status == wanted
         ),
         to_dos_done=sum(t.status == "completed" for t in working.to_dos),

@@ -234,7 +234,10 @@ def _goal(summary: SafeSummary, goal: Fact | None) -> Item:
         return Item("nothing that a person typed is recorded")
     text = _first_lines(goal.text)
     text = f"{flat(goal.more)}{ARROW}{text}" if goal.more else text
-    return Item(text, _ref(summary, goal))
+    # What a person wants changes: of more than stand below it, this is what it began with.
+    asked, ref = _asked(summary).items, _ref(summary, goal)
+    note = f"first of {number(len(asked))} requests" if len(asked) > FIRST["asked"] else ""
+    return Item(text, ref, note=note if asked and asked[0].ref == ref else "")
 
 
 def _first_lines(text: str) -> str:
@@ -316,6 +319,8 @@ def _request(request: UserRequest) -> Item:
         text = f"{flat(request.question)}{ARROW}{text}"
         short = _deciding(text)
     outcome, note = OUTCOMES.get(request.status, ""), state_text(request.status)
+    if request.kind == "remark" and request.status == "open":
+        note = "not answered"  # as far as leftoff knows, it asks for no work
     return Item(text, request.ref, outcome, note, short=short)
 
 

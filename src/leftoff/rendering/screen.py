@@ -135,7 +135,8 @@ class _Screen:
     def add_labelled(self, label: str, item: Item, style: str, lines: int) -> None:
         """A line that begins with a word of ours."""
         indent = " " * (len(label) + 2)
-        tail = f"  {message_number(item.ref)}" if item.ref else ""
+        tail = " ".join(filter(None, (item.note, message_number(item.ref) if item.ref else "")))
+        tail = f"  {tail}" if tail else ""
         text, marker = _with_output(item)
         room = self.width - len(indent)
         for place, line in enumerate(wrap(text, room, lines, tail, marker)):
