@@ -35,10 +35,16 @@ class ByCall(Mapping[Call, E]):
         self._items = items
 
     def __getitem__(self, call: Call) -> E:
+        found: E | None = self.get(call)
+        if found is None:
+            raise KeyError(call)
+        return found
+
+    def get(self, call: Call, default: Any = None) -> Any:
         number = _number(call)
         at = bisect_right(self._numbers, number) - 1
         if at < 0 or self._numbers[at] != number:
-            raise KeyError(call)
+            return default
         return self._items[self._order[at]]
 
     def between(self, start: Call, end: Call) -> list[E]:
@@ -114,7 +120,7 @@ class SessionView:
         if self.state.evidence.large:
             left_out = self.copies if rewound else self.copies | self.abandoned
             found = self.state.evidence.grouped(
-                kind, lambda item: None if self.message_of(item) in left_out else ""
+                kind, lambda item: self.message_of(item) not in left_out
             )
             items = found.get("", ())
         else:
@@ -124,7 +130,7 @@ class SessionView:
     def release(self) -> None:
         """Drops what is derived of a very large session; the next access builds it again."""
         if self.state.evidence.large:
-            for name in ("_topics", "calls", "outcomes", "commands", "turns"):
+            for name in ("_topics", "calls", "outcomes", "commands", "_succeeded", "turns"):
                 self.__dict__.pop(name, None)
             self.results.clear()
 
@@ -164,9 +170,7 @@ class SessionView:
     @cached_property
     def _topics(self) -> Mapping[str, Sequence[Said]]:
         left_out = self.abandoned | self.copies
-        return self.state.evidence.grouped(
-            Said, lambda said: None if said.ref.message in left_out else said.topic
-        )
+        return self.state.evidence.grouped(Said, lambda said: said.ref.message not in left_out)
 
     @staticmethod
     def message_of(item: object) -> int:
@@ -214,10 +218,19 @@ class SessionView:
 
     def succeeded(self, message: int, part: int) -> bool:
         """Whether a call returned without an error, as far as the recorder says."""
-        outcome = self.outcomes.get((message, part))
+        number = _number((message, part))
+        at = bisect_left(self._succeeded, number)
+        return at < len(self._succeeded) and self._succeeded[at] == number
+
+    @cached_property
+    def _succeeded(self) -> array[int]:
         # A recorder without results by status is believed, or nothing would ever have
-        # succeeded.
-        return outcome is not None and outcome.status in {"ok", "unknown", "running"}
+        # succeeded. The last result of a call counts.
+        last = {
+            _number((r.call_message, r.call_part)): r.status in {"ok", "unknown", "running"}
+            for r in self.each(Returned, rewound=True)
+        }
+        return array("q", sorted(number for number, worked in last.items() if worked))
 
     @property
     def heard(self) -> Requests:

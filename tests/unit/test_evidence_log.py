@@ -1,6 +1,7 @@
 """The log of evidence: packed or not, it holds the same in the same order."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,7 +34,7 @@ pieces = st.lists(
     st.one_of(
         st.builds(Called, st.integers(0, 99), st.integers(0, 3), st.text(), st.text()),
         st.builds(Returned, st.integers(0, 99), st.integers(0, 3), st.just(-1), st.just(-1), st.just("ok")),
-        st.builds(Said, st.just("decision"), st.text(), st.builds(Ref), st.text(), st.text()),
+        st.builds(Said, st.sampled_from(["decision", "stage"]), st.text(), st.builds(Ref), st.text(), st.text()),
     )
 )  # fmt: skip
 
@@ -51,15 +52,22 @@ def test_it_is_a_list_by_kind_and_by_order(given: list[Evidence], cut: int) -> N
 
 
 @given(pieces, st.sampled_from([0, 1 << 30]), st.integers(0, 3))
-def test_it_is_grouped_by_a_key(given: list[Evidence], vast: int, few: int) -> None:
+def test_it_is_grouped_by_topic(given: list[Evidence], vast: int, few: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence_log, "LARGE", vast)
         patch.setattr(evidence_log, "FEW", few)
-        found = EvidenceLog(given).grouped(Called, lambda c: str(c.part) if c.part else None)
-    for part in "0123":
-        wanted = [c for c in given if type(c) is Called and str(c.part) == part != "0"]
-        assert list(found.get(part, ())) == wanted
-        assert list(found.get(part, ())[1:-1]) == wanted[1:-1]
+        log = EvidenceLog(given)
+        calls = log.grouped(Called, lambda c: c.part > 0)
+        said = log.grouped(Said, lambda s: s.text != "")
+    wanted: dict[str, list[Any]] = {"": [c for c in given if type(c) is Called and c.part > 0]}
+    for topic in ("decision", "stage"):
+        of_topic = [s for s in given if type(s) is Said and s.topic == topic]
+        wanted[topic] = [s for s in of_topic if s.text]
+    for topic, pieces in wanted.items():
+        found = said if topic else calls
+        assert list(found.get(topic, ())) == pieces
+        assert list(found.get(topic, ())[1:-1]) == pieces[1:-1]
+    assert set(said) == {topic for topic in ("decision", "stage") if wanted[topic]}
 
 
 def test_a_copy_grows_by_itself() -> None:

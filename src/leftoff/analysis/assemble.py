@@ -32,7 +32,7 @@ from leftoff.extraction.rule_sets import rules_digest
 from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.formats.vocabulary import PERSONS_SHELL
 from leftoff.model import Issue, Ref, Usage
-from leftoff.session_view import SessionView
+from leftoff.session_view import SessionView, once
 from leftoff.shell import clear_caches
 from leftoff.summary import (
     Child,
@@ -200,6 +200,7 @@ def _tools(views: Sequence[SessionView]) -> dict[str, Any]:
     return {"tools_used": tuple(ordered), "tool_counts": ordered}
 
 
+@once
 def _own_calls(view: SessionView) -> Counter[str]:
     """How often the agent called each tool: without the commands of the person's own shell."""
     counts = Counter(call.name for call in view.each(Called, rewound=True))

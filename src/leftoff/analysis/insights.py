@@ -15,7 +15,7 @@ from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran
 from leftoff.extraction.requests import is_pasted
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref
-from leftoff.session_view import SessionView, once
+from leftoff.session_view import ByCall, SessionView, once
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep, TurnState
 from leftoff.tables import table
@@ -83,6 +83,7 @@ class _CleanRuns:
 
     Attributes:
         touched, ran: what calls did.
+        changed: the files that calls changed.
         commands: those that are longer than their call has them.
         at: where each thing was done that a failed call did, in order.
         refs: of the checks that passed, by their call.
@@ -92,6 +93,12 @@ class _CleanRuns:
     def __init__(self, view: SessionView) -> None:
         self.view = view
         self.touched, self.ran = view.by_call(Touched, _place), view.by_call(Ran, _place)
+        changed = [
+            (item.path, _place(item))
+            for item in view.each(Touched, rewound=True)
+            if item.path and item.verb != "read" and view.succeeded(*_place(item))
+        ]
+        self.changed = ByCall([path for path, _ in changed], (place for _, place in changed))
         long = (ran for ran in view.each(Ran, rewound=True) if len(ran.command) > CUT)
         self.commands = {_place(ran): ran.command for ran in long}
         self.at: dict[_Key, list[_Place]] = {}
@@ -168,10 +175,9 @@ class _CleanRuns:
         """What was changed between a failed call and the one that worked: names of files, else
         the last command that worked; "" if nothing is known."""
         names: dict[str, None] = {}
-        for item in self.touched.between(start, end):
-            if item.path and item.verb != "read" and self.view.succeeded(*_place(item)):
-                names.pop(item.path, None)
-                names[item.path] = None
+        for path in self.changed.between(start, end):
+            names.pop(path, None)
+            names[path] = None
         if names:
             cwd = self.view.state.header.cwd
             shown = [relative(path, cwd) for path in list(names)[-MAX_FIXES:]]

@@ -9,11 +9,12 @@ Theory of operation
 -------------------
 As Python objects the pieces of a huge session would take more memory than everything else. So
 `append` collects pieces as objects, and `BLOCK` of them are packed as `_Block`s of `UNIT`: for
-each kind one compressed msgpack array, and a byte string with the kind of each piece in order.
-Most sessions never fill a block. Four ways lead out: `of` (all pieces of a kind, as a list),
-`each` (the same, one block at a time), `latest` (so, from the end) and `grouped` (by a key; in
-a large log a `_LazyItems`, which stores places and unpacks a block when one of them is read,
-but for groups of at most `FEW` pieces). `__iter__` restores the original order.
+each part (a kind; of sentences a topic) one compressed msgpack array, and the part of each
+piece in order. Most sessions never fill a block. Four ways lead out: `of` (all pieces of a
+kind, as a list), `each` (the same, one block at a time), `latest` (so, from the end) and
+`grouped` (by topic; in a large log a `_LazyItems`, which stores places and unpacks a part of a
+block when one of them is read, but for groups of at most `FEW` pieces). `__iter__` restores the
+original order.
 
 Invariants
 ----------
@@ -21,9 +22,8 @@ Invariants
 * Reading never packs and never caches: what was unpacked belongs to the caller. Above `LARGE`
   pieces a caller should not hold it for long either; `SessionView` asks `large` and drops its
   indexes.
-* `_NUMBERS` gives each kind its byte by its position in the union `Evidence`. These bytes live
-  in memory only (a saved pass holds the pieces, `list(log)`), so the union may be reordered;
-  256 kinds are the limit.
+* A part has a topic because the candidates for decisions take more room than all other kinds
+  together, and who wants milestones should not unpack them.
 * `Noted` (plug-ins) is never packed: its values are the plug-in's own objects.
 
 Before you edit
@@ -41,7 +41,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, islice
 from sys import intern
-from typing import Any, NamedTuple, TypeVar, get_args, overload
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 from msgspec.structs import force_setattr
 
@@ -76,8 +76,9 @@ LARGE = 30_000
 # 400 bytes each. Chosen by hand for the memory.
 FEW = 4096
 
-_KINDS: tuple[type, ...] = get_args(Evidence)
-_NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
+_Part: TypeAlias = tuple[type, str]
+"""The pieces of a kind, of sentences those of a topic."""
+
 # Fields with few different values: a list of all pieces then holds each value once.
 _INTERNED: dict[type, tuple[str, ...]] = {
     Said: ("topic", "rule", "value"),
@@ -91,16 +92,27 @@ _INTERNED: dict[type, tuple[str, ...]] = {
 
 
 class _Block(NamedTuple):
-    """A stretch of the log: the number of each piece's kind, and the pieces of each kind."""
+    """A stretch of the log: the pieces of each part, and the number of each piece's part."""
 
-    order: bytes
-    pieces: dict[type, bytes | list[object]]
+    order: array[int]
+    parts: dict[_Part, bytes | list[object]]
 
     def of(self, kind: type) -> list[Any]:
-        found = self.pieces.get(kind, [])
+        found = {n: self.part(part) for n, part in enumerate(self.parts) if part[0] is kind}
+        if len(found) < 2:
+            return next(iter(found.values()), [])
+        pieces = {number: iter(several) for number, several in found.items()}
+        return [next(pieces[number]) for number in self.order if number in pieces]
+
+    def part(self, part: _Part) -> list[Any]:
+        found = self.parts.get(part, [])
         if not isinstance(found, bytes):
             return found
-        return codec.unpack_state(zlib.decompress(found), list[kind])  # type: ignore[no-any-return, valid-type]
+        return codec.unpack_state(zlib.decompress(found), list[part[0]])  # type: ignore[no-any-return, valid-type]
+
+    def __iter__(self) -> Iterator[Any]:
+        pieces = [iter(self.part(part)) for part in self.parts]
+        return (next(pieces[number]) for number in self.order)
 
 
 class EvidenceLog:
@@ -147,7 +159,7 @@ class EvidenceLog:
 
     def by_kind(self) -> dict[type, list[Any]]:
         """The pieces of every kind, each in order: for callers that want most of them."""
-        kinds = {kind for block in self._blocks for kind in block.pieces}
+        kinds = {kind for block in self._blocks for kind, _ in block.parts}
         found: dict[type, list[object]] = {kind: self.of(kind) for kind in kinds}
         for item in self._newest:
             kind = type(item)
@@ -167,49 +179,33 @@ class EvidenceLog:
         for block in reversed(self._blocks):
             yield from reversed(block.of(kind))
 
-    def grouped(
-        self, kind: type[E], key: Callable[[E], str | None]
-    ) -> Mapping[str, Sequence[E]]:
-        """The pieces of one kind grouped by a key, each group in order; pieces without a key
-        are left out. A snapshot: it does not grow with the log. In a large log the groups are
-        unpacked block by block as they are read, but for those of few pieces."""
+    def grouped(self, kind: type[E], wanted: Callable[[E], bool]) -> Mapping[str, Sequence[E]]:
+        """The wanted pieces of one kind by topic ("" for those that have none), each group in
+        order. A snapshot: it does not grow with the log. In a large log the groups are unpacked
+        block by block as they are read, but for those of few pieces."""
         if not self.large:
             found: dict[str, list[E]] = {}
-            for item in self.of(kind):
-                if (name := key(item)) is not None:
-                    found.setdefault(name, []).append(item)
+            for item in filter(wanted, self.of(kind)):
+                found.setdefault(_part_of(item)[1], []).append(item)
             return found
-        lazy: dict[str, _LazyItems[E]] = {}
-        unpacked = self._unpacker(kind)
-        for number, block in enumerate((*self._blocks, None)):
-            items = self._unpacked_of(kind) if block is None else block.of(kind)
-            for at, item in enumerate(items):
-                if (name := key(item)) is not None:
-                    if name not in lazy:
-                        lazy[name] = _LazyItems(unpacked)
-                    lazy[name].add(number << 32 | at, item)
-        return {name: group.items or group for name, group in lazy.items()}
-
-    def _unpacker(self, kind: type[E]) -> Callable[[int], list[E]]:
-        """A function from a block's number to its pieces of one kind; it caches two blocks: a
-        result may stand in the one after its call. The number after the last block stands for
-        the pieces not packed now."""
-        blocks, newest = self._blocks, self._unpacked_of(kind)
-
-        @lru_cache(maxsize=2)
-        def unpacked(number: int) -> list[E]:
-            return blocks[number].of(kind) if number < len(blocks) else newest
-
-        return unpacked
+        newest = self._unpacked_of(kind)
+        parts = {part: None for block in self._blocks for part in block.parts}
+        parts.update(dict.fromkeys(map(_part_of, newest)))
+        groups = {
+            part[1]: _LazyItems(
+                self._blocks, part, [item for item in newest if _part_of(item) == part], wanted
+            )
+            for part in parts
+            if part[0] is kind
+        }
+        return {topic: group.items or group for topic, group in groups.items() if len(group)}
 
     def _unpacked_of(self, kind: type[E]) -> list[E]:
         return [item for item in self._newest if type(item) is kind]
 
     def __iter__(self) -> Iterator[Evidence]:
         for block in self._blocks:
-            pieces = {number: iter(block.of(_KINDS[number])) for number in set(block.order)}
-            for number in block.order:
-                yield next(pieces[number])
+            yield from block
         yield from self._newest
 
     def __len__(self) -> int:
@@ -233,24 +229,37 @@ class EvidenceLog:
 
 
 class _LazyItems(Sequence[E]):
-    """Pieces that are unpacked when they are read; fastest if read in order.
+    """The wanted pieces of one part of a log, unpacked when they are read; fastest if read in
+    order.
 
-    `places` holds for each the number of its block (high 32 bits) and its index among the
-    pieces of its kind there (low 32 bits); `items` the pieces themselves as long as there are
-    few of them.
+    `places` holds for each the number of its block (high 32 bits; the number after the last
+    block stands for the pieces not packed now) and its index in its part there (low 32 bits);
+    `items` the pieces themselves as long as there are few of them.
     """
 
-    def __init__(self, unpacked: Callable[[int], list[E]]) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[_Block],
+        part: _Part,
+        newest: list[E],
+        wanted: Callable[[E], bool],
+    ) -> None:
+        # Two blocks: a result may stand in the one after its call.
+        @lru_cache(maxsize=2)
+        def unpacked(number: int) -> list[E]:
+            return blocks[number].part(part) if number < len(blocks) else newest
+
+        self._unpacked = unpacked
         self.places = array("q")
         self.items: list[E] = []
-        self._unpacked = unpacked
-
-    def add(self, place: int, item: E) -> None:
-        self.places.append(place)
-        if len(self.places) <= FEW:
-            self.items.append(item)
-        else:
-            self.items = []
+        for number in range(len(blocks) + 1):
+            items = unpacked(number)
+            at = [at for at, item in enumerate(items) if wanted(item)]
+            self.places.extend(number << 32 | place for place in at)
+            if len(self.places) <= FEW:
+                self.items += map(items.__getitem__, at)
+            else:
+                self.items = []
 
     def __iter__(self) -> Iterator[E]:
         for number, places in groupby(self.places, lambda place: place >> 32):
@@ -266,17 +275,24 @@ class _LazyItems(Sequence[E]):
     @overload
     def __getitem__(self, at: slice) -> list[E]: ...
     def __getitem__(self, at: int | slice) -> E | list[E]:
-        if isinstance(at, slice):
+        if type(at) is slice:
             return [self[one] for one in range(*at.indices(len(self)))]
         place = self.places[at]
         return self._unpacked(place >> 32)[place & 0xFFFFFFFF]
 
 
+def _part_of(item: object) -> _Part:
+    return type(item), item.topic if type(item) is Said else ""
+
+
 def _block(items: Sequence[Evidence]) -> _Block:
-    pieces: dict[type, bytes | list[object]] = {}
-    by_kind: dict[type, list[object]] = {}
+    parts: dict[_Part, list[object]] = {}
     for item in items:
-        by_kind.setdefault(type(item), []).append(item)
-    for kind, found in by_kind.items():
-        pieces[kind] = found if kind is Noted else zlib.compress(codec.pack_state(found), 1)
-    return _Block(bytes(_NUMBERS[type(item)] for item in items), pieces)
+        parts.setdefault(_part_of(item), []).append(item)
+    numbers = {part: number for number, part in enumerate(parts)}
+    order = array("H", (numbers[_part_of(item)] for item in items))
+    packed: dict[_Part, bytes | list[object]] = {
+        part: found if part[0] is Noted else zlib.compress(codec.pack_state(found), 1)
+        for part, found in parts.items()
+    }
+    return _Block(order, packed)
