@@ -4,7 +4,7 @@ The programs are those of `extraction/rules/check_tools.toml`. What is called by
 run test:unit", "make lint", "scripts/check.sh") is of the kind that the name says, and its tool
 shows in its output."""
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from leftoff import lazy_re as re
 from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
@@ -119,6 +119,13 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
             return None
         return Run(tool.name, "test" if "test" in kinds else "build", _scope(rest, tool))
     return Run(tool.name, kind, _scope(rest, tool))
+
+
+def mended_by(words: list[str]) -> Run | None:
+    """The check whose program a command runs to mend what the check would find."""
+    plain = [word for word in words if word not in WORDS["mends"]]
+    run = identified([*plain, "--check", "-l"])
+    return structs.replace(run, text=" ".join(plain)) if run is not None else None
 
 
 def _base(word: str) -> str:

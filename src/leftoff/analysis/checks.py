@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff.analysis.activities import edits
-from leftoff.analysis.check_commands import BY_NAME, Run
+from leftoff.analysis.check_commands import BY_NAME, Run, mended_by
 from leftoff.analysis.check_runs import (
     Line,
     implied,
@@ -34,7 +34,7 @@ from leftoff.extraction.rules import Rule
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell import analyze
-from leftoff.shell.commands import mends_files
+from leftoff.shell.commands import mending
 from leftoff.summary import Check
 
 # Names of failing tests: more than a screen shows, and a run of thousands fails for one reason.
@@ -100,7 +100,9 @@ class _Share(Struct):
 class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        self.edits = sorted({message for message, _ in edits(view)} | _formatted(view))
+        self.mended = _mended(view)
+        formatted = {message for message, _ in self.mended}
+        self.edits = sorted({message for message, _ in edits(view)} | formatted)
         self.outputs = view.by_call(
             Checked, lambda checked: (checked.call_message, checked.call_part), rewound=False
         )
@@ -269,6 +271,8 @@ class _Judge:
             line=line,
             tail=output.tail,
             edited_since=place < len(self.edits),
+            mended=verdict == "failed"
+            and any(message > at and _covers(fix, tool, runs) for message, fix in self.mended),
             result=self.view.ref(output.ref) if output.ref is not None else None,
         )
 
@@ -312,13 +316,33 @@ class _Judge:
         return "unknown", ""
 
 
-def _formatted(view: SessionView) -> set[int]:
-    """The messages in which a formatter rewrote files."""
-    return {
-        ran.ref.message
+def _mended(view: SessionView) -> list[tuple[int, Run | None]]:
+    """The runs of programs that rewrote files to mend what a check finds, each with its
+    message; None for one that is known as no check."""
+    return [
+        (ran.ref.message, mended_by(words))
         for ran in view.each(Ran)
-        if mends_files(analyze(ran.command).body) and view.succeeded(ran.ref.message, ran.part)
-    }
+        for words in mending(analyze(ran.command).body)
+        if view.succeeded(ran.ref.message, ran.part)
+    ]
+
+
+def _covers(fix: Run | None, tool: str, runs: Sequence[Run]) -> bool:
+    """Whether a run that mends files is of the same program and on all that runs looked at."""
+    if fix is None or fix.tool != tool or not tool:
+        return False
+    mended = _places(fix)
+    return not mended or all(
+        any(path == place or path.startswith(f"{place}/") for place in mended)
+        for run in runs
+        for path in _places(run) or ["."]
+    )
+
+
+def _places(run: Run) -> list[str]:
+    """The paths that a run is about, [] for everything; a scope leaves `src` out."""
+    src = ["src"] if "src" in run.text.split() else []
+    return [path.rstrip("/") for path in run.scope.split()] or src
 
 
 def _together(printed: Iterable[Printed]) -> list[Printed]:

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from itertools import chain, takewhile
 from typing import TypeAlias
 
+from msgspec.structs import replace
+
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, of_command, programs_in
 from leftoff.analysis.checks import checks
@@ -44,16 +46,19 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
     """Failed calls, of equal messages the last, with whether the call succeeded later and what
     was changed in between. The same check counts as the same call, however it was typed, and so
     does the same program on one of the same things with other options. Where only another call
-    of that program or tool worked, it is not known whether that mended anything."""
+    of that program or tool worked, or the same one failed later with another message, it is not
+    known whether that mended anything."""
     clean = _CleanRuns(view)
     found: dict[tuple[str, str], ErrorSeen] = {}
+    last: dict[_Key, tuple[str, str]] = {}
     for failed in view.active(Failed):
         if _RE["not_run"].search(failed.text):
             continue
         place = (failed.call_message, failed.call_part)
         made = view.calls.get(place)
         tool = made.name if made else ""
-        later = clean.first_after(place, [*clean.checks.get(place, ()), *_asked_for(made)])
+        asked = _asked_for(made)
+        later = clean.first_after(place, [*clean.checks.get(place, ()), *asked])
         corrected = clean.corrected(place, made, failed.text)
         by = ""
         if corrected is not None and (later is None or corrected < later):
@@ -61,6 +66,11 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             by = whole(view.calls[corrected].text.strip().partition("\n")[0], 120)
         like = _like(made, clean.programs_of(made)) if made and later is None else ()
         fixed = None if clean.first_after(place, like) else later is not None
+        for key in (*asked, *(key for key in like if any(map(_RE["script"].search, key)))):
+            before = last.get(key, (tool, failed.text))
+            if before != (tool, failed.text) and found[before].fixed is False:
+                found[before] = replace(found[before], fixed=None)
+            last[key] = tool, failed.text
         known = found.pop((tool, failed.text), None)
         found[tool, failed.text] = ErrorSeen(
             text=failed.text,

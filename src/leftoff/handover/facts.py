@@ -17,6 +17,7 @@ from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
+from leftoff.handover.checks import last_checks
 from leftoff.handover.standing import (
     INTENT,
     MIN_WORDS,
@@ -400,16 +401,13 @@ def _inside(text: str, folder: str) -> str:
 
 
 def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
-    """The last run of each command, the latest first; what only cuts its output is no part of
-    a command."""
-    last: dict[str, Check] = {}
-    for check in checks:
-        command = _FILTER.sub("", _inside(check.command or check.tool, folder))
-        key = command or check.tool
-        last.pop(key, None)
-        last[key] = check
+    """The last run of each check, the latest first; what only cuts its output is no part of a
+    command."""
     found: list[Fact] = []
-    for command, check in reversed(last.items()):
+    for check in last_checks(checks):
+        command = _FILTER.sub("", _inside(check.command or check.tool, folder))
+        if any(fact.text == command for fact in found):
+            continue  # the same line ran several
         counts = ", ".join(
             f"{count} {word}"
             for count, word in ((check.failed, "failed"), (check.passed, "passed"))

@@ -6,15 +6,15 @@ are the same ones everywhere. All text comes from a redacted summary and stands 
 cleaned; each form escapes it for its own markup."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.check_runs import own_command
 from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
+from leftoff.handover.checks import last_checks, words_of
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
 from leftoff.handover.standing import FEW_WORDS, has_words, inner_requests, last_commits_branch
 from leftoff.handover.wording import (
@@ -360,68 +360,6 @@ def _deciding(text: str) -> str:
     return f"… {deciding}" if deciding else ""
 
 
-def last_checks(checks: Iterable[Check]) -> list[Check]:
-    """The last run of each check, the latest first; a run is left out where a later one of the
-    same tool or command covered it, or the same command line passed."""
-    last: list[Check] = []
-    checks = list(checks)
-    # Of a line that stopped at one check, the others may not have run again.
-    stopped = {check.ref for check in checks if check.verdict != "passed"}
-    for check in checks:
-        last = [other for other in last if not _replaces(check, other, stopped)]
-        last.append(check)
-    return last[::-1]
-
-
-def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
-    """Whether a later run of a check says more than the earlier one; one with an unknown result
-    says less than one with a known result."""
-    if check.verdict == "passed" and other.verdict == "failed" and check.ref not in stopped:
-        # One line runs several tools; some print nothing where they pass.
-        if check.command == other.command and _RE["several"].search(check.command) is None:
-            return True
-    if check.verdict == "passed" and other.failing and check.tool == other.tool:
-        # It named the tests that had failed: `go test -run`, or files of pytest.
-        whole = _RE["leaves_out"].search(check.command) is None
-        words = _RE["selected"].findall(check.scope) if whole else []
-        if all(any(_selects(word, name) for word in words) for name in other.failing):
-            return True
-    known = check.verdict != "unknown"
-    covers = known and (
-        not check.scope or other.scope.startswith((f"{check.scope}::", f"{check.scope}/"))
-    )
-    same = other.scope == check.scope and (known or other.verdict == "unknown")
-    return (covers or same) and _is_same(check, other)
-
-
-def _selects(word: str, test: str) -> bool:
-    """Whether a word of a selection names a test, its file or class, or how its name begins."""
-    plain = "/" not in test and word.isidentifier()
-    return test == word or test.startswith((f"{word}::", f"{word}/", *[word] * plain))
-
-
-def _is_same(check: Check, other: Check) -> bool:
-    if check.kind != other.kind:
-        return False
-    # A script's tool shows in the output of a run that failed, and often in none of one that
-    # passed.
-    if check.tool == other.tool and (check.tool or check.command == other.command):
-        return True
-    named = _own_command(check)
-    folders = [_RE["folder"].findall(c.command) for c in (check, other)]
-    return (
-        named == _own_command(other)
-        and (not all(folders) or folders[0] == folders[1])
-        and any(not c.tool or c.tool in named.split() for c in (check, other))
-    )
-
-
-def _own_command(check: Check) -> str:
-    """The command of a check alone, of a longer command line too."""
-    found = own_command(check.command, check.kind, check.tool)
-    return found or _RE["plumbing"].split(_RE["go_to"].sub("", check.command))[0]
-
-
 def _checks(checks: Sequence[Check]) -> Part:
     found = last_checks(checks)
     known = [check for check in found if check.verdict != "unknown"]
@@ -438,7 +376,7 @@ def _check(check: Check) -> Item:
         and ("build" not in check.tool or check.tool not in check.command)
     ):
         # `cargo check` is no `cargo build`
-        name = _RE["program_folder"].sub("", _own_command(check))
+        name = _RE["program_folder"].sub("", words_of(check))
     name = one_line(name, MAX_SCOPE)
     if check.kind == "test":
         both = ((check.failed, "failed"), (check.passed, "passed"))

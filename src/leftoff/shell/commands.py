@@ -409,12 +409,14 @@ def _own_words(words: list[str]) -> tuple[str, list[str]]:
 _MENDS = frozenset({"--fix", "--write", "--autocorrect"})
 
 
-def mends_files(body: ast.Statement) -> bool:
-    """Whether a formatter, or a check that mends what it finds, rewrites files."""
-    return any(
-        _mends([word for word in command.words if isinstance(word, str)])
+def mending(body: ast.Statement) -> list[list[str]]:
+    """The words of the commands of a statement that rewrite files: formatters, and checks that
+    mend what they find."""
+    found = [
+        [word for word in command.words if isinstance(word, str)]
         for _, command in ast.named_commands(body)
-    )
+    ]
+    return [words for words in found if _mends(words)]
 
 
 def _mends(words: list[str]) -> bool:

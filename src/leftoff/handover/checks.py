@@ -1,0 +1,75 @@
+"""Which runs of checks say where the work stands: of each check the last."""
+
+from collections.abc import Iterable
+
+from leftoff import lazy_re as re
+from leftoff.analysis.check_runs import own_command
+from leftoff.model import Ref
+from leftoff.summary import Check
+from leftoff.tables import table
+
+_RE = re.patterns(table(__file__, "checks.toml"))
+
+
+def last_checks(checks: Iterable[Check]) -> list[Check]:
+    """The last run of each check, the latest first; a run is left out where a later one of the
+    same tool or command covered it, the same command line passed, or its program mended what
+    it found."""
+    last: list[Check] = []
+    checks = list(checks)
+    # Of a line that stopped at one check, the others may not have run again.
+    stopped = {check.ref for check in checks if check.verdict != "passed"}
+    for check in checks:
+        last = [other for other in last if not _replaces(check, other, stopped)]
+        if not check.mended:
+            last.append(check)
+    return last[::-1]
+
+
+def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
+    """Whether a later run of a check says more than the earlier one; one with an unknown result
+    says less than one with a known result."""
+    if check.verdict == "passed" and other.verdict == "failed" and check.ref not in stopped:
+        # One line runs several tools; some print nothing where they pass.
+        if check.command == other.command and _RE["several"].search(check.command) is None:
+            return True
+    if check.verdict == "passed" and other.failing and check.tool == other.tool:
+        # It named the tests that had failed: `go test -run`, or files of pytest.
+        whole = _RE["leaves_out"].search(check.command) is None
+        words = _RE["selected"].findall(check.scope) if whole else []
+        if all(any(_selects(word, name) for word in words) for name in other.failing):
+            return True
+    known = check.verdict != "unknown"
+    covers = known and (
+        not check.scope or other.scope.startswith((f"{check.scope}::", f"{check.scope}/"))
+    )
+    same = other.scope == check.scope and (known or other.verdict == "unknown")
+    return (covers or same) and _is_same(check, other)
+
+
+def _selects(word: str, test: str) -> bool:
+    """Whether a word of a selection names a test, its file or class, or how its name begins."""
+    plain = "/" not in test and word.isidentifier()
+    return test == word or test.startswith((f"{word}::", f"{word}/", *[word] * plain))
+
+
+def _is_same(check: Check, other: Check) -> bool:
+    if check.kind != other.kind:
+        return False
+    folders = {tuple(_RE["folder"].findall(c.command)) for c in (check, other)} - {()}
+    if len(folders) > 1 and other.verdict == "failed":
+        return False  # of two packages one does not work
+    # A script's tool shows in the output of a run that failed, and often in none of one that
+    # passed.
+    if check.tool == other.tool and (check.tool or check.command == other.command):
+        return True
+    named = words_of(check)
+    return named == words_of(other) and any(
+        not c.tool or c.tool in named.split() for c in (check, other)
+    )
+
+
+def words_of(check: Check) -> str:
+    """The command of a check alone, of a longer command line too."""
+    found = own_command(check.command, check.kind, check.tool)
+    return found or _RE["plumbing"].split(_RE["go_to"].sub("", check.command))[0]
