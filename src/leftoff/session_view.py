@@ -63,7 +63,6 @@ class ByCall(Mapping[Call, E]):
 
 
 def _number(call: Call) -> int:
-    """One number for a call, in the order of calls; a part may be -1."""
     return (call[0] << 32) + call[1]
 
 

@@ -50,7 +50,6 @@ _RUN_LEVEL = (
 
 
 def _tool_words() -> dict[str, str]:
-    """The words by which a claim names a tool."""
     found: dict[str, str] = {}
     for tool in CHECK_TOOLS:
         for words in (tool.name, *tool.commands):
@@ -204,7 +203,6 @@ class ClaimChecks:
         )
 
     def _between(self, check: Check, message: int, part: int) -> set[str]:
-        """The activities between a check and a claim."""
         after = check.ref.part + 1 if check.ref.part is not None else 0
         return self.done.between((check.ref.message, after), (message, part))
 

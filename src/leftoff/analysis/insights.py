@@ -304,7 +304,6 @@ def _unanswered(view: SessionView, turn: TurnState, prompt: Asked) -> bool:
 
 
 def _said_last(view: SessionView, topic: str) -> list[NextStep]:
-    """The sentences of a topic in the agent's last words."""
     return [
         NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))
         for said in view.sentences(topic)
@@ -379,7 +378,6 @@ def _place_of(view: SessionView, message: int) -> Ref | None:
 
 
 def _put_off(view: SessionView) -> list[NextStep]:
-    """What the person put off in so many words."""
     found = []
     for asked in view.active(Asked):
         if asked.text.isascii() and not _RE["later"].search(asked.text.lower()):

@@ -216,7 +216,6 @@ class Claims:
         return later >= len(self.calls) or self.calls[later] > until
 
     def _done(self, message: int) -> set[str]:
-        """What was done for the request before a message."""
         return self.checks.done.between((self._since_prompt(message), 0), (message + 1, 0))
 
     def _repeats(self, kind: str, message: int) -> bool:

@@ -124,7 +124,6 @@ _MESSAGE = itemgetter(0)
 
 
 def _names_in(word: str) -> list[str]:
-    """The names in a word; a very long one is searched in pieces."""
     name = _NAME if "/" in word else _WITHOUT_SLASH if "." in word else _WITHOUT_DOT
     if len(word) <= MAX_WORD:
         return name.findall(word)

@@ -150,7 +150,6 @@ def _segments(view: SessionView) -> list[Segment]:
 
 
 def _split_at_prompts(view: SessionView, turns: Sequence[Turn]) -> list[Segment]:
-    """Splits the turns at the prompts."""
     prompts = [(a.ref.message, a.text.strip()) for a in view.active(Asked) if a.via in _PROMPTS]
     found: list[Segment] = []
     at = 0
@@ -224,7 +223,6 @@ _EARLY = frozenset({"planning", "other"})
 
 
 def _without_calls(segment: Segment, stage: str, *, first: bool) -> str:
-    """The stage of a segment without calls."""
     own = segment.own
     if first:
         return "planning"

@@ -145,7 +145,6 @@ def columns_of(table: str) -> dict[str, str]:
 
 
 def _type(library: Any, name: str, kind: str) -> Any:
-    """A type of pyarrow or polars."""
     return getattr(library, name)(*(("us",) if kind == "time" else ()))
 
 

@@ -178,7 +178,6 @@ def evaluate_truth(
 
 
 def _whole(counts: Counts, summary: ContextSummary, messages: Sequence[Message]) -> None:
-    """What the summary of a whole session says."""
     main = [m for m in messages if not m.agent]
     ran = list(truth_commands.commands(main, counts.format))
     _checks(counts, summary, ran)

@@ -179,7 +179,6 @@ class Collector(LineReader):
     # -- records ---------------------------------------------------------------------------
 
     def _start_session(self) -> None:
-        """A new session starts; the one before it is complete."""
         for state in self.sessions[-1].values() if self.sessions else ():
             state.finish()
         self._main = SessionState("", self.names)
@@ -553,7 +552,6 @@ _FILE_WORDS = (
 
 
 def _may_name_files(command: str, output: str) -> bool:
-    """Whether an output may show what its command did to files."""
     if _FILE_PROGRAMS.search(command) is not None:
         return True
     if "python" in command and len(output) < 400:  # it may say which branch ran; chosen by hand

@@ -333,7 +333,6 @@ def _blocks(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _shows_task(call: Called) -> bool:
-    """Whether a call shows a plan or a ticket."""
     if call.kind == "read":
         named = call.text.rstrip("\n").lower().endswith(_TASK_ENDINGS)
         return named and _RE["task_file"].search(call.text) is not None
@@ -359,7 +358,6 @@ def _plan(view: View) -> list[Evidence]:
 
 
 def _questions(call: ToolCall) -> list[str]:
-    """The questions that a call of a question tool asks, in order."""
     asked: object = argument(call, "questions")
     if asked is None and isinstance(call.input, dict):
         asked = call.input.get("prompt") or call.input.get("text") or call.input.get("message")

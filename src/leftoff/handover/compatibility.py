@@ -276,7 +276,6 @@ def _tools_reason(
 def _environment_warnings(
     state: ResumeState, workspace: Workspace, limits: Limits
 ) -> Iterable[str]:
-    """The differences of the environment, in sentences."""
     if workspace.content is None and workspace.content_path:
         yield f"The workflow's file {brief(workspace.content_path, 200)} is missing"
     world = state.world

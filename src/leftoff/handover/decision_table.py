@@ -181,7 +181,6 @@ def _best_provider(s: Situation) -> Candidate | None:
 
 
 def _why_no_other(s: Situation) -> str:
-    """Why no other provider takes over."""
     others = [c for c in s.others if c.name != s.current.name]
     if not others:
         return "there is no other provider"

@@ -341,7 +341,6 @@ def with_goal(handover: Handover, goal: str) -> Handover:
 
 
 def _blocks(text: str, message: int) -> tuple[Fact, ...]:
-    """A long request block by block; () for a short one."""
     if len(text) <= MIN_SPLIT_LENGTH:
         return ()
     blocks = [text[start:end] for start, end, _ in blocks_of(text)[0]]

@@ -271,7 +271,6 @@ def _ends_of(fact: Fact, limit: int) -> str:
 
 
 def _lines(facts: Iterable[Fact], longest: int = MIDDLE) -> tuple[Line, ...]:
-    """A line for each fact, with its shorter forms."""
     limits = [limit for limit in (LONG, MIDDLE, DECISION, SHORT) if limit <= longest]
     found = []
     for fact in facts:
@@ -364,7 +363,6 @@ def name_lines(names: Sequence[str]) -> tuple[Line, ...]:
 
 
 def _short(names: Sequence[str], separator: str = ", ") -> tuple[Line, ...]:
-    """Short names, several on a line."""
     groups = [names[at : at + NAMES_PER_LINE] for at in range(0, len(names), NAMES_PER_LINE)]
     return tuple(
         Line(

@@ -46,7 +46,6 @@ class Item(Struct, frozen=True):
 
 
 def _components(path: str) -> list[str]:
-    """The components of a path, of Windows or POSIX."""
     return [part for part in path.replace("\\", "/").split("/") if part]
 
 

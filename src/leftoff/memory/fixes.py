@@ -91,7 +91,6 @@ def fixes(
 
 
 def _edits_between(db: sqlite3.Connection, failure: Hit) -> tuple[Hit, ...]:
-    """The edits between a failure and the clean run of the same call."""
     made = [
         hit
         for _, hit, _ in edits(db, "s.path = ?", (failure.recording,))

@@ -213,7 +213,6 @@ def _inside(
 def _entries(
     entry: os.DirEntry[str], place: ClientLocation, named: re.Match[str] | None
 ) -> Iterator[SessionFile]:
-    """The sessions in one file: one, or those of a database."""
     try:
         if entry.name.endswith(".sqlite3"):
             for one in conversations(entry.path):

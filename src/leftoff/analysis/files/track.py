@@ -175,7 +175,6 @@ class Tracker:
         return self.events
 
     def _file_calls(self) -> Iterator[Touched | Ran]:
-        """File calls and commands, in order."""
         touched: Iterator[Touched | Ran] = self.view.each(Touched, rewound=True)
         return merge(touched, self.view.each(Ran, rewound=True), key=_place)
 

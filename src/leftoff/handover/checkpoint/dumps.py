@@ -278,7 +278,6 @@ def _check_line(result: ValidationResult) -> str:
 
 
 def _iterations(entries: Sequence[PromptLogEntry]) -> list[str]:
-    """The prompt and the last words of each iteration."""
     found: list[str] = []
     for number, group in groupby(entries, key=lambda e: e.iteration):
         group_entries = list(group)
@@ -419,7 +418,6 @@ def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str,
 
 
 def _with(document: str, sections: Mapping[str, str]) -> str:
-    """A document with these sections replaced or added."""
     for key, section in sections.items():
         document = replace_section(document, key, section)
     return document

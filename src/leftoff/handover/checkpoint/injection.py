@@ -111,7 +111,6 @@ def _parts(checkpoint: ContextCheckpoint) -> list[Part]:
 
 
 def _render_block(checkpoint: ContextCheckpoint, chosen: Sequence[Chosen]) -> str:
-    """The block with these items."""
     lines = [TEMPLATES.frame]
     *titled, created = chosen
     for part in titled:

@@ -167,7 +167,6 @@ def _mission(words: str) -> tuple[Line, ...]:
 
 
 def _forms(text: str, cuts: Sequence[int] = ITEM_CUTS) -> tuple[str, ...]:
-    """A text and shorter forms of it."""
     return tuple(dict.fromkeys((text, *(one_line(text, cut) for cut in cuts))))
 
 

@@ -230,7 +230,6 @@ class Reviewer:
     def _save_round(
         self, review_id: str, made: ReviewRound, *, invalid_id: str = "", session_id: str = ""
     ) -> str:
-        """Adds a round to a review, or to a new one; returns the review's id."""
         with self._lock, ExitStack() as stack:
             if self._lock_file is not None:
                 stack.enter_context(lock_file(self._lock_file, planted=True))
