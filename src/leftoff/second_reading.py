@@ -21,18 +21,7 @@ from msgspec.structs import replace
 from leftoff import codec
 from leftoff.analysis.decisions.select import key_decisions
 from leftoff.errors import UnknownName
-from leftoff.handover.second_reader import (
-    CANDIDATE,
-    MAX_TOKENS,
-    Choice,
-    InvalidAnswer,
-    Question,
-    Reader,
-    parse_answer,
-    questions,
-    readers,
-    with_choices,
-)
+from leftoff.handover import second_reader
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
@@ -65,9 +54,9 @@ class SecondReading(Struct, frozen=True):
     """How a second reader is asked."""
 
     name: str  # of the reader, part of the key of a stored answer
-    reader: Reader  # answers questions
+    reader: second_reader.Reader  # answers questions
     folder: Path | None = None  # stores answers; None stores nothing
-    most: int = MAX_TOKENS  # tokens of one question, an upper bound
+    most: int = second_reader.MAX_TOKENS  # tokens of one question, an upper bound
     refresh: bool = False  # ask again although the answer is stored
     # Seconds for all questions about a session. A reader that takes a time limit (`within`) is
     # stopped then; any other is asked nothing more.
@@ -78,11 +67,13 @@ class SecondReading(Struct, frozen=True):
     def judge(self, summary: ContextSummary, view: SessionView) -> ContextSummary:
         """The summary with what the reader chose; without it, and with an issue, where the
         reader failed or did not keep to the question."""
-        shown, candidates = self.gate().value((summary, key_decisions(view, CANDIDATE)))
-        answered: list[tuple[Question, Choice]] = []
+        shown, candidates = self.gate().value(
+            (summary, key_decisions(view, second_reader.CANDIDATE))
+        )
+        answered: list[tuple[second_reader.Question, second_reader.Choice]] = []
         paid: list[_Stored] = []
         end = self.clock() + self.limit
-        for question in questions(shown, candidates, self.most):
+        for question in second_reader.questions(shown, candidates, self.most):
             try:
                 choice, stored = self._answer(question, summary.session.id, end)
             except Exception as error:  # noqa: BLE001 - whatever a reader may raise
@@ -92,16 +83,20 @@ class SecondReading(Struct, frozen=True):
             answered.append((question, choice))
             paid.append(stored)
         context = replace(summary.context, second_reader=_cost(paid))
-        return with_choices(replace(summary, context=context), candidates, answered, self.name)
+        return second_reader.with_choices(
+            replace(summary, context=context), candidates, answered, self.name
+        )
 
-    def _answer(self, question: Question, session: str, end: float) -> tuple[Choice, _Stored]:
+    def _answer(
+        self, question: second_reader.Question, session: str, end: float
+    ) -> tuple[second_reader.Choice, _Stored]:
         key = hashlib.blake2b(f"{self.name}\0{question.text}".encode(), digest_size=16)
         path = self.folder / f"{key.hexdigest()}.json" if self.folder else None
         if path is not None and not self.refresh:
             try:
                 stored = msgspec.json.decode(path.read_bytes(), type=_Stored)
-                return parse_answer(stored.answer, question), stored
-            except (OSError, ValueError, InvalidAnswer):
+                return second_reader.parse_answer(stored.answer, question), stored
+            except (OSError, ValueError, second_reader.InvalidAnswer):
                 pass  # none, or damaged: ask
         text, tokens, began = question.text, 0, self.clock()
         for attempt in range(ATTEMPTS):
@@ -115,8 +110,8 @@ class SecondReading(Struct, frozen=True):
             seconds = round(max(0.0, self.clock() - began), 3)
             stored = _Stored(answer, seconds, session, tokens)
             try:
-                choice = parse_answer(answer, question)
-            except InvalidAnswer as error:
+                choice = second_reader.parse_answer(answer, question)
+            except second_reader.InvalidAnswer as error:
                 if attempt + 1 == ATTEMPTS:
                     raise
                 text = f"{question.text}\nYour last answer was not valid: {error}.\n"
@@ -129,11 +124,11 @@ class SecondReading(Struct, frozen=True):
 
 
 # A reader by name or command, a callable, or how one is asked.
-AnyReader: TypeAlias = str | Reader | SecondReading
+AnyReader: TypeAlias = str | second_reader.Reader | SecondReading
 
 
 def second_reading(
-    reader: str | Reader, *, folder: Path | None = None, refresh: bool = False
+    reader: str | second_reader.Reader, *, folder: Path | None = None, refresh: bool = False
 ) -> SecondReading:
     """How a reader is asked: a registered name (`claude`, `codex`), a command line that takes a
     question on standard input and writes the answer to standard output, or a callable. One that
@@ -172,9 +167,9 @@ def _cost(paid: Sequence[_Stored]) -> ReaderCost:
     )
 
 
-def _named(name: str) -> Reader:
+def _named(name: str) -> second_reader.Reader:
     try:
-        return readers.get(name)
+        return second_reader.readers.get(name)
     except UnknownName as error:
         unknown = error
     try:
@@ -189,5 +184,5 @@ def _named(name: str) -> Reader:
         return missing
     # Found by its name: what starts programs stands on a floor above.
     clients = import_module("leftoff.integrations.reader_clients")
-    found: Reader = clients.CommandReader(command=tuple(command))
+    found: second_reader.Reader = clients.CommandReader(command=tuple(command))
     return found

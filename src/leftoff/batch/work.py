@@ -16,18 +16,8 @@ from leftoff import codec
 from leftoff.analysis.session_pass import Pass
 from leftoff.analysis.summary_json import numbered, safe_summary
 from leftoff.api import SessionReading
+from leftoff.batch import jobs
 from leftoff.batch.files import is_url, local_copy
-from leftoff.batch.jobs import (
-    BatchOptions,
-    Chunk,
-    ChunkResult,
-    Counts,
-    FileHeader,
-    InputFile,
-    Job,
-    JobResult,
-    SavedPosition,
-)
 from leftoff.batch.rows import Rows, session_key
 from leftoff.budget.prices import cost
 from leftoff.errors import FormatError, LeftoffError, SourceError, StateError, UsageError
@@ -51,8 +41,8 @@ RECENT, MIN_MEMORY_SIZE = 2 * 86_400_000_000_000, 1 << 18
 
 def run_chunk(data: bytes) -> bytes:
     """Does a frozen `Chunk`; returns a frozen `ChunkResult`."""
-    chunk: Chunk = codec.unpack_state(data, Chunk)
-    done = ChunkResult(
+    chunk: jobs.Chunk = codec.unpack_state(data, jobs.Chunk)
+    done = jobs.ChunkResult(
         tuple(run_job(job, chunk.wanted) for job in chunk.jobs),
         tuple(read_header(file, chunk.wanted) for file in chunk.heads),
     )
@@ -62,21 +52,21 @@ def run_chunk(data: bytes) -> bytes:
 # -- headers ---------------------------------------------------------------------------------
 
 
-def read_header(file: InputFile, wanted: BatchOptions) -> FileHeader:
+def read_header(file: jobs.InputFile, wanted: jobs.BatchOptions) -> jobs.FileHeader:
     """The header of a file. A file that is one document is a session of its own."""
     try:
         if is_multi_file(file.path):
-            return FileHeader()
+            return jobs.FileHeader()
         with local_copy(file.path) as path:
             data = read_head(path, HEAD_BYTES)
     except LeftoffError:
-        return FileHeader()  # its error is reported when it is read
+        return jobs.FileHeader()  # its error is reported when it is read
     keys = session_head(file.path, data, wanted.format or None).keys
     start = None
     if keys and not is_url(file.path):
         with suppress(SourceError), open_regular(file.path) as opened:
             start = Cursor.at(opened, len(data)) if data == opened.read(len(data)) else None
-    return FileHeader(keys, start)
+    return jobs.FileHeader(keys, start)
 
 
 # -- jobs ------------------------------------------------------------------------------------
@@ -92,12 +82,12 @@ def _views(gathered: SessionReading) -> tuple[SessionView, list[SessionView]]:
     ]
 
 
-def run_job(job: Job, wanted: BatchOptions) -> JobResult:
+def run_job(job: jobs.Job, wanted: jobs.BatchOptions) -> jobs.JobResult:
     """The rows of a job."""
     began = time.process_time()
     doing = _Doing(job, wanted)
     doing.run()
-    return JobResult(
+    return jobs.JobResult(
         job.number,
         doing.rows.to_json_lines(),
         doing.counts,
@@ -109,15 +99,15 @@ def run_job(job: Job, wanted: BatchOptions) -> JobResult:
     )
 
 
-def failed_result(job: Job, failure: str, reason: str) -> JobResult:
+def failed_result(job: jobs.Job, failure: str, reason: str) -> jobs.JobResult:
     """The rows of a job that no worker could finish: one for each file."""
-    rows, counts = Rows(), Counts()
+    rows, counts = Rows(), jobs.Counts()
     for file in job.files:
         _fail(file.path, failure, reason, rows, counts)
-    return JobResult(job.number, rows.to_json_lines(), counts, final=False)
+    return jobs.JobResult(job.number, rows.to_json_lines(), counts, final=False)
 
 
-def _fail(path: str, failure: str, reason: str, rows: Rows, counts: Counts) -> None:
+def _fail(path: str, failure: str, reason: str, rows: Rows, counts: jobs.Counts) -> None:
     shown = Redactor().value(codec.to_valid_json([path, reason]))
     rows.failed(session_key(path, 0), shown[0], failure, shown[1])
     counts.failures[failure] = counts.failures.get(failure, 0) + 1
@@ -135,10 +125,10 @@ def _failure(error: Exception) -> str:
 class _Doing:
     """A job while it is done: rows, counts, states of its files by path, bytes read."""
 
-    def __init__(self, job: Job, wanted: BatchOptions) -> None:
+    def __init__(self, job: jobs.Job, wanted: jobs.BatchOptions) -> None:
         self.job, self.wanted = job, wanted
-        self.rows, self.counts = Rows(), Counts()
-        self.states: dict[str, SavedPosition] = {}
+        self.rows, self.counts = Rows(), jobs.Counts()
+        self.states: dict[str, jobs.SavedPosition] = {}
         self.read = 0
         self.memory: list[SessionEntries] = []
         self._passes: dict[str, Pass] = {}
@@ -276,13 +266,13 @@ class _Doing:
     def _count(self, summary: ContextSummary, place: int) -> None:
         for issue in summary.issues:
             if issue.code == "second_reader":
-                self.counts.add(Counts(unanswered={issue.what: 1}))
+                self.counts.add(jobs.Counts(unanswered={issue.what: 1}))
         formats = self.counts.formats
         formats[summary.session.format] = formats.get(summary.session.format, 0) + 1
         if not place:  # the lines are those of the whole file
             lines = summary.stats.lines
             numbers = (lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped)
-            self.counts.add(Counts(lines=numbers))
+            self.counts.add(jobs.Counts(lines=numbers))
 
     def _document(
         self, summary: ContextSummary, redacted: Any, gathered: SessionReading, gate: Redactor
@@ -336,7 +326,7 @@ class _Doing:
 MIN_SIZE = 1 << 20
 
 
-def save_position(reading: Pass, cursor: Cursor, least: int = 0) -> SavedPosition | None:
+def save_position(reading: Pass, cursor: Cursor, least: int = 0) -> jobs.SavedPosition | None:
     """The state of a pass that has read a file up to a cursor behind its last whole line; None
     if it is smaller than `least` (`MIN_SIZE` if 0), cannot be resumed or contains secrets."""
     if (
@@ -355,11 +345,11 @@ def save_position(reading: Pass, cursor: Cursor, least: int = 0) -> SavedPositio
         return None
     if redacted_state(state, gate) is None or gate.total:
         return None
-    return SavedPosition(cursor, zlib.compress(codec.pack_state(state), 1))
+    return jobs.SavedPosition(cursor, zlib.compress(codec.pack_state(state), 1))
 
 
 def resume_pass(
-    saved: SavedPosition, path: str, extra: tuple[str, ...], builtin: tuple[str, ...]
+    saved: jobs.SavedPosition, path: str, extra: tuple[str, ...], builtin: tuple[str, ...]
 ) -> Pass:
     """The pass that was saved, to be fed from its cursor on; `StateError` where the state is
     damaged."""

@@ -18,13 +18,7 @@ from msgspec.structs import astuple
 from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.errors import UnknownName, UsageError
-from leftoff.sources.discover import (
-    LATEST,
-    SessionInfo,
-    find_session,
-    list_sessions,
-    parse_time,
-)
+from leftoff.sources import discover
 from leftoff.sources.session_choice import Choice, as_choice
 from leftoff.tables import table
 
@@ -133,18 +127,18 @@ class SessionFilter(Struct, frozen=True):
         return [name for name, value in zip(names, astuple(self), strict=True) if value]
 
     @property
-    def sessions(self) -> Callable[..., Iterator[SessionInfo]]:
+    def sessions(self) -> Callable[..., Iterator[discover.SessionInfo]]:
         """`discover.list_sessions` with these options: the last changed session first."""
         from leftoff.sources.place import folder_of  # only when sessions are asked for
 
         now = time.time()
         return partial(
-            list_sessions,
+            discover.list_sessions,
             os.environ,
             project=folder_of(self.project),
             format=self.recorder or "",
-            since=parse_time(self.since, now) if self.since else None,
-            until=parse_time(self.until, now) if self.until else None,
+            since=discover.parse_time(self.since, now) if self.since else None,
+            until=discover.parse_time(self.until, now) if self.until else None,
         )
 
 
@@ -154,9 +148,9 @@ filtered = grouped("chosen", SessionFilter)
 def path_of(session: str) -> str:
     """The path of the session that is meant, seen from the current directory."""
     # A path or an id means the same in a directory that was deleted; only `latest` does not.
-    latest = session.partition("@")[0] == LATEST
+    latest = session.partition("@")[0] == discover.LATEST
     cwd = os.getcwd() if latest else ""  # noqa: PTH109 - the logical path, as a string
-    return find_session(session, os.environ, cwd)
+    return discover.find_session(session, os.environ, cwd)
 
 
 def _completion(*, sessions: bool) -> Callable[..., list[CompletionItem]]:

@@ -12,16 +12,7 @@ from leftoff import codec
 from leftoff.evaluation.labels import Labels
 from leftoff.evaluation.resume_truth import Truth
 from leftoff.formats.vocabulary import text_argument
-from leftoff.handover.stated_facts import (
-    VALUE_WORDS,
-    Fact,
-    Item,
-    names_file,
-    names_subject,
-    stated_and_outdated,
-    states_fact,
-    text_items,
-)
+from leftoff.handover import stated_facts
 from leftoff.handover.text_match import TextMatcher, content_words
 from leftoff.lazy_re import patterns
 from leftoff.live.compactions import Cut
@@ -124,12 +115,12 @@ def score(
 ) -> TextScore:
     """All measures of one text about one cut; `grounded`: the share of its paths, numbers, ids
     and quotations that stand before the cut."""
-    matcher, listed = TextMatcher(text), text_items(text)
+    matcher, listed = TextMatcher(text), stated_facts.text_items(text)
     typed = list(typed_messages(cut.prefix))
     turn, declared = next_speaker(cut), declared_turn(text)
     changes = [f for f in true.facts if f.kind == "file"]
     again = [f for f in true.facts if f.kind == "command" and f.used]
-    stated, outdated = stated_and_outdated(
+    stated, outdated = stated_facts.stated_and_outdated(
         listed, [f for f in true.facts if f.value != "unknown"]
     )
     rank = next_file_rank(text, cut)
@@ -143,7 +134,9 @@ def score(
         "directives": _share(states(matcher, s) for s in labelled.directives),
         "decisions": _share(states(matcher, s) for s in labelled.decisions),
         "last words": _share(matcher.states(words) for words in _last_words(cut.prefix)),
-        "changed files": _share(names_file(text, p, true.files) for p in true.files),
+        "changed files": _share(
+            stated_facts.names_file(text, p, true.files) for p in true.files
+        ),
         "changed files with their change": _share(_has_change(listed, f) for f in changes),
         "names used later": _share(n.name in matcher.names for n in true.names),
         "names outside code": _share(
@@ -246,15 +239,15 @@ def _last_words(prefix: Sequence[Message]) -> Iterator[frozenset[str]]:
 # -- files and commands ------------------------------------------------------------------------
 
 
-def _has_change(listed: Sequence[Item], fact: Fact) -> bool:
+def _has_change(listed: Sequence[stated_facts.Item], fact: stated_facts.Fact) -> bool:
     """Whether one item names a file and what was done to it: the action in words, or for a file
     that still exists lines added and removed. A heading over a list of files says nothing."""
     subject = frozenset(_RE["word"].findall(fact.subject.casefold()))
-    actions = VALUE_WORDS.get(fact.value, frozenset((fact.value,)))
+    actions = stated_facts.VALUE_WORDS.get(fact.value, frozenset((fact.value,)))
     if fact.value == "modified" and "created" in fact.values:
-        actions |= VALUE_WORDS["created"]
+        actions |= stated_facts.VALUE_WORDS["created"]
     return any(
-        names_subject(item, fact)
+        stated_facts.names_subject(item, fact)
         and (
             bool(actions & (item.words - subject))
             or (fact.value == "modified" and _RE["counts"].search(item.text) is not None)
@@ -263,12 +256,12 @@ def _has_change(listed: Sequence[Item], fact: Fact) -> bool:
     )
 
 
-def _has_command(listed: Sequence[Item], fact: Fact) -> bool:
+def _has_command(listed: Sequence[stated_facts.Item], fact: stated_facts.Fact) -> bool:
     """Whether an item names a command with its last result; where the recording does not show
     the result for certain, whether an item names the command."""
     if fact.value == "unknown":
-        return any(names_subject(item, fact) for item in listed)
-    return states_fact(listed, fact)
+        return any(stated_facts.names_subject(item, fact) for item in listed)
+    return stated_facts.states_fact(listed, fact)
 
 
 def next_file_rank(text: str, cut: Cut) -> float | None:

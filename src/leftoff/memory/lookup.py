@@ -11,17 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leftoff import lazy_re as re
+from leftoff.handover import recall
 from leftoff.handover.ledger import ENDED
-from leftoff.handover.recall import (
-    MAX_SHARE,
-    PERSON,
-    Frequencies,
-    Line,
-    cut_prompt,
-    inverse_frequency,
-    is_rare,
-    terms_of,
-)
 from leftoff.memory.blocks import PLACES, unpacked
 
 if TYPE_CHECKING:
@@ -73,7 +64,7 @@ def memory_path(environ: Mapping[str, str]) -> Path:
 
 def candidates(
     index: Path, prompt: str, project: str, own: str, compacted: int = -1
-) -> tuple[list[Line], Frequencies]:
+) -> tuple[list[recall.Line], recall.Frequencies]:
     """The lines of a project's sessions that may fit a prompt, and how rare the prompt's terms
     are; none if it cannot be known.
 
@@ -82,8 +73,8 @@ def candidates(
         own: the session of the prompt.
         compacted: the message of that session with which its last compaction ends, -1 for none:
             what stands after it is in the agent's context."""
-    terms = sorted(set(terms_of(cut_prompt(prompt))))
-    nothing: tuple[list[Line], Frequencies] = [], Frequencies(0, {})
+    terms = sorted(set(recall.terms_of(recall.cut_prompt(prompt))))
+    nothing: tuple[list[recall.Line], recall.Frequencies] = [], recall.Frequencies(0, {})
     if not (0 < len(terms) <= MAX_TERMS and index.is_file()):
         return nothing
     import sqlite3
@@ -100,7 +91,7 @@ def candidates(
 
 def _candidates(
     db: sqlite3.Connection, terms: list[str], project: str, own: str, compacted: int
-) -> tuple[list[Line], Frequencies]:
+) -> tuple[list[recall.Line], recall.Frequencies]:
     sessions: dict[int, str] = dict(
         db.execute(
             "SELECT id, session FROM sessions"
@@ -113,7 +104,7 @@ def _candidates(
     query = f"SELECT id, session, kind, speaker, count FROM blocks WHERE session IN ({marks})"  # noqa: S608
     blocks = {row[0]: row[1:] for row in db.execute(query, [*sessions])}
     if not blocks:
-        return [], Frequencies(0, {})
+        return [], recall.Frequencies(0, {})
     first, last = min(blocks) * PLACES, max(blocks) * PLACES + PLACES
     total, counts = sum(b[-1] for b in blocks.values()), dict[str, int]()
     weights: dict[int, float] = {}
@@ -128,12 +119,16 @@ def _candidates(
         here = {n for n in found if n // PLACES in blocks}
         counts[term] = len(here)
         if len(found) == MAX_POSTINGS:  # there are more: it is common
-            counts[term] = max(len(here), int(MAX_SHARE * total) + 4)
-        if is_rare(counts[term], total):
+            counts[term] = max(len(here), int(recall.MAX_SHARE * total) + 4)
+        if recall.is_rare(counts[term], total):
             for number in here:
-                weights[number] = weights.get(number, 0) + inverse_frequency(len(here), total)
+                weights[number] = weights.get(number, 0) + recall.inverse_frequency(
+                    len(here), total
+                )
     best = sorted(weights, key=lambda n: (-weights[n], -n))[:CANDIDATES]
-    return list(_lines(db, best, blocks, sessions, own, compacted)), Frequencies(total, counts)
+    return list(_lines(db, best, blocks, sessions, own, compacted)), recall.Frequencies(
+        total, counts
+    )
 
 
 def _lines(
@@ -143,7 +138,7 @@ def _lines(
     sessions: Mapping[int, str],
     own: str,
     compacted: int,
-) -> Iterator[Line]:
+) -> Iterator[recall.Line]:
     """The entries of these numbers as lines, without what stands in the agent's context."""
     for number in numbers:
         block, place = divmod(number, PLACES)
@@ -155,13 +150,13 @@ def _lines(
         session, kind, speaker, _ = blocks[block]
         line, weight = shown(kind, speaker, text, note, message)
         if line and (sessions[session] != own or message < compacted):
-            yield Line(sessions[session], line, message, weight)
+            yield recall.Line(sessions[session], line, message, weight)
 
 
 def shown(kind: str, speaker: str, text: str, note: str, message: int) -> tuple[str, float]:
     """The line of an entry and its weight; "" for what is not given."""
     if speaker == "person" and kind != "open" and note not in ENDED:
-        label, weight = PERSON, 1.0
+        label, weight = recall.PERSON, 1.0
     elif kind in _LABELS and message >= 0 and note not in ENDED:
         label, weight = _LABELS[kind]
     else:

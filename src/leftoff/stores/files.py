@@ -24,16 +24,8 @@ from msgspec import Struct
 from leftoff import codec
 from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure
 from leftoff.settings import Settings, load_here
+from leftoff.stores import envelope
 from leftoff.stores.atomic import LOCK_TIMEOUT, Directory, NotSynced, make_directories
-from leftoff.stores.envelope import (
-    RedactorFactory,
-    differing_paths,
-    redactor_for,
-    reseal,
-    sanitize,
-    seal,
-    unseal,
-)
 from leftoff.stores.lookup import (
     FoundDocument,
     decompress,
@@ -91,7 +83,7 @@ class FileStore:
         *,
         places: Mapping[str, str | os.PathLike[str]] | None = None,
         compress: Mapping[str, int] | None = None,
-        gate: RedactorFactory = redactor_for,
+        gate: envelope.RedactorFactory = envelope.redactor_for,
         timeout: float = LOCK_TIMEOUT,
     ) -> None:
         self.root = Path(root)
@@ -112,12 +104,12 @@ class FileStore:
     def save(
         self, kind: str, id: str, document: Mapping[str, object], *, text: str = ""
     ) -> str:
-        given = sanitize(kind, document, text, self._gate)
+        given = envelope.sanitize(kind, document, text, self._gate)
         with self._held(kind, id, "cannot be saved", create=True) as (folder, stem, before):
             assert folder is not None
             self._check_replaceable(folder, kind, id, before)
             pinned = self._pinned(folder, kind, stem, before)
-            data = codec.dumps(seal(kind, id, given, pinned=pinned), indent=2)
+            data = codec.dumps(envelope.seal(kind, id, given, pinned=pinned), indent=2)
             name = self._write(folder, kind, stem, data, given.text, before)
         return str(self.folder(kind) / name)
 
@@ -178,14 +170,14 @@ class FileStore:
                 raise Damaged(f"{where}: there is none to accept")
             if found.data is None:
                 raise found.error or AssertionError
-            opened = unseal(kind, decompress(found.data, where), where, accept=True)
+            opened = envelope.unseal(kind, decompress(found.data, where), where, accept=True)
             backup = read_document_file(folder, kind, stem + BACKUP)
             text = read_text(folder, stem)
-            given = sanitize(kind, opened.document, text, self._gate)
-            data = codec.dumps(seal(kind, id, given, pinned=opened.pinned), indent=2)
+            given = envelope.sanitize(kind, opened.document, text, self._gate)
+            data = codec.dumps(envelope.seal(kind, id, given, pinned=opened.pinned), indent=2)
             name = self._write(folder, kind, stem, data, given.text, found)
         before = backup.opened if backup else None
-        changed = differing_paths(before.document, given.document) if before else None
+        changed = envelope.differing_paths(before.document, given.document) if before else None
         return Accepted(str(self.folder(kind) / name), given.document, changed)
 
     # -- folders and locks -----------------------------------------------------------------
@@ -326,10 +318,10 @@ class FileStore:
             return
         if found.opened.header is None:
             text = read_text(folder, file_stem(kind, id))
-            given = sanitize(kind, found.opened.document, text, self._gate)
-            sealed = seal(kind, id, given, pinned=pinned)
+            given = envelope.sanitize(kind, found.opened.document, text, self._gate)
+            sealed = envelope.seal(kind, id, given, pinned=pinned)
         else:
-            sealed = reseal(found.opened, pinned=pinned)
+            sealed = envelope.reseal(found.opened, pinned=pinned)
         data = codec.dumps(sealed, indent=2)
         if found.name.endswith(GZIPPED):
             data = gzip.compress(data, mtime=0)

@@ -8,18 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from leftoff import lazy_re as re
-from leftoff.text.markdown import (
-    COMMENT,
-    FENCE,
-    FENCE_LINE,
-    PROSE_KINDS,
-    Block,
-    block_before,
-    blocks_of,
-    closer_of_cut,
-    closer_of_fence,
-    sentences_of_block,
-)
+from leftoff.text import markdown
 from leftoff.text.sanitize import INVISIBLE, LOOK_ALIKES, UNSAFE, clean
 
 # ----------------------------------------------------------------------------------------------
@@ -184,7 +173,7 @@ def _word_floor(text: str, position: int) -> int:
     return space if space > least else _grapheme_floor(text, position)
 
 
-def _ending(body: str, blocks: tuple[Block, ...], marker: str) -> str:
+def _ending(body: str, blocks: tuple[markdown.Block, ...], marker: str) -> str:
     """Gives what must follow a cut body: the close of an open fence, and the marker.
 
     Args:
@@ -193,12 +182,12 @@ def _ending(body: str, blocks: tuple[Block, ...], marker: str) -> str:
         marker: What stands after the cut."""
     if not body:
         return marker
-    fence = closer_of_cut(body, blocks)
+    fence = markdown.closer_of_cut(body, blocks)
     if fence is not None:
         return "\n" + fence + ("\n" if marker[:1] not in ("", "\n") else "") + marker
     if not marker or marker[0].isspace():
         return marker
-    if FENCE_LINE.fullmatch(body, body.rfind("\n") + 1):
+    if markdown.FENCE_LINE.fullmatch(body, body.rfind("\n") + 1):
         return "\n" + marker
     return " " + marker if body[-1] in ".!?…" else marker
 
@@ -222,11 +211,11 @@ def truncate(
 
     Returns:
         The text itself if it fits and leaves no fence open."""
-    if not blocks_of(text)[1] and measure(text) <= limit:
+    if not markdown.blocks_of(text)[1] and measure(text) <= limit:
         return text
-    blocks, is_open = blocks_of(text)
+    blocks, is_open = markdown.blocks_of(text)
     if is_open:
-        fence = closer_of_fence(text, blocks[-1][0])
+        fence = markdown.closer_of_fence(text, blocks[-1][0])
         whole = text + ("" if text.endswith("\n") else "\n") + (fence or "")
         if measure(whole) <= limit:
             return whole
@@ -261,26 +250,30 @@ def truncate(
     return marker
 
 
-def _cuts(text: str, blocks: tuple[Block, ...], room: int) -> list[int]:
+def _cuts(text: str, blocks: tuple[markdown.Block, ...], room: int) -> list[int]:
     """Gives the places to cut at or before ``room``, the best first."""
-    index = block_before(blocks, room)
+    index = markdown.block_before(blocks, room)
     least = int(room * _MIN_SHARE)
     cuts: list[int] = []
     if index >= 0 and room < blocks[index][1]:
         start, end, kind = blocks[index]
-        if kind == COMMENT:
+        if kind == markdown.COMMENT:
             return [start] if start else [0]
-        if kind in PROSE_KINDS:
-            ends = [span[1] for span in sentences_of_block(text, start, end) if span[1] <= room]
+        if kind in markdown.PROSE_KINDS:
+            ends = [
+                span[1]
+                for span in markdown.sentences_of_block(text, start, end)
+                if span[1] <= room
+            ]
             cut = ends[-1] if ends else (blocks[index - 1][1] if index else 0)
         else:
             cut = text.rfind("\n", start, room + 1)
-            if kind == FENCE and cut >= 0 and text.find("\n", start) == cut:
+            if kind == markdown.FENCE and cut >= 0 and text.find("\n", start) == cut:
                 # Of the fence only the opening line would be left.
                 cut = start
         if cut > least:
             cuts.append(cut)
-        if kind == FENCE and text.find("\n", start, room) < 0:
+        if kind == markdown.FENCE and text.find("\n", start, room) < 0:
             return [*cuts, _word_floor(text, start)]
     elif index >= 0 and blocks[index][1] > least:
         cuts.append(blocks[index][1])

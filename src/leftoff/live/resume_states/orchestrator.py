@@ -11,12 +11,7 @@ from msgspec.structs import replace
 
 from leftoff.errors import UnknownName
 from leftoff.handover.compatibility import Compatibility, Workspace, assess, without_state
-from leftoff.handover.resume_state.document import (
-    ChatMessage,
-    ResumeState,
-    WorkflowExecutionContext,
-    execution_context,
-)
+from leftoff.handover.resume_state import document
 from leftoff.handover.resume_state.message import DEFAULT_BUDGET, Strategy, resume_message
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.workspace import inspect_workspace
@@ -40,8 +35,8 @@ class Resumption(Struct, frozen=True):
 
     workflow_id: str
     workflow_file: str
-    context: WorkflowExecutionContext
-    chat_history: tuple[ChatMessage, ...]
+    context: document.WorkflowExecutionContext
+    chat_history: tuple[document.ChatMessage, ...]
     strategy: Strategy
     compatibility: Compatibility
 
@@ -145,7 +140,7 @@ def _strategy(name: str) -> Strategy | None:
 
 
 def resumption(
-    state: ResumeState,
+    state: document.ResumeState,
     verdict: Compatibility,
     strategy: Strategy = "continue",
     *,
@@ -163,8 +158,8 @@ def resumption(
         changed=verdict.warnings,
         missing_tools=verdict.missing_tools,
     )
-    context = execution_context(state)
-    chat: tuple[ChatMessage, ...] = state.chat_history
+    context = document.execution_context(state)
+    chat: tuple[document.ChatMessage, ...] = state.chat_history
     if strategy == "partial_resume":
         chat = _without_tools(chat, frozenset(verdict.missing_tools))
     elif strategy == "context_migration":
@@ -173,10 +168,10 @@ def resumption(
     elif strategy == "fresh_start":
         chat = ()
         first_file = state.workflow_file_path
-        context = WorkflowExecutionContext(
+        context = document.WorkflowExecutionContext(
             variables={"workflow_file": first_file} if first_file else {}
         )
-    first = ChatMessage(role="system", content=message, timestamp=state.last_activity)
+    first = document.ChatMessage(role="system", content=message, timestamp=state.last_activity)
     return Resumption(
         workflow_id=state.workflow_id,
         workflow_file=state.workflow_file_path,
@@ -188,10 +183,10 @@ def resumption(
 
 
 def _without_tools(
-    chat: tuple[ChatMessage, ...], missing: frozenset[str]
-) -> tuple[ChatMessage, ...]:
+    chat: tuple[document.ChatMessage, ...], missing: frozenset[str]
+) -> tuple[document.ChatMessage, ...]:
     removed: set[str] = set()
-    remaining: list[ChatMessage] = []
+    remaining: list[document.ChatMessage] = []
     for message in chat:
         calls = message.function_calls or ()
         removed |= {c.call_id for c in calls if c.function_name in missing}

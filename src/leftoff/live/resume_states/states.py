@@ -27,6 +27,7 @@ from leftoff.handover.compatibility import (
     assess,
     without_state,
 )
+from leftoff.handover.resume_state import running_workflow
 from leftoff.handover.resume_state.document import (
     ChatMessage,
     CompletedTool,
@@ -36,14 +37,6 @@ from leftoff.handover.resume_state.document import (
     needs_value,
 )
 from leftoff.handover.resume_state.from_summary import workflow_id, workflow_name
-from leftoff.handover.resume_state.running_workflow import (
-    content_hash,
-    optimize_for_storage,
-    plain_values,
-    with_context,
-    with_conversation,
-    with_tool,
-)
 from leftoff.live.resume_states.tracking import tracked, tracking
 from leftoff.live.tasks import Clock, now
 from leftoff.model import Issue
@@ -174,11 +167,11 @@ class FileResumeStateManager:
         state = ResumeState(
             workflow_id=workflow_id(named, now, key),
             workflow_file_path=workflow_file,
-            original_workflow_hash=content_hash(content) if content else "",
+            original_workflow_hash=running_workflow.content_hash(content) if content else "",
             original_workflow_content=content,
             start_time=now,
             available_tools=None if tools is None else tuple(tools),
-            workflow_variables=plain_values(variables or {}),
+            workflow_variables=running_workflow.plain_values(variables or {}),
         )
         return self._start(state).state.workflow_id
 
@@ -223,7 +216,9 @@ class FileResumeStateManager:
             StateError: saving was due and the store failed; the call stays in memory."""
         running = self._running(workflow)
         with running.lock:
-            running.state = replace(with_tool(running.state, tool), last_activity=self._now())
+            running.state = replace(
+                running_workflow.with_tool(running.state, tool), last_activity=self._now()
+            )
             running.unsaved += 1
             if running.unsaved >= self.settings.resume.checkpoint_frequency:
                 self._save(running)
@@ -250,8 +245,8 @@ class FileResumeStateManager:
             StateError: the store fails."""
         running = self._running(workflow)
         with running.lock:
-            state = with_context(running.state, context, self._now())
-            state = with_conversation(state, tuple(chat_history))
+            state = running_workflow.with_context(running.state, context, self._now())
+            state = running_workflow.with_conversation(state, tuple(chat_history))
             running.state = replace(state, last_activity=self._now())
             return self._save(running)
 
@@ -274,7 +269,7 @@ class FileResumeStateManager:
             self._save(running)
 
     def _save(self, running: _RunningWorkflow) -> str:
-        state = optimize_for_storage(running.state)
+        state = running_workflow.optimize_for_storage(running.state)
         # Redacted here, too, so that needs_value can name the variables with redacted values.
         safe = ResumeState.from_dict(Redactor().value(codec.to_valid_json(state.to_dict())))
         safe = replace(safe, needs_value=needs_value(safe))
