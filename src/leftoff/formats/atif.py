@@ -17,7 +17,7 @@ from leftoff.formats.lenient_json import Fields, code_in, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.thread import ORIGINS
-from leftoff.formats.vocabulary import final_call, with_closing_words
+from leftoff.formats.vocabulary import PROGRAMS, final_call, with_closing_words
 
 # The version written; consumers of later versions read it too.
 VERSION = "ATIF-v1.5"
@@ -157,7 +157,9 @@ def _results(step: Fields, calls: list[rec.ToolCall]) -> list[rec.Part]:
             code = code_in(_EXIT_CODE, text[-300:])
         if status not in _STATUSES:
             failed = bool(code) or text.lstrip()[:6].upper() == "ERROR:"
-            status = "error" if failed else "ok" if code == 0 or call else "unknown"
+            printed = any(c.id == call and c.kind in PROGRAMS for c in calls)
+            good = code == 0 or call and not printed
+            status = "error" if failed else "ok" if good else "unknown"
         found.append(rec.ToolResult(call, text, status, code))
     return found or texts
 

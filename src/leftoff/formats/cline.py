@@ -36,6 +36,7 @@ _USER_TAGS = dict.fromkeys(("task", "feedback", "user_message"), "prompt") | {
 }
 _OPENING_TAG = re.compile(r"<([a-z][a-z_]*)>")
 _EXIT_CODE = re.compile(r"exit(?:ed with)? code:? (-?\d{1,9})", re.IGNORECASE)
+_FAILED = re.compile(r"Error(?: \w+){0,5}:|The tool execution failed")
 # Names of tools on the panel and in the request that brings their results.
 _RESULT_NAMES = NAMES["cline_results"]
 # Kinds of the panel whose text is the arguments of a call.
@@ -135,7 +136,10 @@ class ClineReader(ItemReader):
             return self.call("", kind, {"command": text.removesuffix(_APPROVAL_SUFFIX)})
         if kind in {"use_mcp_server", "use_mcp_tool"}:
             name = given.text("toolName") or "use_mcp_tool"
-            return self.call("", name, decode_arguments(given.get("arguments")))
+            call = self.call("", name, decode_arguments(given.get("arguments")))
+            # Its result names no tool of the server.
+            self.waiting[-1] = call.id, given.text("type") or "use_mcp_tool"
+            return call
         if kind in _ASKING:
             name = "ask_followup_question" if kind == "followup" else kind
             return self.call("", name, given.value or {"text": text})
@@ -277,17 +281,19 @@ def _tool_arguments(name: str, given: dict[str, object]) -> dict[str, object]:
 
 
 def _result(call: str, text: str, *, failed: bool = False) -> rec.ToolResult:
-    head = text[:400]
+    head = text[:400].lstrip()
     code = code_in(_EXIT_CODE, head)
     status = "ok"
     if head.startswith(("The user denied", "The user rejected")):
         status = "denied"
-    elif failed or code or head.startswith(("Error", "The tool execution failed")):
+    elif failed or code or _FAILED.match(head):
         status = "error"
     elif "<error>" in head:
         status = "error"
     elif "Command is still running" in head:
         status = "running"
+    elif code is None and head.startswith("Command executed."):
+        status = "unknown"  # the editor's terminal told the client no exit code
     return rec.ToolResult(call, text, status, code)
 
 

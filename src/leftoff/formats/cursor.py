@@ -13,9 +13,8 @@ from leftoff.formats.vocabulary import tool_call
 from leftoff.model import Media, Part, Reasoning, Record, Text, ToolResult, Typed, Unknown
 
 IGNORED_TYPES = frozenset({"turn_ended"})
-_QUERY = re.compile(r"<user_query>\s*(.*?)\s*(?:</user_query>|\Z)", re.DOTALL)
 _CONTEXT = re.compile(
-    r"\s*<(?:attached_files|code_selection|open_and_recently_viewed_files|user_info"
+    r"(?![\s\S]*<user_query>)\s*<(?:attached_files|code_selection|open_and_recently_viewed_files|user_info"
     r"|git_status|timestamp|additional_data|rules|agent_skills|system_reminder)\b"
 )
 # The headings of thoughts, which Cursor writes below the words before them: "**Planning the
@@ -38,7 +37,8 @@ class CursorReader(ItemReader):
             kind = block.text("type")
             if kind == "text":
                 if role == "user":
-                    typed += _typed(len(parts), block.text("text"))
+                    if not _CONTEXT.match(block.text("text")):
+                        typed += typed_spans(len(parts), block.text("text"))
                     parts.append(Text(block.text("text")))
                 else:
                     parts += _said(block.text("text"))
@@ -56,13 +56,6 @@ class CursorReader(ItemReader):
         if role == "assistant":
             return (cursor.message("assistant", tuple(parts), response=None),)
         return (cursor.message("user", tuple(parts), "tool" if results else "", typed),)
-
-
-def _typed(part: int, text: str) -> tuple[Typed, ...]:
-    """Cursor wraps the person's words in a tag, beside its own context in others."""
-    if "<user_query>" in text:
-        return tuple(Typed(part, *found.span(1)) for found in _QUERY.finditer(text) if found[1])
-    return () if _CONTEXT.match(text) else typed_spans(part, text)
 
 
 def _said(text: str) -> tuple[Part, ...]:

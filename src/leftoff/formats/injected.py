@@ -65,6 +65,9 @@ _NOT_TYPED = re.compile(
     r"|Implement the plan as specified, it is attached for your reference\."
     r"|Implement the following plan:[ \t]*\r?\n\s*# "
     r"|\[Terminal \S+ notification: |(?:\[Image: source: [^\]\n]*\]\s*)+\Z"
+    # Cursor's own request when a job in the background has ended.
+    r"|(?:<system_notification>[\s\S]{0,4000}?</system_notification>\s*<user_query>\s*)?"
+    r"Briefly inform the user about the task result and perform any follow-up actions\b"
     r"|/(?:exit|quit)\s*(?:⎿[^\n]*)?\s*\Z)"
 )
 _PLAN = re.compile(r"\s*Implement the following plan:[ \t]*\r?\n")
@@ -78,6 +81,8 @@ _IDE_CONTEXT = re.compile(
 _FIELD = re.compile(
     r"\s*\[\[ ## \w{1,60} ## \]\]\s*(?:@\[\w{1,20}\]:[\s\S]*@\[User\]:\s*|@\[User\]:\s*)?"
 )
+# Cursor wraps the person's words in a tag, beside its own context in others.
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*(?:</user_query>|\Z)", re.DOTALL)
 # A command of Cursor: its name was chosen by the person, its body stands in a file.
 _CURSOR_COMMAND = re.compile(
     r"(?m)^--- Cursor Command: ([^\n]*?) ---[ \t]*\r?$.*?(?:^--- End Command ---[ \t]*\r?$|\Z)",
@@ -108,7 +113,7 @@ def is_plan(text: str) -> bool:
 
 def is_event(text: str) -> bool:
     """Whether an inserted text is a plan, or a notice about a job in the background."""
-    return "<task-id>" in text or is_plan(text)
+    return text.startswith("<system_notification>") or "<task-id>" in text or is_plan(text)
 
 
 def is_interruption(text: str) -> bool:
@@ -139,6 +144,8 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
     The arguments of a slash command are typed (`via` "command"); its markup is not."""
     if _NOT_TYPED.match(text):
         return ()
+    if "<user_query>" in text and text.lstrip().startswith("<"):
+        return tuple(Typed(part, *m.span(1), via) for m in _QUERY.finditer(text) if m[1])
     context = _IDE_CONTEXT.match(text) if "# Context from my IDE" in text else None
     context = context or (_FIELD.match(text) if "[[ ## " in text[:200] else None)
     if context is None and (context := _UPLOADED.match(text)) is not None:

@@ -19,7 +19,7 @@ from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, items_of, usage_by
 from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
-from leftoff.formats.vocabulary import tool_call
+from leftoff.formats.vocabulary import PROGRAMS, kind_of, tool_call
 
 _ATTACHMENT = re.compile(r"attachment://([0-9a-fA-F]{8,128})")
 
@@ -294,7 +294,8 @@ _STATUS = {"timeout": "timeout", "approval": "denied", "cancelled": "interrupted
 
 def _tool_message(item: Fields, tools: dict[str, str], cursor: Cursor) -> rec.Message:
     call, text = item.text("tool_call_id"), content_text(item.get("content"))
-    status = "ok"
+    # Programs are recorded without their exit codes.
+    status = "unknown" if kind_of(item.text("function")) in PROGRAMS else "ok"
     # A result that was too long is cut, and the call has worked.
     if item.get("error") and item.text("error.type") != "output_limit":
         status = _STATUS.get(item.text("error.type"), "error")

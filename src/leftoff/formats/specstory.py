@@ -37,6 +37,7 @@ _MODEL = re.compile(r"model (\S[^,]*)(?:, mode .*)?$")
 _SESSION = re.compile(
     r"<!-- (?P<client>.+?) Session (?P<id>\S+)(?: \((?P<time>[^)]*)\))? -->\s*$"
 )
+_FILE_TIME = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)-(?=\d\d)")
 _RESUMED = re.compile(r"Resumed from an? .{1,40} session via SpecStory\.")
 _ENDS = frozenset({b"", b"---"})
 _ANSWER = re.compile(r"\*\*Answer:\*\* ?")
@@ -244,7 +245,8 @@ def _model(text: str) -> str:
 
 
 def _iso(time: str) -> str:
-    return time.strip().replace(" ", "T", 1)
+    """A time as ISO 8601; heads of 2025 write it as in the name of the file."""
+    return _FILE_TIME.sub(r"\1T\2:\3:", time.strip()).replace(" ", "T", 1)
 
 
 def _detect(sample: Sample) -> bool:

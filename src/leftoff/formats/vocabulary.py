@@ -17,6 +17,9 @@ EDITS = frozenset({"edit", "create", "patch", "notebook", "delete", "move"})
 # Kinds that change nothing.
 READ_ONLY_KINDS = frozenset({"read", "search", "list", "fetch"})
 
+# Kinds whose tools give what a program printed, also where it failed.
+PROGRAMS = frozenset({"shell", "powershell", "python"})
+
 
 # The name of calls that are commands of the person's own shell, not of the agent.
 PERSONS_SHELL = "bash-input"
