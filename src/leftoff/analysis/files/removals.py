@@ -1,4 +1,4 @@
-"""Removals that only the words of a command or its output show."""
+"""Removals and reads that only the words of a command or its output show."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -9,17 +9,25 @@ from leftoff.tables import table
 
 _RE = re.patterns(table(__file__, "patterns.toml")["removals"])
 
-# The word after them is their value, which would be taken for a file that was removed.
-_VALUED = frozenset({"-erroraction", "-ea", "-include", "-exclude", "-filter", "-stream"})
+# The word after them is their value, which would be taken for a file.
+_VALUED = frozenset(
+    "-erroraction -ea -include -exclude -filter -stream -totalcount -head -first -tail -last"
+    " -encoding -readcount -delimiter".split()
+)
 
 
-def removed_by_powershell(command: str) -> list[str]:
-    """The literal paths that a PowerShell or cmd command line removes, as it names them.
+def named_in_powershell(command: str, did: str) -> list[str]:
+    """The literal paths that a PowerShell or cmd command line removes or reads, as it names
+    them.
 
-    >>> removed_by_powershell("Remove-Item -Force 'C:/w/a b.txt' -ErrorAction Ignore")
-    ['C:/w/a b.txt']"""
+    Args:
+        did: removed | read.
+
+    >>> named_in_powershell("Remove-Item -Force 'C:/w/a b.txt' -ErrorAction Ignore", "removed")
+    ['C:/w/a b.txt']
+    """
     found: list[str] = []
-    for match in _RE["remove_item"].finditer(command):
+    for match in _RE[did].finditer(command):
         skip = False
         for word in _RE["word"].finditer(match[1]):
             text = word[1] or word[2] or word[3] or ""

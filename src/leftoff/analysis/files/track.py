@@ -12,10 +12,10 @@ from msgspec import Struct
 from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import UNDO, FileEvent, UnknownChange
 from leftoff.analysis.files.removals import (
+    named_in_powershell,
     one_that_ends_with,
     only_shows,
     refused_paths,
-    removed_by_powershell,
 )
 from leftoff.extraction.evidence import (
     Applied,
@@ -32,6 +32,7 @@ from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
 from leftoff.shell import Outcome, analyze, command_facts, observe, resolve
 from leftoff.shell.ast import Opaque, Script
+from leftoff.shell.embedded.python import plain_python
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.listings import Differences, Observation, differences
 from leftoff.shell.operations import looks_like_directory
@@ -44,7 +45,7 @@ _PSEUDO_FILES = ("/dev/", "/proc/", "/sys/")
 _STATUS = {"ok": "ok", "error": "failed", "timeout": "failed"}
 # An empty one of these is known to do nothing when it is run.
 _SCRIPTS = (".py", ".sh", ".js")
-_POWERSHELL = re.compile(r"\b(?:Remove-Item|del|erase)\b", re.IGNORECASE)
+_POWERSHELL = re.compile(r"\b(?:Remove-Item|del|erase|Get-Content)\b", re.IGNORECASE)
 # What an agent's own editor says in a notebook cell's output where it changed nothing.
 _REFUSED = "introduced new syntax error"
 
@@ -274,13 +275,16 @@ class Tracker:
 
     def apply_file_call(self, act: Touched, outcome: Returned | None) -> None:
         """Applies a call of a file tool."""
-        if outcome is None:
-            if self.has_results and act.tool not in self.silent:
-                return
-        elif outcome.status not in {"ok", "unknown"}:
+        lost = outcome is None and self.has_results and act.tool not in self.silent
+        if outcome is not None and outcome.status not in {"ok", "unknown"}:
             return
         path = self.resolve_path(act.path)
         call = self.call_site(act.ref, act.tool)
+        if lost:  # whether it was carried out is not recorded
+            if path and act.verb in {"edit", "write", "create"}:
+                action = "modified" if act.verb == "edit" else "created"
+                self.add_event(call, path, action, "unknown")
+            return
         if not path:
             self.unseen.append(UnknownChange(act.tool, "modified", call.ref))
             return
@@ -398,13 +402,13 @@ class Tracker:
                 return
             from shlex import quote  # few sessions have a notebook
 
-            command = f"python3 -c {quote(_plain_python(command))}"
+            command = f"python3 -c {quote(plain_python(command))}"
         elif act.language != "bash":
-            if not denied and not only_shows(command):
+            if not denied:
                 self.apply_powershell(act, status)
-                self.unseen.append(
-                    UnknownChange(act.language, "unknown", self.view.ref(act.ref))
-                )
+                if not only_shows(command):
+                    place = self.view.ref(act.ref)
+                    self.unseen.append(UnknownChange(act.language, "unknown", place))
             return
         exit_code = outcome.exit_code if outcome is not None else None
         if status == "ok" and (act.ref.message, act.part) in self.scripts:
@@ -511,17 +515,21 @@ class Tracker:
                     self.add_event(call, path, "modified", "sure", restored=True)
 
     def apply_powershell(self, act: Ran, status: str) -> None:
-        """Applies the removals of a PowerShell command line to files that are known; without
-        its grammar they are likely at most."""
+        """Applies what a PowerShell command line reads, and its removals of files that are
+        known; without its grammar they are likely at most."""
         if status not in {"ok", "unknown", "running"}:
             return
         call = self.call_site(act.ref, act.tool, act.cwd)
-        for given in removed_by_powershell(act.command):
-            path = self.resolve_path(absolute(given, act.cwd or self.root))
-            removed = [p for p in self.changed if p == path or p.startswith(path + "/")]
-            for name in sorted(removed):
-                self.record_delete(name)
-                self.add_event(call, name, "deleted", "likely", tool="Remove-Item")
+        for did in ("read", "removed"):
+            for given in named_in_powershell(act.command, did):
+                path = self.resolve_path(absolute(given, act.cwd or self.root))
+                if did == "read" and status == "ok" and self.known.kind(path) != "directory":
+                    self.known.put(path)
+                    self.add_event(call, path, "read", "likely", tool="Get-Content")
+                removed = [p for p in self.changed if p == path or p.startswith(path + "/")]
+                for name in sorted(removed) if did == "removed" else ():
+                    self.record_delete(name)
+                    self.add_event(call, name, "deleted", "likely", tool="Remove-Item")
 
     def apply_effect(self, call: _CallSite, effect: FileEffect, named: set[str]) -> None:
         """Applies one effect of a command; `named`: files whose changes the recorder states."""
@@ -570,21 +578,6 @@ class Tracker:
         if not self.unseen or path in self.touched:
             return False
         return path[-1:] != "/" or not any(one.startswith(path) for one in self.touched)
-
-
-def _plain_python(code: str) -> str:
-    """A notebook cell as plain Python: ``!command`` is a call, magics are left out."""
-    if "\n!" not in code and "\n%" not in code and code[:1] not in "!%":
-        return code
-    lines: list[str] = []
-    for line in code.split("\n"):
-        if line[:1] == "!":
-            line = f"__import__('os').system({line[1:]!r})"
-            line = line.replace("__import__('os')", "os", 1)
-        elif line[:1] == "%":
-            line = f"os.system({line[2:]!r})" if line.startswith("%%bash") else ""
-        lines.append(line)
-    return "\n".join(lines)
 
 
 def _display_names(command: str, tools: list[str]) -> dict[str, str]:

@@ -476,3 +476,18 @@ def _ends(item: ast.stmt) -> bool:
     if isinstance(call, ast.Call) and ast.unparse(call.func) in names:
         return not call.args or ast.unparse(call.args[0]) in ("0", "None")
     return False
+
+
+def plain_python(code: str) -> str:
+    """A notebook cell as plain Python: ``!command`` is a call, magics are left out."""
+    if "\n!" not in code and "\n%" not in code and code[:1] not in "!%":
+        return code
+    lines: list[str] = []
+    for line in code.split("\n"):
+        if line[:1] == "!":
+            line = f"__import__('os').system({line[1:]!r})"
+            line = line.replace("__import__('os')", "os", 1)
+        elif line[:1] == "%":
+            line = f"os.system({line[2:]!r})" if line.startswith("%%bash") else ""
+        lines.append(line)
+    return "\n".join(lines)
