@@ -37,12 +37,17 @@ DEFAULT_FAMILY = "mean"
 
 # A space goes with the word or punctuation after it, as in every tokenizer of the families.
 # What is left of a run of white space before a word is a piece without its last character.
+# Each alternative begins with what is not optional: `re` then knows by the first character
+# which one to try.
 _PIECE = re.compile(
-    r"'?[A-Za-z]+"
+    r"[A-Za-z]+"
     r"| [A-Za-z]+"
+    r"|'[A-Za-z]+"
     r"|[0-9]+"
-    r"| ?[!-/:-@\[-`{-~]+"
-    r"|[^\S\n]*+\n+"
+    r"|[!-/:-@\[-`{-~]+"
+    r"| [!-/:-@\[-`{-~]+"
+    r"|\n+"
+    r"|[^\S\n]++\n+"
     r"|[^\S\n]+(?!\S)"
     r"|\s"
     r"|[^\x00-\x7f]+"

@@ -72,20 +72,21 @@ def candidates(text: str, model: Model = MODEL) -> Iterator[tuple[int, int, str]
             begin, stop = next(passing, _NO_PIECE)
         if begin >= last or kind not in PROSE_KINDS:
             continue
-        around: tuple[list[str], ...] = ()
+        around: tuple[Sequence[str], ...] = ()
         for start, end in _split(text, first, last):
             while stop <= start:
                 begin, stop = next(passing, _NO_PIECE)
             if end > begin and MIN_SENTENCE <= end - start <= MAX_SENTENCE:
-                around = around or block_features(text, blocks, number)
+                around = around or tuple(map(model.known, block_features(text, blocks, number)))
                 every, opening, closing = around
-                found = every + sentence_features(text, start, end)
-                if start <= first + 2:
-                    found += opening
-                if end >= last - 2:
-                    found += closing
-                where = f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}"
-                yield start, end, " ".join((where, *model.known(found)))
+                found = [
+                    f"{_BLOCKS.get(kind, 'paragraph')} {int(first == start)} {len(text)}",
+                    *every,
+                    *model.known(sentence_features(text, start, end)),
+                    *(opening if start <= first + 2 else ()),
+                    *(closing if end >= last - 2 else ()),
+                ]
+                yield start, end, " ".join(found)
 
 
 # What follows the last piece that passes the first filter.

@@ -207,7 +207,8 @@ class CodexReader(ItemReader):
         texts, role = _texts(item.get("content")), item.text("role")
         parts = tuple(map(Text, texts))
         if role == "assistant":
-            parts = tuple(Text(_GIT_BUTTONS.sub("", text)) for text in texts)
+            buttons = (_GIT_BUTTONS.sub("", t) if "::git-" in t else t for t in texts)
+            parts = tuple(map(Text, buttons))
             return self._said(parts, message, _PHASES.get(item.text("phase"), ""))
         self.speaking = False
         if role != "user":

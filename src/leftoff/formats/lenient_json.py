@@ -91,9 +91,11 @@ def usage_by(value: object, names: str, *, inclusive: bool = False) -> Usage | N
         inclusive: its input includes what was read from and written to the cache."""
     if not isinstance(value, dict):
         return None
-    fields = Fields(value)
     # Names may end early; the counts without one are 0.
-    counts = [fields.count(*paths) for paths in _alternatives(names)]
+    get = Fields(value).get if "." in names else value.get
+    counts = [
+        next(filter(None, map(count_of, map(get, paths))), 0) for paths in _alternatives(names)
+    ]
     given, output, read, written, thought = (*counts, 0, 0, 0, 0)[:5]
     if inclusive:
         given = max(0, given - read - written)

@@ -14,7 +14,7 @@ from leftoff.formats.openai_parts import calls_of, content_text, decode_argument
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 
 _STATE = re.compile(
-    r"\n?\(Open file: (?P<open>[^\n]*)\)\n\(Current directory: (?P<cwd>[^\n]*)\)\n"
+    r"\(Open file: (?P<open>[^\n]*)\)\n\(Current directory: (?P<cwd>[^\n]*)\)\n"
     r"\s*bash-\$\s*$"
 )
 _EDIT_COMMAND = re.compile(r"edit(?:\s+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL)
@@ -110,7 +110,7 @@ class SweAgentReader(ItemReader):
         call = self.answered(next((i for i in known if i in ids), ""))
         name = known[call]
         self.submitted = name == "submit"
-        shown = text[: state.start()] if state is not None else text
+        shown = text[: state.start()].removesuffix("\n") if state is not None else text
         result = rec.ToolResult(call, shown, _status(name, shown))
         return cursor.message("tool", (result,), cwd=cwd)
 
@@ -194,7 +194,9 @@ def _arguments(action: str) -> list[str]:
 
 def _task_span(text: str) -> tuple[int, int]:
     state = _STATE.search(text)
-    return task_span(text) or (0, state.start() if state is not None else len(text))
+    state = _STATE.search(text)
+    end = len(text[: state.start()].removesuffix("\n") if state is not None else text)
+    return task_span(text) or (0, end)
 
 
 def _status(name: str, text: str) -> str:
