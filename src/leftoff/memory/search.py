@@ -157,24 +157,18 @@ class Filters(Struct, frozen=True):
 
     def condition(self) -> tuple[str, list[object]]:
         """SQL over the tables `blocks e` and `sessions s`, and its values."""
-        found: list[tuple[str, list[object]]] = []
-        if self.project:
-            below = self.project.rstrip("/") + "/"
-            found.append(
-                (
-                    "(s.project = ? OR substr(s.project, 1, ?) = ?)",
-                    [below[:-1], len(below), below],
-                )
-            )
-        if self.since:
-            found.append(("s.ended >= ?", [self.since]))
-        if self.until:
-            found.append(("s.started < ?", [self.until]))
-        for column, values in (("e.speaker", self.speakers), ("e.kind", self.kinds)):
-            if values:
-                found.append((f"{column} IN ({', '.join('?' * len(values))})", list(values)))
-        if self.without:
-            found.append(("s.session IS NOT ?", [self.without]))
+        below = f"{self.project.rstrip('/')}/"
+        inside = "(s.project = ? OR substr(s.project, 1, ?) = ?)"
+        speakers, kinds = (", ".join("?" * len(n)) for n in (self.speakers, self.kinds))
+        given: tuple[tuple[object, str, Sequence[object]], ...] = (
+            (self.project, inside, (below[:-1], len(below), below)),
+            (self.since, "s.ended >= ?", (self.since,)),
+            (self.until, "s.started < ?", (self.until,)),
+            (speakers, f"e.speaker IN ({speakers})", self.speakers),
+            (kinds, f"e.kind IN ({kinds})", self.kinds),
+            (self.without, "s.session IS NOT ?", (self.without,)),
+        )
+        found = [(sql, values) for wanted, sql, values in given if wanted]
         where = " AND ".join(sql for sql, _ in found)
         return (f" AND {where}" if where else ""), [v for _, values in found for v in values]
 
