@@ -7,10 +7,9 @@ from tests.strategies.claude_code import Recording
 
 from leftoff import codec
 from leftoff.cli.audit import audit
-from leftoff.handover.audit_table import as_dict, lost_table, rework_table
-from leftoff.handover.lost import Point, Share, total_shares
+from leftoff.handover.audit_table import as_dict, rework_table
 from leftoff.handover.rediscovery import CALLS
-from leftoff.live.compactions import audit_compactions, rework_after_compactions
+from leftoff.live.compactions import rework_after_compactions
 
 SUMMARY = (
     "This session is being continued from a previous conversation that ran out of context. "
@@ -40,28 +39,6 @@ def compact(made: Recording) -> None:
 
 def read(made: Recording, path: str, **more: bool) -> None:
     made.call("Read", {"file_path": f"/p/{path}"}, "1 def put(): 1", **more)
-
-
-@pytest.fixture
-def compacted(tmp_path: Path) -> Path:
-    made = begun()
-    compact(made)
-    return made.save(tmp_path / "s.jsonl")
-
-
-def test_a_recording_is_audited_at_each_compaction(compacted: Path) -> None:
-    (found,) = audit_compactions(str(compacted))
-    # Whether the decision is found is the business of its own tests.
-    assert found.shares["decision"].kept == found.shares["decision"].had
-    assert found.shares["constraint"] == Share(1, 0)
-    (lost,) = found.lost
-    assert lost == Point("constraint", "Don't ever touch legacy.py.", "constraint", 2)
-    assert total_shares([found, found])["constraint"] == Share(2, 0)
-    shown = lost_table([found], listed=1)
-    assert "0/1 0 %" in shown
-    assert "constraint: Don't ever touch legacy.py. (constraint, #3)" in shown
-    value = as_dict(str(compacted), 1, lost=[found])
-    assert codec.parse(codec.dumps(value))["audits"][0]["lost"][0]["kind"] == "constraint"
 
 
 def test_what_is_read_and_written_again_is_told_and_counted(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from leftoff.batch.jobs import (
     plan_jobs,
     split_into_chunks,
 )
-from leftoff.batch.work import read_header
 
 
 def paths(found: list[Job]) -> list[tuple[str, ...]]:
@@ -47,17 +46,6 @@ def test_every_job_is_dealt_out_once_and_no_chunk_is_too_large(
         assert len(chunk.jobs) <= CHUNK_FILES
         size = sum(job.size for job in chunk.jobs)
         assert size <= CHUNK + 1 or len(chunk.jobs) == 1
-
-
-def test_headers_tell_copies_of_a_session_from_others(root: Path) -> None:
-    folder = root / "corpora" / "sessions"
-    one = read_header(InputFile(str(folder / "claude_code" / "prorate.jsonl")), BatchOptions())
-    same = read_header(InputFile(str(folder / "claude_code" / "prorate.jsonl")), BatchOptions())
-    (other, *_) = sorted((folder / "codex").rglob("*.jsonl"))
-    assert one.keys
-    assert one == same
-    assert not set(one.keys) & set(read_header(InputFile(str(other)), BatchOptions()).keys)
-    assert read_header(InputFile("/no/such/file"), BatchOptions()) == FileHeader()
 
 
 def test_what_paths_come_to(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leftoff.extraction.decision_model import VERBS, Steps, place_features
+from leftoff.extraction.decision_model import VERBS, place_features
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,3 @@ def test_lengths_are_told_by_the_edges_that_the_weights_were_trained_with() -> N
             for length, told in ((edge, number), (edge + 1, number + 1)):
                 found = place_features("x" * length, 3, f"item 0 {length}")
                 assert f"l:{kind}{told}" in found
-
-
-def test_a_number_falls_to_the_first_edge_that_it_does_not_exceed() -> None:
-    assert [*map(Steps("n", 2, 4), (0, 2, 3, 4, 5))] == ["n0", "n0", "n1", "n1", "n2"]

@@ -1,6 +1,5 @@
 """Sessions are found where clients keep them, told by their headers, and named by their ids."""
 
-import hashlib
 import json
 import os
 import sqlite3
@@ -204,17 +203,6 @@ def test_a_long_document_is_told_by_its_head(tmp_path: Path) -> None:
     assert found.project == "/home/ada/ledger"
 
 
-def test_compressed_sessions_are_listed(tmp_path: Path) -> None:
-    import gzip
-
-    zstandard = pytest.importorskip("zstandard", reason="needs the extra zst")
-    put(tmp_path / f".claude/projects/p/{ID}.jsonl.gz", gzip.compress(claude(ID)))
-    packed = zstandard.ZstdCompressor().compress(claude(NEXT))
-    put(tmp_path / f".claude/projects/p/{NEXT}.jsonl.zst", packed)
-    found = {one.id: one.title for one in list_sessions({"HOME": str(tmp_path)})}
-    assert found == dict.fromkeys((ID, NEXT), "Sort the invoices by date.")
-
-
 # -- filters ---------------------------------------------------------------------------------
 
 
@@ -262,10 +250,3 @@ def test_the_latest_is_of_this_directory_or_the_nearest(tmp_path: Path) -> None:
         find_session("latest", environ, "/x")
     with pytest.raises(SourceError, match="none on this machine"):
         find_session("latest", {"HOME": str(tmp_path / "none")}, "/x")
-
-
-def test_a_directory_is_known_by_its_digest(tmp_path: Path) -> None:
-    digest = hashlib.sha256(b"/home/ada/ledger").hexdigest()
-    name = f".gemini/tmp/{digest}/chats/session-2026-03-02T09-00-5e551011.json"
-    path = put(tmp_path / name, WRITERS["gemini_cli"](TALK))
-    assert find_session("latest", {"HOME": str(tmp_path)}, "/home/ada/ledger") == str(path)

@@ -7,7 +7,7 @@ import pytest
 from leftoff.evaluation import labels
 from leftoff.evaluation.matching import Counts
 from leftoff.evaluation.metrics import FIGURES, SessionScore, figure_named, score
-from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
+from leftoff.evaluation.sessions import LabelledSession, Predictions
 from leftoff.model import Message, Role, Text, ToolResult
 
 
@@ -33,17 +33,6 @@ DECIDED = (
     labels.Decision(2, "I'll keep the queue in SQLite.", "architecture", 3, (3,)),
     labels.Decision(2, "Rows are claimed by one update.", "implementation", 2),
 )
-
-
-def test_a_second_statement_of_a_label_is_wrong_but_no_false_line_to_a_reader() -> None:
-    first, second = (
-        Prediction(2, "I'll keep the queue in SQLite.", "architecture", confidence)
-        for confidence in (0.9, 0.8)
-    )
-    found = score(session(*TALK, decisions=DECIDED[:1]), Predictions(decisions=(second, first)))
-    assert found.statements == Counts(1, 1, 0)
-    assert found.first_statements == (True, True)
-    assert found.types == {"->architecture": 1, "architecture>architecture": 1}
 
 
 def test_stages_count_turns_not_lines() -> None:

@@ -139,13 +139,6 @@ def test_the_page_is_one_file_escaped_and_redacted() -> None:
     assert "0.9 other" in text
 
 
-def test_a_run_holds_no_words() -> None:
-    session, said = seen()
-    run = to_json(report([score(session, said)])).decode()
-    assert "table" not in run
-    assert "Nothing" not in run
-
-
 def test_a_scorer_imports_nothing_that_finds() -> None:
     folder = Path(leftoff.evaluation.__file__).parent
     runners = {"systems.py", "label_runs.py", "file_runs.py", "recordings.py"}

@@ -45,20 +45,3 @@ def test_shares_are_of_what_was_said_and_of_all() -> None:
     found = counts.figures()["check judged"]
     assert (found.precision, found.found) == (0.8, 0.6154)
     assert found.by_format["aider"].precision == 0.0
-
-
-def test_the_whole_tree_put_back_names_no_file_of_a_decision(tmp_path: Path) -> None:
-    words = "We decided to use a list for the kettles: one a line, in lid.py."
-    path = tmp_path / "kettle.jsonl"
-    for command, expected in (
-        ("git restore --source=HEAD :/", False),
-        ("git restore lid.py", True),
-    ):
-        steps = (
-            ("user", words),
-            ("agent", "Good."),
-            ("run", (command, "", 0)),
-            ("agent", "Done."),
-        )
-        path.write_bytes(session(*steps))
-        assert ("decision undone by git" in evaluate_truth([str(path)]).figures) is expected

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure, UsageError
+from leftoff.errors import Damaged, NotPlainName, StateError, Unsure, UsageError
 from leftoff.redaction.redactor import Redactor, Span
 from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore
@@ -38,33 +38,6 @@ def names(folder: Path) -> list[str]:
 
 
 # -- places ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "kind,path",
-    [
-        ("resume_log", "resume-logs/session-s1.json"),
-        ("checkpoint", "context-checkpoints/s1.json"),
-        ("resume_state", "resume/s1.json"),
-        ("review", "reviews/s1.json"),
-        ("task", "tasks/s1.json"),
-    ],
-)
-def test_each_kind_has_its_place(store: FileStore, kind: str, path: str) -> None:
-    assert store.save(kind, "s1", DOCUMENT) == str(store.root / path)
-    store.save(kind, "s1", DOCUMENT, text="words")
-    assert (store.root / path).with_suffix(".md").read_text() == "words"
-
-
-def test_a_file_is_readable_json_with_the_seal_last(store: FileStore) -> None:
-    where = store.save("task", "t1", {**DOCUMENT, "key": "AKIAIOSFODNN7EXAMPLE"})
-    value = json.loads(Path(where).read_text("utf-8"))
-    seal = value.pop("leftoff")
-    assert value == {**DOCUMENT, "key": "[REDACTED:aws-access-key-id:1]"}
-    assert seal["schema"] == "leftoff.task/1"
-    assert seal["redactions"] == {"aws-access-key-id": 1}
-    assert seal.pop("checksum").startswith("sha256:")
-    assert set(seal) == {"schema", "id", "redactions"}
 
 
 def test_a_gate_of_ones_own(tmp_path: Path) -> None:
@@ -204,17 +177,6 @@ def test_what_was_changed_by_hand_can_be_accepted(store: FileStore) -> None:
     assert store.list("checkpoint")[0].pinned
     with pytest.raises(Damaged, match="none to accept"):
         store.accept("checkpoint", "d")
-
-
-def test_markdown_of_another_save_is_not_given_out(store: FileStore) -> None:
-    store.save("resume_log", "s", {"n": 1}, text="one")
-    words = store.folder("resume_log") / "session-s.md"
-    words.write_text("changed by hand")
-    kept = loaded(store, "resume_log", "s")
-    assert (kept.document, kept.text) == ({"n": 1}, "")
-    assert [i.code for i in kept.issues] == ["text_differs"]
-    store.save("resume_log", "s", {"n": 2})
-    assert not words.exists()
 
 
 # -- failing disks ---------------------------------------------------------------------------
@@ -371,13 +333,6 @@ def test_a_writer_that_does_not_end_is_waited_for_and_said(tmp_path: Path) -> No
     with FileLock(lock), pytest.raises(StateError, match=r"has been writing for 0\.05 s"):
         store.save("task", "t", {"n": 2})
     assert loaded(store, "task", "t").document == {"n": 1}
-
-
-def test_a_newer_document_is_not_pinned(store: FileStore) -> None:
-    path = Path(store.save("task", "t", {"n": 1}))
-    path.write_bytes(path.read_bytes().replace(b"task/1", b"task/2"))
-    with pytest.raises(TooNew, match="update leftoff"):
-        store.pin("task", "t", True)
 
 
 # -- retention -------------------------------------------------------------------------------

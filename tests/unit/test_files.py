@@ -81,19 +81,6 @@ def test_effects_on_an_abandoned_branch_are_kept_and_marked(
     assert (found["other.py"].branch, found["other.py"].certainty) == ("", "sure")
 
 
-def test_a_file_changed_on_both_branches_is_not_marked() -> None:
-    made = Recording()
-    made.say("Start.")
-    made.call("Read", {"file_path": "kept.py"}, "1 x")
-    root = made.lines[-1]["uuid"]
-    made.say("One way.", parentUuid=root)
-    made.edit("a.py")
-    made.say("The other.", parentUuid=root)
-    made.edit("a.py")
-    (found,) = [f for f in made.files() if f.path == "a.py"]
-    assert (found.branch, found.certainty, found.touch_count) == ("", "sure", 2)
-
-
 # -- what programs may have done to files that nothing names ------------------------------------
 
 
@@ -107,15 +94,3 @@ def test_every_form_says_it_in_one_line(made: Recording) -> None:
         assert len(lines) == 1, form
     assert "unknown_effects" not in seed_shape(made.summary())
     assert "make" not in made.summary().formatted
-
-
-def test_a_long_edit_counts_the_lines_that_differ() -> None:
-    """The equal lines between two changes of a block of 300 lines were counted as added and as
-    removed."""
-    old = [f"line {n}" for n in range(300)]
-    new = [f"{line} changed" if n in {3, 290} else line for n, line in enumerate(old)]
-    recording = Recording()
-    recording.say("Change the table.")
-    recording.edit(f"{ROOT}/table.py", "\n".join(old), "\n".join(new))
-    (file,) = recording.files()
-    assert (file.added, file.removed) == (2, 2)

@@ -81,39 +81,6 @@ def printed(identity: str, words: str) -> dict[str, Any]:
     return item("custom_tool_call_output", call_id=identity, output=words)
 
 
-def waits(identity: str, cell: str) -> dict[str, Any]:
-    given = json.dumps({"cell_id": cell})
-    return item("function_call", name="wait", arguments=given, call_id=identity)
-
-
-def test_a_script_is_named_by_its_commands_and_followed_over_the_numbers_of_its_jobs() -> None:
-    """A script becomes a cell, leaves a session behind, which a script asks for, which becomes
-    a cell: six calls for one command, and the last one saw its end."""
-    asks = "text(await tools.write_stdin({session_id: 77, chars: ''}));"
-    started = (
-        META,
-        said("Test it.", "user"),
-        script("c1", 'const r = await tools.exec_command({cmd: "make all"}); text(r);'),
-        printed("c1", "Script running with cell ID 5\nWall time 10.0 seconds\nOutput:\n"),
-        waits("c2", "5"),
-        output("c2", 'Script completed\nOutput:\n{"chunk_id": "a", "session_id": 77}'),
-        script("c3", asks),
-        printed("c3", "Script running with cell ID 6\nWall time 10.0 seconds\nOutput:\n"),
-    )
-    (job,) = fed(*started).summary().working_set.running
-    assert (job.text, job.line, job.ref.message) == ("make all", "6", 1)
-    ended = output("c4", 'Script completed\nOutput:\n{"chunk_id": "b", "exit_code": 0}')
-    assert fed(*started, waits("c4", "6"), ended).summary().working_set.running == ()
-
-
-def test_a_job_is_not_shown_once_its_command_was_given_again() -> None:
-    runs = "Chunk ID: a\nProcess running with session ID {}\nOutput:\n"
-    first = (META, said("Test it.", "user"), shell("c1", "make"), output("c1", runs.format(1)))
-    assert len(fed(*first).summary().working_set.running) == 1
-    again = (shell("c2", "make"), output("c2", "Process exited with code 0\nOutput:\nok"))
-    assert fed(*first, *again).summary().working_set.running == ()
-
-
 def test_a_patch_is_a_step_that_names_its_file() -> None:
     patch = "*** Begin Patch\n*** Add File: till.py\n+x = 1\n*** End Patch"
     call = item("custom_tool_call", name="apply_patch", input=patch, call_id="c1")
@@ -127,9 +94,3 @@ def test_a_patch_is_a_step_that_names_its_file() -> None:
     )
     steps = fed(META, said("Add a till.", "user"), *calls).summary().working_set.steps
     assert [(step.kind, step.text) for step in steps] == [("edited", "shop.py, till.py")]
-
-
-def test_buttons_of_the_client_are_no_words_of_the_agent() -> None:
-    words = 'Pushed.\n\n::git-stage{cwd="/p"} ::git-push{cwd="/p" branch="main"}'
-    summary = fed(META, said("Push it.", "user"), said(words)).summary()
-    assert summary.working_set.last_words.text == "Pushed."

@@ -8,7 +8,7 @@ import pytest
 
 from leftoff import ContextSummary, Pass, StateError
 from leftoff.live import last_summarized
-from leftoff.live.last_summarized import Position, exchange_position
+from leftoff.live.last_summarized import exchange_position
 
 
 def summary(identity: str, messages: int = 1) -> ContextSummary:
@@ -16,14 +16,6 @@ def summary(identity: str, messages: int = 1) -> ContextSummary:
     reading.feed(b'{"leftoff":"session/1","id":"%s"}\n' % identity.encode())
     reading.feed(b'{"role":"user","text":"Rename the flag."}\n' * messages)
     return reading.summary()
-
-
-def test_the_first_time_there_is_nothing_before(tmp_path: Path) -> None:
-    memory = tmp_path / "state" / "asked.json"
-    assert exchange_position(memory, summary("a")) is None
-    assert exchange_position(memory, summary("b")) is None
-    assert exchange_position(memory, summary("a", 3)) == Position(2, 1)
-    assert exchange_position(memory, summary("a", 3)) == Position(4, 3)
 
 
 def test_the_oldest_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,22 +99,6 @@ def test_answers_are_bounded_and_whole(shop: Shop) -> None:
     assert len(rule["others"]) == 3
 
 
-TOOLS: dict[str, Callable[[Answers], str]] = {
-    "search": lambda a: a.search("vat"),
-    "blame": lambda a: a.blame("vat.py"),
-    "fix": lambda a: a.fix(ERROR),
-    "ledger": lambda a: a.ledger(),
-    "left_open": lambda a: a.left_open(),
-}
-
-
-@pytest.mark.parametrize("tool", TOOLS)
-def test_without_an_index_the_error_says_what_to_do(shop: Shop, tool: str) -> None:
-    (shop.project / "vat.py").write_text("RATE = 19\n")
-    with pytest.raises(SourceError, match="`leftoff memory update` builds it"):
-        TOOLS[tool](shop.answers)
-
-
 def test_wrong_questions_are_refused_without_words_of_a_file(shop: Shop) -> None:
     (shop.project / "vat.py").write_text("mine alone\n")
     os.mkfifo(shop.project / "pipe")

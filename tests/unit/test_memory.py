@@ -12,7 +12,6 @@ from tests.strategies.claude_code import Recording
 
 from leftoff.batch import work
 from leftoff.errors import SourceError, StateError, UsageError
-from leftoff.handover.recall import short_name
 from leftoff.memory.blame import blame
 from leftoff.memory.fixes import fixes, last_failure
 from leftoff.memory.index import forget, statistics, update
@@ -564,16 +563,3 @@ def test_the_last_failure_is_not_its_own_fix(folder: Path, tmp_path: Path) -> No
     update(index, [folder], environ={})
     assert len(fixes(index, last.text, but=last)) == 1
     assert last_failure(index, Filters(project="/home/dev/other")) is None
-
-
-@pytest.mark.parametrize(
-    ("session", "short"),
-    [
-        ("b0b81e65-570d-4942-ad6e-0c3cf7b0e511", "b0b81e65"),
-        ("01a207d8-2d44-73a3-87a9-456c105a0493", "01a207d8-2d44"),
-        ("ses_31a4b9127ffe", "ses_31a4b9127ffe"),
-    ],
-)
-def test_the_short_name_of_a_session_is_its_own(session: str, short: str) -> None:
-    """All sessions that Codex began in one minute had the same short name."""
-    assert short_name(session) == short

@@ -57,22 +57,6 @@ def decision(text: str, confidence: float, message: int, owner: str = "agent") -
     return KeyDecision(text, "approach", confidence, message, at(message), owner=owner)
 
 
-def test_a_run_that_ended_waits_for_nobody() -> None:
-    done = summary(turn=TurnState("closed", "2026-05-01T11:30:00Z", at(19), ended="Submitted"))
-    for form in (render(done), render(done, "markdown")):
-        assert "the run ended" in form
-        assert "waits" not in form
-
-
-def test_a_goal_does_not_end_at_what_it_announces() -> None:
-    text = (
-        "The list of berths is sorted wrongly since May, with this line:\n"
-        "\n```python\nsorted(berths, key=str)\n```\nThank you."
-    )
-    asked = summary(user_requests=(UserRequest(text, "task", "open", at(0)),))
-    assert "since May, with this line: sorted(berths…  #1" in render(asked)
-
-
 def test_every_form_shows_the_same_decisions_in_one_order() -> None:
     """One session showed 29 decisions in the report, 9 on the screen and 8 in markdown."""
     agent = [decision(f"Choice {n} of the agent.", 0.97 + n / 1000, n) for n in range(12)]
@@ -168,39 +152,3 @@ def test_no_line_is_wider_than_the_screen(text: str, width: int) -> None:
     assert max(map(text_width, shown.splitlines())) <= min(200, max(40, width))
     coloured = render(found, width=width, colour=True, everything=True)
     assert re.sub("\x1b\\[[0-9]*m", "", coloured) == shown
-
-
-def test_an_approval_of_several_words_is_something_asked() -> None:
-    """It stood nowhere."""
-    said = ["Sort the list.", "ok", "okay let's commit and push"]
-    talk = []
-    for words in said:
-        talk += [{"role": "user", "content": words}, {"role": "assistant", "content": "Done."}]
-    shown = render(api.create_context_summary(talk), "text")
-    assert said[0] in shown
-    assert said[2] in shown
-    assert "· ok  " not in shown
-
-
-def test_what_the_agent_was_asked_for_and_sees_is_no_decision() -> None:
-    """In a short session it was the likeliest sentence, and shown."""
-    found = [
-        decision("The user wants me to paint the pier.", 0.9, 1),
-        decision("Now I can see that the pier is grey.", 0.9, 3),
-        decision("I can see that it is wet, so I will paint the shed instead.", 0.9, 5),
-    ]
-    (shown,) = shown_decisions(summary(key_decisions=found))
-    assert shown.message_index == 5
-
-
-def test_of_decisions_that_say_almost_the_same_the_last_is_shown() -> None:
-    """Two that contradict each other were shown, both as if they stood."""
-    found = [
-        decision("Send the tide as a parameter instead of in the body.", 0.9, 1),
-        decision("Send the tide in the body instead of as a parameter.", 0.6, 4),
-        decision("Paint the northern pier in grey.", 0.9, 6),
-        decision("Paint the southern pier in grey.", 0.8, 6),
-        decision("Let me now read the list of tides.", 0.9, 8),
-    ]
-    shown = shown_decisions(summary(key_decisions=found))
-    assert [d.message_index for d in shown] == [4, 6, 6]

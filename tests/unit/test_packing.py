@@ -65,40 +65,6 @@ def test_a_text_never_costs_more_than_its_budget_and_every_line_is_whole(
         assert len(chosen.lines) + chosen.left_out == len(part.lines)
 
 
-def test_everything_is_there_where_there_is_room() -> None:
-    parts = [
-        Part("One", (Line(("long form", "short")), Line(("b",)))),
-        Part("Two", (Line(("c",)),)),
-    ]
-    text = pack(parts, 1000, measure=len, render=render)
-    assert text == "HEAD\nOne:\nlong form\nb\nTwo:\nc\n"
-
-
-def test_short_forms_are_taken_within_the_floors_before_any_line_is_long() -> None:
-    lines = tuple(Line((f"{n}" * 50, f"{n}" * 5), 1 - n / 10) for n in range(4))
-    text = pack([Part("One", lines, 0.4, 0.4)], 100, measure=len, render=render)
-    assert [f"{n}" * 5 in text for n in range(4)] == [True] * 4
-
-
-def test_room_that_a_part_does_not_use_flows_on_by_priority() -> None:
-    many = tuple(Line((c * 10,)) for c in "abcdefgh")
-    parts = [
-        Part("Last", many, 0.0, 0.0, 9),
-        Part("Later", tuple(Line((c * 10,)) for c in "qrst"), 0.1, 0.2, 5),
-        Part("Sooner", tuple(Line((c * 10,)) for c in "mnop"), 0.1, 0.2, 1),
-    ]
-    text = pack(parts, 115, measure=len, render=render)
-    assert all(c * 10 in text for c in "mnop")
-    assert "q" * 10 in text
-    assert "a" * 10 not in text
-
-
-def test_the_weightiest_lines_are_taken_and_shown_in_their_order() -> None:
-    lines = (Line(("first low",), 0.1), Line(("second high",), 0.9), Line(("third mid",), 0.5))
-    text = pack([Part("P", lines)], 37, measure=len, render=render)
-    assert text == "HEAD\nP:\nsecond high\nthird mid\n(1)\n"
-
-
 def test_a_budget_too_small_for_the_frame_is_an_error_in_words() -> None:
     with pytest.raises(UsageError, match="a prompt needs at least 5 bytes, not 3"):
         pack([], 3, measure=len, render=render, what="a prompt", unit="bytes")

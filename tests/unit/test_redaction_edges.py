@@ -7,7 +7,6 @@ import pytest
 from msgspec import Struct
 
 from leftoff.errors import UsageError
-from leftoff.model import Ref
 from leftoff.redaction.redactor import MAX_NESTING, Redactor, Span
 from leftoff.redaction.scanner import BLOCK, safe_quote_end
 
@@ -128,10 +127,3 @@ def test_a_quotation_is_looked_at_in_its_surroundings() -> None:
     inside = len(far) - 30
     assert safe_quote_end(far, inside, len(far)) == inside
     assert safe_quote_end("y\n" * 4000, 100, 200) == 200
-
-
-def test_a_reference_is_a_place_and_no_secret_unless_its_hash_is_too_long() -> None:
-    digits = Ref(message=3, part=0, start=0, end=9, hash="41525354")
-    found = Redactor(personal=True).value([digits, {"text": TOKEN, "ref": digits}])
-    assert found == [digits, {"text": "[REDACTED:github-token:1]", "ref": digits}]
-    assert TOKEN not in str(Redactor().value([Ref(hash=TOKEN)]))

@@ -248,8 +248,3 @@ def test_a_backend_of_ones_own(generator: ResumeLogGenerator) -> None:
     assert backend.list() == ["resume-logs/c.json"]
     with pytest.raises(UsageError, match=r"object is no storage backend: it has no save\(\)"):
         generator.set_storage_backend(object())  # type: ignore[arg-type]
-
-
-def test_a_wrong_setting_is_said() -> None:
-    with pytest.raises(UsageError, match="storage_dir"):
-        ResumeLogGenerator({"resume_logs": {"storage_dirr": "x"}})

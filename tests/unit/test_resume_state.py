@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from leftoff.api import summarize
 from leftoff.errors import StateError
 from leftoff.handover.lines import TITLES
 from leftoff.handover.packing import BudgetTooSmall
@@ -17,25 +16,14 @@ from leftoff.handover.resume_state.document import (
     ChatMessage,
     CompletedTool,
     ContextEvolution,
-    FunctionCall,
     ResumeState,
     decode,
-    execution_context,
     schema,
 )
-from leftoff.handover.resume_state.from_summary import KEYS, from_summary
+from leftoff.handover.resume_state.from_summary import KEYS
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.handover.resume_state.running_workflow import optimize_for_storage
 from leftoff.model import Ref
-from leftoff.summary import (
-    Check,
-    ContextSummary,
-    ProgressInfo,
-    SessionInfo,
-    Stats,
-    TurnState,
-    UserRequest,
-)
 from leftoff.tokens import max_tokens
 
 
@@ -58,17 +46,6 @@ def pascal(value: Any) -> Any:
         "".join(w.title() for w in k.split("_")): v if k in kept else pascal(v)
         for k, v in value.items()
     }
-
-
-def test_the_designs_example_round_trips(example: dict[str, Any]) -> None:
-    state = ResumeState.from_dict(example)
-    assert state.to_dict() == example
-    assert list(state.to_dict()) == list(example)
-    assert ResumeState.from_dict(state.to_dict()) == state
-    assert state.workflow_id == "workflow_project-analysis_20250710_143022_1234"
-    assert state.available_tools is not None
-    assert len(state.available_tools) == 3
-    assert "available_tools" not in state.workflow_variables
 
 
 def test_keys_of_every_case_load(example: dict[str, Any]) -> None:
@@ -108,43 +85,13 @@ def test_a_small_file_cannot_unpack_to_a_huge_one(monkeypatch: pytest.MonkeyPatc
         decode(gzip.compress(b" " * 5000 + b'{"workflow_id": "x"}'))
 
 
-def test_unknown_keys_are_kept_at_every_depth(example: dict[str, Any]) -> None:
-    example["novel"] = {"deep": [1, None]}
-    example["workflow_metadata"]["novel"] = 1
-    example["completed_tools"][0]["novel"] = "a"
-    example["chat_history"][2]["function_calls"][0]["novel"] = {"b": 2}
-    example["context_evolution"]["changes"][1]["novel"] = False
-    assert ResumeState.from_dict(example).to_dict() == example
-
-
 def test_no_key_tells_how_far_the_work_got() -> None:
     words = json.dumps(schema()["$defs"]).casefold()
     for word in ("percent", "progress_", "eta", "completion"):
         assert f'"{word}' not in words
 
 
-def test_the_context_goes_on_where_it_was(example: dict[str, Any]) -> None:
-    context = execution_context(ResumeState.from_dict(example))
-    assert context.current_step == 2
-    assert context.variables == example["workflow_variables"]
-    assert [entry.step_name for entry in context.execution_history] == [
-        "ProjectAnalysis.analyze_project",
-        "FileSystem.read_file",
-    ]
-    assert context.start_time == "2025-07-10T14:30:22Z"
-
-
 # -- ids -------------------------------------------------------------------------------------
-
-
-def test_what_is_a_rule_or_an_insight_stands_there_alone(root: Path) -> None:
-    found = summarize(root / "corpora" / "sessions" / "claude_code" / "prorate.jsonl")
-    evolution = from_summary(found).context_evolution
-    context = evolution.current_context
-    (rules,) = [c for c in context["constraints"] if c.startswith("Rules: ")]
-    assert not any(rules.removesuffix(" #1") in line for line in context["likely_decisions"])
-    assert len(evolution.key_insights) == 1
-    assert not any(evolution.key_insights[0] in line for line in context["also_said"])
 
 
 # -- bounds ----------------------------------------------------------------------------------
@@ -168,25 +115,8 @@ def test_within_the_bounds_nothing_is_dropped(example: dict[str, Any]) -> None:
     assert optimize_for_storage(state) == state
 
 
-def result(identity: str) -> ChatMessage:
-    return ChatMessage(role="tool", content="r", tool_call_id=identity)
-
-
 def says(text: str) -> ChatMessage:
     return ChatMessage(role="assistant", content=text)
-
-
-def test_a_knot_that_is_too_long_keeps_its_words() -> None:
-    many = ChatMessage(
-        role="assistant",
-        content="all at once",
-        function_calls=tuple(FunctionCall(call_id=str(n)) for n in range(30)),
-    )
-    chat = (says("before"), many, *(result(str(n)) for n in range(30)))
-    kept = optimize_for_storage(ResumeState(chat_history=chat))
-    assert [m.content for m in kept.chat_history] == ["before", "all at once"]
-    assert all(m.function_calls is None for m in kept.chat_history)
-    assert kept.dropped == {"chat_history": 30}
 
 
 # -- the message -----------------------------------------------------------------------------
@@ -212,43 +142,12 @@ def test_the_message_keeps_its_budget_and_counts_what_is_left_out(strategy: Any)
         resume_message(state, budget=50, strategy=strategy)
 
 
-def test_a_fresh_start_carries_nothing_over(example: dict[str, Any]) -> None:
-    text = resume_message(ResumeState.from_dict(example), strategy="fresh_start")
-    assert "MyApp" not in text
-    assert "beginning" in text
-
-
 # -- of a recording --------------------------------------------------------------------------
 
 
 def at(message: int) -> Ref:
     return Ref(source=0, line=message + 1, item=None, message=message, part=None,
                start=None, end=None, hash="")  # fmt: skip
-
-
-def state_of(
-    requests: tuple[UserRequest, ...] = (),
-    checks: tuple[Check, ...] = (),
-    turn: TurnState | None = None,
-) -> ResumeState:
-    summary = ContextSummary(
-        schema="", leftoff="", rules="", session=SessionInfo(), stats=Stats(),
-        user_requests=requests, checks=checks, turn=turn or TurnState(),
-        progress=ProgressInfo(current_stage="testing", progress_percentage=88),
-    )  # fmt: skip
-    return from_summary(summary)
-
-
-def test_the_message_says_whose_turn_it_is_and_neither_stage_nor_percentage() -> None:
-    task = UserRequest("Sort the list", "task", "open", at(0))
-    state = state_of((task,), turn=TurnState("interrupted", "", at(1)))
-    text = resume_message(state)
-    assert "• Phase when interrupted: the person interrupted the agent\n" in text
-    assert "testing" not in text
-    assert "%" not in text
-    assert "• Phase when interrupted: unknown\n" in resume_message(state_of((task,)))
-    run = state_of((task,), turn=TurnState("closed", "", at(1), ended="Submitted"))
-    assert "• Phase when interrupted: the run ended: Submitted\n" in resume_message(run)
 
 
 def test_every_part_of_a_handover_has_a_variable() -> None:

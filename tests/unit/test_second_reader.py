@@ -13,10 +13,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 import leftoff
-from leftoff import settings
 from leftoff.analysis.decisions.shown import shown_decisions
 from leftoff.analysis.summary_json import from_json, to_json
-from leftoff.batch.jobs import BatchOptions, InputFile, Job, ReaderOptions, split_into_chunks
+from leftoff.batch.jobs import BatchOptions, InputFile, Job, ReaderOptions
 from leftoff.batch.work import run_job
 from leftoff.cli.group import main
 from leftoff.handover.facts import handover_of
@@ -269,7 +268,6 @@ def test_the_contract_of_a_reader() -> None:
 
 # -- the command line ------------------------------------------------------------------------
 
-SLOW = f"{sys.executable} -c 'import time; time.sleep(60)'"
 MUTE = f"{sys.executable} -c 'import os, signal; os.kill(os.getpid(), signal.SIGKILL)'"
 
 COMMANDS = {
@@ -315,13 +313,6 @@ def test_readers_that_fail_cost_one_line_and_nothing_else(
     said = [line for line in capsys.readouterr().err.splitlines() if "reader" in line]
     assert len(said) == 1
     assert words in said[0]
-
-
-def test_a_slow_reader_is_stopped_at_the_time_limit(recording: str) -> None:
-    reading = replace(second_reading(SLOW), limit=0.5)
-    judged = leftoff.summarize(recording, reader=reading)
-    assert "no answer within" in judged.issues[-1].what
-    assert judged.second_reader is UNSET
 
 
 def test_a_reader_without_a_time_limit_of_its_own_is_asked_nothing_more(recording: str) -> None:
@@ -406,22 +397,3 @@ def test_a_batch_asks_again_where_a_reader_failed(recording: str, leave: Path) -
     assert sum(result.counts.unanswered.values()) == 1
     assert b'"second_reader"' in result.tables[0]  # the issue
     assert run_job(job, BatchOptions()).final
-
-
-def test_with_a_reader_each_session_of_a_batch_has_the_whole_time_limit() -> None:
-    jobs = [Job(number, (InputFile(f"{number}.jsonl", 10),)) for number in range(3)]
-    asked = BatchOptions(reader=ReaderOptions("claude", ""))
-    for in_order in (True, False):
-        chunks = split_into_chunks(asked, jobs, 2, in_order=in_order)
-        assert [len(chunk.jobs) for chunk in chunks] == [1, 1, 1]
-        assert len(split_into_chunks(BatchOptions(), jobs, 2, in_order=in_order)) == 1
-
-
-def test_a_project_cannot_name_the_program_that_hooks_run(leave: Path) -> None:
-    (leave / "leftoff.toml").write_text('[hooks]\nreader = "evil"\n')
-    loaded = settings.load(project=leave)
-    assert loaded.settings.hooks.reader == ""
-    assert "has no effect in a project" in loaded.notices[0]
-    assert settings.load(user=leave).settings.hooks.reader == "evil"
-    environ = {"LEFTOFF_HOOKS_READER": "mine"}
-    assert settings.load(project=leave, environ=environ).settings.hooks.reader == "mine"

@@ -2,8 +2,6 @@
 
 import pytest
 
-from leftoff.shell import Outcome, analyze, resolve
-from leftoff.shell.filesystem import FileState
 from leftoff.shell.paths import absolute, home_of
 
 SPELLINGS = [
@@ -61,10 +59,3 @@ def test_an_absolute_path_stays_as_it_is(expected: str) -> None:
 )
 def test_a_home_is_known_only_where_the_directory_tells_it(cwd: str, expected: str) -> None:
     assert home_of(cwd) == expected
-
-
-def test_a_bare_path_of_windows_has_its_folders() -> None:
-    """A check was named "c:UsersmeseaCargo.toml": to a POSIX shell the backslash is a quote."""
-    for command in (r"rm c:\Users\me\sea.txt", r"rm 'c:\Users\me\sea.txt'"):
-        (effect,) = resolve(analyze(command), outcome=Outcome(status="ok"), known=FileState())
-        assert effect.path == "c:/Users/me/sea.txt"

@@ -1,8 +1,6 @@
 """Thresholds: what fires when, and in which words."""
 
-from pathlib import Path
-
-from leftoff.budget.thresholds import Crossing, preset
+from leftoff.budget.thresholds import preset
 
 ADVISORY = preset("advisory")
 HANDOFF = preset("handoff")
@@ -19,12 +17,3 @@ def test_the_presets_stand_where_the_designs_put_them() -> None:
 
 
 # -- words -----------------------------------------------------------------------------------
-
-
-def test_the_lines_of_the_handoff_are_those_of_the_design(root: Path) -> None:
-    golden = (root / "tests" / "golden" / "handoff_lines.txt").read_text("utf-8")
-    said = []
-    for threshold in HANDOFF.thresholds[1:]:
-        crossing = Crossing(threshold, round(threshold.at * 2_000_000), 2_000_000)
-        said += [crossing.words(threshold.logs), crossing.words(threshold.asks)]
-    assert "\n".join(said) + "\n" == golden

@@ -6,10 +6,7 @@ from typing import Any
 from leftoff import Pass
 from leftoff.budget.account import account
 from leftoff.budget.thresholds import preset
-from leftoff.budget.usage import context
 from leftoff.budget.windows import PROVIDER_LIMITS
-from leftoff.extraction.evidence import Asked, Compacted
-from leftoff.handover.wording import number
 from leftoff.session_view import SessionView
 
 OPUS = "claude-opus-4-5"
@@ -81,32 +78,3 @@ def test_a_compaction_at_the_end_empties_the_window() -> None:
     )
     assert again.forecast is not None
     assert again.forecast.calls_seen == 20
-
-
-def test_the_part_that_is_estimated_is_marked() -> None:
-    """The recorder counted the last call; what came after it is an estimate."""
-    later = {
-        "type": "user",
-        "uuid": "u-later",
-        "sessionId": "s1",
-        "message": {"role": "user", "content": "Now sort the harbour list by berth, please."},
-    }
-    counted = call("a", 5000)
-    known = context(story(counted), {})
-    assert (known.occupancy, known.occupancy_estimated) == (5000, 0)
-    more = context(story(counted, later), {})
-    assert more.occupancy_estimated > 0
-    assert more.occupancy == 5000 + more.occupancy_estimated
-    shown = [number(c.occupancy or 0, about=c.occupancy_estimated) for c in (known, more)]
-    assert shown == ["5,000", f"about {more.occupancy:,}"]
-
-
-def test_a_compaction_has_our_figure_beside_the_recorders() -> None:
-    words = "This session is being continued from a previous conversation."
-    said = {"role": "user", "content": words}
-    asked = {"type": "user", "uuid": "z", "sessionId": "s1", "message": said}
-    view = story(call("a", 91_005), compaction(91_010), asked)
-    found = view.all(Compacted)
-    assert [(c.trigger, c.occupancy, c.recorded) for c in found] == [("auto", 91_005, 91_010)]
-    assert context(view, {}).occupancy is None
-    assert not view.all(Asked)
