@@ -68,6 +68,9 @@ _NOT_TYPED = re.compile(
     # Cursor's own request when a job in the background has ended.
     r"|(?:<system_notification>[\s\S]{0,4000}?</system_notification>\s*<user_query>\s*)?"
     r"Briefly inform the user about the task result and perform any follow-up actions\b"
+    # What OpenClaw sends by the clock, at the start of a session and before a compaction.
+    r"|Read HEARTBEAT\.md if it exists|\[OpenClaw heartbeat poll\]|\[cron:[\w-]+ "
+    r"|A new session was started via /new|Pre-compaction memory flush\."
     r"|/(?:exit|quit)\s*(?:⎿[^\n]*)?\s*\Z)"
 )
 _PLAN = re.compile(r"\s*Implement the following plan:[ \t]*\r?\n")
@@ -81,6 +84,14 @@ _IDE_CONTEXT = re.compile(
 _FIELD = re.compile(
     r"\s*\[\[ ## \w{1,60} ## \]\]\s*(?:@\[\w{1,20}\]:[\s\S]*@\[User\]:\s*|@\[User\]:\s*)?"
 )
+# OpenClaw puts events, facts of the chat and the time before the words, and an id behind them.
+_CHAT = re.compile(
+    r"(?:System(?: \(untrusted\))?: \[\d{4}-\d\d-\d\d(?:(?!\n\s*\n)[\s\S]){0,20000}\s*"
+    r"|[A-Z][\w ,]{2,60} \(untrusted[^)\n]{0,40}\):\n```json\n"
+    r"(?:(?!\n```)[\s\S]){0,20000}\n```\s*"
+    r"|\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,20}\] ?)+"
+)
+_CHAT_ID = re.compile(r"\s*\[message_id: [^\]\n]{1,200}\]\s*\Z")
 # Cursor wraps the person's words in a tag, beside its own context in others.
 _QUERY = re.compile(r"<user_query>\s*(.*?)\s*(?:</user_query>|\Z)", re.DOTALL)
 # A command of Cursor: its name was chosen by the person, its body stands in a file.
@@ -148,7 +159,11 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
         return tuple(Typed(part, *m.span(1), via) for m in _QUERY.finditer(text) if m[1])
     context = _IDE_CONTEXT.match(text) if "# Context from my IDE" in text else None
     context = context or (_FIELD.match(text) if "[[ ## " in text[:200] else None)
-    if context is None and (context := _UPLOADED.match(text)) is not None:
+    if context is None and (context := _CHAT.match(text)) is not None:
+        if _NOT_TYPED.match(text, context.end()):
+            return ()
+        text = _CHAT_ID.sub("", text)
+    elif context is None and (context := _UPLOADED.match(text)) is not None:
         task = task_span(text)
         if task is not None:
             return (Typed(part, *task, via),)
