@@ -408,7 +408,8 @@ class Claims:
                 continue
             kind = model.kind(kind_features(candidate, manner))
             first = label >= 0 and label not in seen
-            shown = confidence * SCALE >= model.likely and decides(candidate.said.text)
+            shown = confidence * SCALE >= model.likely
+            shown = shown and decides(candidate.said.text, candidate.prompt)
             self.statements.append(Statement(confidence, label, first, kind, shown))
             seen.add(label)
         self.kinds = s.kinds

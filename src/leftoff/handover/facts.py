@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE
+from leftoff.analysis.decisions.shown import PERSON_SURE
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
@@ -144,6 +144,7 @@ class Handover(Struct, frozen=True):
         lessons: failures with what mended them.
         failures: failures that nothing is seen to have mended, the latest first.
         decisions: those that stand, the person's, then the agent's by confidence.
+        likely: what was likely decided and may have changed since, likewise.
         on_the_way: what else the agent said that it took up or would, likewise.
         discarded: files that were written and removed or renamed again.
         git: commits, pushes, pull requests.
@@ -173,6 +174,7 @@ class Handover(Struct, frozen=True):
     lessons: tuple[Fact, ...] = ()
     failures: tuple[Fact, ...] = ()
     decisions: tuple[Fact, ...] = ()
+    likely: tuple[Fact, ...] = ()
     on_the_way: tuple[Fact, ...] = ()
     discarded: tuple[DiscardedFile, ...] = ()
     git: tuple[Fact, ...] = ()
@@ -213,8 +215,8 @@ def handover_of(summary: ContextSummary) -> Handover:
     files, changed = summary.file_modifications, changed_files(summary)
     found = decided(summary, judged=reader is not None)
     rules = [r.text for r in requests if r.kind == "constraint"]
-    standing, on_the_way = _decisions(found, wholes, rules)
-    known = {d.text for d in (*standing, *on_the_way)}
+    standing, likely, on_the_way = _decisions(found, wholes, rules)
+    known = {d.text for d in (*standing, *likely, *on_the_way)}
     refused = objections(requests)
     working, folder = summary.working_set, summary.session.cwd
     words = working.last_words
@@ -272,6 +274,7 @@ def handover_of(summary: ContextSummary) -> Handover:
         lessons=_lessons(summary.errors),
         failures=_failures(summary),
         decisions=tuple(standing),
+        likely=tuple(likely),
         on_the_way=tuple(on_the_way),
         discarded=tuple(working.discarded or ()),
         git=tuple(_git(summary.git)),
@@ -547,13 +550,13 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
 
 def _decisions(
     found: Iterable[Decided], requests: Sequence[UserRequest], rules: Sequence[str]
-) -> tuple[list[Fact], list[Fact]]:
-    """Those that stand, and what else was said on the way: the person's first, then the agent's
-    by confidence; what was reversed stands with what took its place. What a short message of
-    the person says, or one of the `rules`, is there in the person's words."""
+) -> tuple[list[Fact], list[Fact], list[Fact]]:
+    """Those that stand, other likely ones, and what else was said on the way, by confidence;
+    what was reversed stands with what took its place. What a short message of the person says,
+    or one of the `rules`, is there in the person's words."""
     quoted = [r.text for r in requests if len(r.text) <= MAX_REPEATED]
-    standing: list[Fact] = []
-    others: list[Fact] = []
+    kinds: tuple[list[Fact], list[Fact], list[Fact]] = ([], [], [])
+    standing, likely, others = kinds
     for one in found:
         decision, text = one.decision, one.decision.text
         own = decision.owner == "user"
@@ -568,11 +571,13 @@ def _decisions(
                 continue
             if any(text in rule or rule in text for rule in rules):
                 continue
-        chosen = decision.confidence >= LIKELY and INTENT.match(text)  # "I'll divide by ..."
+        chosen = one.likely and INTENT.match(text)  # "I'll divide by ..."
         if not notes and not chosen and is_move(text):
             continue  # by now it was made, or it is among the last steps
+        may_stand = one.likely and decision.status != "reversed"
+        place = standing if one.stands else likely if may_stand else others
         why = "" if decision.rationale in text else decision.rationale
-        (standing if one.stands else others).append(
+        place.append(
             Fact(
                 text,
                 ", ".join(notes),
@@ -582,9 +587,9 @@ def _decisions(
                 why,
             )
         )
-    for facts in (standing, others):
+    for facts in kinds:
         facts.sort(key=lambda fact: (-fact.weight, -fact.message))
-    return standing, others
+    return kinds
 
 
 def _git(events: Sequence[GitEvent]) -> Iterable[Fact]:

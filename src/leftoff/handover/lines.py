@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import BULLET, Line, Part, line_of
@@ -63,6 +62,7 @@ TITLES = tuple(KINDS)[1:]
 STATE, STEPS, OPEN = "state", "Last steps", "Left open"
 FILES, CHECKS = "Files changed, latest first", "Checks, latest first"
 FAILURES, NAMES = "Failed, no later clean run seen", "Names in use"
+LIKELY = "Likely decided, no later mention found"
 LIKELY_THEN = "Likely decided, may have changed since"
 PLANS = "Planned on the way, may have changed since"
 
@@ -126,7 +126,6 @@ def parts(handover: Handover, *, stored: bool = False, listed: int | None = None
             None for all.
     """
     h = handover
-    likely = [d for d in h.on_the_way if _is_likely(d)]
     last = [h.last_message] if h.last_message else []
     words = [h.last_words] if h.last_words else []
     asked = [Fact(h.state.question, "", -1)] if h.state.question else []
@@ -154,9 +153,9 @@ def parts(handover: Handover, *, stored: bool = False, listed: int | None = None
     }
     remarks: dict[str, Iterable[Fact]] = {
         "Links the agent gave": h.links,
-        "Decided": h.decisions,
-        LIKELY_THEN: likely,
-        PLANS: [d for d in h.on_the_way if d not in likely],
+        LIKELY: h.decisions,
+        LIKELY_THEN: h.likely,
+        PLANS: h.on_the_way,
         "Also said": h.sentences,
     }
     found = {
@@ -195,10 +194,6 @@ def titles(*, closed: bool) -> list[str]:
         found.remove(OPEN)
         found.insert(found.index("The agent's last words"), OPEN)
     return found
-
-
-def _is_likely(fact: Fact) -> bool:
-    return fact.weight >= LIKELY and "reversed" not in fact.note
 
 
 def recent_failures(handover: Handover) -> tuple[Fact, ...]:

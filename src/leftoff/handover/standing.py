@@ -14,7 +14,7 @@ from operator import attrgetter
 from msgspec import UNSET, Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import LIKELY, PERSON_SURE, decides
+from leftoff.analysis.decisions.shown import PERSON_SURE, likely_decisions
 from leftoff.extraction.requests import matches
 from leftoff.handover.text_match import content_words, names
 from leftoff.summary import CallOutcome, ContextSummary, KeyDecision, UserRequest
@@ -82,10 +82,11 @@ def last_commits_branch(summary: ContextSummary) -> str:
 
 
 class Decided(Struct, frozen=True):
-    """One decision as it is shown. `stands`: no later words are about it; `before`: the one
-    that it took the place of, None for none."""
+    """One decision as it is shown. `likely`: it is called so wherever it is shown; `stands`: no
+    later words are about it either; `before`: the one that it took the place of, if any."""
 
     decision: KeyDecision
+    likely: bool
     stands: bool
     before: KeyDecision | None = None
 
@@ -120,6 +121,7 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
     after = {d.replaced_by: d for d in ended}
     later = cache(lambda: _statements(summary))  # most decisions end without it
     refused = objections(summary.user_requests)
+    chosen = {id(d) for d in likely_decisions(summary)}
     for number, decision in enumerate(decisions):
         own = decision.owner == "user"
         if decision in ended or (judged and not own and decision.judged_by is UNSET):
@@ -129,15 +131,15 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
         # Of the person's, what a rule found: the model alone, and rules for other languages,
         # also take tasks and options that were pasted.
         known = decision.confidence > PERSON_SURE and decision.rule != "words"
-        sure = known if own else decision.confidence >= LIKELY
+        likely = own or id(decision) in chosen
         stands = (
-            sure
+            (known if own else likely)
             and decision.status == "made"
             and decision.text.rstrip(" *")[-1:] not in {":", "?"}
             and (own or _is_choice(decision))
             and _is_last(said(decision.text, decision.message_index), own, later())
         )
-        yield Decided(decision, stands, after.get(number))
+        yield Decided(decision, likely, stands, after.get(number))
 
 
 def _is_last(about: Said, own: bool, later: Iterable[Said]) -> bool:
@@ -152,7 +154,7 @@ def _is_choice(decision: KeyDecision) -> bool:
     """Whether it says more than what the agent does or has to do next."""
     text = decision.text
     reason = bool(decision.rationale) or _RE["reason"].search(text) is not None
-    if _RE["intent"].match(text) or not (reason or decides(text)):
+    if _RE["intent"].match(text):
         return reason
     return not _RE["step"].match(text) and not _RE["pending"].search(text)
 

@@ -39,7 +39,7 @@ _UNSAFE = re.compile(
 # Labels and weights of lines by kind: what settles something weighs more. What was read or left
 # open is not given: a later session may have changed it.
 _LABELS = {
-    "decision": ("- Decided: ", 1.2),
+    "decision": ("- Likely decided: ", 1.2),
     "error": ("- Failed, then fixed: ", 1.2),
     "check": ("- Check: ", 1.0),
     "git": ("- Git: ", 1.0),

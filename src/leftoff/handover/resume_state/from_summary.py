@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import LIKELY
 from leftoff.codec import JsonObject
 from leftoff.handover import lines
 from leftoff.handover.facts import Handover, handover_of, with_goal
@@ -162,9 +161,7 @@ def strategy(handover: Handover) -> str:
     standing = [
         d
         for d in handover.decisions
-        if d.speaker == "agent"
-        and d.weight >= LIKELY
-        and (not d.note or d.note.startswith("instead of"))
+        if d.speaker == "agent" and (not d.note or d.note.startswith("instead of"))
     ]
     return max(standing, key=lambda d: d.message).text if standing else ""
 
