@@ -144,8 +144,7 @@ class Handover(Struct, frozen=True):
         lessons: failures with what mended them.
         failures: failures that nothing is seen to have mended, the latest first.
         decisions: those that stand, the person's, then the agent's by confidence.
-        likely: what was likely decided and may have changed since, likewise.
-        on_the_way: what else the agent said that it took up or would, likewise.
+        likely, on_the_way: what may have changed since, and what else the agent would take up.
         discarded: files that were written and removed or renamed again.
         git: commits, pushes, pull requests.
         findings, sentences, names, commands: what fills room that is left.
@@ -577,16 +576,9 @@ def _decisions(
         may_stand = one.likely and decision.status != "reversed"
         place = standing if one.stands else likely if may_stand else others
         why = "" if decision.rationale in text else decision.rationale
-        place.append(
-            Fact(
-                text,
-                ", ".join(notes),
-                decision.message_index,
-                "person" if own else "agent",
-                decision.confidence,
-                why,
-            )
-        )
+        speaker, note = "person" if own else "agent", ", ".join(notes)
+        fact = Fact(text, note, decision.message_index, speaker, decision.confidence, why)
+        place.append(fact)
     for facts in kinds:
         facts.sort(key=lambda fact: (-fact.weight, -fact.message))
     return kinds
