@@ -87,6 +87,8 @@ class CodexReader(ItemReader):
     """The last item came from the model, so the next model item is of the same response."""
     exit_codes: dict[str, int] = field(default_factory=dict)
     """Exit codes by call id, from events that precede the output item of the call."""
+    asked: bool = False
+    """Another agent, or the client's own review, asks in this recording: no person does."""
     copied: bool = False
     """A subagent's recording, up to its prompt: a copy of what its parent recorded before."""
     task: str = ""
@@ -135,6 +137,7 @@ class CodexReader(ItemReader):
             # A fork: the parent's own header is copied in front of the parent's history.
             return (SessionFacts(forked_from=facts.id),)
         self.session, self.copied = facts.id, bool(facts.parent_id)
+        self.asked = bool(payload.get("source.subagent")) and not facts.forked_from
         self.cwd = facts.cwd or self.cwd
         return (facts,)
 
@@ -221,7 +224,7 @@ class CodexReader(ItemReader):
             pasted = pasted or found
         # A prompt that is nothing but a pasted transcript was sent by the person all the same.
         origin = "prompt" if typed or pasted else "injected"
-        if self.task and texts == [self.task]:
+        if self.asked or self.task and texts == [self.task]:
             origin, typed = "injected", ()
             self.task, self.copied = "", False
         if not typed and len(texts) == 1 and texts[0].startswith("<turn_aborted>"):
