@@ -6,13 +6,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import activities, edits
+from leftoff.analysis.activities import activities, edits, programs_in
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
 from leftoff.analysis.intents import intents
 from leftoff.analysis.standing import rules_in
 from leftoff.analysis.turns import CLOSED, INTERRUPTED, OPEN, Turns, is_for_client, turn_state
-from leftoff.extraction.evidence import Asked, Called
+from leftoff.extraction.evidence import Asked, Called, Ran
 from leftoff.extraction.requests import RULES, is_pasted, matches
 from leftoff.extraction.rules import lowered
 from leftoff.formats.thread import ORIGINS
@@ -53,6 +53,12 @@ _WORK = frozenset({"task", "plan", "correction", "choice", "approval", "command"
 _CHANGES = frozenset("commit push pull_request deploy install tidy".split())
 _RUNS = _CHANGES | {"run"}
 
+# With these git changes the working tree or the branch: a person may ask for nothing else.
+_MOVES = frozenset(
+    ("git", verb)
+    for verb in "checkout switch restore reset revert merge rebase pull cherry-pick am".split()
+)
+
 # What a clause of a request may ask for that a tool shows by itself, after words that ask for
 # nothing.
 _WORDS = table(__file__, "patterns.toml")
@@ -76,7 +82,14 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
     asked = [a for a in view.active(Asked) if a.text.strip()]
     calls = sorted(c.message for c in view.each(Called))
     edited_in = sorted({message for message, _ in edits(view)})
-    outcomes = _Outcomes(view, asked, edited_in)
+    moved_in = sorted(
+        ran.ref.message
+        for ran in view.each(Ran)
+        if "git" in ran.command
+        and not _MOVES.isdisjoint(programs_in(ran.command))
+        and view.succeeded(ran.ref.message, ran.part)
+    )
+    outcomes = _Outcomes(view, asked, edited_in, moved_in)
     found: list[UserRequest] = []
     for number, item in enumerate(asked):
         later = number + 1 < len(asked)
@@ -91,7 +104,7 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         if again and not effort:
             continue
         first = not any(r.kind in {"task", "plan"} for r in found)
-        edited = _count_between(edited_in, start, end) > 0
+        edited = any(_count_between(places, start, end) for places in (edited_in, moved_in))
         kind = _kind(item, effort, edited=edited, first=first)
         if later and matches("withdraws", asked[number + 1].text) and not edited:
             status = "withdrawn"
@@ -141,10 +154,16 @@ class _Outcomes:
 
     Args:
         asked: the words, in order.
-        edits: messages that changed a file, in order.
+        edits: messages that changed a file, in order; `moves`: those in which git did.
     """
 
-    def __init__(self, view: SessionView, asked: Sequence[Asked], edits: Sequence[int]) -> None:
+    def __init__(
+        self,
+        view: SessionView,
+        asked: Sequence[Asked],
+        edits: Sequence[int],
+        moves: Sequence[int],
+    ) -> None:
         self.asked = asked
         self.rows = view.thread.rows
         did = [(m, found) for (m, p), found in activities(view).items() if view.succeeded(m, p)]
@@ -152,6 +171,7 @@ class _Outcomes:
             sorted({*edits, *(m for m, found in did if counted.intersection(found))})
             for counted in (_CHANGES, _RUNS)
         )
+        self.worked = sorted({*self.worked, *moves})
         # A command that was typed as the request, run as it stands; work that was handed in.
         self.ran: dict[str, list[int]] = {one.text.strip(): [] for one in asked}
         for place in sorted(view.commands):
