@@ -13,6 +13,7 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.done_work import DoneWork, content
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import LAST_WORDS, turn_state, user_requests
+from leftoff.extraction.errors import stands_out
 from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran, Touched
 from leftoff.extraction.requests import is_pasted
 from leftoff.formats.vocabulary import EDITS
@@ -56,6 +57,9 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             continue
         place = (failed.call_message, failed.call_part)
         made = view.calls.get(place)
+        if made is not None and made.kind == "shell" and not stands_out(failed.text):
+            if _LOOKS.issuperset(of_command(made.text)):
+                continue  # that something was not found is no failure
         tool = made.name if made else ""
         asked = _asked_for(made)
         later = clean.first_after(place, [*clean.checks.get(place, ()), *asked])

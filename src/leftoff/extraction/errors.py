@@ -19,6 +19,7 @@ MAX_LINE = 600
 _CODE = re.compile(
     r"[;{}]\s*$|^\s*(?:const|let|var|def|class|return|import|from|if|for)\b|=>|\);"
 )
+_MESSAGE = re.compile(r"[\w./-]+: \S")
 _OPENING = re.compile(r"(?:<[\w-]+>\s*)+")
 _CLOSING = re.compile(r"(?:\s*</[\w-]+>)+$")
 
@@ -56,6 +57,12 @@ def telling_line(text: str, *, first: bool = False) -> tuple[int, int]:
 def is_frame(line: str) -> bool:
     """Whether a line of an output says by itself nothing of what went wrong."""
     return _first("skip", line, lowered(line)) is not None
+
+
+def stands_out(line: str) -> bool:
+    """Whether a line of an output says by itself that something went wrong, or is a message of
+    a program."""
+    return _weight(line, lowered(line), 0.0)[0] > 0 or _MESSAGE.match(line) is not None
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:

@@ -325,7 +325,12 @@ def looks_like_directory(path: str) -> bool:
         return True
     stem, dot, suffix = name.rpartition(".")
     # `dist` and `.venv` are directories, `notes.txt` and `Makefile` are files.
-    return not (dot and stem and suffix) and not name[:1].isupper()
+    plain = not (dot and stem and suffix) and not name[:1].isupper()
+    return plain or bool(stem) and suffix in _FOLDERS
+
+
+# Ends of names of directories: what macOS opens as one thing, and bare repositories.
+_FOLDERS = frozenset("app bundle framework xcodeproj xcworkspace egg-info dSYM git".split())
 
 
 def _names_a_file(path: str, former: str) -> bool:
