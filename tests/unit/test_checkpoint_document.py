@@ -8,17 +8,15 @@ import pytest
 
 from leftoff import api
 from leftoff.budget.tasks import TaskTokenBudget
-from leftoff.errors import NotPlainName, StateError
+from leftoff.errors import StateError
 from leftoff.handover.checkpoint.document import (
     ContextCheckpoint,
-    checkpoint_id,
     checkpoint_of,
     problems,
     validated,
 )
 from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.checkpoint.prompt_log import history
-from leftoff.handover.checkpoint.roles import role
 from leftoff.model import Message, Text, Typed
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
@@ -113,17 +111,6 @@ def test_a_missing_part_is_named(made: ContextCheckpoint) -> None:
 # -- names -----------------------------------------------------------------------------------
 
 
-def test_the_name_tells_task_provider_capacity_and_time() -> None:
-    name = checkpoint_id("t1", "open/router", "90", AT)
-    assert name == "t1-open%2Frouter-90p-20260102T030405000678Z"
-
-
-@pytest.mark.parametrize("task", ["../x", "a/b", "", ".x", "x" * 300, "a\0b", "a b"])
-def test_task_ids_that_are_no_plain_component_are_refused(task: str) -> None:
-    with pytest.raises(NotPlainName):
-        checkpoint_id(task, "a", "90", AT)
-
-
 # -- history ---------------------------------------------------------------------------------
 
 
@@ -146,10 +133,3 @@ def test_the_history_keeps_five_iterations_or_500_lines_whichever_is_less() -> N
 
 
 # -- roles -----------------------------------------------------------------------------------
-
-
-def test_a_role_chooses_the_files_that_are_listed(root: Path) -> None:
-    path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
-    source = checkpoint_source(api.summarize(path), role=role("backend"))
-    found = checkpoint_of(source, budget=BUDGET, capacity="90", at=AT)
-    assert found.execution_state.files_created == ("src/connect.js", "src/outbox.js")

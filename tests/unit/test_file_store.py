@@ -4,14 +4,13 @@ import gzip
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from leftoff.errors import Damaged, NotPlainName, StateError, Unsure, UsageError
+from leftoff.errors import Damaged, StateError, Unsure, UsageError
 from leftoff.redaction.redactor import Redactor, Span
 from leftoff.stores.atomic import write_atomic
 from leftoff.stores.files import FileStore
@@ -49,17 +48,6 @@ def test_a_gate_of_ones_own(tmp_path: Path) -> None:
     store = FileStore(tmp_path, gate=gate)
     store.save("task", "t", {"word": "hush"})
     assert loaded(store, "task", "t").document == {"word": "[REDACTED:task:1]"}
-
-
-def test_other_files_are_no_documents(store: FileStore) -> None:
-    store.save("resume_state", "w1", DOCUMENT)
-    folder = store.folder("resume_state")
-    for name in ("cleanup_metadata.json", "notes.txt", ".x.json", "CON.json", "a .json.txt"):
-        (folder / name).write_text("{}")
-    (folder / "a-folder.json").mkdir()
-    assert [e.id for e in store.list("resume_state") if e.readable] == ["w1"]
-    with pytest.raises(NotPlainName, match="something else"):
-        store.save("resume_state", "Cleanup_Metadata", {})
 
 
 def test_what_json_cannot_hold_is_the_callers_mistake(store: FileStore) -> None:
@@ -107,76 +95,6 @@ def test_a_bomb_is_refused(store: FileStore, monkeypatch: pytest.MonkeyPatch) ->
 
 
 # -- damage ----------------------------------------------------------------------------------
-
-
-def test_the_last_good_one_stands_in_and_says_so(store: FileStore) -> None:
-    store.save("task", "t", {"n": 1})
-    store.save("task", "t", {"n": 2})
-    main = store.folder("task") / "t.json"
-    main.write_bytes(main.read_bytes()[:40])
-    kept = loaded(store, "task", "t")
-    assert kept.document == {"n": 1}
-    assert kept.where.endswith("t.json.bak")
-    (issue,) = kept.issues
-    assert (issue.code, issue.severity) == ("backup_used", "error")
-    assert "t.json: damaged" in issue.what
-    (entry,) = store.list("task")
-    assert entry.readable
-    # The next save does not make the damaged one the last good one, nor throw it away.
-    broken = main.read_bytes()
-    store.save("task", "t", {"n": 3})
-    assert loaded(store, "task", "t").document == {"n": 3}
-    assert json.loads(main.with_name("t.json.bak").read_bytes())["n"] == 1
-    assert main.with_name("t.json.damaged").read_bytes() == broken
-
-
-def test_two_damaged_ones_are_refused_and_kept(store: FileStore) -> None:
-    store.save("task", "t", {"n": 1})
-    store.save("task", "t", {"n": 2})
-    main = store.folder("task") / "t.json"
-    for path in (main, main.with_name("t.json.bak")):
-        path.write_bytes(path.read_bytes().replace(b'"n": ', b'"n": 9'))
-    before = {p.name: p.read_bytes() for p in main.parent.glob("t*")}
-    with pytest.raises(Damaged, match="no good backup"):
-        store.load("task", "t")
-    done = prune(store, "task", Retention(keep=0), now=time.time() + 1)
-    assert done.removed == ()
-    assert {p.name: p.read_bytes() for p in main.parent.glob("t*")} == before
-
-
-def test_a_document_of_another_program_loads_and_says_so(store: FileStore) -> None:
-    folder = store.folder("resume_log")
-    folder.mkdir(parents=True)
-    (folder / "session-old.json").write_text('{"mission": "sort", "share": NaN}')
-    (folder / "session-old.md").write_text("# Sort\n")
-    kept = loaded(store, "resume_log", "old")
-    assert kept.document == {"mission": "sort", "share": None}
-    assert kept.text == "# Sort\n"
-    assert [i.code for i in kept.issues] == ["mended", "unsealed"]
-    assert pin(store, "resume_log", "old")
-    kept = loaded(store, "resume_log", "old")
-    assert (kept.issues, kept.text) == ((), "# Sort\n")
-    assert store.list("resume_log")[0].pinned
-
-
-def test_what_was_changed_by_hand_can_be_accepted(store: FileStore) -> None:
-    store.save("checkpoint", "c", {"done": ["a", "b"], "left": {"n": 1}}, text="words")
-    store.save("checkpoint", "c", {"done": ["a", "b"], "left": {"n": 2}}, text="words")
-    pin(store, "checkpoint", "c")
-    path = store.folder("checkpoint") / "c.json"
-    path.write_text(path.read_text().replace('"b"', '"B", "AKIAIOSFODNN7EXAMPLE"'))
-    accepted = store.accept("checkpoint", "c")
-    assert accepted.changed == ["done[1]", "done[2]", "left.n"]
-    kept = loaded(store, "checkpoint", "c")
-    assert kept.issues == ()
-    assert kept.document == {
-        "done": ["a", "B", "[REDACTED:aws-access-key-id:1]"],
-        "left": {"n": 2},
-    }
-    assert kept.text == "words"
-    assert store.list("checkpoint")[0].pinned
-    with pytest.raises(Damaged, match="none to accept"):
-        store.accept("checkpoint", "d")
 
 
 # -- failing disks ---------------------------------------------------------------------------
@@ -284,21 +202,6 @@ def test_a_fifo_does_not_block(store: FileStore) -> None:
         store.load("task", "f")
     with pytest.raises(StateError, match="regular file"):
         store.save("task", "f", {})
-
-
-def test_ids_that_a_file_system_confuses_are_told_apart(store: FileStore) -> None:
-    """Where capitals do not count, the file of `Plan` is found under `plan` as well."""
-    one, two = store.folder("task") / "Plan.json", store.folder("task") / "plan.json"
-    store.save("task", "Plan", {"n": 1})
-    if not two.exists():  # this file system does tell them apart: make it look as if not
-        two.write_bytes(one.read_bytes())
-        one.unlink()
-    assert store.load("task", "plan") is None
-    assert not store.delete("task", "plan")
-    assert not store.pin("task", "plan", True)
-    with pytest.raises(NotPlainName, match="does not tell capitals"):
-        store.save("task", "plan", {"n": 2})
-    assert [e.id for e in store.list("task")] == ["Plan"]
 
 
 # -- other writers ---------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.strategies.clock import Clock
 from tests.strategies.together import at_once
 
-from leftoff.errors import StateError, UnknownName
+from leftoff.errors import StateError
 from leftoff.handover.compatibility import Workspace, assess
 from leftoff.handover.resume_state.document import (
     ChatMessage,
@@ -27,7 +27,6 @@ from leftoff.live.resume_states.transcripts import from_transcript
 from leftoff.settings import Resume, Settings
 from leftoff.stores.files import FileStore, store_for
 
-SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 PLAN = "# Plan\nRead, then write.\n"
 
 
@@ -199,37 +198,6 @@ CHAT = (
 )  # fmt: skip
 
 
-def test_context_and_conversation_come_back(manager: Manager, store: FileStore) -> None:
-    workflow = manager.begin("plan.md", PLAN)
-    context = WorkflowExecutionContext(
-        variables={"main_goal": "retry", "api": f"key {SECRET}", "available_tools": ["edit_file"]},
-        execution_history=(
-            ExecutionHistoryEntry(step_name="edit_file", step_type="function", start_time="2026-03-02T09:00:00Z", success=True),
-            ExecutionHistoryEntry(step_name="asked", step_type="user_input", success=True),
-            ExecutionHistoryEntry(step_name="run", step_type="function", start_time="2026-03-02T09:00:05Z", error_message="no"),
-        ),
-    )  # fmt: skip
-    manager.save_resume_state(workflow, context, CHAT)
-    text = file_of(store, workflow).read_text("utf-8")
-    assert SECRET not in text
-    assert json.loads(text)["needs_value"] == ["api"]
-    loaded = reopened(store).load_resume_state(workflow)
-    assert loaded is not None
-    again, chat = loaded
-    assert chat == CHAT
-    assert again.variables["main_goal"] == "retry"
-    assert again.variables["available_tools"] == ["edit_file"]
-    assert [(e.step_name, e.success) for e in again.execution_history] == [
-        ("edit_file", True),
-        ("run", False),
-    ]
-    state = saved(store, workflow)
-    assert state.needs_value == ("api",)
-    assert state.current_phase == "the agent was still at work"
-    assert "exponential backoff" in state.current_strategy
-    assert [c.key for c in state.context_evolution.changes] == ["main_goal", "api"]
-
-
 def test_saving_again_adds_nothing_twice(manager: Manager, store: FileStore) -> None:
     workflow = manager.begin("plan.md", PLAN)
     step = ExecutionHistoryEntry(
@@ -269,16 +237,6 @@ def test_where_both_are_damaged_the_error_is_clear_and_the_files_stay(
     (listed,) = other.list_available_workflows()
     assert "damaged" in listed.problem
     assert other.cleanup_old_resume_files(0) == 0
-
-
-def test_a_state_that_has_a_wrong_type_names_file_and_place(
-    manager: Manager, store: FileStore
-) -> None:
-    file = file_of(store, "w")
-    file.parent.mkdir(parents=True)
-    file.write_text('{"workflow_metadata": {"id": "w"}, "completed_tools": [{"success": 3}]}')
-    with pytest.raises(StateError, match=r"w\.json: completed_tools\[0\]\.success"):
-        manager.load("w")
 
 
 def test_the_designs_own_file_loads_and_says_that_it_has_no_checksum(
@@ -474,13 +432,6 @@ def test_a_workflow_that_does_not_fit_is_not_called(manager: Manager) -> None:
     assert "changed significantly" in done.error_message
     done, given = ran(manager, workspace=Workspace(content="other"), force=True)
     assert done.success
-
-
-def test_what_is_not_saved_or_not_known_is_said(manager: Manager) -> None:
-    orchestrator = ResumeOrchestrator(manager, print)
-    assert "nothing is saved of workflow_x" in orchestrator.resume("workflow_x").error_message
-    with pytest.raises(UnknownName, match="context_migration"):
-        orchestrator.resume("workflow_x", strategy="context_migrate")
 
 
 def test_an_async_callable_is_awaited(manager: Manager) -> None:

@@ -51,79 +51,7 @@ class Logs:
 # -- the design's own snippets ---------------------------------------------------------------
 
 
-def test_session_manager_token_tracking() -> None:
-    """Test SessionManager token usage tracking."""
-    session_mgr = SessionManager()
-
-    # Simulate API responses
-    session_mgr.update_token_usage(
-        input_tokens=50000, output_tokens=20000, stop_reason="end_turn"
-    )
-
-    metrics = session_mgr.get_context_metrics()
-    assert metrics["used_tokens"] == 70000
-    assert metrics["percentage_used"] == 35.0
-
-    # Add more tokens
-    session_mgr.update_token_usage(
-        input_tokens=80000, output_tokens=20000, stop_reason="end_turn"
-    )
-
-    metrics = session_mgr.get_context_metrics()
-    assert metrics["used_tokens"] == 170000
-    assert metrics["percentage_used"] == 85.0
-
-    # Should trigger warning
-    assert session_mgr.should_warn_context_limit(threshold=0.85)
-
-
 # -- tokens ----------------------------------------------------------------------------------
-
-
-def test_cache_counts_or_an_id_make_each_call_the_occupancy() -> None:
-    manager = SessionManager()
-    manager.update_token_usage(10, 500, cache_read_tokens=90_000)
-    manager.update_token_usage(10, 700, cache_read_tokens=91_000, cache_creation_tokens=290)
-    metrics = manager.get_context_metrics()
-    assert (metrics["used_tokens"], metrics["basis"]) == (92_000, "occupancy")
-    assert manager.spent.total == 182_510
-    manager.update_token_usage(95_000, 0)  # the first call has decided
-    assert manager.get_context_metrics()["used_tokens"] == 95_000
-
-
-def test_three_arguments_add_up_and_say_so() -> None:
-    manager = SessionManager()
-    manager.update_token_usage(10, 500)
-    manager.update_token_usage(10, 700, message_id="m")
-    metrics = manager.get_context_metrics()
-    assert (metrics["used_tokens"], metrics["basis"]) == (1_220, "sum")
-
-
-@pytest.mark.parametrize("first", [{}, {"message_id": "a"}])
-def test_a_repeated_response_counts_once_with_its_largest_usage(first: dict[str, Any]) -> None:
-    manager = SessionManager()
-    manager.update_token_usage(100, 1, **first)
-    manager.update_token_usage(1_000, 5, message_id="b")
-    manager.update_token_usage(1_000, 80, message_id="b")
-    manager.update_token_usage(1_000, 40, message_id="b")
-    assert manager.spent == Usage(1_100, 81)
-    used = manager.get_context_metrics()["used_tokens"]
-    assert used == (1_080 if first else 1_181)
-
-
-@pytest.mark.parametrize("bad", [None, -3, float("nan"), float("inf"), "many", True])
-def test_counts_that_are_none_count_as_nothing(bad: Any) -> None:
-    manager = SessionManager()
-    manager.update_token_usage(1_000, 0, message_id="a")
-    manager.update_token_usage(bad, bad, message_id="b")
-    assert manager.get_context_metrics()["used_tokens"] == 1_000
-
-
-def test_before_the_first_call_nothing_is_used() -> None:
-    metrics = SessionManager(clock=Clock()).get_context_metrics()
-    assert (metrics["used_tokens"], metrics["remaining_tokens"]) == (0, 200_000)
-    assert metrics["timestamp"].startswith("2026-01-02T03:04")
-    assert not SessionManager().should_warn_context_limit()
 
 
 def test_the_three_thresholds_log_once_and_the_last_writes_the_log(
@@ -530,21 +458,6 @@ def test_streams_are_joined_even_when_they_interleave() -> None:
         tracker.track(event)
     assert manager.spent == Usage(5 + 50 + 600, 60 + 9 + 30, 900 + 400)
     assert manager.get_context_metrics()["used_tokens"] == 1_030
-
-
-def test_a_stop_event_fills_the_metadata_and_tells_the_manager() -> None:
-    manager = SessionManager()
-    metadata: dict[str, Any] = {}
-    event = {"stop_reason": "end_turn", "usage": {"input_tokens": 7, "output_tokens": 3}}
-    ResponseTracker(manager).track_stop_response(event, "s", metadata, [])
-    assert metadata == {
-        "stop_reason": "end_turn",
-        "usage": {"input_tokens": 7, "output_tokens": 3},
-    }
-    assert manager.get_context_metrics()["used_tokens"] == 10
-    ResponseTracker(manager).track_stop_response({"stop_reason": "tool_use"}, "s", metadata, [])
-    assert metadata["stop_reason"] == "tool_use"
-    assert metadata["usage"]["input_tokens"] == 7
 
 
 class Nasty:
