@@ -16,6 +16,7 @@ from leftoff.extraction.evidence import Asked, Called, Ran
 from leftoff.extraction.requests import RULES, is_pasted, matches
 from leftoff.extraction.rules import lowered
 from leftoff.formats.thread import ORIGINS
+from leftoff.formats.vocabulary import READ_ONLY_KINDS
 from leftoff.session_view import SessionView, once
 from leftoff.summary import UserRequest
 from leftoff.tables import table
@@ -179,11 +180,14 @@ class _Outcomes:
             if command in self.ran:
                 self.ran[command].append(place[0])
         self.submitted = sorted(c.message for c in view.each(Called) if c.name == "submit")
-        # Some recorders leave out all calls: there the agent's words alone speak of work.
-        called = next(view.each(Called), None)
-        claims = view.sentences("milestone") if called is None else ()
-        # What is all in capitals ("PASS") is an answer that was asked for.
-        self.reported = sorted(c.ref.message for c in claims if not c.text.isupper())
+        # Some recorders leave out all calls, or those that edit: there the agent's words alone
+        # speak of work.
+        acted = any(call.kind not in READ_ONLY_KINDS for call in view.each(Called))
+        claims = () if acted else view.sentences("milestone")
+        # What is all in capitals ("PASS") is an answer that was asked for; an item with a tick
+        # may be advice.
+        told = (c for c in claims if not c.text.isupper() and not c.text.startswith("✅"))
+        self.reported = sorted(c.ref.message for c in told)
         sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
         shown = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
