@@ -491,7 +491,8 @@ class _Run:
     def _held(self, outcome: Outcome) -> Held:
         recorded = self.session.recorded(self.call)
         prompt = outcome.prompt(self.session.prompt)
-        text = prompt[: len(prompt) - len(self.session.prompt)]
+        # Code stands in backticks there; `brief` has none.
+        text = prompt[: len(prompt) - len(self.session.prompt)].replace("`", "'")
         wanted = set(_open_items(recorded))
         files = _edited(recorded)
         said = "\n".join(_spoken(recorded))
