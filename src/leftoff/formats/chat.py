@@ -125,8 +125,7 @@ class ChatReader(ItemReader):
                     parts.append(text_calls.result_of(self.text_call_ids.pop(0), text))
                     continue
                 text = text_calls.without_example(text)
-                if not text_calls.is_reminder(text):
-                    typed += typed_spans(len(parts), text)
+                typed += typed_spans(len(parts), text)
                 parts.append(rec.Text(text))
             else:
                 parts.append(rec.Media(block.text("type")))

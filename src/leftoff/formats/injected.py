@@ -19,7 +19,7 @@ _TAGS = (
     "|personality_spec|skill|skills_instructions|apps_instructions|plugins_instructions"
     "|session_context|state_snapshot|external_links|available_skills|user_shell_command"
     "|teammate-message|channel-message|agent_message|model_switch|codex_internal_context"
-    "|hook_context|loaded_context|leftoff"
+    "|hook_context|loaded_context|leftoff|user_action|goal_context|hook_prompt"
 )
 _LEADING = re.compile(rf"\s*<({_TAGS})\b")
 _OPENING = re.compile(
@@ -71,6 +71,11 @@ _NOT_TYPED = re.compile(
     # What OpenClaw sends by the clock, at the start of a session and before a compaction.
     r"|Read HEARTBEAT\.md if it exists|\[OpenClaw heartbeat poll\]|\[cron:[\w-]+ "
     r"|A new session was started via /new|Pre-compaction memory flush\."
+    # What Codex tells the model in the person's place, and what asks an agent to go on.
+    r"|Warning: (?:The maximum number of unified exec processes|Your account was flagged for)"
+    r"|Warning: apply_patch was requested via|System: Please continue\.\s*\Z"
+    r"|Another language model started to solve this problem and produced a summary"
+    r"|Please continue working on the task on whatever approach you think is suitable\."
     r"|/(?:exit|quit)\s*(?:⎿[^\n]*)?\s*\Z)"
 )
 _PLAN = re.compile(r"\s*Implement the following plan:[ \t]*\r?\n")

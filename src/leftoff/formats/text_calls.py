@@ -26,10 +26,6 @@ _EXAMPLE_MARKS = (" START OF EXAMPLE -----", " END OF EXAMPLE -----")
 # Marks within a row of dashes.
 _TASK_MARKS = (" NEW TASK DESCRIPTION -----", " END OF NEW TASK DESCRIPTION -----")
 
-_CONTINUE_PROMPTS = (
-    "Please continue working on the task on whatever approach you think is suitable.",
-)
-
 
 def calls_in(text: str, make: Callable[[str, object], ToolCall]) -> list[Part]:
     """The text and calls of a reply in order.
@@ -84,11 +80,6 @@ def result_of(call_id: str, text: str) -> ToolResult:
     elif _FAILED_ACTION in text[-200:]:
         status = "error"
     return ToolResult(call_id, text, status, code)
-
-
-def is_reminder(text: str) -> bool:
-    """Whether the recorder wrote this user message to make the agent continue."""
-    return text.startswith(_CONTINUE_PROMPTS)
 
 
 def without_example(text: str) -> str:
