@@ -195,7 +195,8 @@ def fit_kinds(
         manner = {g[0].said.ref.message: words_of_message(g) for g in by_message(candidates)}
         for candidate, label in zip(candidates, labels, strict=True):
             if label >= 0 and s.kinds[label] in KINDS:
-                features.append(kind_features(candidate, manner[candidate.said.ref.message]))
+                around = manner[candidate.said.ref.message]
+                features.append(kind_features(candidate.words, candidate.others, around))
                 mass.append(s.weight)
                 truth.append(KINDS.index(s.kinds[label]))
                 homes.append(s.repository)
@@ -406,7 +407,7 @@ class Claims:
             self.chosen[message] = together[message]
             if label < 0 and message in s.repeats:
                 continue
-            kind = model.kind(kind_features(candidate, manner))
+            kind = model.kind(kind_features(candidate.words, candidate.others, manner))
             first = label >= 0 and label not in seen
             shown = confidence * SCALE >= model.likely
             shown = shown and decides(candidate.said.text, candidate.prompt)

@@ -427,8 +427,8 @@ def _merges(redirects: tuple[Redirect, ...]) -> bool:
     return any(r.operator == ">&" and r.descriptor == 2 and r.target == "1" for r in redirects)
 
 
-def _words(node: Command) -> list[str]:
-    return [word if isinstance(word, str) else _literal(word) for word in node.words]
+def _words(node: Command, most: int | None = None) -> list[str]:
+    return [word if isinstance(word, str) else _literal(word) for word in node.words[:most]]
 
 
 def _literal(word: Word) -> str:
@@ -439,7 +439,7 @@ def _reports_status(node: Statement) -> str:
     """Which variable a statement prints as a status: "?", "PIPESTATUS" or ""."""
     while isinstance(node, Logical | Group):
         node = node.left if isinstance(node, Logical) else node.item
-    if not isinstance(node, Command) or _words(node)[:1] not in (["echo"], ["printf"]):
+    if not isinstance(node, Command) or _words(node, 1) not in (["echo"], ["printf"]):
         return ""
     for word in node.words:
         for part in word.parts if isinstance(word, Word) else ():

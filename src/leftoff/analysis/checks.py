@@ -34,7 +34,7 @@ from leftoff.extraction.rules import Rule
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell import analyze
-from leftoff.shell.commands import mending
+from leftoff.shell.commands import may_mend, mending
 from leftoff.summary import Check
 
 # Names of failing tests: more than a screen shows, and a run of thousands fails for one reason.
@@ -322,8 +322,8 @@ def _mended(view: SessionView) -> list[tuple[int, Run | None]]:
     return [
         (ran.ref.message, mended_by(words))
         for ran in view.each(Ran)
+        if may_mend(ran.command) and view.succeeded(ran.ref.message, ran.part)
         for words in mending(analyze(ran.command).body)
-        if view.succeeded(ran.ref.message, ran.part)
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from leftoff import lazy_re as re
 from leftoff.shell import ast
 from leftoff.tables import table
 
@@ -407,6 +408,18 @@ def _own_words(words: list[str]) -> tuple[str, list[str]]:
 
 # Options with which a program of any name mends files, such as a script of the project.
 _MENDS = frozenset({"--fix", "--write", "--autocorrect"})
+
+
+@cache
+def _named_mending() -> re.Pattern[str]:
+    known = program_rules().by_name
+    words = {name.rpartition(" ")[2] for name, rule in known.items() if rule.formats}
+    return re.compile("|".join(sorted(map(re.escape, words | _MENDS))))
+
+
+def may_mend(command: str) -> bool:
+    """Whether `mending` may give anything of a command line, by its text alone."""
+    return _named_mending().search(command) is not None
 
 
 def mending(body: ast.Statement) -> list[list[str]]:

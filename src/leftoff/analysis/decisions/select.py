@@ -253,9 +253,9 @@ def _prompt_words(typed: str) -> tuple[str, ...]:
     return (*sorted({f"pw:{word}" for word in found}), *subjects)
 
 
-def kind_features(candidate: Candidate, message: Sequence[str]) -> list[str]:
+def kind_features(words: Iterable[str], others: list[str], message: Sequence[str]) -> list[str]:
     """Features for the type of a decision: its words, its place, and the message's words."""
-    return ["w:" + w for w in dict.fromkeys(candidate.words)] + candidate.others + [*message]
+    return ["w:" + w for w in dict.fromkeys(words)] + others + [*message]
 
 
 def _decision(
@@ -266,10 +266,11 @@ def _decision(
     message: Sequence[str],
 ) -> KeyDecision:
     said = candidate.said
-    features = scorer_of(model).features(candidate.words)[0] + candidate.others
+    others = candidate.others
+    features = scorer_of(model).features(candidate.words)[0] + others
     return KeyDecision(
         text=said.text,
-        type=model.kind(kind_features(candidate, message)),
+        type=model.kind(kind_features(candidate.words, others, message)),
         confidence=confidence,
         message_index=said.ref.message,
         ref=view.ref(msgspec.structs.replace(said.ref, hash=slice_hash(said.text))),

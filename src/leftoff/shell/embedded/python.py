@@ -469,13 +469,15 @@ def _ends(item: ast.stmt) -> bool:
     """Whether a statement ends the script. An exit as a failure does not count: a script that
     succeeded did not come there. Nor does the end of a loop: what a loop with one does is not
     decided."""
-    if re.fullmatch(r"raise SystemExit(?:\(0?\))?", ast.unparse(item)):
-        return True
+    if isinstance(item, ast.Raise):
+        return re.fullmatch(r"raise SystemExit(?:\(0?\))?", ast.unparse(item)) is not None
     call = item.value if isinstance(item, ast.Expr) else None
     names = ("sys.exit", "exit", "quit", "os._exit", "os.abort")
-    if isinstance(call, ast.Call) and ast.unparse(call.func) in names:
-        return not call.args or ast.unparse(call.args[0]) in ("0", "None")
-    return False
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name | ast.Attribute):
+        return False
+    return ast.unparse(call.func) in names and (
+        not call.args or ast.unparse(call.args[0]) in ("0", "None")
+    )
 
 
 def plain_python(code: str) -> str:
