@@ -101,8 +101,7 @@ class _CleanRuns:
         commands: those that are longer than their call has them.
         at: where each thing was done that a failed call did, in order.
         refs: of the checks that passed, by their call.
-        checks: the checks of a call that failed, else those of which nothing is known.
-    """
+        checks: the checks of a call that failed, else those of which nothing is known."""
 
     def __init__(self, view: SessionView) -> None:
         self.view = view
@@ -246,8 +245,7 @@ def key_findings(view: SessionView) -> tuple[Finding, ...]:
 def next_steps(view: SessionView) -> tuple[NextStep, ...]:
     """What is left to do: open items of the last to-do list, the question that the agent ended
     with or the step that it was about to take, what was put off, and what the agent said to be
-    left; nothing that later words or commits say to be done. The latest last.
-    """
+    left; nothing that later words or commits say to be done. The latest last."""
     prompts = [a for a in view.active(Asked) if a.via in {"prompt", "queued"}]
     found = [
         NextStep(words, status, view.ref(ref))
@@ -540,8 +538,7 @@ def to_dos(view: SessionView) -> list[tuple[str, str, Ref]]:
     """The to-do list at the end: text, status, and where it was last changed.
 
     Subagents complete items of the same list. When, relative to the main thread, is not
-    recorded, so what one of them completed stays completed.
-    """
+    recorded, so what one of them completed stays completed."""
     items: dict[str, tuple[str, str, Ref]] = {}
     for plan in view.active(Planned):
         if plan.whole:

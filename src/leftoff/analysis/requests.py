@@ -78,8 +78,7 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
     """Everything that the person typed, in order: each prompt, answer and command as what it
     is, and after a prompt the rules that stand inside it.
 
-    A prompt that was interrupted and sent again counts once, where it was sent last.
-    """
+    A prompt that was interrupted and sent again counts once, where it was sent last."""
     asked = [a for a in view.active(Asked) if a.text.strip()]
     calls = sorted(c.message for c in view.each(Called))
     edited_in = sorted({message for message, _ in edits(view)})
@@ -155,8 +154,7 @@ class _Outcomes:
 
     Args:
         asked: the words, in order.
-        edits: messages that changed a file, in order; `moves`: those in which git did.
-    """
+        edits: messages that changed a file, in order; `moves`: those in which git did."""
 
     def __init__(
         self,
@@ -307,8 +305,7 @@ def is_request(text: str, via: str, effort: int, *, edited: bool) -> bool:
 
     Args:
         effort: number of calls that the agent made before the next prompt.
-        edited: whether it changed a file in that time.
-    """
+        edited: whether it changed a file in that time."""
     words = text.strip()
     if matches("bare_command", words):
         return False

@@ -1,8 +1,7 @@
 """Extractor of what edits change: lines added and removed, places, symbols, the changed lines.
 
 Read from the arguments of the call, not from its result: a failed call records its edit, too,
-and `analysis.files.edits` leaves it out.
-"""
+and `analysis.files.edits` leaves it out."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -151,8 +150,7 @@ class Change(Struct, frozen=True):
         removed, added: lines, without the equal ones between them up to `MAX_LINES`.
         first: its first line from 1, 0 where it is not known.
         before: the line before the region that has letters, "" where it is not known.
-        old, new: all lines of the region, None where `removed` and `added` are.
-    """
+        old, new: all lines of the region, None where `removed` and `added` are."""
 
     removed: Sequence[str]
     added: Sequence[str]

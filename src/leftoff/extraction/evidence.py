@@ -1,8 +1,7 @@
 """Evidence: the facts that extractors record, each with its place in the recording.
 
 Plain frozen data. Evidence does not judge: `analysis`, which sees all of it, decides what it
-means. Tags and the order of fields are part of the saved format of a pass.
-"""
+means. Tags and the order of fields are part of the saved format of a pass."""
 
 from typing import TypeAlias
 
@@ -19,8 +18,7 @@ class Called(Struct, frozen=True, gc=False, tag="c", array_like=True):
     """The agent called a tool.
 
     `text` is what `analysis` reads of the arguments: the command, the path, the patch's paths,
-    or the type of a subagent.
-    """
+    or the type of a subagent."""
 
     message: int
     part: int
@@ -41,8 +39,7 @@ class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
         target: the new path of a move.
         text: the new text, recorded only for files that a command may run or read as its input.
         old: what `text` replaces; "" where it is the whole file or the lines below.
-        first, last: the lines that `text` replaces, from 1; 0 where none are named.
-    """
+        first, last: the lines that `text` replaces, from 1; 0 where none are named."""
 
     ref: Ref
     part: int
@@ -60,8 +57,7 @@ class Ran(Struct, frozen=True, gc=False, tag="s", array_like=True):
     """A call runs a command line.
 
     `language`: bash | powershell | python | javascript. `background`: the call did not wait for
-    its end.
-    """
+    its end."""
 
     ref: Ref
     part: int
@@ -79,8 +75,7 @@ class Returned(Struct, frozen=True, gc=False, tag="r", array_like=True):
         message, part: of the result.
         call_message, call_part: of the call it answers; -1 where no call is known.
         created: the recorder says whether the file was new.
-        output: the output where it may name files, recorded only for commands that need it.
-    """
+        output: the output where it may name files, recorded only for commands that need it."""
 
     message: int
     part: int
@@ -118,8 +113,7 @@ class Said(Struct, frozen=True, gc=False, tag="t", array_like=True):
         ref: the sentence.
         text: the sentence as it stands.
         value: what the rule captured: a stage, a kind.
-        start: where the rule matched, in code points from the start of the sentence.
-    """
+        start: where the rule matched, in code points from the start of the sentence."""
 
     topic: str
     rule: str
@@ -132,8 +126,7 @@ class Said(Struct, frozen=True, gc=False, tag="t", array_like=True):
 class Shown(Struct, frozen=True, gc=False, tag="o", array_like=True):
     """A tool's output shows a result: tests passed, a commit was made, ...
 
-    `kind` is a milestone kind; `good` is False where the output shows its opposite.
-    """
+    `kind` is a milestone kind; `good` is False where the output shows its opposite."""
 
     ref: Ref
     call_message: int
@@ -177,8 +170,7 @@ class Checked(Struct, frozen=True, gc=False, tag="h", array_like=True):
         running: it goes on after this output.
         scripts: (name, command line) of scripts that a package manager says it runs, at most 8.
         exit_code: as the client prints it inside the output, None where it does not.
-        lines: how many it has.
-    """
+        lines: how many it has."""
 
     ref: Ref
     call_message: int
@@ -205,8 +197,7 @@ class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
         question: what the agent had asked, as it stands; recorded only for short words.
         option: the agent's words for the option of which the person names only the label.
         unfinished: the agent's words before them say that something is not done, or wait.
-        echoed: start and end of each line that stands in the agent's words before them.
-    """
+        echoed: start and end of each line that stands in the agent's words before them."""
 
     ref: Ref
     text: str
@@ -242,8 +233,7 @@ class Planned(Struct, frozen=True, gc=False, tag="p", array_like=True):
     """The agent wrote or changed its to-do list.
 
     `items` are (key, words, status); status is pending | in_progress | completed | deleted, or
-    "" where only the words are known. `whole`: the list replaces the earlier one.
-    """
+    "" where only the words are known. `whole`: the list replaces the earlier one."""
 
     ref: Ref
     items: tuple[tuple[str, str, str], ...]
@@ -271,8 +261,7 @@ class Compacted(Struct, frozen=True, gc=False, tag="k", array_like=True):
     """The conversation was replaced by a summary.
 
     `occupancy` is ours: the last call's tokens and an estimate of what followed it; None where
-    no usage was recorded. `recorded` is the recorder's own figure, or None.
-    """
+    no usage was recorded. `recorded` is the recorder's own figure, or None."""
 
     ref: Ref
     trigger: str
@@ -298,8 +287,7 @@ class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
         symbols: functions, classes and the like that are defined in the changed lines.
         hunk: the first changed lines, each after "+" or "-", redacted.
         whole: it writes the whole file, so that what it removes is not known.
-        repeated: it replaces every occurrence, so that the lines are not counted.
-    """
+        repeated: it replaces every occurrence, so that the lines are not counted."""
 
     message: int
     part: int
@@ -321,8 +309,7 @@ class WroteLines(Struct, frozen=True, gc=False, tag="z", array_like=True):
     Attributes:
         path: as in `Touched`.
         whole: the file is written whole: the only replacement adds all of its lines.
-        replaced: see `text.line_hashes.Replaced`.
-    """
+        replaced: see `text.line_hashes.Replaced`."""
 
     message: int
     part: int
@@ -337,8 +324,7 @@ class Saw(Struct, frozen=True, gc=False, tag="y", array_like=True):
 
     Attributes:
         words: of the call: path, pattern or command, redacted.
-        text: the lines of the output that say most, redacted.
-    """
+        text: the lines of the output that say most, redacted."""
 
     message: int
     part: int

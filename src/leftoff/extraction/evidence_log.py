@@ -30,8 +30,7 @@ Before you edit
 ---------------
 `BLOCK` and `LARGE` trade memory against time (docs/speed.md, "How cost grows"); tests set them
 low to reach the packed paths. `of` replaces repeated strings by interned ones in pieces that
-were unpacked just now, to which nothing else refers; never do that to `_newest`.
-"""
+were unpacked just now, to which nothing else refers; never do that to `_newest`."""
 
 from __future__ import annotations
 
@@ -234,8 +233,7 @@ class _LazyItems(Sequence[E]):
 
     `places` holds for each the number of its block (high 32 bits; the number after the last
     block stands for the pieces not packed now) and its index in its part there (low 32 bits);
-    `items` the pieces themselves as long as there are few of them.
-    """
+    `items` the pieces themselves as long as there are few of them."""
 
     def __init__(
         self,

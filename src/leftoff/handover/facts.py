@@ -3,8 +3,7 @@
 `handover_of` turns a `ContextSummary` into a `Handover`: facts in the order of
 `docs/handover.md`, each with its words, its place, its speaker and its weight. Nothing is cut,
 escaped or redacted here: `lines` does the wording, `packing` the budget, and the forms (resume
-log, prompt, hook's block, checkpoint, resume message) only differ in frame and budget.
-"""
+log, prompt, hook's block, checkpoint, resume message) only differ in frame and budget."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -83,8 +82,7 @@ class Fact(Struct, frozen=True):
         message: index of the message, -1 for none.
         speaker: person | agent | tool | leftoff; a tool's words are shown as code.
         weight: 0 to 1; the higher, the sooner it is taken.
-        more: a second text that belongs to it: an answer's question, a decision's reason.
-    """
+        more: a second text that belongs to it: an answer's question, a decision's reason."""
 
     text: str
     note: str = ""
@@ -104,8 +102,7 @@ class State(Struct, frozen=True):
         failed, ended: why the agent could not go on; how the recorder says the run ended.
         branch, commit: as last seen, "" if not known.
         uncommitted: changed files without a later commit; None where that is not known.
-        loose: the names of these, the latest first, where they are few.
-    """
+        loose: the names of these, the latest first, where they are few."""
 
     turn: str = ""
     since: str = ""
@@ -147,8 +144,7 @@ class Handover(Struct, frozen=True):
         likely, on_the_way: what may have changed since, and what else the agent would take up.
         discarded: files that were written and removed or renamed again.
         git: commits, pushes, pull requests.
-        findings, sentences, names, commands: what fills room that is left.
-    """
+        findings, sentences, names, commands: what fills room that is left."""
 
     state: State = State()
     goal: Fact | None = None

@@ -131,8 +131,7 @@ def parts(handover: Handover, *, stored: bool = False, listed: int | None = None
         stored: every line stands alone, and the titles are those of a stored document; else
             files of one folder stand below it, and the titles are those for a reader.
         listed: so many changed files have a line of their own, the others are named together;
-            None for all.
-    """
+            None for all."""
     h = handover
     last = [h.last_message] if h.last_message else []
     words = [h.last_words] if h.last_words else []
@@ -382,8 +381,7 @@ def _short(names: Sequence[str], separator: str = ", ") -> tuple[Line, ...]:
 def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
     """The parts of a handover as titles with the longest form of each of their lines, without
     bullets: what a document stores, and `stored_part` packs. A remark that stands in an earlier
-    line is left out.
-    """
+    line is left out."""
     found: list[tuple[str, tuple[str, ...]]] = []
     known = ""
     for part in parts(handover, stored=True):
@@ -410,8 +408,7 @@ def stored_part(
     unknown kind come last. Items are made inert again, since others may have written them.
 
     Args:
-        title: what it is shown under, if not its kind; "" for nothing.
-    """
+        title: what it is shown under, if not its kind; "" for nothing."""
     known = KINDS.get(kind, Kind(kind, (0.0, 0.25, 6)))
     lines = tuple(
         Line(_stored_forms(kind, item, bullet), -place / 1000)

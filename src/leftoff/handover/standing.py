@@ -3,8 +3,7 @@
 What is shown as decided must be sure: a successor builds on it. So a decision of the agent
 stands only if it is likely, is no mere next move, and no later words are about what it names.
 Everything else is a saying of its moment and is given as one; what the person objected to at
-once, or what was replaced, is left out.
-"""
+once, or what was replaced, is left out."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -114,8 +113,7 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
     that the person objected to.
 
     Args:
-        judged: a second reader judged the agent's; only those that it chose count.
-    """
+        judged: a second reader judged the agent's; only those that it chose count."""
     decisions = summary.key_decisions
     ended = [d for d in decisions if d.status != "made" and d.replaced_by is not None]
     after = {d.replaced_by: d for d in ended}

@@ -164,6 +164,5 @@ def is_temporary(path: str) -> bool:
     >>> is_temporary("/private/var/folders/x1/T/out.txt")
     True
     >>> is_temporary("tmp/out.txt")
-    False
-    """
+    False"""
     return _TEMPORARY.match(path) is not None

@@ -50,8 +50,7 @@ def with_changes(
 
     Args:
         events: what each call did to each file.
-        agents: messages that started such agents.
-    """
+        agents: messages that started such agents."""
     children = tuple(children)
     found: dict[str, _Changes] = {}
     own: dict[str, dict[tuple[int, int, int], FileEvent]] = {}

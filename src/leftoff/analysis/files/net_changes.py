@@ -36,8 +36,7 @@ class FileEvent(Struct, frozen=True, gc=False):
         renamed_from: the path that the file had before a rename.
         branch: "" or "abandoned".
         restored: the file is again as it was at the start.
-        late: programs ran before it that may have made the file, or removed it.
-    """
+        late: programs ran before it that may have made the file, or removed it."""
 
     message: int
     path: str
@@ -54,8 +53,7 @@ class FileEvent(Struct, frozen=True, gc=False):
 class UnknownChange(Struct, frozen=True):
     """One call of a program that may have changed files which are not known.
 
-    `action`: created | modified | deleted | unknown.
-    """
+    `action`: created | modified | deleted | unknown."""
 
     tool: str
     action: str
@@ -74,8 +72,7 @@ class _Track(Struct):
         perhaps_made: programs ran that may have made it before it was first read or written.
         late: programs ran before its removal that may have made it.
         back: a listing showed it again after its removal.
-        origin: the path at the start, if the file was renamed.
-    """
+        origin: the path at the start, if the file was renamed."""
 
     existed: bool | None = None
     exists: bool = True
@@ -105,8 +102,7 @@ def file_modifications(
     restored, unless it was read. A renamed file stands under its last name with `renamed_from`,
     its first name as deleted. Possible changes count only where nothing else is known of the
     file. The change of a file that the recorder does not find at the end, though no call
-    removed it, is likely at most. Paths below `root` are relative to it.
-    """
+    removed it, is likely at most. Paths below `root` are relative to it."""
     tracks = _tracks(events)
     found: list[FileModification] = []
     for path, track in tracks.items():

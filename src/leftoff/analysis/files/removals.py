@@ -24,8 +24,7 @@ def named_in_powershell(command: str, did: str) -> list[str]:
         did: removed | read.
 
     >>> named_in_powershell("Remove-Item -Force 'C:/w/a b.txt' -ErrorAction Ignore", "removed")
-    ['C:/w/a b.txt']
-    """
+    ['C:/w/a b.txt']"""
     found: list[str] = []
     for match in _RE[did].finditer(command):
         skip = False

@@ -50,8 +50,7 @@ def workflow_id(name: str, at: str, context: str) -> str:
         context: what tells it from another of the same name and second.
 
     >>> workflow_id("project-analysis", "2025-07-10T14:30:22Z", "")
-    'workflow_project-analysis_20250710_143022_e3b0'
-    """
+    'workflow_project-analysis_20250710_143022_e3b0'"""
     # Redacted before it is cut: half of a key in a name would look like any word.
     redacted = Redactor().text(name)
     path_component = _UNSAFE.sub("-", redacted).strip("-.")[:60].rstrip("-.") or "session"
@@ -86,8 +85,7 @@ def from_summary(
         workflow: the file that it worked through.
         name: of the workflow; by default its file's, else the session's title or folder.
         commit: what the repository was at.
-        abandoned: messages of branches that were rewound.
-    """
+        abandoned: messages of branches that were rewound."""
     tail = conversation or ConversationTail()
     flow = workflow or Workflow()
     session = summary.session
