@@ -11,7 +11,7 @@ from tests.strategies.recordings import examples
 from leftoff.analysis.names import NameFinder
 from leftoff.errors import FormatError
 from leftoff.extraction.collector import Collector
-from leftoff.formats import text_calls
+from leftoff.formats import injected, text_calls
 from leftoff.formats.aider import _answers
 from leftoff.formats.claude_code import ClaudeReader
 from leftoff.formats.specstory_arguments import _NAMED
@@ -176,7 +176,7 @@ def _answered(text: str) -> None:
 
 
 def _text_calls(text: str) -> None:
-    text_calls.without_example(text)
+    injected.typed_spans(0, text)
     text_calls.calls_in(text, partial(tool_call, ""))
     text_calls.result_of("", text)
 

@@ -14,7 +14,7 @@ from leftoff import model as rec
 from leftoff.formats import text_calls
 from leftoff.formats.injected import task_span, typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, usage_by
-from leftoff.formats.openai_parts import content_text, decode_arguments, trim_span
+from leftoff.formats.openai_parts import content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import PROGRAMS, final_call, with_closing_words
@@ -22,8 +22,6 @@ from leftoff.formats.vocabulary import PROGRAMS, final_call, with_closing_words
 # The version written; consumers of later versions read it too.
 VERSION = "ATIF-v1.5"
 
-# The text before and after the task in prompts with an example.
-_TASK = "- NEW TASK DESCRIPTION -", "- END OF NEW TASK"
 _EXIT_CODE = re.compile(r"(?:exit code:? |returncode=)(-?\d{1,9})")
 _WRITTEN = "cache_creation_input_tokens"
 _STATUSES = frozenset({"ok", "error", "denied", "interrupted", "timeout", "running", "unknown"})
@@ -89,7 +87,7 @@ class AtifReader(ItemReader):
                 typed: tuple[rec.Typed, ...] = ()
                 self.final = ""
                 if role == "user" and origin in {"", "prompt"}:
-                    task = None if self.prompted else _task(text)
+                    task = None if self.prompted else task_span(text)
                     typed = (rec.Typed(0, *task),) if task is not None else typed_spans(0, text)
                     self.prompted = True
                 origin = origin if origin in ORIGINS and origin != "prompt" else ""
@@ -125,16 +123,6 @@ class AtifReader(ItemReader):
         parts = text_calls.calls_in(text, partial(self.call, ""))
         outside = (part.text for part in parts if type(part) is rec.Text)
         return "\n\n".join(outside), [part for part in parts if type(part) is rec.ToolCall]
-
-
-def _task(text: str) -> tuple[int, int] | None:
-    start = text.rfind(_TASK[0])
-    end = text.find(_TASK[1], start) if start >= 0 else -1
-    if end < 0:
-        return task_span(text)
-    line = text.find("\n", start)
-    start, end = trim_span(text, min(line, end) if line >= 0 else end, end)
-    return start, max(start, start + len(text[start:end].rstrip("- \n")))
 
 
 def _results(step: Fields, calls: list[rec.ToolCall]) -> list[rec.Part]:

@@ -124,7 +124,6 @@ class ChatReader(ItemReader):
                     results = True
                     parts.append(text_calls.result_of(self.text_call_ids.pop(0), text))
                     continue
-                text = text_calls.without_example(text)
                 typed += typed_spans(len(parts), text)
                 parts.append(rec.Text(text))
             else:

@@ -43,8 +43,12 @@ _TASKS = (
     ("The description is:\n", "\nINSTRUCTIONS:"),
     ("\nTask Description:\n", "\n\nCurrent terminal state:"),
 )
-# Such a prompt for a folder with a repository begins with the folder.
-_UPLOADED = re.compile(r"\s*<uploaded_files>[^<]{0,2000}</uploaded_files>\s*")
+# Such a prompt begins with the folder of a repository, or with a worked example: a whole
+# conversation, with calls that were not made.
+_BUILT = re.compile(
+    r"\s*<uploaded_files>[^<]{0,2000}</uploaded_files>\s*"
+    r"|[\s\S]{0,500}?-- START OF EXAMPLE --[\s\S]*?-- END OF EXAMPLE --[-\s]*"
+)
 
 # leftoff's own text before a prompt: a checkpoint's block, up to the first line that continues
 # with the prompt; a resume log; a resume message. None of it was typed.
@@ -168,7 +172,7 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
         if _NOT_TYPED.match(text, context.end()):
             return ()
         text = _CHAT_ID.sub("", text)
-    elif context is None and (context := _UPLOADED.match(text)) is not None:
+    elif context is None and (context := _BUILT.match(text)) is not None:
         task = task_span(text)
         if task is not None:
             return (Typed(part, *task, via),)
@@ -181,14 +185,20 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
 def task_span(text: str) -> tuple[int, int] | None:
     """Where the task stands in a prompt that a benchmark built around it; None where no such
     text is known around it."""
+    first, last, found = 0, len(text), None
+    end = text.rfind(" END OF NEW TASK")
+    start = text.rfind(" NEW TASK DESCRIPTION -", 0, end if end >= 0 else last)
+    if start >= 0 and (line := text.find("\n", start)) >= 0:
+        body = text[line : end if end >= 0 else last].rstrip("- \n")
+        first, last = found = trim_span(text, line, line + len(body))
     for before, after in _TASKS:
-        start = text.find(before)
-        end = text.find(after, start + len(before)) if start >= 0 else -1
+        start = text.find(before, first, last)
+        end = text.find(after, start + len(before), last) if start >= 0 else -1
         if end >= 0:
             span = trim_span(text, start + len(before), end)
             if span[1] > span[0]:
                 return span
-    return None
+    return found
 
 
 def typed_parts(parts: Iterable[Part]) -> tuple[Typed, ...]:

@@ -21,10 +21,6 @@ _EXIT_CODE = re.compile(
 )
 _NO_NEW_OUTPUT = "[The command has no new output after"
 _FAILED_ACTION = "[Error occurred in processing last action]"
-# The worked example is a whole conversation, with calls that were not made.
-_EXAMPLE_MARKS = (" START OF EXAMPLE -----", " END OF EXAMPLE -----")
-# Marks within a row of dashes.
-_TASK_MARKS = (" NEW TASK DESCRIPTION -----", " END OF NEW TASK DESCRIPTION -----")
 
 
 def calls_in(text: str, make: Callable[[str, object], ToolCall]) -> list[Part]:
@@ -80,20 +76,6 @@ def result_of(call_id: str, text: str) -> ToolResult:
     elif _FAILED_ACTION in text[-200:]:
         status = "error"
     return ToolResult(call_id, text, status, code)
-
-
-def without_example(text: str) -> str:
-    """The task alone, if a worked example precedes it in the same message."""
-    start = text.find(_EXAMPLE_MARKS[0])
-    end = text.find(_EXAMPLE_MARKS[1], start) if start >= 0 else -1
-    if end < 0:
-        return text
-    after = text[end + len(_EXAMPLE_MARKS[1]) :].lstrip("-")
-    task = after.find(_TASK_MARKS[0])
-    if task < 0:
-        return f"{text[:start].rstrip(' -')}{after}".strip()
-    task_text = after[task + len(_TASK_MARKS[0]) :].split(_TASK_MARKS[1], 1)[0]
-    return task_text.strip("-").strip()
 
 
 def _parameter_value(value: str) -> str:
