@@ -265,6 +265,10 @@ def _replaced(old: str, new: str, first: int = 0) -> Change:
     return Change(removed, added, at, line_before, old_lines, new_lines)
 
 
+# With which the line begins that names a file of a patch.
+_HEADS = ("*** ", "+++ ")
+
+
 def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
     """The hunks of a patch by file; unified diffs and the ``*** Begin Patch`` form."""
     path, found = "", list[Change]()
@@ -282,7 +286,7 @@ def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
             added.clear()
 
     for line in clean(patch).splitlines():
-        named = _RE["file"].match(line)
+        named = _RE["file"].match(line) if line[:4] in _HEADS else None
         if named is not None:
             close()
             if path and found:
