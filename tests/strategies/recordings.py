@@ -9,8 +9,6 @@ from tests.strategies.varying import varied
 
 from leftoff.errors import UnknownName
 from leftoff.formats.reader import formats
-from leftoff.shell import analyze, resolve
-from leftoff.shell.effects import FileState, Outcome
 
 
 @cache
@@ -21,12 +19,6 @@ def examples() -> dict[str, bytes]:
         place.name.split(".", 1)[0]: place.read_bytes()
         for place in sorted(folder.iterdir(), key=lambda p: p.name)
     }
-
-
-def created_by(command: str) -> list[str | None]:
-    """The files that a command makes, told from its text."""
-    said = resolve(analyze(command), outcome=Outcome(exit_code=0), known=FileState())
-    return [effect.path for effect in said if effect.action == "created"]
 
 
 def recordings(format: str, example: bytes | None = None) -> SearchStrategy[bytes]:

@@ -108,9 +108,6 @@ def test_a_missing_part_is_named(made: ContextCheckpoint) -> None:
         validated(value)
 
 
-# -- names -----------------------------------------------------------------------------------
-
-
 # -- history ---------------------------------------------------------------------------------
 
 
@@ -130,6 +127,3 @@ def test_the_history_keeps_five_iterations_or_500_lines_whichever_is_less() -> N
     (only,), _ = history([_message(0, "\n".join(map(str, range(600))), typed=True)])
     assert only.content.splitlines()[-1] == "599"
     assert len(only.content.splitlines()) == 500
-
-
-# -- roles -----------------------------------------------------------------------------------

@@ -20,9 +20,6 @@ STRONG = (
 ROUTINE = "Let me read the file."
 
 
-# -- which sentences are looked at -------------------------------------------------------------
-
-
 # -- how sure ----------------------------------------------------------------------------------
 
 
@@ -45,6 +42,3 @@ def test_the_automaton_leaves_out_no_rule_that_is_found(
         found = [a for a in person.ACTS if a.found_in(marked)]
         monkeypatch.setattr(person, "_read", count(person.FEW))
         assert [a for a in person._acts_of(marked) if a.found_in(marked)] == found
-
-
-# -- without spaCy -----------------------------------------------------------------------

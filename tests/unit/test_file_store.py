@@ -94,9 +94,6 @@ def test_a_bomb_is_refused(store: FileStore, monkeypatch: pytest.MonkeyPatch) ->
         store.load("task", "t")
 
 
-# -- damage ----------------------------------------------------------------------------------
-
-
 # -- failing disks ---------------------------------------------------------------------------
 
 

@@ -14,6 +14,3 @@ def test_the_presets_stand_where_the_designs_put_them() -> None:
         "window_critical",
         "window_emergency",
     ]
-
-
-# -- words -----------------------------------------------------------------------------------
