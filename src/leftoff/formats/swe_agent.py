@@ -17,7 +17,10 @@ _STATE = re.compile(
     r"\(Open file: (?P<open>[^\n]*)\)\n\(Current directory: (?P<cwd>[^\n]*)\)\n"
     r"\s*bash-\$\s*$"
 )
-_EDIT_COMMAND = re.compile(r"edit(?:\s+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL)
+# A file is refused: the editor changes the open one.
+_EDIT_COMMAND = re.compile(
+    r"edit(?:[ \t]+([^\s:]+))??(?:[ \t]+(\d+):(\d+))?[ \t]*\n(.*)", re.DOTALL
+)
 _NO_OUTPUT = "Your command ran successfully and did not produce any output"
 _TIMED_OUT = ("EXECUTION TIMED OUT", "cancelled because it took more than", "TIMED OUT")
 _EDITED = ("File updated", "Text replaced", "has been edited", "File created successfully")
@@ -153,9 +156,10 @@ class SweAgentReader(ItemReader):
         if name == "edit":
             found = _EDIT_COMMAND.match(action)
             if found is not None:
-                new = re.sub(r"\n?end_of_edit\s*$", "\n", found[3])
-                lines = (found[1], found[2]) if found[1] else self.lines
-                given: dict[str, object] = {"path": self.opened, "new_string": new}
+                new = re.sub(r"\n?end_of_edit\s*$", "\n", found[4])
+                lines = (found[2], found[3]) if found[2] else self.lines
+                path = found[1] or self.opened
+                given: dict[str, object] = {"path": path, "new_string": new}
                 for key, number in zip(("start", "end"), lines or "00", strict=True):
                     given[key] = int(number[:9])  # 0: lines that are not known
                 self.lines = ()
