@@ -79,7 +79,8 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
     inner, _ = unwrapped(words, tasks=True)
     if len(inner) != len(words):
         check = identified(inner, depth + 1)
-        if check is not None or _base(words[0]) not in WORDS["tasks"]:
+        launched = {"--", "exec", "x"}.intersection(words[: len(words) - len(inner)])
+        if check is not None or launched or _base(words[0]) not in WORDS["tasks"]:
             return check
     name, rest = _base(words[0]), words[1:]
     if _RE["interpreters"].match(name) or name == "coverage":

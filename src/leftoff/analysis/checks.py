@@ -16,6 +16,7 @@ import re2
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff.analysis.activities import edits
 from leftoff.analysis.check_commands import BY_NAME, Run, mended_by
 from leftoff.analysis.check_runs import (
@@ -42,6 +43,9 @@ MAX_FAILING = 20
 _RULES: dict[str, Rule] = {rule.id: rule for rule in CHECK_RULES}
 # Exit codes of a program that was stopped, or never ran: they say nothing about the check.
 _KILLED = frozenset({124, 126, 127, 130, 137, 143})
+
+# What a script of Codex prints of a command that still runs where it prints its exit code.
+_UNFINISHED = re.compile(r"\bexit\w*\W{1,3}(?:undefined|null)\b", re.IGNORECASE)
 
 # A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")
@@ -150,7 +154,7 @@ class _Judge:
             found.tail = piece.tail or found.tail
             found.head = found.head or piece.head
             found.ref = piece.ref
-            found.running = piece.running
+            found.running = piece.running or _UNFINISHED.search(piece.tail) is not None
             found.lines += piece.lines
             found.scripts += piece.scripts
             if piece.exit_code is not None:
@@ -283,7 +287,11 @@ class _Judge:
         bad = [p for p in printed if _fails(p)]
         good = [p for p in printed if _passes(p)]
         nothing = any(_is_empty(p) for p in printed)
-        if nothing and all(_RULES[p.rule].own for p in good):
+        # That there are no errors in no files says nothing.
+        if nothing and all(
+            _RULES[p.rule].own or _RULES[p.rule].topic == "counts" and not p.passed
+            for p in good
+        ):
             good = []
         if bad:
             counted = any(p.failed for p in bad)
