@@ -52,6 +52,8 @@ def with_changes(
         events: what each call did to each file.
         agents: messages that started such agents."""
     children = tuple(children)
+    # A session may go on in another file; only subagents number their messages anew.
+    apart = {child.source for child in children if child.source != view.source}
     found: dict[str, _Changes] = {}
     own: dict[str, dict[tuple[int, int, int], FileEvent]] = {}
     for event in events:
@@ -59,7 +61,8 @@ def with_changes(
             found.setdefault(relative(event.path, cwd), _Changes()).counted = False
         wrote = event.action in ACTIONS and event.action != "read" and not event.restored
         if wrote and event.certainty != "unknown":
-            place = event.ref.source, event.ref.message, event.ref.part or 0
+            source = event.ref.source if event.ref.source in apart else view.source
+            place = source, event.ref.message, event.ref.part or 0
             own.setdefault(relative(event.path, cwd), {})[place] = event
     edited: dict[str, set[str]] = {}
     for number, one in enumerate((view, *children)):
@@ -77,7 +80,7 @@ def with_changes(
     # Subagents in the same file number their own messages.
     kinds: tuple[type[Touched | Ran], ...] = (Touched, Ran)
     theirs = {
-        (call.ref.line, call.ref.item)
+        (call.ref.source, call.ref.line, call.ref.item)
         for child in children
         if child.source == view.source
         for kind in kinds
@@ -92,7 +95,7 @@ def with_changes(
         of_main = [
             (r.message, r.part or 0)
             for r in refs
-            if r.source == view.source and (r.line, r.item) not in theirs
+            if r.source not in apart and (r.source, r.line, r.item) not in theirs
         ]
         last = max(of_main, default=(-1, 0))
         file = replace(file, last_message=last[0])
