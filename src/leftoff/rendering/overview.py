@@ -477,8 +477,14 @@ def left_open(summary: SafeSummary) -> list[NextStep]:
 
 def _open(summary: SafeSummary) -> Part:
     steps = left_open(summary)
-    items = [Item(flat(s.text), s.ref, "open", state_text(s.status)) for s in steps]
-    return _part("open", "Left open", items)
+    items = tuple(Item(flat(s.text), s.ref, "open", state_text(s.status)) for s in steps)
+    # The report of a turn that ended says what is left; of what earlier ones said a third is
+    # done or passed by (three of eight in the labels of `more`).
+    report = summary.working_set.last_words.message if summary.turn.status == "closed" else -1
+    asked = (r.ref.message for r in summary.user_requests if r.ref.message < report)
+    since = max(asked, default=-1)
+    sure = [n for n, s in enumerate(steps) if s.status != "said" or s.ref.message > since]
+    return Part("open", "Left open", items, tuple(sure[: FIRST["open"]]))
 
 
 def _failed(summary: SafeSummary, handover: Handover) -> Part:
