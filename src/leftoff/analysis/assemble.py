@@ -59,8 +59,7 @@ def assemble(
     Args:
         recordings: the main thread under "" and each subagent under its id.
         sources: the files that the session was read from; refs index into them.
-        child_sources: index into `sources` for subagents with a file of their own.
-    """
+        child_sources: index into `sources` for subagents with a file of their own."""
     main_id, view = view_of(recordings, child_sources or {})
     children = view.children
     header = view.state.header
@@ -162,8 +161,7 @@ def view_of(
 ) -> tuple[str, SessionView]:
     """The name of the main thread in `recordings`, and its view with those of its subagents.
 
-    The name is "" but for a subagent's own file, where the subagent is the session.
-    """
+    The name is "" but for a subagent's own file, where the subagent is the session."""
     main_id = ""
     if "" not in recordings or not len(recordings[""].thread):
         main_id = next((name for name, r in recordings.items() if len(r.thread)), "")

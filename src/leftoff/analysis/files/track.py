@@ -99,8 +99,7 @@ class Tracker:
         differed: files that git named as different from the last commit, since that, with the
             message; `indexed`: changes were added to the index since.
         untracked: files may have been removed from the index alone.
-        turns: messages in which the person spoke, or a commit was shown.
-    """
+        turns: messages in which the person spoke, or a commit was shown."""
 
     def __init__(self, view: SessionView) -> None:
         self.view = view
@@ -184,8 +183,7 @@ class Tracker:
         that holds for all together.
 
         Some recorders write the results of other tools only, and of these the failures:
-        SpecStory does so of Cursor's edits.
-        """
+        SpecStory does so of Cursor's edits."""
         asked: Counter[str] = Counter()
         answered: set[str] = set()
         for act in self.view.each(Touched, rewound=True):
