@@ -171,19 +171,19 @@ class _Commits:
         # A change without a call stands where the commit after it does.
         first, result = last[0], None if last in self.made else self.outcomes.get(last)
         name = path.rsplit("/", 1)[-1]
-        made = [
+        made = (
             message
-            for (message, part), only in self.made.items()
+            for (message, part), only in reversed(self.made.items())
             if (message, part) >= last
             and (not only or any(f"/{path}".endswith(f"/{named}") for named in only))
             and (result is None or message != result.message or part > result.part)
-        ]
-        if not made:
+        )
+        latest = next(made, -1)
+        if latest < 0:
             # Where git shows a clean tree later, another program committed the file, or git
             # ignores it.
             return None if self.clean > first else False
         named = any(
-            first <= at <= made[-1] and (what == "*" or name in what)
-            for at, what in self.staged
+            first <= at <= latest and (what == "*" or name in what) for at, what in self.staged
         )
         return True if named else None
