@@ -64,7 +64,7 @@ _MOVES = frozenset(
 # nothing.
 _WORDS = table(__file__, "patterns.toml")
 _DELIVERED = re.patterns(_WORDS["delivered"])
-_FILLERS, _CLAUSE = re.patterns(_WORDS["requests"]).values()
+_FILLERS, _CLAUSE, _CHANGING = re.patterns(_WORDS["requests"]).values()
 
 # Intents of a request that a program may be run for without any work on it.
 _LOOKS = frozenset({"looking", "design", "review", "ordered review"})
@@ -166,6 +166,14 @@ class _Outcomes:
         self.asked = asked
         self.rows = view.thread.rows
         did = [(m, found) for (m, p), found in activities(view).items() if view.succeeded(m, p)]
+        # What a server, such as a tracker, was told to change.
+        served = (
+            call.message
+            for call in view.each(Called)
+            if _CHANGING.search({"other": call.name, "shell": call.text}.get(call.kind, ""))
+            and view.succeeded(call.message, call.part)
+        )
+        edits = [*edits, *served]
         self.changed, self.worked = (
             sorted({*edits, *(m for m, found in did if counted.intersection(found))})
             for counted in (_CHANGES, _RUNS)
