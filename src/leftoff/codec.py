@@ -428,12 +428,6 @@ def pack_state(value: object) -> bytes:
     return msgspec.msgpack.encode(value)
 
 
-def unpacker(type_: object) -> Callable[[bytes], Any]:
-    """`unpack_state` for one type. What msgspec learns of a type when it first decodes it must
-    not be learnt in several threads at once: that is a segmentation fault."""
-    return msgspec.msgpack.Decoder(type_).decode
-
-
 def unpack_state(data: bytes, type_: object) -> Any:
     """The value that `pack_state` made; `ValueError` where the bytes are damaged or of another
     type."""

@@ -1,41 +1,48 @@
-"""Parsed commands are held as bytes; what is unpacked equals what was parsed."""
+"""A command is parsed once, however many judges ask what it runs."""
 
 import pytest
 
-from leftoff.shell import effects
+from leftoff.analysis.activities import programs_in
+from leftoff.analysis.check_runs import runs_of
+from leftoff.analysis.git_commands import git_steps
+from leftoff.shell import effects, per_command
 from leftoff.shell.ast import Script
 from leftoff.shell.parser import parse
 
-COMMANDS = (
-    "cd src && grep -rn 'retry' . | head -5 > found.txt",
-    "for name in a b; do touch \"$name\"; done; cat <<'END' > notes.md\none\nEND",
-    "echo unfinished (",
-    "Get-ChildItem -Path src",
-    "cat ~/notes.md",
-    "echo \ud800 > odd.txt",  # cannot be packed
-    "echo 1 99999999999999999999999>&1",
-    "touch " + "a" * effects._LONGEST,  # too long to be packed
-)
 
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_an_unpacked_script_is_the_parsed_one(command: str) -> None:
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     effects.clear_caches()
-    home = "/home/ada" if "~" in command else None
-    assert effects._parsed(command, home) == effects._examined(command, home)
-
-
-def test_a_command_is_parsed_once_for_all_judges(monkeypatch: pytest.MonkeyPatch) -> None:
-    effects.clear_caches()
-    parsed: list[str] = []
+    found: list[str] = []
 
     def counted(text: str, *, home: str | None) -> Script:
-        parsed.append(text)
+        found.append(text)
         return parse(text, home=home)
 
     monkeypatch.setattr("leftoff.shell.effects.parse", counted)
-    commands = [f"touch {number}.txt" for number in range(2 * effects._HELD)]
-    for command in 2 * commands:
+    return found
+
+
+COMMANDS = [f"git add {number}.txt && pytest" for number in range(2 * effects._HELD)]
+
+
+def test_a_command_is_parsed_once_for_all_judges(parsed: list[str]) -> None:
+    for command in COMMANDS:
         effects.analyze(command)
-    assert parsed == commands
-    effects.clear_caches()
+        per_command.read_all(command)
+    for command in COMMANDS:
+        assert programs_in(command) == (("git", "add"), ("pytest", ""))
+        assert [run.tool for run in runs_of(command).runs] == ["pytest"]
+        assert [step.verb for step in git_steps(command)] == ["add"]
+    assert parsed == COMMANDS
+
+
+def test_more_commands_than_are_held(
+    parsed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(per_command, "MOST", 3)
+    for command in 2 * COMMANDS[:4]:
+        assert programs_in(command) == (("git", "add"), ("pytest", ""))
+        assert len(per_command._held) <= 3
+    programs_in("echo \ud800 > odd.txt")
+    assert set(parsed) > set(COMMANDS[:4])

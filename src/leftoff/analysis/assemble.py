@@ -70,7 +70,7 @@ def assemble(
     # what is held for several judges is dropped after the last of them.
     spent = {child.state.agent: _total(spend(child)) for child in children}
     tokens = context(view, spent, format)
-    tracker = Tracker(view)
+    tracker = Tracker(view, ahead=True)
     events, unseen = tracker.all(), tracker.unseen
     written = _written(events)
     started = _agents_started(view)

@@ -6,7 +6,6 @@ by `extraction/rules/check_tools.toml`, through wrappers, task runners and packa
 that of its last program, `a && b` succeeds if both do, `a || true` says nothing about `a`."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct, structs
@@ -30,6 +29,7 @@ from leftoff.shell.ast import (
     parts,
 )
 from leftoff.shell.commands import unwrapped
+from leftoff.shell.per_command import per_command
 from leftoff.tables import table
 
 _RE = re.patterns(table(__file__, "patterns.toml")["check_runs"])
@@ -197,7 +197,10 @@ def numbers_of(tree: Tree) -> list[int]:
     return [] if isinstance(tree, str) else [n for item in tree[1] for n in numbers_of(item)]
 
 
-@lru_cache(maxsize=2048)
+_NOTHING = Line()
+
+
+@per_command
 def runs_of(command: str) -> Line:
     """The checks that a command line runs."""
     if "&amp;" in command or "&gt;" in command or "&lt;" in command:
@@ -211,6 +214,8 @@ def runs_of(command: str) -> Line:
         tree = walk.powershell(command)
     else:
         tree = walk.statement(script.body, ("all", False, False))
+    if not walk.runs:
+        return _NOTHING  # of thousands of commands, one object
     return Line(tuple(walk.runs), tree, walk.pipefail, walk.errexit, tuple(walk.reports))
 
 

@@ -1,7 +1,5 @@
 """What a command line asks git or a forge to do: its steps, by the shell's grammar."""
 
-from functools import lru_cache
-
 from msgspec import Struct
 
 from leftoff import lazy_re as re
@@ -21,6 +19,7 @@ from leftoff.shell.ast import (
 )
 from leftoff.shell.commands import unwrapped
 from leftoff.shell.paths import absolute, is_within
+from leftoff.shell.per_command import per_command
 
 _PROGRAMS = frozenset({"git", "gh", "glab", "hub"})
 # Options before the subcommand whose value would be taken for it.
@@ -75,7 +74,7 @@ class GitStep(Struct, frozen=True):
         return tuple(w for w in self.words if w and not w.startswith("-"))
 
 
-@lru_cache(maxsize=1024)
+@per_command
 def git_steps(command: str) -> tuple[GitStep, ...]:
     """The steps of a command line in order."""
     if not any(name in command for name in _PROGRAMS):

@@ -98,7 +98,6 @@ class _CleanRuns:
     Attributes:
         touched, ran: what calls did.
         changed: the files that calls changed.
-        commands: those that are longer than their call has them.
         at: where each thing was done that a failed call did, in order.
         refs: of the checks that passed, by their call.
         checks: the checks of a call that failed, else those of which nothing is known."""
@@ -112,8 +111,6 @@ class _CleanRuns:
             if item.path and item.verb != "read" and view.succeeded(*_place(item))
         ]
         self.changed = ByCall([path for path, _ in changed], (place for _, place in changed))
-        long = (ran for ran in view.each(Ran, rewound=True) if len(ran.command) > CUT)
-        self.commands = {_place(ran): ran.command for ran in long}
         self.at: dict[_Key, list[_Place]] = {}
         self.refs: dict[_Place, Ref] = {}
         self.checks: dict[_Place, list[_Key]] = {}
@@ -149,7 +146,9 @@ class _CleanRuns:
         """The programs of a command line with their subcommands, without idle ones."""
         if made.kind != "shell" or not made.text:
             return []
-        command = self.commands.get((made.message, made.part), made.text)
+        ran = self.ran.get((made.message, made.part))
+        # The text of a call may be cut.
+        command = ran.command if ran is not None and len(ran.command) > CUT else made.text
         return [fact for fact in programs_in(command) if fact[0] not in IDLE]
 
     def ref_of(self, place: _Place) -> Ref | None:

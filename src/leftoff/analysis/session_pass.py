@@ -20,7 +20,8 @@ class Pass(Collector):
         """As `Collector.close`; then what a large recording holds is packed."""
         super().close()
         for states in self.sessions:
-            pack_large(states.values())
+            if pack_large(states.values()):
+                self._gate.forget()
 
     def summary(self, sources: Sequence[Source] = ()) -> ContextSummary:
         """The summary of what was fed so far; more may be fed afterwards.

@@ -303,11 +303,13 @@ class SessionState:
         return copy
 
 
-def pack_large(states: Collection[SessionState]) -> None:
-    """Compresses what was found in a large recording that has ended, and drops what only
-    further messages need: it may have thousands of subagents."""
-    if any(state.evidence.large for state in states):
+def pack_large(states: Collection[SessionState]) -> bool:
+    """Compresses what was found in a recording that has ended, and drops what only further
+    messages need, if it is large: it may have thousands of subagents. Says whether it is."""
+    large = any(state.evidence.large for state in states)
+    if large:
         for state in states:
             state.evidence.pack()
             state.occupancy.pack_texts()
             state._newest, state._before = set(), set()
+    return large

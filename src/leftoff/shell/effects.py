@@ -1,11 +1,11 @@
 """The interface of the package: what a shell command did to files.
 
-`analyze` is the one entry: it parses a command into plain data (`Script`), once for all who
-ask (files, activities, checks, git). `resolve` interprets the script, given the recorded exit
-status and output and the files known so far; it returns which files were read, created,
-modified or deleted, and updates the known files. `command_facts` names the programs that were
-run, `observe` reads listings in the output. `docs/decisions/008-one-walk-over-a-command.md`
-draws the way.
+`analyze` is the one entry: it parses a command into plain data (`Script`) for all who ask
+(files, activities, checks, git); `per_command` holds what they read in it. `resolve` interprets
+the script, given the recorded exit status and output and the files known so far; it returns
+which files were read, created, modified or deleted, and updates the known files.
+`command_facts` names the programs that were run, `observe` reads listings in the output.
+`docs/decisions/008-one-walk-over-a-command.md` draws the way.
 
 No function opens a file or runs anything, and none raises on any input."""
 
@@ -14,9 +14,8 @@ from typing import Literal
 
 import msgspec
 
-from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.shell import interpreter
+from leftoff.shell import interpreter, per_command
 from leftoff.shell.ast import Opaque, Script
 from leftoff.shell.commands import is_quiet, program_of, program_rules, programs_of
 from leftoff.shell.filesystem import FileEffect, FileState
@@ -111,16 +110,9 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
     return Script(found.body, cwd, home, found.broken, found.quiet, found.programs)
 
 
-# Parsed commands that are held: packed, since each judge asks for all commands of a session (of
-# 405 recordings the one with most has 327 different ones, 500 MB in a row have 12,500), and the
-# latest as objects. Unpacking one takes a twentieth of the time of parsing it.
-_PACKED = 16_384
+# Parsed commands that are held: few sessions have more, and what judges read in them is held
+# for longer (`per_command`).
 _HELD = 256
-# Longest command, in characters, that is packed, for the memory: one in 200 is longer.
-_LONGEST = 2_000
-
-# Made on import: what msgspec learns of a type must not be learnt in several threads at once.
-_unpack = codec.unpacker(Script)
 
 
 # A quoted text, or a bare path of Windows.
@@ -133,20 +125,6 @@ def _forward(found: re.Match[str]) -> str:
 
 @functools.lru_cache(maxsize=_HELD)
 def _parsed(command: str, home: str | None) -> Script:
-    if len(command) <= _LONGEST:
-        try:
-            return _unpack(_packed(command, home))  # type: ignore[no-any-return]
-        except (ValueError, OverflowError, RecursionError):
-            pass  # lone surrogates, a huge number, deep nesting
-    return _examined(command, home)
-
-
-@functools.lru_cache(maxsize=_PACKED)
-def _packed(command: str, home: str | None) -> bytes:
-    return codec.pack_state(_examined(command, home))
-
-
-def _examined(command: str, home: str | None) -> Script:
     # Such a path was given to a shell of Windows, where a backslash separates folders. A
     # here document stays as it is.
     windows = ":\\" in command and "<<" not in command
@@ -157,9 +135,9 @@ def _examined(command: str, home: str | None) -> Script:
 
 
 def clear_caches() -> None:
-    """Empty the caches of parsed commands."""
+    """Empty the caches of parsed commands and of what was read in them."""
     _parsed.cache_clear()
-    _packed.cache_clear()
+    per_command.clear()
 
 
 def _parse_script(command: str, home: str | None) -> Script:

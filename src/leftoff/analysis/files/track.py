@@ -37,6 +37,7 @@ from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.listings import Differences, Observation, differences
 from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of, parent_of
+from leftoff.shell.per_command import read_all
 from leftoff.shell.programs.git import summary_lines
 from leftoff.summary import ACTIONS
 
@@ -94,6 +95,7 @@ class Tracker:
         touched: paths of all events so far.
         scripts: calls that ran a script of several commands and tool calls.
         edits: how many edits of file tools a file has that were not taken back.
+        ahead: other judges will ask about the same commands.
         roots: variables that file calls name instead of a folder: who published the recording
             put them there, so they are names to a shell, too.
         differed: files that git named as different from the last commit, since that, with the
@@ -101,8 +103,9 @@ class Tracker:
         untracked: files may have been removed from the index alone.
         turns: messages in which the person spoke, or a commit was shown."""
 
-    def __init__(self, view: SessionView) -> None:
+    def __init__(self, view: SessionView, *, ahead: bool = False) -> None:
         self.view = view
+        self.ahead = ahead
         self.known = FileState()
         self.events: list[FileEvent] = []
         self.unseen: list[UnknownChange] = []
@@ -424,6 +427,8 @@ class Tracker:
         for name in self.roots:
             command = command.replace(name, f"\\{name}")
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
+        if self.ahead:
+            read_all(act.command)
         if script.quiet and result.output and result.succeeded() is not False and not denied:
             self.record_listing(act, cwd, observe(script, outcome=result))
         effects = resolve(script, outcome=result, known=self.known)
