@@ -1,5 +1,7 @@
 """What a command line asks git or a forge to do: its steps, by the shell's grammar."""
 
+from sys import intern
+
 from msgspec import Struct
 
 from leftoff import lazy_re as re
@@ -141,7 +143,8 @@ class _Walk:
         verb, rest = rest[0], rest[1:]
         if program != "git" and verb in {"pr", "mr", "release"} and rest:
             verb, rest = f"{verb} {rest[0]}", rest[1:]
-        literal = tuple(_literal(w) for w in rest)
+        # Thousands of commands are held; their words are few.
+        literal = tuple(word and intern(word) for word in map(_literal, rest))
         dropped = any(
             isinstance(r.target, str) and r.target == "/dev/null" and r.descriptor in {-1, 1}
             for r in node.redirects

@@ -14,7 +14,7 @@ from leftoff.extraction.evidence import Asked, Called, Checked, Edited, Failed, 
 from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS, READ_ONLY_KINDS
 from leftoff.model import Ref
-from leftoff.session_view import SessionView
+from leftoff.session_view import SessionView, once
 from leftoff.shell.paths import relative
 from leftoff.summary import CallOutcome, Step, ToDo
 from leftoff.text.truncation import short
@@ -191,13 +191,16 @@ def _merged(several: list[Step]) -> Step:
     return Step(last.kind, text, last.status, last.ref, last.line, len(several))
 
 
+@once
 def running(view: SessionView) -> tuple[CallOutcome, ...]:
     """The calls that started something in the background whose end is not seen, and whose
     command was not given again."""
     heard = view.state.extractors.get("checks")
     if not isinstance(heard, Checks) or not heard.open:
         return ()
-    last = {c.text: (c.message, c.part) for c in view.active(Called)}
+    started = {place: view.calls.get(place) for place in heard.open.values()}
+    texts = {call.text for call in started.values() if call is not None}
+    last = {c.text: (c.message, c.part) for c in view.each(Called) if c.text in texts}
     return tuple(
         CallOutcome(
             call.name, _words(view, call), "running", view.ref(Ref(message=at, part=part)), job
@@ -205,7 +208,7 @@ def running(view: SessionView) -> tuple[CallOutcome, ...]:
         for (at, part), job in {place: job for job, place in heard.open.items()}.items()
         if at not in view.abandoned
         and job not in view.state.header.ended_jobs
-        and (call := view.calls.get((at, part))) is not None
+        and (call := started[at, part]) is not None
         and call.kind != "poll"
         and (not call.text or last.get(call.text) == (at, part))
     )
