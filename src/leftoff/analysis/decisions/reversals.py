@@ -133,24 +133,29 @@ def by_words(
 
 def _overrule(out: list[KeyDecision], later: int, since: int) -> None:
     """Ends the agent's latest decision in the turn that the person objects to, after message
-    `since`, if both are about one named thing, or about two content words and
-    half of those of the shorter one. Chosen by hand."""
+    `since`, if both are about the same."""
     decision = out[later]
     if any(d.replaced_by == later for d in out[:later]):
         return
-    names, plain = topics(decision.text)
+    objection = topics(decision.text)
     for earlier in range(later - 1, -1, -1):
         known = out[earlier]
         if known.message_index <= since:
             return
         if known.status != "made" or known.owner == "user":
             continue
-        about = topics(_taken(known))
-        shared = plain & about[1]
-        half = 2 * len(shared) >= min(len(plain), len(about[1]))
-        if names & about[0] or len(shared) >= 2 and half:
+        if objects_to(objection, known):
             out[earlier] = msgspec.structs.replace(known, status="reversed", replaced_by=later)
             return
+
+
+def objects_to(objection: Topics, decision: KeyDecision) -> bool:
+    """Whether words that object are about what a decision takes up: one named thing, or two
+    content words and half of those of the shorter one. Chosen by hand."""
+    names, plain = topics(_taken(decision))
+    shared = objection[1] & plain
+    half = 2 * len(shared) >= min(len(objection[1]), len(plain))
+    return bool(objection[0] & names) or len(shared) >= 2 and half
 
 
 def _taken(decision: KeyDecision) -> str:

@@ -1,6 +1,6 @@
 """The decisions that every form for a person shows: the same ones, in the same order."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from operator import attrgetter
@@ -8,7 +8,7 @@ from operator import attrgetter
 from msgspec import UNSET
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.reversals import topics
+from leftoff.analysis.decisions.reversals import objects_to, topics
 from leftoff.extraction.decision_model import ENGLISH, MODEL, PATTERNS, SCALE
 from leftoff.summary import ContextSummary, KeyDecision
 
@@ -48,6 +48,8 @@ MAX_REQUEST = 600
 
 _CODE = re.compile(r"`[^`]*`")
 _WORD = re.compile(r"\w+")
+# What the person quotes at the beginning of a message and speaks of below.
+_QUOTED = re.compile(r"(?:>[^\n]*\n)+(?=\s*[^\s>])")
 
 
 def shown_decisions(summary: ContextSummary) -> tuple[KeyDecision, ...]:
@@ -57,22 +59,30 @@ def shown_decisions(summary: ContextSummary) -> tuple[KeyDecision, ...]:
 
 def likely_decisions(summary: ContextSummary) -> list[KeyDecision]:
     """The agent's decisions that stand and are called likely wherever they are shown, the
-    surest first. Where a second reader judged, those that it chose."""
+    surest first, without those that the person's next message objects to or quotes to speak of.
+    Where a second reader judged, those that it chose."""
     agents = [d for d in summary.key_decisions if d.owner != "user"]
     if summary.second_reader is not UNSET:
         return _different(d for d in agents if d.judged_by is not UNSET)
     typed: dict[int, str] = {}
+    objected: dict[int, str] = {}
     for request in summary.user_requests:
         at = request.ref.message
         typed[at] = f"{typed[at]} {request.text}" if at in typed else request.text
+        quoted = _QUOTED.match(request.text)
+        if quoted or request.kind == "correction":
+            objected[at] = quoted[0] if quoted else request.text
     places = sorted(typed)
 
-    def asked(d: KeyDecision) -> str:
+    def stands(d: KeyDecision) -> bool:
         before = bisect_left(places, d.message_index)
-        return typed[places[before - 1]] if before else ""
+        after = bisect_right(places, d.message_index)
+        objection = objected.get(places[after], "") if after < len(places) else ""
+        if objection and objects_to(topics(objection[:MAX_REQUEST]), d):
+            return False
+        return decides(d.text, typed[places[before - 1]] if before else "")
 
-    likely = (d for d in agents if d.confidence >= LIKELY)
-    return _different(likely, lambda d: decides(d.text, asked(d)))
+    return _different((d for d in agents if d.confidence >= LIKELY), stands)
 
 
 def decides(text: str, request: str = "") -> bool:
