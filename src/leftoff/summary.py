@@ -155,7 +155,8 @@ class Check(Shown, frozen=True):
         command: the command line of the call that ran it.
         scope: what it ran on, as the command names it; "" for everything.
         verdict: passed | failed | unknown.
-        basis: what the verdict rests on: output | recorder | exit_code | ""; "" if unknown.
+        basis: what the verdict rests on: output | recorder | exit_code; "" if unknown, and
+            not_run if the program was not found.
         passed, failed, skipped: counts as printed, None where none is printed.
         failing: names of what failed, at most 20.
         line: the line of the output that tells most; "" if there is none.

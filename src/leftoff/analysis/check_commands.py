@@ -274,7 +274,8 @@ def _scope(rest: list[str], tool: CheckTool) -> str:
             found += [word] if word[:3] != "no:" else []
             wanted = False
         elif word[:1] == "-":
-            if option in WORDS["scopes"] and tool.kind == "test":
+            of_tests = option in WORDS["scopes"] and tool.kind == "test"
+            if of_tests or option in WORDS["folders"]:
                 found += [value] if value else []
                 wanted = not value
         elif word not in WORDS["everything"] and word != "run" and "=" not in word:

@@ -310,7 +310,9 @@ class _Judge:
                 return "unknown", ""
             return "passed", "output"
         if nothing:
-            missing = any(p.rule == "not-run" for p in printed)
+            missing = [p.line for p in printed if p.rule == "not-run"]
+            if any(name in line for line in missing for name in _names_of(run)):
+                return "unknown", "not_run"
             failed = passed is False and not missing
             return ("failed", "exit_code") if failed else ("unknown", "")
         if passed is not None:
@@ -322,6 +324,12 @@ class _Judge:
                 if outcome is not None and outcome.status in {"ok", "unknown"}:
                     return "passed", "output"
         return "unknown", ""
+
+
+def _names_of(run: Run) -> list[str]:
+    """What a shell that does not find a program, or a package manager a script, names."""
+    program = run.text.partition(" ")[0].rpartition("/")[2]
+    return [name for name in (program, run.tool, run.script) if name]
 
 
 def _mended(view: SessionView) -> list[tuple[int, Run | None]]:
@@ -450,7 +458,6 @@ def _shares(
     named = {other.tool for other in runs if not other.wrapper}
     # Some lines ("Found 2 errors.") are those of several tools.
     taken = {p.line for p in lines if named.intersection(_RULES[p.rule].tools)}
-    several = len({(other.tool, other.kind) for other in runs}) > 1
     by_tool: dict[str, list[Printed]] = {}
     general: list[Printed] = []
     for p in lines:
@@ -459,11 +466,11 @@ def _shares(
         if rule.own or p.line in taken or not tools and "" not in rule.tools:
             continue
         if run.tool in rule.tools or "" in rule.tools:
-            if alone or not several:
+            if alone:
                 general.append(p)
             continue
         kinds = [BY_NAME[t].kind for t in tools]
-        if run.kind not in kinds and several:
+        if run.kind not in kinds and not alone:
             if not (run.kind == "build" and "typecheck" in kinds or run.kind == "other"):
                 continue
         by_tool.setdefault(tools[0], []).append(p)

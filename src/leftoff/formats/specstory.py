@@ -37,6 +37,8 @@ _MODEL = re.compile(r"model (\S[^,]*)(?:, mode .*)?$")
 _SESSION = re.compile(
     r"<!-- (?P<client>.+?) Session (?P<id>\S+)(?: \((?P<time>[^)]*)\))? -->\s*$"
 )
+# The title of a file of an older version: it alone says when the session began.
+_TITLE_TIME = re.compile(r"# .*\((?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\)\s*$")
 _FILE_TIME = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)-(?=\d\d)")
 _RESUMED = re.compile(r"Resumed from an? .{1,40} session via SpecStory\.")
 _ENDS = frozenset({b"", b"---"})
@@ -86,7 +88,14 @@ class SpecStoryReader(TextReader):
                 self.apart = session["client"] == "Claude Code"
                 started = _iso(session["time"] or "")
                 self.began = _minute(started)
-                return (SessionFacts(id=session["id"], started=started),)
+                return (
+                    SessionFacts(
+                        id=session["id"], started=started, agent_version=session["client"]
+                    ),
+                )
+            titled = _TITLE_TIME.match(text) if text.startswith("# ") else None
+            if titled is not None:
+                return (SessionFacts(started=_iso(titled["time"])),)
         found: list[Record] = []
         if text.startswith("_**") and self.blank:
             marker = _MARKER.match(text)

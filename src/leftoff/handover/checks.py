@@ -56,9 +56,9 @@ def _selects(word: str, test: str) -> bool:
 def _is_same(check: Check, other: Check) -> bool:
     if check.kind != other.kind:
         return False
-    folders = {tuple(_RE["folder"].findall(c.command)) for c in (check, other)} - {()}
-    if len(folders) > 1 and other.verdict == "failed":
-        return False  # of two packages one does not work
+    folders = {folder_of(c) for c in (check, other)} - {""}
+    if len(folders) > 1:
+        return False  # of two packages one may work and one not
     # A script's tool shows in the output of a run that failed, and often in none of one that
     # passed.
     if check.tool == other.tool and (check.tool or check.command == other.command):
@@ -73,3 +73,17 @@ def words_of(check: Check) -> str:
     """The command of a check alone, of a longer command line too."""
     found = own_command(check.command, check.kind, check.tool)
     return found or _RE["plumbing"].split(_RE["go_to"].sub("", check.command))[0]
+
+
+def verdict_of(check: Check) -> str:
+    """How a check ended in words."""
+    if check.verdict != "unknown":
+        return check.verdict
+    return "did not run" if check.basis == "not_run" else "result unknown"
+
+
+def folder_of(check: Check) -> str:
+    """The name of the folder in which a check ran, "" if its command line does not name one."""
+    before = check.command.partition(words_of(check))[0] or check.command
+    found = _RE["folder"].findall(before)
+    return found[-1] if found and "$" not in found[-1] else ""

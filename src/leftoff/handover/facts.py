@@ -16,7 +16,7 @@ from leftoff.analysis.decisions.shown import PERSON_SURE
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
-from leftoff.handover.checks import last_checks
+from leftoff.handover.checks import last_checks, verdict_of
 from leftoff.handover.standing import (
     INTENT,
     MIN_WORDS,
@@ -410,7 +410,7 @@ def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
             for count, word in ((check.failed, "failed"), (check.passed, "passed"))
             if count
         )
-        verdict = check.verdict if check.verdict != "unknown" else "result unknown"
+        verdict = verdict_of(check)
         note = f"{verdict}{f' ({counts})' if counts else ''}"
         note += ", edited since" if check.edited_since else ""
         telling = ", ".join(check.failing[:5]) if check.verdict == "failed" else ""

@@ -105,7 +105,7 @@ def file_lines(
     others = handover.files[len(files) :]
     found += _named_together(others, _folders([f.path for f in others], known))
     found += [line_of([f"{BULLET}{_discarded(file)}"], "", -0.5) for file in handover.discarded]
-    unnamed = unnamed_changes(handover.unnamed)
+    unnamed = unnamed_changes(handover.unnamed, listed=bool(found))
     return (*found, *([Line((f"{BULLET}{unnamed}",), 0.1)] if unnamed else []))
 
 

@@ -100,9 +100,14 @@ def change_of(file: FileModification) -> str:
     return "created, later modified" if later else action_of(file)
 
 
-def unnamed_changes(effects: Iterable[UnknownEffect], limit: int = 5) -> str:
+def unnamed_changes(
+    effects: Iterable[UnknownEffect], limit: int = 5, *, listed: bool = True
+) -> str:
     """A phrase that names the programs which may have changed unknown files, and the edits
-    whose file is not recorded; "" for none."""
+    whose file is not recorded; "" for none.
+
+    Args:
+        listed: changed files stand beside the phrase."""
     edits: dict[str, int] = {}
     others: dict[str, int] = {}
     for effect in effects:
@@ -112,7 +117,7 @@ def unnamed_changes(effects: Iterable[UnknownEffect], limit: int = 5) -> str:
         counts[tool] = counts.get(tool, 0) + effect.count
     found = {
         "edits of files that are not recorded": edits,
-        "may have changed these or others": others,
+        f"may have changed {'these or others' if listed else 'files'}": others,
     }
     return "; ".join(f"{head}: {_ranked(n, limit)}" for head, n in found.items() if n)
 

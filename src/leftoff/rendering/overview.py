@@ -14,7 +14,7 @@ from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
-from leftoff.handover.checks import last_checks, words_of
+from leftoff.handover.checks import folder_of, last_checks, verdict_of, words_of
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
 from leftoff.handover.standing import FEW_WORDS, has_words, inner_requests, last_commits_branch
 from leftoff.handover.wording import (
@@ -174,7 +174,10 @@ def moment(time: str) -> str:
 def session_facts(summary: SafeSummary) -> list[str]:
     """Recorder, models, start, duration and counts of a session, in short."""
     session, stats = summary.session, summary.stats
-    found = [session.format, *session.models, moment(session.started)]
+    # Exports name the client whose session they hold where others have a version.
+    exported = session.agent_version and not any(map(str.isdigit, session.agent_version))
+    recorder = f"{session.format} ({session.agent_version})" if exported else session.format
+    found = [recorder, *session.models, moment(session.started)]
     # Recorders that write one time for all messages give 0 seconds.
     found += [duration(stats.duration_seconds or None), plural(stats.message_count, "message")]
     found += [plural(stats.tool_call_count, "tool call"), chosen_of(summary)]
@@ -365,10 +368,19 @@ def _checks(checks: Sequence[Check]) -> Part:
     known = [check for check in found if check.verdict != "unknown"]
     # A result that is not known tells a reader least.
     ordered = known + [check for check in found if check.verdict == "unknown"]
-    return _part("checks", "Checks", [_check(check) for check in ordered])
+    # The same was run in several folders: each is named with its own.
+    folders: dict[str, set[str]] = {}
+    for check in ordered:
+        folders.setdefault(_check_name(check), set()).add(folder_of(check))
+    named = [
+        _check(check, folder_of(check) if len(folders[_check_name(check)]) > 1 else "")
+        for check in ordered
+    ]
+    return _part("checks", "Checks", named)
 
 
-def _check(check: Check) -> Item:
+def _check_name(check: Check) -> str:
+    """What ran, and on what."""
     name = f"{check.tool} {check.scope}".strip()
     if (
         check.tool in {"", "npm"}
@@ -377,19 +389,24 @@ def _check(check: Check) -> Item:
     ):
         # `cargo check` is no `cargo build`
         name = _RE["program_folder"].sub("", words_of(check))
-    name = one_line(name, MAX_SCOPE)
+    return one_line(name, MAX_SCOPE)
+
+
+def _check(check: Check, folder: str = "") -> Item:
+    name = _check_name(check) + (f" in {folder}" if folder else "")
     if check.kind == "test":
         both = ((check.failed, "failed"), (check.passed, "passed"))
         counts = ", ".join(f"{number(count)} {word}" for count, word in both if count)
     else:
         counts = plural(check.failed, "error") if check.failed else ""
-    verdict = "result unknown" if check.verdict == "unknown" else check.verdict
-    text = f"{name} {verdict}{f' ({counts})' if counts else ''}"
+    text = f"{name} {verdict_of(check)}{f' ({counts})' if counts else ''}"
     telling = ""
     if check.verdict == "failed":
         more = f" and {len(check.failing) - 3} more" if len(check.failing) > 3 else ""
         telling = ", ".join(check.failing[:3]) + more or check.line
-    note = "edited since" if check.edited_since else ""
+    elif check.basis == "not_run":
+        telling = check.line
+    note = "edited since" if check.edited_since and check.basis != "not_run" else ""
     return Item(text, check.ref, OUTCOMES.get(check.verdict, ""), note, flat(telling))
 
 
@@ -424,7 +441,7 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
         if f.certainty == "unknown" and _counted_as(f) in {"created", "changed"}
     ]
     more = f" and {len(maybe) - MAYBE} more" if len(maybe) > MAYBE else ""
-    notes = [unnamed_changes(summary.unknown_effects)]
+    notes = [unnamed_changes(summary.unknown_effects, listed=bool(items))]
     notes += [f"perhaps changed: {', '.join(maybe[:MAYBE])}{more}"] if maybe else []
     return _part("files", title, items, "; ".join(filter(None, notes)))
 

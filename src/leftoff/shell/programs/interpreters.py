@@ -15,7 +15,7 @@ from leftoff.shell.state import Status, Walk
 # What `python -m` runs that changes no file.
 _HARMLESS_MODULES = frozenset(
     "pytest unittest pip mypy flake8 pylint timeit doctest this site platform"
-    " pdb tabnanny ruff pyflakes sysconfig ast py_compile compileall".split()
+    " http.server pdb tabnanny ruff pyflakes sysconfig ast py_compile compileall".split()
 )
 
 
