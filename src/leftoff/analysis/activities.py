@@ -121,7 +121,7 @@ def of_command(command: str, language: str = "bash") -> tuple[str, ...]:
         if not found:
             return ("wait",) if "write_stdin" in command or "wait" in command else ("run",)
     elif language == "python":
-        found.add("run")
+        found.add("edit" if _RE["cell_edits"].search(command) else "run")
     else:
         found |= {_of_program(name, sub, command) for name, sub in programs_in(command)} - {""}
     # Looking is what the rest of a pipeline does.

@@ -305,10 +305,18 @@ def _unanswered(view: SessionView, turn: TurnState, prompt: Asked) -> bool:
 
 
 def _said_last(view: SessionView, topic: str) -> list[NextStep]:
+    """What the agent's last words announce, after their last report of what was done: a message
+    of a recorder that leaves calls out holds both."""
+    here = view.state.last_at
+    did = (s.ref for s in view.sentences("milestone") if s.value == "did")
+    reported = max(
+        ((ref.part or 0, ref.start or 0) for ref in did if ref.message == here),
+        default=(-1, -1),
+    )
     return [
         NextStep(said.text.rstrip(": *"), "said", view.ref(said.ref))
         for said in view.sentences(topic)
-        if said.ref.message == view.state.last_at
+        if said.ref.message == here and (said.ref.part or 0, said.ref.start or 0) > reported
     ]
 
 

@@ -201,6 +201,10 @@ class _Outcomes:
         shown += [("test", (c.result or c.ref).message) for c in passed]
         self.shown = {kind: sorted(m for k, m in shown if k == kind) for kind, _ in shown}
         turns = Turns.of(view)
+        heard = view.heard
+        # Some recorders leave out calls that the agent announced.
+        self.lossy = heard.stopped.get("announcing", 0) > heard.went_on.get("announcing", 0)
+        self.called = [message for message, _ in turns.calls]
         self.ended = self._ends(view, turns)
         self.last_act = 1 << 62
         self.unfinished = view.heard.unfinished()
@@ -218,12 +222,20 @@ class _Outcomes:
             if number + 1 < len(asked):
                 after = asked[number + 1]
                 state = self._state(turns, asked[number], after)
-                if state == CLOSED:
+                goes_on = matches("goes_on", after.text)
+                if state == CLOSED and not (goes_on and self._unbegun(number, number + 1)):
                     following = (CLOSED, number + 1)
-                elif state == INTERRUPTED and not matches("goes_on", after.text):
+                elif state == INTERRUPTED and not goes_on:
                     following = (INTERRUPTED, number + 1)
             found.append(following)
         return found[::-1]
+
+    def _unbegun(self, number: int, place: int) -> bool:
+        """Whether nothing is recorded of the work that the agent announced last before the
+        words at `place`, in answer to others."""
+        start = self.asked[number].ref.message
+        after = self.asked[place]
+        return after.announced and not _count_between(self.called, start, after.ref.message)
 
     @staticmethod
     def _state(turns: Turns, item: Asked, after: Asked) -> str:
@@ -260,7 +272,9 @@ class _Outcomes:
         places = (worked, self.ran[asked.text.strip()], self.submitted)
         if any(_count_between(p, start, end) for p in places):
             return "worked_on"
-        return "unknown" if asks and _count_between(self.reported, start, end) else "answered"
+        lost = self.lossy and place >= 0 and self._unbegun(number, place)
+        lost = lost or _count_between(self.reported, start, end) > 0
+        return "unknown" if asks and lost else "answered"
 
 
 def _deliveries(text: str) -> list[str]:

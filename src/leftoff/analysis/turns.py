@@ -121,7 +121,9 @@ def turn_state(view: SessionView) -> TurnState:
     acted = max(said[0], call[0]) > typed
     if acted or turns.marks and turns.marks[-1] > typed:
         status = turns.state_before(said, len(view.thread))
-        if status == CLOSED and said >= call and _goes_on(view, words, latest):
+        # Words that only announce work, though calls before the prompt are recorded.
+        idle = words.ends == "announcing" and not words.stop and 0 <= call[0] < typed
+        if status == CLOSED and said >= call and (idle or _goes_on(view, words, latest)):
             status = OPEN
     compactions = view.all(Compacted)
     if compactions and compactions[-1].trigger == "manual":

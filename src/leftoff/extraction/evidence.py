@@ -197,7 +197,8 @@ class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
         question: what the agent had asked, as it stands; recorded only for short words.
         option: the agent's words for the option of which the person names only the label.
         unfinished: the agent's words before them say that something is not done, or wait.
-        echoed: start and end of each line that stands in the agent's words before them."""
+        echoed: start and end of each line that stands in the agent's words before them.
+        announced: the agent's words before them end with what it does next."""
 
     ref: Ref
     text: str
@@ -208,6 +209,7 @@ class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):
     option: str = ""
     unfinished: bool = False
     echoed: tuple[tuple[int, int], ...] = ()
+    announced: bool = False
 
 
 class Turned(Struct, frozen=True, gc=False, tag="v", array_like=True):

@@ -276,6 +276,7 @@ class Requests(Struct):
                     option,
                     self.unfinished(),
                     _echoed(words, self.tail),
+                    self.ends == "announcing",
                 )
             )
             before = typed

@@ -67,13 +67,18 @@ class OpenHandsReader(ItemReader):
     ) -> Iterator[rec.Record]:
         """One instance: what it says of itself, then its events."""
         yield from self.head(document)
+        action = ""
         for place, given in enumerate(items_of(events)):
             # The oldest files hold pairs of an action and its observation.
             for event in items_of(given) or (given,):
                 if not cursor.line:
                     cursor.item = place
                 cursor.raw = bytes(event)
-                yield from self.item(Fields(value_of(event)), cursor)
+                read = Fields(value_of(event))
+                action = text_of(read.get("action")) or action
+                yield from self.item(read, cursor)
+        if action == "finish" and document.get("history"):
+            yield rec.Turn("ended", action)  # of a run without a person
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         """What an instance says of itself."""

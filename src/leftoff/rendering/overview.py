@@ -180,7 +180,9 @@ def session_facts(summary: SafeSummary) -> list[str]:
     found = [recorder, *session.models, moment(session.started)]
     # Recorders that write one time for all messages give 0 seconds.
     found += [duration(stats.duration_seconds or None), plural(stats.message_count, "message")]
-    found += [plural(stats.tool_call_count, "tool call"), chosen_of(summary)]
+    # Where there is none, the recorder may have left them out.
+    calls = stats.tool_call_count
+    found += [plural(calls, "tool call") if calls else "", chosen_of(summary)]
     if agents := session.subagents or len(session.children):
         found.append(plural(agents, "subagent"))
     return [flat(fact) for fact in found if fact]
