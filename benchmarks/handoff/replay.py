@@ -342,8 +342,9 @@ class _Run:
                 refused += 1
                 outcomes = self._refused()
                 stopped = self._ended(outcomes)
-                used = self._begun(base, outcomes) + grown
-                carried = True
+                if not stopped:
+                    used = self._begun(base, outcomes) + grown
+                    carried = True
             if stopped:
                 break
             outcomes = self._called(used)
