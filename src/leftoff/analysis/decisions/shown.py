@@ -8,6 +8,7 @@ from operator import attrgetter
 from msgspec import UNSET
 
 from leftoff import lazy_re as re
+from leftoff.analysis.decisions.person import LIMIT, LIMITS, ORDER, rank
 from leftoff.analysis.decisions.reversals import objects_to, topics
 from leftoff.extraction.decision_model import ENGLISH, MODEL, PATTERNS, SCALE
 from leftoff.summary import ContextSummary, KeyDecision
@@ -27,6 +28,9 @@ LIKELY = MODEL.likely / SCALE
 # Confidence from which a decision of the person is shown: of 160 of those shown 148 are right,
 # of all reported 0.91 (`benchmarks/accuracy/decisions/README.md`).
 PERSON_SURE = 0.9
+
+# Likewise of one that rules something out: of 22 labelled between the two 19 decide, one not.
+RULED_OUT = 0.8
 
 # Code points; a longer sentence of the person tells a story: of 27 that were labelled 11 decide
 # something, and a screen shows no more than the beginning.
@@ -104,29 +108,35 @@ def _about(text: str) -> frozenset[str]:
 
 
 def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
-    """The person's own decisions that stand, chosen and ordered likewise; without those that
-    are a whole task, which stands among the requests, or too long to be read there."""
-    tasks = {r.text.strip() for r in summary.user_requests if r.kind == "task"}
-    return _in_order(
-        _different(
-            d
-            for d in summary.key_decisions
-            if d.owner == "user"
-            and d.confidence >= PERSON_SURE
+    """The person's own decisions that stand, chosen likewise by what they settle, then by
+    confidence; without tasks, without what stands among the requests, since it is a whole one
+    or opens the first, unless it rules something out, and those too long to be read there."""
+    tasks = [r.text.strip() for r in summary.user_requests if r.kind == "task"]
+    first = tasks[0] if tasks else ""
+
+    def shows(d: KeyDecision) -> bool:
+        said = d.text.strip()
+        return (
+            rank(d) >= (LIMIT if said in tasks or first.startswith(said) else ORDER)
+            and d.confidence >= (RULED_OUT if d.rule in LIMITS else PERSON_SURE)
             and len(d.text) <= MAX_TOLD
-            and d.text.strip() not in tasks
         )
-    )
+
+    own = [d for d in summary.key_decisions if d.owner == "user"]
+    return _in_order(_different(own, shows, rank))
 
 
 def _different(
-    decisions: Iterable[KeyDecision], fits: Callable[[KeyDecision], bool] = lambda _: True
+    decisions: Iterable[KeyDecision],
+    fits: Callable[[KeyDecision], bool] = lambda _: True,
+    settles: Callable[[KeyDecision], int] = lambda _: 0,
 ) -> list[KeyDecision]:
-    """The decisions that stand and fit, by confidence, the later before the earlier; of those
-    of different messages that say almost the same, or its opposite, the last."""
+    """The decisions that stand and fit, by what they settle and confidence, the later before
+    the earlier; of those of different messages that say almost the same, or its opposite, the
+    last."""
     found: list[KeyDecision] = []
     standing = [d for d in decisions if d.status == "made"]
-    ranked = sorted(standing, key=lambda d: (-d.confidence, -d.message_index))
+    ranked = sorted(standing, key=lambda d: (-settles(d), -d.confidence, -d.message_index))
     for one in filter(fits, ranked):
         if len(found) == MAX_LIKELY:
             break
