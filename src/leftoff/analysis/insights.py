@@ -57,9 +57,13 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             continue
         place = (failed.call_message, failed.call_part)
         made = view.calls.get(place)
-        if made is not None and made.kind == "shell" and not stands_out(failed.text):
-            if _LOOKS.issuperset(of_command(made.text)):
-                continue  # that something was not found is no failure
+        looks = (
+            made is not None
+            and made.kind == "shell"
+            and _LOOKS.issuperset(of_command(made.text))
+        )
+        if looks and not stands_out(failed.text):
+            continue  # that something was not found is no failure
         tool = made.name if made else ""
         asked = _asked_for(made)
         later = clean.first_after(place, [*clean.checks.get(place, ()), *asked])
@@ -70,6 +74,8 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
             by = whole(view.calls[corrected].text.strip().partition("\n")[0], 120)
         like = _like(made, clean.programs_of(made)) if made and later is None else ()
         fixed = None if clean.first_after(place, like) else later is not None
+        if not fixed and looks and _RE["missing"].search(failed.text):
+            fixed = None  # a name was guessed; what it was looked for may have been found
         for key in (*asked, *(key for key in like if any(map(_RE["script"].search, key)))):
             before = last.get(key, (tool, failed.text))
             if before != (tool, failed.text) and found[before].fixed is False:
@@ -213,6 +219,8 @@ def _like(made: Called, programs: list[tuple[str, str]]) -> list[_Key]:
     """What a call is like: its programs, else its tool; of editing tools any."""
     if made.kind == "shell":
         return [("program", *fact) for fact in programs]
+    if made.kind == "python" and (edit := _RE["edits_by_call"].match(made.text)):
+        return [("edited", edit[1])]
     return [("tool", "edit" if made.kind in EDITS else made.name)]
 
 

@@ -109,6 +109,8 @@ def file_modifications(
         action = _net(track)
         if action == "deleted" and path[-1] == "/" and _is_no_loss(tracks, path):
             continue
+        if action == "deleted" and track.perhaps_made and _among_new(tracks, path):
+            continue
         if action:
             renamed = track.origin if action == "created" else ""
             found.append(
@@ -282,10 +284,13 @@ def _net(track: _Track) -> str:
 def _is_no_loss(tracks: dict[str, _Track], folder: str) -> bool:
     """Whether a file below a deleted directory was there again later; or the directory may be
     the session's own, and no file in it is known to be lost."""
-    below = [t for path, t in tracks.items() if path.startswith(folder) and path[-1] != "/"]
-    if any(track.exists and (track.changed or track.read or track.back) for track in below):
+    below = {p: t for p, t in tracks.items() if p.startswith(folder) and p[-1] != "/"}
+    if any(t.exists and (t.changed or t.read or t.back) for t in below.values()):
         return True
-    return tracks[folder].late and not any(_net(track) == "deleted" for track in below)
+    return tracks[folder].late and not any(
+        _net(t) == "deleted" and not (t.perhaps_made and _among_new(tracks, p))
+        for p, t in below.items()
+    )
 
 
 def _in_new_folder(tracks: dict[str, _Track], path: str) -> bool:
@@ -297,6 +302,19 @@ def _in_new_folder(tracks: dict[str, _Track], path: str) -> bool:
         above = tracks.get(path + "/")
         if above is not None and above.changed and above.existed is False and above.exists:
             return True
+    return False
+
+
+def _among_new(tracks: dict[str, _Track], path: str) -> bool:
+    """Whether all that is known in the nearest folder with other files is the session's own and
+    removed as well, as around the output of its own build."""
+    folder = path.rstrip("/")
+    while "/" in folder:
+        folder = folder.rpartition("/")[0]
+        around = [t for p, t in tracks.items() if p.startswith(f"{folder}/") and p[-1] != "/"]
+        if len(around) > 1:
+            own = (t.existed is False and not t.exists for t in around if t is not tracks[path])
+            return all(own)
     return False
 
 
