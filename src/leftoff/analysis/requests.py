@@ -104,7 +104,8 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         if again and not effort:
             continue
         first = not any(r.kind in {"task", "plan"} for r in found)
-        edited = any(_count_between(places, start, end) for places in (edited_in, moved_in))
+        changing = (edited_in, moved_in, view.heard.gaps)
+        edited = any(_count_between(places, start, end) for places in changing)
         kind = _kind(item, effort, edited=edited, first=first)
         if later and matches("withdraws", asked[number + 1].text) and not edited:
             status = "withdrawn"
@@ -193,7 +194,7 @@ class _Outcomes:
         # What is all in capitals ("PASS") is an answer that was asked for; an item with a tick
         # may be advice.
         told = (c for c in claims if not c.text.isupper() and not c.text.startswith("✅"))
-        self.reported = sorted(c.ref.message for c in told)
+        self.reported = sorted({*(c.ref.message for c in told), *view.heard.gaps})
         sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
         shown = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
@@ -208,7 +209,9 @@ class _Outcomes:
         self.ended = self._ends(view, turns)
         self.last_act = 1 << 62
         self.unfinished = view.heard.unfinished()
-        if turn_state(view).ended:
+        turn = turn_state(view)
+        self.waits = bool(turn.question) and self.unfinished
+        if turn.ended:
             said = (view.heard.said, view.heard.said_part)
             self.last_act = turns.latest(said, self.last_act)
 
@@ -272,6 +275,8 @@ class _Outcomes:
         places = (worked, self.ran[asked.text.strip()], self.submitted)
         if any(_count_between(p, start, end) for p in places):
             return "worked_on"
+        if asks and place < 0 and self.waits:
+            return OPEN  # nothing was done, and the agent asks before it goes on
         lost = self.lossy and place >= 0 and self._unbegun(number, place)
         lost = lost or _count_between(self.reported, start, end) > 0
         return "unknown" if asks and lost else "answered"

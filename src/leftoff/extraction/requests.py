@@ -127,7 +127,8 @@ class Requests(Struct):
             its path or command, the start of the text.
         proposed: writes and edits of a task's file without a result so far: message, part, the
             text that is replaced, "" for all, the new text.
-        links: the last addresses in the agent's words, with their message."""
+        links: the last addresses in the agent's words, with their message.
+        gaps: messages in which the recorder left a call of the agent out."""
 
     name: ClassVar[str] = "requests"
     wants: ClassVar[int] = TYPED | TEXT | CALL | RESULT
@@ -146,6 +147,7 @@ class Requests(Struct):
     task: tuple[int, str, str, str] = (-1, "", "", "")
     proposed: list[tuple[int, int, str, str]] = field(default_factory=list)
     links: dict[str, int] = field(default_factory=dict)
+    gaps: list[int] = field(default_factory=list)
 
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
@@ -157,6 +159,8 @@ class Requests(Struct):
                     if part.text and not part.text.isspace():
                         self.said, self.said_part = message.index, number
                         self.tail = tail(part.text, TAIL)
+                        if _has_gap(part.text):
+                            self.gaps.append(message.index)
                         if "://" in part.text:
                             self._linked(message.index, part.text)
                         self.trail.append((message.index, whole(part.text, MAX_REMARK)))
@@ -381,6 +385,15 @@ def _quoted_question(before: str) -> str:
     if '", "' in words:  # after what the recorder adds to the answer before
         words = words.rsplit('", "', 1)[1]
     return whole(words.strip().lstrip('", '), MAX_QUESTION)
+
+
+def _has_gap(text: str) -> bool:
+    """Whether nothing stands in a block of code or between two rules: SpecStory leaves out the
+    edits of some clients so."""
+    if "\n---\n\n" in text and _RE["empty"].search(text):
+        return True
+    blocks = text.split("```")[1::2] if "\n```" in text else ()
+    return any(_RE["blank"].fullmatch(block) for block in blocks)
 
 
 def _ending(tail: str) -> str:

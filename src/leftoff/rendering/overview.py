@@ -239,9 +239,9 @@ def _goal(summary: SafeSummary, goal: Fact | None) -> Item:
         return Item("nothing that a person typed is recorded")
     text = _first_lines(goal.text)
     text = f"{flat(goal.more)}{ARROW}{text}" if goal.more else text
-    # What a person wants changes: of more than stand below it, this is what it began with.
+    # What a person wants changes: this is what it began with.
     asked, ref = _asked(summary).items, _ref(summary, goal)
-    note = f"first of {number(len(asked))} requests" if len(asked) > FIRST["asked"] else ""
+    note = f"first of {number(len(asked))} requests" if len(asked) > 1 else ""
     return Item(text, ref, note=note if asked and asked[0].ref == ref else "")
 
 
