@@ -194,7 +194,8 @@ class _Outcomes:
         # What is all in capitals ("PASS") is an answer that was asked for; an item with a tick
         # may be advice.
         told = (c for c in claims if not c.text.isupper() and not c.text.startswith("✅"))
-        self.reported = sorted({*(c.ref.message for c in told), *view.heard.gaps})
+        self.reported = sorted(c.ref.message for c in told)
+        self.gaps = view.heard.gaps
         sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
         shown = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
@@ -279,7 +280,8 @@ class _Outcomes:
             return OPEN  # nothing was done, and the agent asks before it goes on
         lost = self.lossy and place >= 0 and self._unbegun(number, place)
         lost = lost or _count_between(self.reported, start, end) > 0
-        return "unknown" if asks and lost else "answered"
+        lost = asks and lost or _count_between(self.gaps, start, end) > 0
+        return "unknown" if lost else "answered"
 
 
 def _deliveries(text: str) -> list[str]:
