@@ -19,10 +19,10 @@ from leftoff.shell import interpreter, per_command
 from leftoff.shell.ast import Opaque, Script
 from leftoff.shell.commands import is_quiet, program_of, program_rules, programs_of
 from leftoff.shell.filesystem import FileEffect, FileState
-from leftoff.shell.heredocs import extract_heredocs
 from leftoff.shell.listings import Observation, read_listings
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import join
+from leftoff.shell.powershell import QUOTED_TEXT, is_powershell, only_looks
 from leftoff.shell.programs.dispatch import execute
 from leftoff.shell.state import Walk
 
@@ -43,26 +43,6 @@ __all__ = [
 # Written files whose content is tracked; beyond it the oldest half is dropped. Chosen by hand;
 # not measured.
 _MAX_CONTENTS = 400
-
-_CMDLET = (
-    r"\b(?:(?:Get|Set|Remove|New|Copy|Move|Rename|Clear|Test)-(?:Item|ItemProperty|Content|Location"
-    r"|ChildItem|Path|Variable|Process|Command|Help|Date|Module|Service|Object|Acl|Alias|FileHash"
-    r"|Host|Random|History|ExecutionPolicy|NetTCPConnection|PSDrive|CimInstance|WmiObject|Package"
-    r"|AppxPackage|Unique|Member)|(?:Select|Where|ForEach|Measure|Sort|Group|Compare|Tee|New|Add)"
-    r"-(?:Object|String|Member|Content|Type|Xml)|(?:Out|Write|Read)-(?:File|Host|Output|Null|String"
-    r"|Error|Warning|Verbose)|Invoke-(?:WebRequest|RestMethod|Expression|Command|Item)"
-    r"|(?:Start|Stop|Wait)-(?:Process|Service|Sleep|Job|Transcript)|Format-(?:Table|List)"
-    r"|(?:ConvertTo|ConvertFrom|Import|Export)-(?:Json|Csv|Module|Clixml|Html|SecureString)"
-    r"|(?:Expand|Compress)-Archive|(?:Split|Join|Resolve|Convert)-Path)\b"
-)
-_POWERSHELL = re.compile(rf"(?:\A\s*|[|;] ){_CMDLET}")
-_POWERSHELL_NAMES = re.compile(rf"{_CMDLET}|\A[^\0]{{0,200}}\$env:")
-# What stands in PowerShell alone; with a cmdlet anywhere it shows the language.
-_POWERSHELL_MARKS = re.compile(r"\$env:|\$PSVersionTable|-ErrorAction|\$_\.|-LiteralPath")
-_QUOTED_TEXT = r"""'[^']*'|"(?:\\.|[^"\\])*\""""
-_QUOTED = re.compile(_QUOTED_TEXT)
-# A cheap first check: all of these contain a match of this.
-_POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]")
 
 # The shell's own message that it could not parse the command.
 _SHELL_SYNTAX_ERROR = re.compile(
@@ -116,7 +96,7 @@ _HELD = 256
 
 
 # A quoted text, or a bare path of Windows.
-_WINDOWS_PATH = re.compile(rf"{_QUOTED_TEXT}|(?<![^\s=;|&(])([A-Za-z]:\\[\w.\\@~+-]*)")
+_WINDOWS_PATH = re.compile(rf"{QUOTED_TEXT}|(?<![^\s=;|&(])([A-Za-z]:\\[\w.\\@~+-]*)")
 
 
 def _forward(found: re.Match[str]) -> str:
@@ -141,8 +121,9 @@ def clear_caches() -> None:
 
 
 def _parse_script(command: str, home: str | None) -> Script:
-    if _is_powershell(command):
-        return Script(Opaque("powershell"), None, home, True)
+    if is_powershell(command):
+        seen = "looks" if only_looks(command) else "powershell"
+        return Script(Opaque(seen), None, home, True)
     if command.startswith(("edit ", "insert ", "append ")):
         head = _editor_command(command)
         if head is not None:
@@ -151,20 +132,6 @@ def _parse_script(command: str, home: str | None) -> Script:
         return parse(command, home=home)
     except (RecursionError, ValueError, MemoryError):
         return Script(Opaque("shell"), None, home, True)
-
-
-def _is_powershell(command: str) -> bool:
-    head = command[:4000]
-    if _POWERSHELL_SIGN.search(head) is None or head.lstrip()[:10].lower().startswith(
-        ("powershell", "pwsh")
-    ):
-        return False
-    if _POWERSHELL.search(head) is not None:
-        plain = extract_heredocs(head)[0] if "<<" in head else head
-        if _POWERSHELL.search(_QUOTED.sub("''", plain)) is not None:
-            return True
-    marked = _POWERSHELL_MARKS.search(head) is not None and "powershell" not in head.lower()
-    return marked and _POWERSHELL_NAMES.search(head) is not None
 
 
 def _editor_command(command: str) -> str | None:
@@ -206,7 +173,9 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
         succeeded=None if outcome.background else success,
     )
     if isinstance(script.body, Opaque):
-        walk.effects.unknown("powershell" if script.body.reason == "powershell" else "shell")
+        if script.body.reason != "looks":
+            powershell = script.body.reason == "powershell"
+            walk.effects.unknown("powershell" if powershell else "shell")
         return walk.effects.net_effects()
     if outcome.background or success is None or script.broken:
         walk.uncertainty = 1

@@ -1,0 +1,83 @@
+"""Which command lines are PowerShell's, and which of those only look.
+
+PowerShell is not interpreted: a command line of it may have changed any file, unless all of it
+is known to read."""
+
+from leftoff import lazy_re as re
+from leftoff.shell.heredocs import extract_heredocs
+
+_CMDLET = (
+    r"\b(?:(?:Get|Set|Remove|New|Copy|Move|Rename|Clear|Test)-(?:Item|ItemProperty|Content|Location"
+    r"|ChildItem|Path|Variable|Process|Command|Help|Date|Module|Service|Object|Acl|Alias|FileHash"
+    r"|Host|Random|History|ExecutionPolicy|NetTCPConnection|PSDrive|CimInstance|WmiObject|Package"
+    r"|AppxPackage|Unique|Member)|(?:Select|Where|ForEach|Measure|Sort|Group|Compare|Tee|New|Add)"
+    r"-(?:Object|String|Member|Content|Type|Xml)|(?:Out|Write|Read)-(?:File|Host|Output|Null|String"
+    r"|Error|Warning|Verbose)|Invoke-(?:WebRequest|RestMethod|Expression|Command|Item)"
+    r"|(?:Start|Stop|Wait)-(?:Process|Service|Sleep|Job|Transcript)|Format-(?:Table|List)"
+    r"|(?:ConvertTo|ConvertFrom|Import|Export)-(?:Json|Csv|Module|Clixml|Html|SecureString)"
+    r"|(?:Expand|Compress)-Archive|(?:Split|Join|Resolve|Convert)-Path)\b"
+)
+# A cmdlet at the beginning, or in parentheses, or an assignment, which bash has without blanks.
+_POWERSHELL = re.compile(rf"(?:\A[\s(]*|[|;] ){_CMDLET}|\A\s*\$\w+ = ")
+_POWERSHELL_NAMES = re.compile(rf"{_CMDLET}|\A[^\0]{{0,200}}\$env:")
+# What stands in PowerShell alone; with a cmdlet anywhere it shows the language.
+_POWERSHELL_MARKS = re.compile(r"\$env:|\$PSVersionTable|-ErrorAction|\$_\.|-LiteralPath")
+QUOTED_TEXT = r"""'[^']*'|"(?:\\.|[^"\\])*\""""
+_QUOTED = re.compile(QUOTED_TEXT)
+# A cheap first check: all of these contain a match of this.
+_POWERSHELL_SIGN = re.compile(r"-[A-Z]|\$[eP_]|\A\s*\$\w+ = ")
+
+# Cmdlets that change no file, and methods that only read.
+_READS = re.compile(
+    r"(?:Get|Select|Where|Sort|Measure|Test|Resolve|Compare|Group|ConvertTo|ConvertFrom|Split"
+    r"|Join)-[A-Z]\w+|ForEach-Object\s*\Z|Format-(?:Table|List|Hex|Wide)|Write-(?:Host|Output|Error|Warning|Verbose)"
+    r"|Out-(?:String|Null|Host)|Start-Sleep|Stop-Process|(?:Set|Push|Pop)-Location"
+)
+_METHOD = re.compile(r"(?:\.|::)(\w+)\(")
+_READING_METHODS = re.compile(
+    r"(?:Read|Get|To|Load|Starts|Ends|Index|Last|Is)[A-Z]\w*|Contains|Split|Trim\w*|Replace"
+    r"|Substring|Match(?:es)?|Exists|Equals|Join|Format"
+)
+# What a part of a command line may begin with, besides a cmdlet that reads.
+_HARMLESS = re.compile(r"(?:cd|echo|if|else|elseif|foreach)\b|[$'\[)@,\d!]|\Z")
+_TEXT = re.compile(r"""'[^']*'|"[^"]*\"""")  # a backslash escapes nothing
+_ASSIGNED = re.compile(r"\A\$[\w:.]+\s*\+?=\s*")
+_DROPPED = re.compile(r"\d?>(?:&1|\s*\$null\b)")
+
+
+def only_looks(command: str) -> bool:
+    """Whether a command line of PowerShell reads and prints, and does no more."""
+    # Escaped quotes and texts of several lines would hide where a quoted text ends.
+    if "`" in command or '@"' in command or "@'" in command:
+        return False
+    text = _TEXT.sub(_without_text, _DROPPED.sub("", command))
+    if ">" in text or "&" in text:
+        return False
+    for method in _METHOD.finditer(text):
+        if _READING_METHODS.fullmatch(method[1]) is None:
+            return False
+    return all(
+        _HARMLESS.match(part) or _READS.match(part)
+        for piece in re.split(r"[;|{}\n(]", text)
+        for part in [_ASSIGNED.sub("", piece.strip())]
+    )
+
+
+def _without_text(quoted: re.Match[str]) -> str:
+    """A quoted text as an empty one, but for what PowerShell runs in it."""
+    return quoted[0][1:-1] if "$(" in quoted[0] and quoted[0][0] == '"' else "''"
+
+
+def is_powershell(command: str) -> bool:
+    """Whether a command line is PowerShell's, by its cmdlets and signs."""
+    head = command[:4000]
+    if _POWERSHELL_SIGN.search(head) is None or head.lstrip()[:10].lower().startswith(
+        ("powershell", "pwsh")
+    ):
+        return False
+    if _POWERSHELL.search(head) is not None:
+        plain = extract_heredocs(head)[0] if "<<" in head else head
+        if _POWERSHELL.search(_QUOTED.sub("''", plain)) is not None:
+            return True
+    marked = _POWERSHELL_MARKS.search(head) is not None and "powershell" not in head.lower()
+    return marked and _POWERSHELL_NAMES.search(head) is not None
