@@ -29,7 +29,7 @@ class ByCall(Mapping[Call, E]):
     unpacked when they are read, fastest in order."""
 
     def __init__(self, items: Sequence[E], calls: Iterable[Call]) -> None:
-        numbers = array("q", map(_number, calls))
+        numbers = array("q", map(number_of, calls))
         self._order = array("q", sorted(range(len(numbers)), key=numbers.__getitem__))
         self._numbers = array("q", map(numbers.__getitem__, self._order))
         self._items = items
@@ -41,7 +41,7 @@ class ByCall(Mapping[Call, E]):
         return found
 
     def get(self, call: Call, default: Any = None) -> Any:
-        number = _number(call)
+        number = number_of(call)
         at = bisect_right(self._numbers, number) - 1
         if at < 0 or self._numbers[at] != number:
             return default
@@ -49,21 +49,27 @@ class ByCall(Mapping[Call, E]):
 
     def between(self, start: Call, end: Call) -> list[E]:
         """The pieces of the calls after one and before another."""
-        first = bisect_right(self._numbers, _number(start))
-        last = bisect_left(self._numbers, _number(end))
+        first = bisect_right(self._numbers, number_of(start))
+        last = bisect_left(self._numbers, number_of(end))
         return [self._items[at] for at in self._order[first:last]]
 
     def __iter__(self) -> Iterator[Call]:
         for number, _ in groupby(self._numbers):
-            message = (number + 1) >> 32
-            yield message, number - (message << 32)
+            yield call_of(number)
 
     def __len__(self) -> int:
         return len(self._numbers)
 
 
-def _number(call: Call) -> int:
+def number_of(call: Call) -> int:
+    """A call as one number, in the same order: an array of them takes a tenth of the memory."""
     return (call[0] << 32) + call[1]
+
+
+def call_of(number: int) -> Call:
+    """The call that `number_of` made a number of."""
+    message = (number + 1) >> 32  # a part may be -1
+    return message, number - (message << 32)
 
 
 class SessionView:
@@ -217,7 +223,7 @@ class SessionView:
 
     def succeeded(self, message: int, part: int) -> bool:
         """Whether a call returned without an error, as far as the recorder says."""
-        number = _number((message, part))
+        number = number_of((message, part))
         at = bisect_left(self._succeeded, number)
         return at < len(self._succeeded) and self._succeeded[at] == number
 
@@ -226,7 +232,7 @@ class SessionView:
         # A recorder without results by status is believed, or nothing would ever have
         # succeeded. The last result of a call counts.
         last = {
-            _number((r.call_message, r.call_part)): r.status in {"ok", "unknown", "running"}
+            number_of((r.call_message, r.call_part)): r.status in {"ok", "unknown", "running"}
             for r in self.each(Returned, rewound=True)
         }
         return array("q", sorted(number for number, worked in last.items() if worked))

@@ -14,7 +14,7 @@ from functools import lru_cache
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Ran, Touched
 from leftoff.formats.vocabulary import EDITS
-from leftoff.session_view import ByCall, SessionView, once
+from leftoff.session_view import ByCall, SessionView, call_of, number_of, once
 from leftoff.shell import analyze, command_facts
 from leftoff.shell.paths import is_test
 from leftoff.shell.per_command import per_command
@@ -36,41 +36,48 @@ IDLE = frozenset(_TABLE["programs"]["idle"].split())
 def activities(view: SessionView) -> Mapping[tuple[int, int], tuple[str, ...]]:
     """The activities of every call on the active branch, by message and part."""
     ran = view.commands
-    touched: dict[tuple[int, int], list[str]] = {}
+    # A call's edits, not its paths: a long session has thousands of calls and few activities.
+    known: dict[tuple[str, ...], tuple[str, ...]] = {(): ()}
+    touched: dict[int, tuple[str, ...]] = {}
     for item in view.each(Touched):
-        paths = touched.setdefault((item.ref.message, item.part), [])
-        paths += [item.path] if item.verb != "read" else []
-    found: dict[tuple[int, int], tuple[str, ...]] = {}
-    known: dict[tuple[str, ...], tuple[str, ...]] = {}  # few, of thousands of calls
+        number = number_of((item.ref.message, item.part))
+        edited = touched.get(number, ())
+        if item.verb != "read":
+            edited = tuple(sorted({*edited, of_edit(item.path)}))
+        touched[number] = known.setdefault(edited, edited)
+    found: dict[int, tuple[str, ...]] = {}
     for call in view.each(Called):
-        place = (call.message, call.part)
-        command = ran.get(place)
+        number = number_of((call.message, call.part))
+        command = ran.get(call_of(number))
         if command is not None:
             did = of_command(command.command, command.language)
-        elif touched.get(place):
-            did = tuple(sorted({of_edit(path) for path in touched[place]}))
-        elif place in touched and call.kind in EDITS:
+        elif touched.get(number):
+            did = touched[number]
+        elif number in touched and call.kind in EDITS:
             did = ("look",)  # an editor that only showed the file
         else:
             did = (of_call(call.kind, call.name, call.text),)
-        found[place] = known.setdefault(did, did)
+        found[number] = known.setdefault(did, did)
     # Held for several judges; as a mapping by call it takes a fifth of the memory.
-    return ByCall([*found.values()], found) if view.state.evidence.large else found
+    if view.state.evidence.large:
+        return ByCall([*found.values()], map(call_of, found))
+    return {call_of(number): did for number, did in found.items()}
 
 
 @once
 def edits(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
     """The activities of the calls that changed the work itself, by message and part. A call of
     an editor that only showed a file, or that failed, is none of them."""
+    found = {at: did for at, did in activities(view).items() if EDITING & {*did}}
     changes: dict[tuple[int, int], bool] = {}
     for item in view.each(Touched):
         place = (item.ref.message, item.part)
-        changes[place] = changes.get(place, False) or item.verb != "read"
+        if place in found:
+            changes[place] = changes.get(place, False) or item.verb != "read"
     # A command that failed may have edited before it did.
-    ran = {(r.ref.message, r.part) for r in view.each(Ran)}
-    changes |= {at: False for at in view.outcomes if at not in ran and not view.succeeded(*at)}
-    found = activities(view).items()
-    return {at: did for at, did in found if EDITING & {*did} and changes.get(at, True)}
+    failed = {at for at in found if not view.succeeded(*at) and at in view.outcomes}
+    failed -= {(r.ref.message, r.part) for r in view.each(Ran)}
+    return {at: did for at, did in found.items() if changes.get(at, True) and at not in failed}
 
 
 class Done:

@@ -72,7 +72,7 @@ def assemble(
     tokens = context(view, spent, format)
     tracker = Tracker(view, ahead=True)
     events, unseen = tracker.all(), tracker.unseen
-    written = _written(events)
+    written = _written(events, view.heard.since)
     started = _agents_started(view)
     agents = _agents_not_recorded(view, started, len(children))
     unseen += agents
@@ -291,11 +291,11 @@ def _agents_not_recorded(
     ]
 
 
-def _written(events: Sequence[FileEvent]) -> dict[tuple[int, int], tuple[str, ...]]:
-    """The files that each call created or modified, by its message and part."""
+def _written(events: Sequence[FileEvent], since: int) -> dict[tuple[int, int], tuple[str, ...]]:
+    """The files that each call after a message created or modified, by its message and part."""
     found: dict[tuple[int, int], dict[str, None]] = {}
     for event in events:
-        if event.action in {"created", "modified"}:
+        if event.message > since and event.action in {"created", "modified"}:
             found.setdefault((event.message, event.ref.part or 0), {})[event.path] = None
     return {place: tuple(paths) for place, paths in found.items()}
 

@@ -1,8 +1,10 @@
 """Errors and whether they were fixed, findings, and next steps."""
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import chain, takewhile
+from sys import intern
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -18,7 +20,7 @@ from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran
 from leftoff.extraction.requests import is_pasted
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref
-from leftoff.session_view import ByCall, SessionView, once
+from leftoff.session_view import ByCall, SessionView, call_of, number_of, once
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep, TurnState
 from leftoff.tables import table
@@ -104,7 +106,7 @@ class _CleanRuns:
     Attributes:
         touched, ran: what calls did.
         changed: the files that calls changed.
-        at: where each thing was done that a failed call did, in order.
+        at: where each thing was done that a failed call did, by `number_of`, in order.
         refs: of the checks that passed, by their call.
         checks: the checks of a call that failed, else those of which nothing is known."""
 
@@ -112,12 +114,12 @@ class _CleanRuns:
         self.view = view
         self.touched, self.ran = view.by_call(Touched, _place), view.by_call(Ran, _place)
         changed = [
-            (item.path, _place(item))
+            (intern(item.path), _place(item))
             for item in view.each(Touched, rewound=True)
             if item.path and item.verb != "read" and view.succeeded(*_place(item))
         ]
         self.changed = ByCall([path for path, _ in changed], (place for _, place in changed))
-        self.at: dict[_Key, list[_Place]] = {}
+        at: dict[_Key, set[int]] = {}
         self.refs: dict[_Place, Ref] = {}
         self.checks: dict[_Place, list[_Key]] = {}
         unknown: dict[_Place, list[_Key]] = {}
@@ -126,7 +128,7 @@ class _CleanRuns:
             key: _Key = ("check", check.kind, check.tool, check.scope)
             failed = self.checks.setdefault(place, [])
             if check.verdict == "passed":
-                self.at.setdefault(key, []).append(place)
+                at.setdefault(key, set()).add(number_of(place))
                 self.refs[place] = check.ref
             elif check.verdict == "failed":
                 failed.append(key)
@@ -141,9 +143,8 @@ class _CleanRuns:
             place = (call.message, call.part)
             if place not in bad and view.succeeded(*place):
                 for key in asked_of.intersection(self._keys(call)):
-                    self.at.setdefault(key, []).append(place)
-        for places in self.at.values():
-            places.sort()
+                    at.setdefault(key, set()).add(number_of(place))
+        self.at = {key: array("q", sorted(places)) for key, places in at.items()}
 
     def _keys(self, made: Called) -> list[_Key]:
         return [*_like(made, self.programs_of(made)), *_asked_for(made)]
@@ -169,8 +170,9 @@ class _CleanRuns:
     def first_after(self, place: _Place, keys: Iterable[_Key]) -> _Place | None:
         """The first call after a place that did one of these, None if none did."""
         lists = [self.at[key] for key in keys if key in self.at]
-        after = ((found, bisect_right(found, place)) for found in lists)
-        return min((found[at] for found, at in after if at < len(found)), default=None)
+        after = ((found, bisect_right(found, number_of(place))) for found in lists)
+        first = min((found[at] for found, at in after if at < len(found)), default=None)
+        return None if first is None else call_of(first)
 
     def corrected(self, place: _Place, made: Called | None, error: str) -> _Place | None:
         """The next call that worked of the one program that failed, if both name the same

@@ -105,7 +105,8 @@ def steps(
     where they check the work.
 
     Args:
-        written: the files that each call created or modified, by its message and part."""
+        written: the files that each call since then created or modified, by its message and
+            part."""
     heard = view.state.extractors.get("requests")
     if not isinstance(heard, Requests):
         return ()

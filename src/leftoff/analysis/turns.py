@@ -5,6 +5,7 @@ that ends its work. What the recorder says itself (`Message.stop`, `Turned`) com
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from leftoff.extraction.evidence import Asked, Called, Compacted, Turned
 from leftoff.extraction.requests import RULES, Requests, last_question, matches
 from leftoff.formats.thread import ORIGINS
 from leftoff.model import Ref
-from leftoff.session_view import SessionView, once
+from leftoff.session_view import SessionView, call_of, number_of, once
 from leftoff.summary import TurnState
 
 OPEN, CLOSED, INTERRUPTED = "open", "closed", "interrupted"
@@ -36,12 +37,12 @@ class Turns(Struct):
     """The places where turns ended, computed once for a session.
 
     Attributes:
-        calls: message and part of every call of the agent, in order.
+        calls: every call of the agent, as `number_of` gives it, in order.
         marks: messages that mark an interruption, in order.
         turned: what the recorder says of turns, in order."""
 
     view: SessionView
-    calls: list[tuple[int, int]]
+    calls: array[int]
     marks: list[int]
     turned: list[Turned]
 
@@ -53,13 +54,17 @@ class Turns(Struct):
             for index, row in enumerate(view.thread.rows)
             if row & 15 == _INTERRUPTION and index not in view.abandoned
         ]
-        calls = sorted((c.message, c.part) for c in view.each(Called))
-        return cls(view, calls, marks, view.active(Turned))
+        calls = sorted(number_of((c.message, c.part)) for c in view.each(Called))
+        return cls(view, array("q", calls), marks, view.active(Turned))
+
+    def call_before(self, message: int) -> tuple[int, int]:
+        """The last call before a message, (-1, -1) if there is none."""
+        number = bisect_left(self.calls, number_of((message, -1))) - 1
+        return call_of(self.calls[number]) if number >= 0 else (-1, -1)
 
     def latest(self, said: tuple[int, int], until: int) -> int:
         """The message of the agent's last words or call before message `until`."""
-        number = bisect_left(self.calls, (until, -1)) - 1
-        return max(said[0], self.calls[number][0] if number >= 0 else -1)
+        return max(said[0], self.call_before(until)[0])
 
     def marks_between(self, start: int, until: int) -> list[int]:
         """The marks of an interruption after message `start` and before `until`."""
@@ -67,8 +72,7 @@ class Turns(Struct):
 
     def state_before(self, said: tuple[int, int], until: int) -> str:
         """Whose turn it was before message `until`, by the agent's last words before it."""
-        number = bisect_left(self.calls, (until, -1)) - 1
-        last = self.calls[number] if number >= 0 else (-1, -1)
+        last = self.call_before(until)
         mark = bisect_left(self.marks, until) - 1
         latest = max(said[0], last[0])
         if mark >= 0 and self.marks[mark] >= latest:
@@ -108,7 +112,7 @@ def turn_state(view: SessionView) -> TurnState:
     heard = view.state.extractors.get("requests")
     words = heard if isinstance(heard, Requests) else Requests(said=view.state.last_at)
     said = (words.said, words.said_part)
-    call = turns.calls[-1] if turns.calls else (-1, -1)
+    call = turns.call_before(len(view.thread))
     unanswered = {a.ref.message for a in view.active(Asked) if is_for_client(a)}
     asked = (a.ref.message for a in view.active(Asked))
     typed = max((m for m in asked if m not in unanswered), default=-1)
