@@ -17,7 +17,7 @@ from leftoff.extraction.requests import RULES, is_pasted, matches
 from leftoff.extraction.rules import lowered
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import READ_ONLY_KINDS
-from leftoff.session_view import SessionView, once
+from leftoff.session_view import SessionView, call_of, once
 from leftoff.summary import UserRequest
 from leftoff.tables import table
 
@@ -206,7 +206,7 @@ class _Outcomes:
         heard = view.heard
         # Some recorders leave out calls that the agent announced.
         self.lossy = heard.stopped.get("announcing", 0) > heard.went_on.get("announcing", 0)
-        self.called = [message for message, _ in turns.calls]
+        self.called = [call_of(number)[0] for number in turns.calls]
         self.ended = self._ends(view, turns)
         self.last_act = 1 << 62
         self.unfinished = view.heard.unfinished()
