@@ -291,20 +291,21 @@ def json_pieces(fields: Iterable[tuple[str, object]], *, indent: int = 0) -> Ite
     line = b"\n" + b" " * indent if indent else b""
     deeper = line + b" " * indent
 
-    def piece(before: bytes, value: object, line: bytes) -> bytes:
+    def piece(value: object, line: bytes) -> bytes:
         text = dumps(value, indent=indent)[:-1]
-        return before + (text.replace(b"\n", line) if indent else text)
+        return text.replace(b"\n", line) if indent else text
 
     before, colon = b"{" + line, b": " if indent else b":"
     for name, value in fields:
-        yield piece(before, name, line)
+        yield before + piece(name, line)
         before = b"," + line
         if not isinstance(value, Iterator):
-            yield piece(colon, value, line)
+            yield colon  # not before the value: it may be long
+            yield piece(value, line)
             continue
         opening, closing = colon + b"[" + deeper, colon + b"[]"
         for item in value:
-            yield piece(opening, item, deeper)
+            yield opening + piece(item, deeper)
             opening, closing = b"," + deeper, line + b"]"
         yield closing
     yield b"\n}\n" if indent else b"}\n"

@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -30,8 +30,12 @@ class ByCall(Mapping[Call, E]):
 
     def __init__(self, items: Sequence[E], calls: Iterable[Call]) -> None:
         numbers = array("q", map(number_of, calls))
-        self._order = array("q", sorted(range(len(numbers)), key=numbers.__getitem__))
-        self._numbers = array("q", map(numbers.__getitem__, self._order))
+        self._order: Sequence[int] = range(len(numbers))
+        # Most stand in order already; to sort them takes much memory for a moment.
+        if any(number > following for number, following in pairwise(numbers)):
+            self._order = array("q", sorted(self._order, key=numbers.__getitem__))
+            numbers = array("q", map(numbers.__getitem__, self._order))
+        self._numbers = numbers
         self._items = items
 
     def __getitem__(self, call: Call) -> E:
