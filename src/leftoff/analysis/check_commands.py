@@ -265,20 +265,23 @@ def _script(name: str, rest: list[str]) -> Run | None:
 
 
 def _scope(rest: list[str], tool: CheckTool) -> str:
-    """What a tool runs on, as its arguments say: paths, packages and filters of tests."""
+    """What a tool runs on, as its arguments say: filters of tests first, since what is cut at
+    the end must not make a few tests a whole package, then paths and packages."""
     found = [tool.scope] if tool.scope else []
-    wanted = False
+    filters: list[str] = []
+    wanted, chosen = False, found
     for before, word in zip(["", *rest], rest, strict=False):
         option, _, value = word.partition("=")
         if wanted and word[:1] != "-":
-            found += [word] if word[:3] != "no:" else []
+            chosen += [word] if word[:3] != "no:" else []
             wanted = False
         elif word[:1] == "-":
             of_tests = option in WORDS["scopes"] and tool.kind == "test"
             if of_tests or option in WORDS["folders"]:
-                found += [value] if value else []
+                chosen = filters if of_tests else found
+                chosen += [value] if value else []
                 wanted = not value
         elif word not in WORDS["everything"] and word != "run" and "=" not in word:
             if not _is_value(before, word, tool.needs) and not _RE["amount"].fullmatch(word):
                 found.append(word)
-    return _bounded(found)
+    return _bounded([*filters, *found])

@@ -44,7 +44,7 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
         if item.descriptor in (-1, 1) and operator != ">&":
             walk.captured = True
         # Nothing on a device is a file of the project.
-        if name.startswith("/dev/"):
+        if name.startswith("/dev/") or name.lower() == "nul":  # the null device of Windows
             continue
         append = operator in (">>", "&>>")
         if walk.reports_error(">", name) and ops.write_blocked(walk, name) is not False:
