@@ -347,9 +347,12 @@ def test_a_cut_that_two_files_hold_counts_once(tmp_path: Path) -> None:
 def test_the_scorer_knows_nothing_of_what_it_scores(module: Any) -> None:
     engine = ("extraction", "analysis", "handover", "rendering", "summary")
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
-    taken = [n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
-    measures = {text_match.__name__, stated_facts.__name__}
-    taken = [name for name in taken if name not in measures]
+    imports = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)]
+    taken = [f"{n.module}.{name.name}" for n in imports for name in n.names]
+    measures = (text_match.__name__, stated_facts.__name__)
     assert not [
-        name for name in taken if name.startswith(tuple(f"leftoff.{e}" for e in engine))
+        name
+        for name in taken
+        if name.startswith(tuple(f"leftoff.{e}" for e in engine))
+        and not name.startswith(measures)
     ]
