@@ -254,15 +254,24 @@ def _replaced(old: str, new: str, first: int = 0) -> Change:
     removed, added = before[start : len(before) - end], after[start : len(after) - end]
     old_lines, new_lines = removed, added
     line_before = next((line for line in reversed(before[:start]) if line.strip()), "")
-    few = len(removed) + len(added) <= MAX_LINES
-    if removed and added and few and not set(removed).isdisjoint(added):
-        from rapidfuzz.distance import LCSseq  # most edits need none
-
-        changes = [c for c in LCSseq.opcodes(removed, added) if c.tag != "equal"]
-        removed = [line for c in changes for line in removed[c.src_start : c.src_end]]
-        added = [line for c in changes for line in added[c.dest_start : c.dest_end]]
+    removed, added = _differing(removed, added)
     at = first + start if first else 0
     return Change(removed, added, at, line_before, old_lines, new_lines)
+
+
+def _differing(removed: list[str], added: list[str]) -> tuple[list[str], list[str]]:
+    """The lines that were really removed and added, up to `MAX_LINES`: agents replace a whole
+    block where they change a line of it."""
+    few = len(removed) + len(added) <= MAX_LINES
+    if not (removed and added and few) or set(removed).isdisjoint(added):
+        return removed, added
+    from rapidfuzz.distance import LCSseq  # most edits need none
+
+    changes = [c for c in LCSseq.opcodes(removed, added) if c.tag != "equal"]
+    return (
+        [line for c in changes for line in removed[c.src_start : c.src_end]],
+        [line for c in changes for line in added[c.dest_start : c.dest_end]],
+    )
 
 
 # With which the line begins that names a file of a patch.
@@ -280,7 +289,8 @@ def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
     def close() -> None:
         nonlocal first
         if removed or added:
-            found.append(Change(tuple(removed), tuple(added), first, before))
+            gone, new = map(tuple, _differing(removed, added))
+            found.append(Change(gone, new, first, before, tuple(removed), tuple(added)))
             first += len(added) if first else 0
             removed.clear()
             added.clear()
