@@ -454,7 +454,9 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
         if not words or words in {text, shown, text.strip(), shown.strip()}:
             return ""
         own = shown.strip()
-        if f" → {own}" in words or words.startswith(f"{own}: "):
-            return ""  # an answer, beside its question or the option that it names
+        # An answer, beside its question or the option that it names; an item, behind what the
+        # list is about.
+        if f" → {own}" in words or words.startswith(f"{own}: ") or words.endswith(f": {own}"):
+            return ""
         return f"{where}: says {shown[:60]!r}, not {gate.text(words)[:60]!r}"
     return f"{where}: changed since the summary was made"

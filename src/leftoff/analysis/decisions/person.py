@@ -423,7 +423,7 @@ def _stated(
     for number, one in enumerate(read):
         said = asked.text[one.start : one.end]
         if not one.item and asked.text[: one.start].rstrip(" \t")[-1:] in {"", "\n"}:
-            forbids = said if _RE["forbids"].search(said) else ""
+            forbids = said.rstrip("*:： ") if _RE["forbids"].search(said) else ""
         if said[-1] == ":" and (one.other or _RE["code"].match(asked.text, one.end)):
             continue  # a heading, or a line that only introduces code in a pasted answer
         asks = asks if one.item else _RE["asks"].match(said) is not None
@@ -439,7 +439,7 @@ def _stated(
         if likely and quotes.end(one.start, one.end) == one.end:
             rule = one.act.id if one.act else "words"
             # Alone, an item of "you must not:" says the opposite.
-            text = f"{forbids} {said}" if one.item and forbids else said
+            text = f"{forbids}: {said}" if one.item and forbids else said
             yield _decision(view, asked, one.start, one.end, text, rule, round(chance, 3))
 
 
