@@ -3,7 +3,10 @@
 PowerShell is not interpreted: a command line of it may have changed any file, unless all of it
 is known to read."""
 
+from functools import cache
+
 from leftoff import lazy_re as re
+from leftoff.shell.commands import program_rules
 from leftoff.shell.heredocs import extract_heredocs
 
 _CMDLET = (
@@ -42,25 +45,44 @@ _READING_METHODS = re.compile(
 _HARMLESS = re.compile(r"(?:cd|echo|if|else|elseif|foreach)\b|[$'\[)@,\d!]|\Z")
 _TEXT = re.compile(r"""'[^']*'|"[^"]*\"""")  # a backslash escapes nothing
 _ASSIGNED = re.compile(r"\A\$[\w:.]+\s*\+?=\s*")
-_DROPPED = re.compile(r"\d?>(?:&1|\s*\$null\b)")
+_DROPPED = re.compile(r"\d?>(?:&1|\s*\$null\b|\s*NUL\b)")
+_PROGRAM = re.compile(r"([A-Za-z][\w-]*)(?:\.exe)?(?![\w.:\\/-])")
 
 
 def only_looks(command: str) -> bool:
-    """Whether a command line of PowerShell reads and prints, and does no more."""
+    """Whether a command line of PowerShell runs nothing but cmdlets, methods and programs that
+    change no file, without a redirection.
+
+    >>> only_looks("Get-ChildItem src -Recurse | Where-Object { $_.Length -gt 5 }")
+    True
+    >>> only_looks("Get-Content a.txt | ForEach-Object { Remove-Item $_ }")
+    False"""
     # Escaped quotes and texts of several lines would hide where a quoted text ends.
     if "`" in command or '@"' in command or "@'" in command:
         return False
-    text = _TEXT.sub(_without_text, _DROPPED.sub("", command))
+    text = _TEXT.sub(_without_text, _DROPPED.sub("", command)).replace("&&", ";")
     if ">" in text or "&" in text:
         return False
     for method in _METHOD.finditer(text):
         if _READING_METHODS.fullmatch(method[1]) is None:
             return False
     return all(
-        _HARMLESS.match(part) or _READS.match(part)
+        _HARMLESS.match(part) or _READS.match(part) or _is_inert(part)
         for piece in re.split(r"[;|{}\n(]", text)
         for part in [_ASSIGNED.sub("", piece.strip())]
     )
+
+
+def _is_inert(part: str) -> bool:
+    program = _PROGRAM.match(part)
+    return program is not None and program[1].casefold() in _inert()
+
+
+@cache
+def _inert() -> frozenset[str]:
+    rules = program_rules().by_name
+    inert = {name.casefold() for name, rule in rules.items() if rule.kind == "inert"}
+    return frozenset(inert | {"ls", "dir", "cat", "gci", "gc", "select", "sort"})
 
 
 def _without_text(quoted: re.Match[str]) -> str:

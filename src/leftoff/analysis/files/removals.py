@@ -1,10 +1,8 @@
 """Removals and reads that only the words of a command or its output show."""
 
 from collections.abc import Iterable
-from functools import cache
 
 from leftoff import lazy_re as re
-from leftoff.shell.commands import program_rules
 from leftoff.tables import table
 
 _RE = re.patterns(table(__file__, "patterns.toml")["removals"])
@@ -36,29 +34,6 @@ def named_in_powershell(command: str, did: str) -> list[str]:
             if text and not set("$*?`@") & set(text):
                 found.append(text)
     return found
-
-
-def only_shows(command: str) -> bool:
-    """Whether a PowerShell command line runs nothing but programs and cmdlets that change no
-    file, without a redirection, a block that calls something, or a method.
-
-    >>> only_shows("Get-ChildItem src -Recurse | Where-Object { $_.Length -gt 5 }")
-    True
-    >>> only_shows("Get-Content a.txt | ForEach-Object { Remove-Item $_ }")
-    False"""
-    words = _RE["string"].sub("''", command)
-    if _RE["acts"].search(words):
-        return False
-    known = _without_effects()
-    steps = filter(str.strip, re.split(r"[;|\n]|&&", words))
-    return all((m := _RE["step"].match(step)) and m[1].casefold() in known for step in steps)
-
-
-@cache
-def _without_effects() -> frozenset[str]:
-    rules = program_rules().by_name
-    inert = {name.casefold() for name, rule in rules.items() if rule.kind == "inert"}
-    return frozenset(inert | {"ls", "dir", "cat", "echo", "cd", "gci", "gc", "select", "sort"})
 
 
 def refused_paths(output: str) -> list[str]:

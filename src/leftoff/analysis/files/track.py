@@ -14,7 +14,6 @@ from leftoff.analysis.files.net_changes import UNDO, FileEvent, UnknownChange
 from leftoff.analysis.files.removals import (
     named_in_powershell,
     one_that_ends_with,
-    only_shows,
     refused_paths,
 )
 from leftoff.extraction.evidence import (
@@ -31,13 +30,14 @@ from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
 from leftoff.shell import Outcome, analyze, command_facts, observe, resolve
-from leftoff.shell.ast import Opaque, Script
+from leftoff.shell.ast import Script
 from leftoff.shell.embedded.python import plain_python
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.listings import Differences, Observation, differences
 from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of, parent_of
 from leftoff.shell.per_command import read_all
+from leftoff.shell.powershell import only_looks
 from leftoff.shell.programs.git import summary_lines
 from leftoff.summary import ACTIONS
 
@@ -407,7 +407,7 @@ class Tracker:
         elif act.language != "bash":
             if not denied:
                 self.apply_powershell(act, status)
-                if not only_shows(command):
+                if not only_looks(command):
                     place = self.view.ref(act.ref)
                     self.unseen.append(UnknownChange(act.language, "unknown", place))
             return
@@ -432,8 +432,6 @@ class Tracker:
         if script.quiet and result.output and result.succeeded() is not False and not denied:
             self.record_listing(act, cwd, observe(script, outcome=result))
         effects = resolve(script, outcome=result, known=self.known)
-        if isinstance(script.body, Opaque) and only_shows(command):
-            effects = []
         if outcome is not None and outcome.output:
             refused = {absolute(p, cwd) for p in refused_paths(outcome.output)}
             effects = [e for e in effects if absolute(e.path or "", cwd) not in refused]
