@@ -167,7 +167,7 @@ class _Outcomes:
         self.asked = asked
         self.rows = view.thread.rows
         did = [(m, found) for (m, p), found in activities(view).items() if view.succeeded(m, p)]
-        # What a server, such as a tracker, was told to change.
+        # What a server, such as a tracker, was asked to change.
         served = (
             call.message
             for call in view.each(Called)
@@ -193,8 +193,8 @@ class _Outcomes:
         claims = () if acted else view.sentences("milestone")
         # What is all in capitals ("PASS") is an answer that was asked for; an item with a tick
         # may be advice.
-        told = (c for c in claims if not c.text.isupper() and not c.text.startswith("✅"))
-        self.reported = sorted(c.ref.message for c in told)
+        own = (c for c in claims if not c.text.isupper() and not c.text.startswith("✅"))
+        self.reported = sorted(c.ref.message for c in own)
         self.gaps = view.heard.gaps
         sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]

@@ -289,8 +289,8 @@ def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
     def close() -> None:
         nonlocal first
         if removed or added:
-            gone, new = map(tuple, _differing(removed, added))
-            found.append(Change(gone, new, first, before, tuple(removed), tuple(added)))
+            minus, plus = map(tuple, _differing(removed, added))
+            found.append(Change(minus, plus, first, before, tuple(removed), tuple(added)))
             first += len(added) if first else 0
             removed.clear()
             added.clear()

@@ -293,7 +293,7 @@ def _result(call: str, text: str, *, failed: bool = False) -> rec.ToolResult:
     elif "Command is still running" in head:
         status = "running"
     elif code is None and head.startswith("Command executed."):
-        status = "unknown"  # the editor's terminal told the client no exit code
+        status = "unknown"  # the editor's terminal gave the client no exit code
     return rec.ToolResult(call, text, status, code)
 
 

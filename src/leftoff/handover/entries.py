@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff.analysis.decisions.shown import PERSON_SURE
+from leftoff.analysis.decisions.shown import is_sure
 from leftoff.extraction.evidence import Edited, Saw, WroteLines
 from leftoff.extraction.session_state import SessionState
 from leftoff.redaction.redactor import Redactor
@@ -124,7 +124,7 @@ def _entries(s: Mapping[str, Any]) -> Iterator[Entry]:
         speaker = "person" if d["owner"] == "user" else "agent"
         reason = d["rationale"] if d["rationale"] not in d["text"] else ""
         note = d["status"] if d["status"] != "made" else reason
-        sure = speaker == "agent" or d["confidence"] >= PERSON_SURE
+        sure = speaker == "agent" or is_sure(d["rule"], d["confidence"])
         yield _entry("decision" if sure else "words", speaker, d["text"], note, d["ref"])
     for c in s["checks"]:
         note = f"{c['verdict']}: {c['line']}" if c["line"] else c["verdict"]

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import PERSON_SURE
+from leftoff.analysis.decisions.shown import is_sure
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
@@ -559,7 +559,10 @@ def _decisions(
         notes += [decision.status] if decision.status != "made" else []
         notes += [f"instead of: {one.before.text}"] if one.before else []
         if own and len(notes) == 1:
-            if decision.confidence < PERSON_SURE or len(_WORD.findall(text)) <= MIN_WORDS:
+            if (
+                not is_sure(decision.rule, decision.confidence)
+                or len(_WORD.findall(text)) <= MIN_WORDS
+            ):
                 continue  # in the person's words, if there is room
             answer = text.rpartition(" → ")[2]
             if any(text in other or answer == other for other in quoted):

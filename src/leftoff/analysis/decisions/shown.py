@@ -21,8 +21,8 @@ MAX_SHOWN = 5
 # Chosen by hand.
 MAX_LIKELY = 100
 
-# Least confidence of a decision of the agent that is shown: by the calibration on repositories
-# that were not trained on, the first three are then right in 60 % of the cases.
+# Least confidence of a decision of the agent that is shown: on repositories that were not
+# trained on, the first three are then right in 0.92 and 0.74 (`docs/accuracy.md`).
 LIKELY = MODEL.likely / SCALE
 
 # Confidence from which a decision of the person is shown: of 160 of those shown 148 are right,
@@ -107,6 +107,11 @@ def _about(text: str) -> frozenset[str]:
     return names | plain
 
 
+def is_sure(rule: str, confidence: float) -> bool:
+    """Whether a decision of the person, found by a rule, is sure enough to be shown as one."""
+    return confidence >= (RULED_OUT if rule in LIMITS else PERSON_SURE)
+
+
 def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
     """The person's own decisions that stand, chosen likewise by what they settle, then by
     confidence; without tasks, without what stands among the requests, since it is a whole one
@@ -118,7 +123,7 @@ def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
         said = d.text.strip()
         return (
             rank(d) >= (LIMIT if said in tasks or first.startswith(said) else ORDER)
-            and d.confidence >= (RULED_OUT if d.rule in LIMITS else PERSON_SURE)
+            and is_sure(d.rule, d.confidence)
             and len(d.text) <= MAX_TOLD
         )
 
