@@ -70,8 +70,8 @@ _NOT_TYPED = re.compile(
     r"|Implement the following plan:[ \t]*\r?\n\s*# "
     r"|\[Terminal \S+ notification: |(?:\[Image: source: [^\]\n]*\]\s*)+\Z"
     # Cursor's own request when a job in the background has ended.
-    r"|(?:<system_notification>[\s\S]{0,4000}?</system_notification>\s*<user_query>\s*)?"
-    r"Briefly inform the user about the task result and perform any follow-up actions\b"
+    r"|Briefly inform the user about the task result and perform any follow-up actions\b"
+    r"|The beginning of the above subagent result is already visible to the user\b"
     # What OpenClaw sends by the clock, at the start of a session and before a compaction.
     r"|Read HEARTBEAT\.md if it exists|\[OpenClaw heartbeat poll\]|\[cron:[\w-]+ "
     r"|A new session was started via /new|Pre-compaction memory flush\."
@@ -165,7 +165,10 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
     if _NOT_TYPED.match(text):
         return ()
     if "<user_query>" in text and text.lstrip().startswith("<"):
-        return tuple(Typed(part, *m.span(1), via) for m in _QUERY.finditer(text) if m[1])
+        queries = _QUERY.finditer(text)
+        return tuple(
+            Typed(part, *m.span(1), via) for m in queries if m[1] and not _NOT_TYPED.match(m[1])
+        )
     context = _IDE_CONTEXT.match(text) if "# Context from my IDE" in text else None
     context = context or (_FIELD.match(text) if "[[ ## " in text[:200] else None)
     if context is None and (context := _CHAT.match(text)) is not None:
