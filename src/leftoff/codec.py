@@ -300,7 +300,7 @@ def json_pieces(fields: Iterable[tuple[str, object]], *, indent: int = 0) -> Ite
         yield before + piece(name, line)
         before = b"," + line
         if not isinstance(value, Iterator):
-            yield colon  # not before the value: it may be long
+            yield colon  # apart: to put it before a long value would copy that
             yield piece(value, line)
             continue
         opening, closing = colon + b"[" + deeper, colon + b"[]"

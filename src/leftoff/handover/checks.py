@@ -56,20 +56,19 @@ def _selects(word: str, test: str) -> bool:
 def _is_same(check: Check, other: Check) -> bool:
     if check.kind != other.kind:
         return False
-    folders = {folder_of(c) for c in (check, other)} - {""}
-    if len(folders) > 1:
+    if not may_be_one(folder_of(check), folder_of(other)):
         return False  # of two packages one may work and one not
     # A script's tool shows in the output of a run that failed, and often in none of one that
     # passed.
     if check.tool == other.tool and (check.tool or check.command == other.command):
         return True
-    named = words_of(check)
-    return named == words_of(other) and any(
+    named = command_of(check)
+    return named == command_of(other) and any(
         not c.tool or c.tool in named.split() for c in (check, other)
     )
 
 
-def words_of(check: Check) -> str:
+def command_of(check: Check) -> str:
     """The command of a check alone, of a longer command line too."""
     found = own_command(check.command, check.kind, check.tool)
     return found or _RE["plumbing"].split(_RE["go_to"].sub("", check.command))[0]
@@ -83,7 +82,22 @@ def verdict_of(check: Check) -> str:
 
 
 def folder_of(check: Check) -> str:
-    """The name of the folder in which a check ran, "" if its command line does not name one."""
-    before = check.command.partition(words_of(check))[0] or check.command
-    found = _RE["folder"].findall(before)
-    return found[-1] if found and "$" not in found[-1] else ""
+    """The path of the folder in which a check ran, as its command line writes it, without what
+    leads up; "" if none is written.
+
+    >>> folder_of(Check("test", "pytest", "cd ../web/ && pytest -q", "passed", Ref()))
+    'web'
+    >>> folder_of(Check("test", "pytest", "cd 'my web/app'; pytest", "passed", Ref()))
+    'my web/app'
+    >>> folder_of(Check("test", "pytest", "cd $ROOT && pytest", "passed", Ref()))
+    ''"""
+    start = check.command.find(command_of(check))
+    found = _RE["folder"].findall(check.command[:start] if start >= 0 else check.command)
+    path = "".join(found[-1]).replace("\\", "/").rstrip("/") if found else ""
+    return "" if "$" in path else _RE["upwards"].sub("", path)
+
+
+def may_be_one(folder: str, other: str) -> bool:
+    """Whether two paths of `folder_of` may name one folder."""
+    ends = f"/{folder}", f"/{other}"
+    return "/" in ends or ends[0].endswith(ends[1]) or ends[1].endswith(ends[0])

@@ -400,19 +400,23 @@ def _inside(text: str, folder: str) -> str:
 def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
     """The last run of each check, the latest first; what only cuts its output is no part of a
     command."""
-    found: list[Fact] = []
+    lines: dict[str, list[Check]] = {}
     for check in last_checks(checks):
         command = _FILTER.sub("", _inside(check.command or check.tool, folder))
-        if any(fact.text == command for fact in found):
-            continue  # the same line ran several
-        counts = ", ".join(
-            f"{count} {word}"
-            for count, word in ((check.failed, "failed"), (check.passed, "passed"))
-            if count
-        )
+        ran = lines.setdefault(command, [])
+        if all(one.ref == check.ref for one in ran):  # else the line ran again since
+            ran.append(check)
+    found: list[Fact] = []
+    for command, ran in lines.items():
+        # Of several that one line ran, one that failed says most.
+        check = next((one for one in ran if one.verdict == "failed"), ran[0])
         verdict = verdict_of(check)
+        alone = all(verdict_of(one) == verdict for one in ran)
+        counts = "" if alone else check.tool
+        for count, word in ((check.failed, "failed"), (check.passed, "passed")):
+            counts += f"{', ' if counts else ''}{count} {word}" if count else ""
         note = f"{verdict}{f' ({counts})' if counts else ''}"
-        note += ", edited since" if check.edited_since else ""
+        note += ", edited since" if check.edited_since and check.basis != "not_run" else ""
         telling = ", ".join(check.failing[:5]) if check.verdict == "failed" else ""
         if check.verdict == "failed" and check.line:
             telling = f"{telling}: {check.line}" if telling else check.line

@@ -96,9 +96,10 @@ def standing(statements: Iterable[S]) -> list[Standing[S]]:
         if same is not None:
             same.others.append(one)
             continue
-        decided[one.recording, one.message] += one.kind == "decision"
-        if decided[one.recording, one.message] > MAX_OF_MESSAGE:
-            continue
+        if one.kind == "decision":
+            decided[one.recording, one.message] += 1
+            if decided[one.recording, one.message] > MAX_OF_MESSAGE:
+                continue
         for term in terms:
             by_term.setdefault(term, []).append(len(groups))
         groups.append((terms, Standing(one, one.note in ENDED)))

@@ -21,7 +21,7 @@ from leftoff.handover.wording import (
     inline_code,
     inline_prose,
     plural,
-    state_text,
+    status_words,
 )
 from leftoff.model import utc_time
 from leftoff.tables import table
@@ -142,7 +142,7 @@ def parts(handover: Handover, *, stored: bool = False, listed: int | None = None
     in_words = [fact.text for fact in (last if closed else (*last, *words))]
     in_words += [fact.text for fact in asked]
     left = [
-        replace(fact, note=state_text(fact.note))
+        replace(fact, note=status_words(fact.note))
         for fact in h.open_items
         if not any(fact.text in text for text in in_words)
     ]

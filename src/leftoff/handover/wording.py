@@ -66,7 +66,7 @@ _STATES = {
 }
 
 
-def state_text(status: str) -> str:
+def status_words(status: str) -> str:
     """The state of a request or an open item in words."""
     return _STATES.get(status, status.replace("_", " "))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from leftoff.codec import JsonObject
 from leftoff.handover.recall import short_name
-from leftoff.handover.wording import brief, inline, state_text
+from leftoff.handover.wording import brief, inline, status_words
 from leftoff.memory.blame import Origin
 from leftoff.memory.fixes import Fix
 from leftoff.memory.ledger import Standing
@@ -83,8 +83,9 @@ def short_id(hit: Hit) -> str:
 
 def _said(hit: Hit) -> Iterator[str]:
     yield brief(hit.text, MAX_TEXT)
-    # A word is the state of a request or an open item; others are sentences already.
-    note = hit.note if " " in hit.note else state_text(hit.note)
+    # Of others it is the name of a branch, a reason, the question that was answered ...
+    status = hit.kind in {"request", "correction", "open"} and " " not in hit.note
+    note = status_words(hit.note) if status else hit.note
     if note:
         yield f"→ {brief(note, MAX_NOTE)}"
 

@@ -14,7 +14,7 @@ from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
 from leftoff.analysis.summary_json import SafeSummary
-from leftoff.handover.checks import folder_of, last_checks, verdict_of, words_of
+from leftoff.handover.checks import command_of, folder_of, last_checks, may_be_one, verdict_of
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
 from leftoff.handover.standing import FEW_WORDS, has_words, inner_requests, last_commits_branch
 from leftoff.handover.wording import (
@@ -23,7 +23,7 @@ from leftoff.handover.wording import (
     duration,
     number,
     plural,
-    state_text,
+    status_words,
     unnamed_changes,
 )
 from leftoff.model import Ref, utc_time
@@ -323,7 +323,7 @@ def _request(request: UserRequest) -> Item:
     if request.question:
         text = f"{flat(request.question)}{ARROW}{text}"
         short = _deciding(text)
-    outcome, note = OUTCOMES.get(request.status, ""), state_text(request.status)
+    outcome, note = OUTCOMES.get(request.status, ""), status_words(request.status)
     if request.kind == "remark" and request.status == "open":
         note = "not answered"  # as far as leftoff knows, it asks for no work
     return Item(text, request.ref, outcome, note, short=short)
@@ -371,14 +371,22 @@ def _checks(checks: Sequence[Check]) -> Part:
     # A result that is not known tells a reader least.
     ordered = known + [check for check in found if check.verdict == "unknown"]
     # The same was run in several folders: each is named with its own.
-    folders: dict[str, set[str]] = {}
+    folders: dict[str, list[str]] = {}
     for check in ordered:
-        folders.setdefault(_check_name(check), set()).add(folder_of(check))
-    named = [
-        _check(check, folder_of(check) if len(folders[_check_name(check)]) > 1 else "")
+        folders.setdefault(_check_name(check), []).append(folder_of(check))
+    items = [
+        _check(check, _in_folder(folder_of(check), folders[_check_name(check)]))
         for check in ordered
     ]
-    return _part("checks", "Checks", named)
+    return _part("checks", "Checks", items)
+
+
+def _in_folder(folder: str, folders: Sequence[str]) -> str:
+    """The name of a folder beside others, "" where it is the only one."""
+    others = [other for other in folders if not may_be_one(folder, other)]
+    last = folder.rpartition("/")[2]
+    alike = any(other.rpartition("/")[2] == last for other in others)
+    return f" in {flat(folder if alike else last)}" if others else ""
 
 
 def _check_name(check: Check) -> str:
@@ -390,12 +398,12 @@ def _check_name(check: Check) -> str:
         and ("build" not in check.tool or check.tool not in check.command)
     ):
         # `cargo check` is no `cargo build`
-        name = _RE["program_folder"].sub("", words_of(check))
+        name = _RE["program_folder"].sub("", command_of(check))
     return one_line(name, MAX_SCOPE)
 
 
-def _check(check: Check, folder: str = "") -> Item:
-    name = _check_name(check) + (f" in {folder}" if folder else "")
+def _check(check: Check, where: str = "") -> Item:
+    name = _check_name(check) + where
     if check.kind == "test":
         both = ((check.failed, "failed"), (check.passed, "passed"))
         counts = ", ".join(f"{number(count)} {word}" for count, word in both if count)
@@ -496,7 +504,7 @@ def left_open(summary: SafeSummary) -> list[NextStep]:
 
 def _open(summary: SafeSummary) -> Part:
     steps = left_open(summary)
-    items = tuple(Item(flat(s.text), s.ref, "open", state_text(s.status)) for s in steps)
+    items = tuple(Item(flat(s.text), s.ref, "open", status_words(s.status)) for s in steps)
     # The report of a turn that ended says what is left; of what earlier ones said a third is
     # done or passed by (three of eight in the labels of `more`).
     report = summary.working_set.last_words.message if summary.turn.status == "closed" else -1
