@@ -16,7 +16,7 @@ from benchmarks.corpora.references import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leftoff.errors import StateError, UnknownName
+from leftoff.errors import SourceError, StateError, UnknownName
 from leftoff.evaluation import systems
 from leftoff.evaluation.labels import Labels, Milestone, digest, load
 from leftoff.evaluation.sessions import LabelledSession
@@ -62,6 +62,15 @@ def test_a_quote_is_found_wherever_it_stands(
             to_labels("x", ranges, {3: other})
 
 
+def test_a_label_without_its_words_is_left_out_and_told() -> None:
+    labels = Labels(
+        "x", milestones=(Milestone(3, "Sent.", "pushed"), Milestone(4, "no", "merged"))
+    )
+    ranges, problems = to_ranges(labels, {3: "Sent.", 4: "Merged."})
+    assert problems == ["x: a Milestone at 4 has no such words"]
+    assert ranges.milestones == ((3, 0, 5, "pushed"),)
+
+
 _WORDS = st.text(min_size=1, max_size=20)
 _NUMBERS = st.integers(0, 2**40)
 
@@ -87,6 +96,41 @@ def test_a_file_of_references_reads_as_it_was_written(
     path = tmp_path_factory.mktemp("references") / "public.toml"
     path.write_text(to_toml(written, "What\nthis is."), encoding="utf-8", newline="")
     assert load_references(str(path)) == written
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"url": "ext::sh -c true"}, "neither https nor file"),
+        ({"url": "--upload-pack=true"}, "neither https nor file"),
+        ({"url": "git@host:owner/name"}, "neither https nor file"),
+        ({"commit": "main"}, "commit or sha256"),
+        ({"commit": "--all" + "a" * 35}, "commit or sha256"),
+        ({"sha256": "b" * 63}, "commit or sha256"),
+        ({"file": "../outside.jsonl"}, "no plain path"),
+        ({"file": "/etc/passwd"}, "no plain path"),
+        ({"file": "pi/a\x1b[2Jb"}, "no plain path"),
+        ({"path": "a/../../b"}, "no plain path"),
+        ({"set": "triple"}, "no set of labels"),
+    ],
+)
+def test_a_reference_that_leads_astray_is_refused(
+    tmp_path: Path, changed: dict[str, str], why: str
+) -> None:
+    path = tmp_path / "public.toml"
+    path.write_text(to_toml([reference(**changed)]), encoding="utf-8")
+    with pytest.raises(StateError, match=why):
+        load_references(str(path))
+
+
+def test_what_is_no_file_of_references_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no such file"):
+        load_references(str(tmp_path / "none.toml"))
+    for text in ("session = 3\n", "[[session]]\nfile = 1\n", "= broken"):
+        path = tmp_path / "public.toml"
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(StateError, match="not a file of references"):
+            load_references(str(path))
 
 
 def test_names_choose_files_repositories_and_sets() -> None:

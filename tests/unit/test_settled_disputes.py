@@ -8,12 +8,13 @@ import pytest
 from benchmarks.accuracy.decisions.settled import Dispute, load_disputes, settled
 
 from leftoff.errors import StateError
-from leftoff.evaluation.labels import NEAR_MISSES, Decision, Labels
+from leftoff.evaluation.labels import NEAR_MISSES, UNSURE, Decision, Labels
 from leftoff.summary import DECISION_TYPES
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "benchmarks/accuracy/decisions/settled.json"
 SAYS = "We keep the queue in SQLite. Next I read the schema. Retries stay with the callers."
+TEXTS = {4: SAYS}
 QUEUE, READ, RETRIES = (one + "." for one in SAYS.removesuffix(".").split(". "))
 
 
@@ -37,6 +38,28 @@ def dispute(
 
 def labels(*quotes: str) -> Labels:
     return Labels("session.jsonl", decisions=tuple(Decision(4, q, "approach") for q in quotes))
+
+
+def test_what_both_call_a_decision_is_one_label() -> None:
+    yes = dispute(QUEUE, "yes", "yes", kind="architecture")
+    found = settled(labels(RETRIES), [yes, yes], TEXTS)
+    assert [(d.quote, d.type) for d in found.decisions] == [
+        (RETRIES, "approach"),
+        (QUEUE, "architecture"),
+    ]
+    assert settled(labels(QUEUE), [yes], TEXTS) == labels(QUEUE)
+
+
+def test_what_both_call_none_is_a_near_miss() -> None:
+    found = settled(labels(READ, QUEUE), [dispute(READ, "no", "no", reason="move")], TEXTS)
+    assert [d.quote for d in found.decisions] == [QUEUE]
+    assert [(n.quote, n.reason) for n in found.near_misses] == [(READ, "move")]
+
+
+def test_where_readers_differ_is_unsure() -> None:
+    found = settled(labels(RETRIES), [dispute(RETRIES, "unsure", "yes", "no")], TEXTS)
+    assert found.decisions == ()
+    assert [(n.quote, n.reason) for n in found.near_misses] == [(RETRIES, UNSURE)]
 
 
 def test_another_text_is_noticed() -> None:

@@ -2,7 +2,8 @@
 
 import random
 
-from benchmarks.accuracy.files import fixtures, grammar, scoring
+import pytest
+from benchmarks.accuracy.files import fixtures, grammar, sandbox, scoring
 
 from leftoff.shell import analyze
 
@@ -36,3 +37,24 @@ def test_the_score_counts_events_answers_and_dangers() -> None:
     assert score.answered == 1
     assert score.answered_precision == 0.5
     assert score.dangerous == 1  # a deletion that it says it does not know of is no danger
+
+
+def test_commands_run_for_real_and_truth_is_what_changed() -> None:
+    try:
+        sandbox.check()
+    except sandbox.Unavailable as why:
+        pytest.skip(f"no sandbox here: {why}")
+    tree = fixtures.Tree("t", {"a.txt": b"1\n", "b.txt": b"2\n", "d/c.txt": b"3\n"})
+    with sandbox.Sandbox() as box:
+        ran = box.run(tree, "cat a.txt > n.txt; rm b.txt; echo 4 >> d/c.txt; id -u; exit 3")
+    assert ran.events == {
+        "a.txt": "read",
+        "n.txt": "created",
+        "b.txt": "deleted",
+        "d/c.txt": "modified",
+    }
+    assert (ran.exit_code, ran.output) == (3, "65534\n")
+    answer = scoring.told(
+        "cat a.txt > n.txt; rm b.txt; echo 4 >> d/c.txt; id -u; exit 3", tree, ran
+    )
+    assert answer.events == ran.events

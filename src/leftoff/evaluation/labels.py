@@ -50,8 +50,8 @@ class NearMiss(Struct, frozen=True):
     source_line: int | None = None
 
 
-class Directive(Struct, frozen=True):
-    """A request of the person."""
+class Quote(Struct, frozen=True):
+    """Labelled words of a kind."""
 
     line: int
     quote: str
@@ -59,7 +59,11 @@ class Directive(Struct, frozen=True):
     source_line: int | None = None
 
 
-class Milestone(Directive, frozen=True):
+class Directive(Quote, frozen=True):
+    """A request of the person."""
+
+
+class Milestone(Quote, frozen=True):
     """A result that a line claims."""
 
 

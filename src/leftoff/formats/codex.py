@@ -62,8 +62,12 @@ _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _RUNNING = "Process running with session ID"
 # Calls that the client refused before anything ran.
 _NEVER_RAN = ("unsupported call", "unsupported custom tool call", "failed to parse")
-# How the client's own tools say so: `exec_command failed for …`, `collab spawn failed: …`.
-_FAILED = re.compile(r"error|(?:[\w/]+ ){1,2}failed\b|Full-history forked agents inherit")
+# How the client's own tools say so: `exec_command failed for …`, `collab spawn failed: …`; not
+# `2 tests failed`, what a program printed.
+_FAILED = re.compile(
+    r"error|(?:[a-z_/]+ ){1,2}failed(?::| for )|Script failed\n"
+    r"|Full-history forked agents inherit"
+)
 _REJECTED = re.compile(
     r"user rejected|rejected by user|patch rejected|Rejected\(|(?:command|patch) was rejected"
 )

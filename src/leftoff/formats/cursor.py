@@ -14,7 +14,7 @@ from leftoff.model import Media, Part, Reasoning, Record, Text, ToolResult, Type
 
 IGNORED_TYPES = frozenset({"turn_ended"})
 _CONTEXT = re.compile(
-    r"(?![\s\S]*<user_query>)\s*<(?:attached_files|code_selection|open_and_recently_viewed_files|user_info"
+    r"\s*<(?:attached_files|code_selection|open_and_recently_viewed_files|user_info"
     r"|git_status|timestamp|additional_data|rules|agent_skills|system_reminder)\b"
 )
 # The headings of thoughts, which Cursor writes below the words before them: "**Planning the
@@ -37,9 +37,10 @@ class CursorReader(ItemReader):
             kind = block.text("type")
             if kind == "text":
                 if role == "user":
-                    if not _CONTEXT.match(block.text("text")):
-                        typed += typed_spans(len(parts), block.text("text"))
-                    parts.append(Text(block.text("text")))
+                    text = block.text("text")
+                    if "<user_query>" in text or not _CONTEXT.match(text):
+                        typed += typed_spans(len(parts), text)
+                    parts.append(Text(text))
                 else:
                     parts += _said(block.text("text"))
             elif kind == "thinking":

@@ -113,7 +113,7 @@ class SweAgentReader(ItemReader):
         call = self.answered(next((i for i in known if i in ids), ""))
         name = known[call]
         self.submitted = name == "submit"
-        shown = text[: state.start()].removesuffix("\n") if state is not None else text
+        shown = _without_state(text, state)
         result = rec.ToolResult(call, shown, _status(name, shown))
         return cursor.message("tool", (result,), cwd=cwd)
 
@@ -197,10 +197,11 @@ def _arguments(action: str) -> list[str]:
 
 
 def _task_span(text: str) -> tuple[int, int]:
-    state = _STATE.search(text)
-    state = _STATE.search(text)
-    end = len(text[: state.start()].removesuffix("\n") if state is not None else text)
-    return task_span(text) or (0, end)
+    return task_span(text) or (0, len(_without_state(text, _STATE.search(text))))
+
+
+def _without_state(text: str, state: re.Match[str] | None) -> str:
+    return text[: state.start()].removesuffix("\n") if state is not None else text
 
 
 def _status(name: str, text: str) -> str:

@@ -11,6 +11,7 @@ import msgspec
 
 from leftoff import lazy_re as re
 from leftoff.shell import ast
+from leftoff.shell.embedded.patches import diff_steps, unquoted
 from leftoff.shell.paths import join
 from leftoff.shell.programs.git import summary_lines
 
@@ -217,7 +218,7 @@ def _git(words: list[str], cwd: str | None, lines: list[str]) -> list[Observatio
         found = [(path, "file") for what, path, _ in summary_lines(lines) if what != "deleted"]
     observed: list[Observation] = []
     for path, fact in found:
-        path = path.strip().strip('"')
+        path = unquoted(path.strip())
         whole = join(cwd, path) if path and len(path) < 400 else None
         if whole is not None and not path.endswith("/"):
             observed.append(Observation(whole, fact, f"git {name}"))
@@ -252,14 +253,13 @@ class Differences(msgspec.Struct, frozen=True):
 # Options with which the output still names every file that differs.
 _COMPLETE = frozenset(("--", "--stat", "--name-only", "--short", "-s", "--porcelain"))
 _HEADS = re.compile(r"(?m)^(?:On branch|HEAD detached|## )")
-_DIFFERS = re.compile(r"(?m)^(?:---|\+\+\+) [ab]/(.+)|^ (\S.*?) +\|")
 
 
 def differences(script: ast.Script, output: str) -> Differences | None:
     """What a `git status`, or a `git diff` without a commit to compare with, says that alone
     printed an output; None for other commands."""
     body, cwd = script.body, script.cwd
-    while isinstance(body, ast.Logical) and isinstance(body.left, ast.Command):
+    while isinstance(body, ast.Logical) and body.both and isinstance(body.left, ast.Command):
         target = body.left.words[1:2]
         if body.left.words[:1] != ("cd",) or not target or not isinstance(target[0], str):
             return None
@@ -271,21 +271,31 @@ def differences(script: ast.Script, output: str) -> Differences | None:
     if len(words) != len(body.words) or words[0] != "git" or not options <= _COMPLETE:
         return None
     operands = [word for word in words[2:] if word[:1] != "-"]
+    lines = output.splitlines()
+    if any(line.lstrip(" [(").startswith(("...", "…")) for line in lines):
+        return None  # git shortened a name (` .../a.py | 2 +-`), or the recorder cut the output
     if verb == "status":
-        lines = output.splitlines()
         found = [m["path"] for m in map(_SHORT_STATUS.fullmatch, lines) if m]
         found += [m["path"] for m in map(_LONG_STATUS.fullmatch, lines) if m]
         if output.strip() and not found and _HEADS.search(output) is None:
             return None  # an error
-    elif verb == "diff" and ("--" in options or all("." in name for name in operands)):
-        found = [one or other for one, other in _DIFFERS.findall(output)]
+    elif verb == "diff" and _of_paths(words[2:]):
         if "--name-only" in options:
-            found = output.split()
-        elif output.strip() and not found:
+            found = lines
+        elif "--stat" in options:
+            found = [name for _, name, _ in summary_lines(lines)]
+        else:
+            found = [name for _, *names in diff_steps(output) for name in names if name]
+        if output.strip() and not found:
             return None
     else:
         return None
     within = [place for name in operands or ["."] if (place := join(cwd, name))]
-    return Differences(
-        frozenset(name.strip('"') for name in found), tuple(within), verb == "diff"
-    )
+    return Differences(frozenset(map(unquoted, found)), tuple(within), verb == "diff")
+
+
+def _of_paths(words: list[str]) -> bool:
+    """Whether the operands of `git diff` are paths; a commit stands before `--` or alone."""
+    before = words[: words.index("--")] if "--" in words else words
+    operands = [word for word in before if word[:1] != "-"]
+    return not operands or "--" not in words and all("." in word for word in operands)

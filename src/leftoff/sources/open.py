@@ -245,7 +245,7 @@ def session_paths(path: str) -> tuple[str, list[tuple[str, str]]]:
         beside = named.with_name(named.name + ".jsonl") if named.name else named
         if beside.is_file():
             return str(beside), _subagents(place)
-        inside = sorted(place.glob("*.jsonl*"))
+        inside = _recordings(place, "*.jsonl*")
         if len(inside) == 1:
             return session_paths(str(inside[0]))
         return path, []
@@ -265,10 +265,14 @@ def _with_name(folder: Path) -> Path:
         return Path("/")
 
 
+def _recordings(folder: Path, pattern: str) -> list[Path]:
+    """The recordings of a pattern: `7.jsonl.gz`, not `7.jsonl.bak`."""
+    return sorted(place for place in folder.glob(pattern) if place.name.endswith(_ENDINGS))
+
+
 def _subagents(folder: Path) -> list[tuple[str, str]]:
     try:
-        # `agent-7.jsonl`, `agent-7.jsonl.gz`
-        found = sorted((folder / "subagents").glob("agent-*.jsonl*"))
+        found = _recordings(folder / "subagents", "agent-*.jsonl*")
     except OSError:
         return []
     return [(_agent_id(p.name), str(p)) for p in found if p.is_file()]

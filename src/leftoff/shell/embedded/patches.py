@@ -77,10 +77,10 @@ class _Diff:
         elif line.startswith("deleted file mode "):
             self.kind = "delete"
         elif line.startswith(("rename from ", "copy from ")):
-            self.source = _unquoted(line.partition(" from ")[2].strip())
+            self.source = unquoted(line.partition(" from ")[2].strip())
         elif line.startswith(("rename to ", "copy to ")) and self.source:
             self.kind = "move" if line[0] == "r" else "add"
-            self.new = _unquoted(line.partition(" to ")[2].strip())
+            self.new = unquoted(line.partition(" to ")[2].strip())
         # Contents changed, also where no hunk says so; of a mode alone there is no such line.
         elif line.startswith(("index ", "Binary files ", "GIT binary patch")):
             self.changed = self.changed or bool(self.new)
@@ -108,7 +108,7 @@ def _both_names(rest: str, level: str | None) -> tuple[str, str]:
     return (_name(first, level), _name("b/" + second, level)) if found else ("", "")
 
 
-def _unquoted(name: str) -> str:
+def unquoted(name: str) -> str:
     r"""Git quotes names byte by byte: `"\303\274.txt"` is `ü.txt`."""
     if len(name) < 2 or name[0] != '"' or name[-1] != '"':
         return name
@@ -122,7 +122,7 @@ def _byte(found: re.Match[bytes]) -> bytes:
 
 
 def _name(text: str, level: str | None) -> str:
-    name = _unquoted(text.partition("\t")[0].strip())
+    name = unquoted(text.partition("\t")[0].strip())
     if name == "/dev/null":
         return name
     if level is None:

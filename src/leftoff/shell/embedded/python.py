@@ -487,8 +487,7 @@ def plain_python(code: str) -> str:
     lines: list[str] = []
     for line in code.split("\n"):
         if line[:1] == "!":
-            line = f"__import__('os').system({line[1:]!r})"
-            line = line.replace("__import__('os')", "os", 1)
+            line = f"os.system({line[1:]!r})"
         elif line[:1] == "%":
             line = f"os.system({line[2:]!r})" if line.startswith("%%bash") else ""
         lines.append(line)
