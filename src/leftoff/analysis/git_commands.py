@@ -109,17 +109,20 @@ class _Walk:
             sure = certain and node.both
             self.visit(node.left, certain=sure, counted=counted, strict=strict)
             self.visit(node.right, certain=sure, counted=counted and node.both, strict=strict)
-        elif isinstance(node, Pipeline):
-            for at, item in enumerate(node.items):
-                ends = at == len(node.items) - 1 or strict
-                self.visit(item, certain=certain and ends, counted=counted, strict=strict)
-        elif isinstance(node, Group):
-            before = self.folder
+        elif isinstance(node, Group) and not node.subshell:
             self.visit(node.item, certain=certain, counted=counted, strict=strict)
-            self.folder = before if node.subshell else self.folder
-        else:  # loops, branches, functions, background
-            for _, inner in named_commands(node):
-                self.add(inner, False, False)
+        else:
+            before = self.folder  # what follows is there again, or may be
+            if isinstance(node, Pipeline):
+                for at, item in enumerate(node.items):
+                    ends = at == len(node.items) - 1 or strict
+                    self.visit(item, certain=certain and ends, counted=counted, strict=strict)
+            elif isinstance(node, Group):
+                self.visit(node.item, certain=certain, counted=counted, strict=strict)
+            else:  # loops, branches, functions, background
+                for _, inner in named_commands(node):
+                    self.add(inner, False, False)
+            self.folder = before
 
     def add(self, node: Command, certain: bool, counted: bool) -> None:
         words = list(node.words)
@@ -159,16 +162,29 @@ class _Walk:
 
 def _within(folder: str, word: str | Word) -> str:
     """A folder as seen from another one, with the names of variables that stand for it."""
-    if isinstance(word, Word):
-        parts = (f"${p.name}" if isinstance(p, Variable) else p for p in word.parts)
-        word = "".join(part if isinstance(part, str) else "$()" for part in parts)
+    word = word if isinstance(word, str) else "".join(map(_folder_part, word.parts))
     rooted = word[:1] in {"/", "~", "$"} or word[1:2] == ":"
     return word if rooted or not folder else f"{folder}/{word}"
 
 
+# Variables and commands that give the folder that a shell is in, or the root of its repository.
+_GIVEN = {"PWD": ".", "HOME": "~"}
+_HERE = (("pwd",), ("git", "rev-parse", "--show-toplevel"))
+
+
+def _folder_part(part: str | Variable | Substitution) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Variable):
+        return _GIVEN.get(part.name, f"${part.name}")
+    here = isinstance(part.body, Command) and part.body.words in _HERE
+    return "." if here else "$(…)"
+
+
 def folder_outside(step: GitStep, cwd: str, root: str) -> str:
     """The folder in which a step ran, "" where it is the session's `root`, one below it or one
-    above it, which hold the same repository most of the time, or not known.
+    above it, which hold the same repository most of the time, or where the `root` is not known.
+    A variable or a command that gives a folder stands for it.
 
     Args:
         cwd: the folder of the call, "" where it is that of the session."""

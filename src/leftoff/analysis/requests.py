@@ -64,7 +64,7 @@ _MOVES = frozenset(
 # nothing.
 _WORDS = table(__file__, "patterns.toml")
 _DELIVERED = re.patterns(_WORDS["delivered"])
-_FILLERS, _CLAUSE, _CHANGING = re.patterns(_WORDS["requests"]).values()
+_RE = re.patterns(_WORDS["requests"])
 
 # Intents of a request that a program may be run for without any work on it.
 _LOOKS = frozenset({"looking", "design", "review", "ordered review"})
@@ -171,8 +171,9 @@ class _Outcomes:
         served = (
             call.message
             for call in view.each(Called)
-            if _CHANGING.search({"other": call.name, "shell": call.text}.get(call.kind, ""))
-            and view.succeeded(call.message, call.part)
+            if (call.kind == "other" and _RE["changing_tool"].search(call.name))
+            or (call.kind == "shell" and _RE["changing_command"].search(call.text))
+            if view.succeeded(call.message, call.part)
         )
         edits = [*edits, *served]
         self.changed, self.worked = (
@@ -287,10 +288,10 @@ class _Outcomes:
 def _deliveries(text: str) -> list[str]:
     """What a request asks for, each of which a tool shows when it is done; nothing if a clause
     of it is about something else, or it is long."""
-    clauses = _CLAUSE.split(text.lower()) if len(text) <= MAX_DELIVERY else []
+    clauses = _RE["clause"].split(text.lower()) if len(text) <= MAX_DELIVERY else []
     wanted: dict[str, None] = {}
     for clause in clauses:
-        rest = _FILLERS.sub("", clause, 1)
+        rest = _RE["fillers"].sub("", clause, 1)
         found = [name for name, pattern in _DELIVERED.items() if pattern.match(rest)]
         if rest and not found:
             return []

@@ -310,10 +310,15 @@ _BEGINNINGS = frozenset(
 )
 
 
+def _rules(name: str) -> tuple[Rule, ...]:
+    opening = _TABLE["opening"]
+    rows: list[dict[str, str]] = _TABLE[name]
+    filled = (row | {"pattern": row["pattern"].replace("<opening>", opening)} for row in rows)
+    return as_rules(filled, topic=name)
+
+
 # The hand-written patterns beside the model, by what they find.
-PATTERNS: dict[str, tuple[Rule, ...]] = {
-    name: as_rules(rows, topic=name) for name, rows in _TABLE.items() if isinstance(rows, list)
-}
+PATTERNS = {name: _rules(name) for name, rows in _TABLE.items() if isinstance(rows, list)}
 
 _WEIGHTS = _FOLDER.joinpath("decisions.json").read_bytes()
 # The shipped weights.

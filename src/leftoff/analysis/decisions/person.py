@@ -423,7 +423,7 @@ def _stated(
     for number, one in enumerate(read):
         said = asked.text[one.start : one.end]
         if not one.item and asked.text[: one.start].rstrip(" \t")[-1:] in {"", "\n"}:
-            forbids = said.rstrip("*:： ") if _RE["forbids"].search(said) else ""
+            forbids = said.rstrip("*:： ") if matches("forbids_list", said) else ""
         if said[-1] == ":" and (one.other or _RE["code"].match(asked.text, one.end)):
             continue  # a heading, or a line that only introduces code in a pasted answer
         asks = asks if one.item else _RE["asks"].match(said) is not None

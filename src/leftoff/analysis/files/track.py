@@ -460,10 +460,12 @@ class Tracker:
                 UnknownChange(shown[tool], action, call.ref) for tool, action in unseen
             ]
         if "git" in command and not denied:
-            self.apply_git(self.call_site(act.ref, act.tool, cwd), script, result)
+            others = "--amend" in command or "--summary" in command
+            self.apply_git(self.call_site(act.ref, act.tool, cwd), script, result, others)
 
-    def apply_git(self, call: _CallSite, script: Script, result: Outcome) -> None:
-        """Takes in what git commits, and what it says of files."""
+    def apply_git(self, call: _CallSite, script: Script, result: Outcome, others: bool) -> None:
+        """Takes in what git commits, and what it says of files; `others`: its summary may be
+        that of an earlier commit, too."""
         verbs = {verb for name, verb in script.programs if name == "git"}
         if verbs & _MOVE_ON:  # one that failed may have been repeated by something not seen
             self.differed.clear()
@@ -471,7 +473,9 @@ class Tracker:
         if result.succeeded() is False:
             return
         if "commit" in verbs:
-            self.record_commit(call, result.output or "")
+            self.committed |= self.changed
+            if not others:
+                self.record_commit(call, result.output or "")
         self.indexed |= not _INDEX.isdisjoint(verbs)
         seen = differences(script, result.output) if result.output is not None else None
         if seen is not None and not (seen.index and self.indexed):
@@ -480,7 +484,6 @@ class Tracker:
     def record_commit(self, call: _CallSite, output: str) -> None:
         """A commit names the files that it made and removed: what a program made before the
         session wrote it is new, and what was read or written is removed."""
-        self.committed |= self.changed
         for what, name, former in summary_lines(output.splitlines()):
             if what == "created" and (path := self._of_repository(name, call.cwd)):
                 if path in self.changed:
