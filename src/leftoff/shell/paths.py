@@ -153,16 +153,19 @@ def is_test(path: str) -> bool:
 
 # The folders for temporary files of Linux, macOS and Windows.
 _TEMPORARY = re.compile(
-    r"(?:/private)?/(?:(?:var/)?tmp|var/folders)/|(?i:[A-Z]:[^\n]*[/\\]Temp[/\\])"
+    r"(?:/private)?/(?:(?:var/)?tmp|var/folders)/"
+    r"|(?i:[A-Z]:(?:[/\\]Windows|[^\n]*[/\\]AppData[/\\]Local)?[/\\]Temp[/\\])"
 )
 
 
 def is_temporary(path: str) -> bool:
-    """Whether an absolute path lies in a system's folder for temporary files, and so in no
+    r"""Whether an absolute path lies in a system's folder for temporary files, and so in no
     project.
 
     >>> is_temporary("/private/var/folders/x1/T/out.txt")
     True
-    >>> is_temporary("tmp/out.txt")
+    >>> is_temporary(r"C:\Users\ana\AppData\Local\Temp\out.txt")
+    True
+    >>> is_temporary("tmp/out.txt") or is_temporary(r"C:\shop\temp\out.txt")
     False"""
     return _TEMPORARY.match(path) is not None
