@@ -181,6 +181,11 @@ def _text_calls(text: str) -> None:
     text_calls.result_of("", text)
 
 
+def _wrapped(text: str) -> None:
+    for head in ("<user_query>", "[Fri 2026-01-02 03:04 UTC] "):
+        injected.typed_spans(0, f"{head}a{text}b")
+
+
 FUNCTIONS: dict[Callable[[str], object], tuple[int, tuple[str, ...]]] = {
     _layout: (120_000, (
         "`", "`a", "(", "<!-- ", "a. ", '"a ', "> ", "- ", " ", "\n    x", "```\n", "| a |\n",
@@ -202,6 +207,7 @@ FUNCTIONS: dict[Callable[[str], object], tuple[int, tuple[str, ...]]] = {
     _script: (59_000, ("open(", "open ", "write ", "a.", "'r' ")),
     _NAMED.findall: (200_000, ("_",)),
     _tagged: (200_000, ("`", "`a", "`` ` ")),
+    _wrapped: (400_000, (" ", "\n", "[message_id: ", "<user_query>")),
     _text_calls: (800_000, (
         "-", "----- START OF EXAMPLE -----", "<function=a>\n", "<parameter=a>", " ", "\n \t",
     )),

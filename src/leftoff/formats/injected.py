@@ -37,7 +37,7 @@ JOB_ENDED = re.compile(
 _TASKS = (
     ("ISSUE:\n", "\nINSTRUCTIONS:"),
     *(
-        (f"<{tag}>", f"</{tag}>")
+        (f"<{tag}>\n", f"\n</{tag}>")
         for tag in ("pr_description", "issue_description", "problem_statement", "issue")
     ),
     ("The description is:\n", "\nINSTRUCTIONS:"),
@@ -100,9 +100,9 @@ _CHAT = re.compile(
     r"(?:(?!\n```)[\s\S]){0,20000}\n```\s*"
     r"|\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,20}\] ?)+"
 )
-_CHAT_ID = re.compile(r"\s*\[message_id: [^\]\n]{1,200}\]\s*\Z")
+_CHAT_ID = re.compile(r"\[message_id: [^\]\n]{1,200}\]\s*\Z")
 # Cursor wraps the person's words in a tag, beside its own context in others.
-_QUERY = re.compile(r"<user_query>\s*(.*?)\s*(?:</user_query>|\Z)", re.DOTALL)
+_QUERY = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
 # A command of Cursor: its name was chosen by the person, its body stands in a file.
 _CURSOR_COMMAND = re.compile(
     r"(?m)^--- Cursor Command: ([^\n]*?) ---[ \t]*\r?$.*?(?:^--- End Command ---[ \t]*\r?$|\Z)",
@@ -165,16 +165,20 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
     if _NOT_TYPED.match(text):
         return ()
     if "<user_query>" in text and text.lstrip().startswith("<"):
-        queries = _QUERY.finditer(text)
+        queries = [trim_span(text, *found.span(1)) for found in _QUERY.finditer(text)]
         return tuple(
-            Typed(part, *m.span(1), via) for m in queries if m[1] and not _NOT_TYPED.match(m[1])
+            Typed(part, start, end, via)
+            for start, end in queries
+            if start < end and not _NOT_TYPED.match(text[start:end])
         )
     context = _IDE_CONTEXT.match(text) if "# Context from my IDE" in text else None
     context = context or (_FIELD.match(text) if "[[ ## " in text[:200] else None)
     if context is None and (context := _CHAT.match(text)) is not None:
         if _NOT_TYPED.match(text, context.end()):
             return ()
-        text = _CHAT_ID.sub("", text)
+        place = text.rfind("[message_id: ")
+        if place >= 0 and _CHAT_ID.match(text, place):
+            text = text[:place].rstrip()
     elif context is None and (context := _BUILT.match(text)) is not None:
         task = task_span(text)
         if task is not None:
