@@ -25,9 +25,6 @@ REQUEST_KINDS = (
     *("task", "plan", "constraint", "correction", "choice"),
     *("approval", "question", "remark", "command"),
 )
-CHECK_KINDS = ("test", "build", "lint", "typecheck", "format", "other")
-VERDICTS = ("passed", "failed", "unknown")
-GIT_KINDS = ("commit", "push", "pull_request", "merge", "tag")
 ACTIONS = ("created", "modified", "deleted", "read")
 
 

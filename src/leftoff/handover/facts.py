@@ -33,6 +33,7 @@ from leftoff.handover.standing import (
     takes_up,
     with_words,
 )
+from leftoff.handover.wording import status_words
 from leftoff.summary import (
     Check,
     ContextSummary,
@@ -245,14 +246,14 @@ def handover_of(summary: ContextSummary) -> Handover:
         ),
         queued=tuple(Fact(text, "", -1, "person", 1.0) for text in working.queued),
         to_dos=tuple(
-            Fact(t.text, t.status.replace("_", " "), t.ref.message)
+            Fact(t.text, status_words(t.status), t.ref.message)
             for wanted in ("in_progress", "pending")
             for t in summary.next_steps
             if t.status == wanted
         ),
         to_dos_done=sum(t.status == "completed" for t in working.to_dos),
         open_items=tuple(
-            Fact(s.text, s.status, s.ref.message)
+            Fact(s.text, status_words(s.status), s.ref.message)
             for s in reversed(summary.next_steps)
             if s.status not in {"in_progress", "pending"}
             and s.text not in known

@@ -14,15 +14,7 @@ from leftoff import lazy_re as re
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import BULLET, Line, Part, line_of
-from leftoff.handover.wording import (
-    brief,
-    condensed,
-    inline,
-    inline_code,
-    inline_prose,
-    plural,
-    status_words,
-)
+from leftoff.handover.wording import brief, condensed, inline, inline_code, inline_prose, plural
 from leftoff.model import utc_time
 from leftoff.tables import table
 
@@ -141,11 +133,7 @@ def parts(handover: Handover, *, stored: bool = False, listed: int | None = None
     closed = h.state.turn == "closed"
     in_words = [fact.text for fact in (last if closed else (*last, *words))]
     in_words += [fact.text for fact in asked]
-    left = [
-        replace(fact, note=status_words(fact.note))
-        for fact in h.open_items
-        if not any(fact.text in text for text in in_words)
-    ]
+    left = [f for f in h.open_items if not any(f.text in text for text in in_words)]
     goal = [h.goal] if h.goal and h.goal != h.last_message and not h.task else []
     facts: dict[str, Iterable[Fact]] = {
         "Asked of the person, not answered": asked,

@@ -159,7 +159,6 @@ def short(text: str, limit: int = 100, marker: str = "...") -> str:
 # Truncation
 # ----------------------------------------------------------------------------------------------
 
-_WORD_END = re.compile(r"\S(?=\s)")
 # A cut at a sentence or a word is used only if it leaves more than this share of what fits.
 _MIN_SHARE = 0.5
 
