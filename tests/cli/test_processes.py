@@ -25,7 +25,9 @@ from leftoff.cli.poll import ended_in_order, polls
 def test_who_ends_leftoff_ends_the_client(tmp_path: Path, number: int) -> None:
     note = tmp_path / "pid"
     program = tmp_path / "claude"
-    program.write_text(f"#!/bin/sh\necho $$ > '{note}.new' && mv '{note}.new' '{note}'\nsleep 60\n")
+    program.write_text(
+        f"#!/bin/sh\necho $$ > '{note}.new' && mv '{note}.new' '{note}'\nsleep 60\n"
+    )
     program.chmod(0o755)
     path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
     process = subprocess.Popen(
