@@ -448,15 +448,19 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
             continue
         if ref.start is None or ref.part is None:
             return ""
-        text = getattr(message.parts[ref.part], "text", "")[ref.start : ref.end]
+        whole = getattr(message.parts[ref.part], "text", "")
+        text = whole[ref.start : ref.end]
         # A summary that was saved holds redacted words, one in memory the raw ones.
         shown = gate.text(text)
         if not words or words in {text, shown, text.strip(), shown.strip()}:
             return ""
         own = shown.strip()
-        # An answer, beside its question or the option that it names; an item, behind what the
-        # list is about.
-        if f" → {own}" in words or words.startswith(f"{own}: ") or words.endswith(f": {own}"):
+        # An answer, beside its question or the option that it names.
+        if f" → {own}" in words or words.startswith(f"{own}: "):
+            return ""
+        # An item, behind what the list above it is about.
+        about = words.removesuffix(f" {own}")
+        if about[-1:] == ":" and (about in whole or about in gate.text(whole)):
             return ""
         return f"{where}: says {shown[:60]!r}, not {gate.text(words)[:60]!r}"
     return f"{where}: changed since the summary was made"
