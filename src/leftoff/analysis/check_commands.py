@@ -4,6 +4,8 @@ The programs are those of `extraction/rules/check_tools.toml`. What is called by
 run test:unit", "make lint", "scripts/check.sh") is of the kind that the name says, and its tool
 shows in its output."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct, structs
 
 from leftoff import lazy_re as re
@@ -127,6 +129,34 @@ def mended_by(words: list[str]) -> Run | None:
     plain = [word for word in words if word not in WORDS["mends"]]
     run = identified([*plain, "--check", "-l"])
     return structs.replace(run, text=" ".join(plain)) if run is not None else None
+
+
+def covers(fix: Run | None, tool: str, runs: Sequence[Run]) -> bool:
+    """Whether a run of a formatter is of the same program and on all that runs looked at. What
+    a linter mends is not all that it finds, and its run is a check of its own."""
+    if fix is None or fix.kind != "format" or fix.tool != tool:
+        return False
+    own = _program(fix, tool)
+    if any(own != (_program(run, tool) or own) for run in runs):
+        return False
+    mended = _places(fix)
+    return not mended or all(
+        any(path == place or path.startswith(f"{place}/") for place in mended)
+        for run in runs
+        for path in _places(run) or ["."]
+    )
+
+
+def _program(run: Run, tool: str) -> str:
+    """Which of the programs that share the name of a tool a run calls, "" for none of them."""
+    text = f" {run.text} ".replace("/", " ")
+    return next((name for name in BY_NAME[tool].commands if f" {name} " in text), "")
+
+
+def _places(run: Run) -> list[str]:
+    """The paths that a run is about, [] for everything; a scope leaves `src` out."""
+    src = ["src"] if "src" in run.text.split() else []
+    return [path.rstrip("/") for path in run.scope.split()] or src
 
 
 def _base(word: str) -> str:

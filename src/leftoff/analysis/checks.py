@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import edits
-from leftoff.analysis.check_commands import BY_NAME, Run, mended_by
+from leftoff.analysis.check_commands import BY_NAME, Run, covers, mended_by
 from leftoff.analysis.check_runs import (
     Line,
     implied,
@@ -36,6 +36,7 @@ from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell import analyze
 from leftoff.shell.commands import may_mend, mending
+from leftoff.shell.paths import absolute
 from leftoff.summary import Check
 
 # Names of failing tests: more than a screen shows, and a run of thousands fails for one reason.
@@ -46,6 +47,8 @@ _KILLED = frozenset({124, 126, 127, 130, 137, 143})
 
 # What a script of Codex prints of a command that still runs where it prints its exit code.
 _UNFINISHED = re.compile(r"\bexit\w*\W{1,3}(?:undefined|null)\b", re.IGNORECASE)
+
+_GO_TO = re.compile(r"\bcd\s+[\"']?([^\s\"';&|]+)")
 
 # A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")
@@ -105,7 +108,7 @@ class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
         self.mended = _mended(view)
-        formatted = {message for message, _ in self.mended}
+        formatted = {message for message, *_ in self.mended}
         self.edits = sorted({message for message, _ in edits(view)} | formatted)
         self.outputs = view.by_call(
             Checked, lambda checked: (checked.call_message, checked.call_part), rewound=False
@@ -276,7 +279,12 @@ class _Judge:
             tail=output.tail,
             edited_since=place < len(self.edits),
             mended=verdict == "failed"
-            and any(message > at and _covers(fix, tool, runs) for message, fix in self.mended),
+            and any(
+                message > at
+                and folder == _folder(ran, self.view.state.header.cwd)
+                and covers(fix, tool, runs)
+                for message, folder, fix in self.mended
+            ),
             result=self.view.ref(output.ref) if output.ref is not None else None,
         )
 
@@ -332,33 +340,20 @@ def _names_of(run: Run) -> list[str]:
     return [name for name in (program, run.tool, run.script) if name]
 
 
-def _mended(view: SessionView) -> list[tuple[int, Run | None]]:
+def _folder(ran: Ran, root: str) -> str:
+    """The folder that a command line went to last."""
+    return absolute([".", *_GO_TO.findall(ran.command)][-1], absolute(ran.cwd, root) or root)
+
+
+def _mended(view: SessionView) -> list[tuple[int, str, Run | None]]:
     """The runs of programs that rewrote files to mend what a check finds, each with its
-    message; None for one that is known as no check."""
+    message and folder; None for one that is known as no check."""
     return [
-        (ran.ref.message, mended_by(words))
+        (ran.ref.message, _folder(ran, view.state.header.cwd), mended_by(words))
         for ran in view.each(Ran)
         if may_mend(ran.command) and view.succeeded(ran.ref.message, ran.part)
         for words in mending(analyze(ran.command).body)
     ]
-
-
-def _covers(fix: Run | None, tool: str, runs: Sequence[Run]) -> bool:
-    """Whether a run that mends files is of the same program and on all that runs looked at."""
-    if fix is None or fix.tool != tool or not tool:
-        return False
-    mended = _places(fix)
-    return not mended or all(
-        any(path == place or path.startswith(f"{place}/") for place in mended)
-        for run in runs
-        for path in _places(run) or ["."]
-    )
-
-
-def _places(run: Run) -> list[str]:
-    """The paths that a run is about, [] for everything; a scope leaves `src` out."""
-    src = ["src"] if "src" in run.text.split() else []
-    return [path.rstrip("/") for path in run.scope.split()] or src
 
 
 def _together(printed: Iterable[Printed]) -> list[Printed]:
