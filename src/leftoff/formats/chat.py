@@ -42,30 +42,26 @@ class ChatReader(ItemReader):
         role = ROLES.get(m.text("role").casefold())
         if role is None:
             return (rec.Unknown(m.text("role")),)
-        origin = ""
         typed: tuple[rec.Typed, ...] = ()
         # Old messages of functions name no call: the oldest one that waits is answered.
         if role == "tool":
-            call = self.answered(m.text("tool_call_id"))
-            parts: tuple[rec.Part, ...] = (
-                text_calls.result_of(call, content_text(m.get("content"))),
-            )
+            text, call = content_text(m.get("content")), self.answered(m.text("tool_call_id"))
+            parts: tuple[rec.Part, ...] = (text_calls.result_of(call, text),)
         elif role == "assistant":
             parts = self._assistant_parts(m)
             self.turn += 1
         else:
-            parts, typed, results = self._user_parts(m)
+            parts, typed = self._user_parts(m)
             typed = typed if role == "user" else ()
-            if role == "user" and results:
-                # Anthropic's API has no role for tools: what they return stands in the person's
-                # place, as models without calls get them in the prompt.
-                origin = "tool"
-                only = all(type(p) is rec.ToolResult for p in parts)
-                role = "tool" if only and text_of(m.get("content")) else role
+            # Anthropic's API has no role for tools: what they return stands in the person's
+            # place, as models without calls get them in the prompt.
+            only = all(type(p) is rec.ToolResult for p in parts)
+            if role == "user" and only and text_of(m.get("content")):
+                role = "tool"
         message = cursor.message(
             role,
             parts,
-            origin,
+            "injected" if role == "system" else "",
             typed,
             key="" if role == "assistant" else m.text("id"),
             response=m.text("id") or f"r{self.turn}",
@@ -106,29 +102,24 @@ class ChatReader(ItemReader):
             parts.append(self._call(known.text("id"), named, given))
         return with_closing_words(parts)
 
-    def _user_parts(
-        self, m: Fields
-    ) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...], bool]:
+    def _user_parts(self, m: Fields) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
         parts: list[rec.Part] = []
         typed: tuple[rec.Typed, ...] = ()
-        results = False
         for block in blocks_of(m.get("content")):
             # Without the flag a result counts as good: the API sets it on failures only.
             if block.get("type") == "tool_result":
-                results = True
                 status = "error" if block.get("is_error") is True else "ok"
                 call = self.answered(block.text("tool_use_id"))
                 parts.append(rec.ToolResult(call, content_text(block.get("content")), status))
             elif isinstance(text := block.get("text"), str):
                 if self.text_call_ids and text_calls.is_result(text):
-                    results = True
                     parts.append(text_calls.result_of(self.text_call_ids.pop(0), text))
                     continue
                 typed += typed_spans(len(parts), text)
                 parts.append(rec.Text(text))
             else:
                 parts.append(rec.Media(block.text("type")))
-        return tuple(parts), typed, results
+        return tuple(parts), typed
 
     def _text_call(self, name: str, given: object) -> rec.ToolCall:
         identity = f"text-call-{self.turn}-{len(self.text_call_ids)}"

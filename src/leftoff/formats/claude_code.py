@@ -5,7 +5,7 @@ Where it lives, what each line means and what is odd about it: docs/formats/clau
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, field
 
@@ -22,6 +22,7 @@ from leftoff.formats.claude_code_records import (
 )
 from leftoff.formats.injected import (
     JOB_ENDED,
+    answer_spans,
     is_continuation,
     is_interruption,
     shifted,
@@ -41,6 +42,7 @@ from leftoff.model import (
     Presence,
     Reasoning,
     Record,
+    Role,
     SessionFacts,
     Text,
     ToolCall,
@@ -74,6 +76,10 @@ _NOTICE_BLOCK = re.compile(
     r"|<{0,3}BEGIN_OPENCLAW_INTERNAL_CONTEXT\b.*?(?:END_OPENCLAW_INTERNAL_CONTEXT>{0,3}|\Z)",
     re.DOTALL,
 )
+
+
+# Parts, origin and typed spans of a message.
+Said: TypeAlias = tuple[tuple[Part, ...], str, tuple[Typed, ...]]
 
 
 class ClaudeReader(Struct):
@@ -137,50 +143,45 @@ class ClaudeReader(Struct):
         body = line.message or Body()
         if not agent and (line.isSidechain or line.agentId):
             agent = line.agentId or "sidechain"
+        role: Role = "assistant"
+        typed: tuple[Typed, ...] = ()
+        tokens, model = body.usage, body.model
         if line.type == "assistant":
             self.spoken = True
-            synthetic = bool(line.isApiErrorMessage) or body.model == "<synthetic>"
-            tokens = body.usage
-            return cursor.message(
-                "assistant",
-                _parts(body.content),
-                "meta" if synthetic else "agent",
-                key=line.uuid or "",
-                parent=line.parentUuid or "",
-                response=body.id or line.requestId or "",
-                time=line.timestamp or "",
-                agent=agent,
-                model="" if synthetic else body.model or "",
-                cwd=line.cwd or "",
-                usage=None if tokens is None or synthetic else _usage(tokens),
-                stop=_STOPS.get(text_of(body.stop_reason), ""),
-            )
-        parts, typed, origin = self._user_parts(line, body)
+            parts, origin = _parts(body.content), ""
+            if line.isApiErrorMessage or model == "<synthetic>":
+                origin, tokens, model = "meta", None, ""
+        else:
+            role = "user"
+            parts, origin, typed = self._user_parts(line, body.content)
+            if agent:
+                origin, typed = "injected" if origin == "prompt" else origin, ()
         return cursor.message(
-            "user",
+            role,
             parts,
-            "injected" if agent and origin == "prompt" else origin,
-            () if agent else typed,
+            origin,
+            typed,
             key=line.uuid or "",
             parent=line.parentUuid or "",
+            response=body.id or line.requestId or "",
             time=line.timestamp or "",
             agent=agent,
+            model=model or "",
             cwd=line.cwd or "",
+            usage=None if tokens is None else _usage(tokens),
+            stop=_STOPS.get(text_of(body.stop_reason), ""),
         )
 
-    def _user_parts(
-        self, line: Line, body: Body
-    ) -> tuple[tuple[Part, ...], tuple[Typed, ...], str]:
-        content = body.content
+    def _user_parts(self, line: Line, content: str | list[Block] | None) -> Said:
         if isinstance(content, str):
             if line.isCompactSummary or is_continuation(content):
-                return (Text(content),), (), "compaction"
+                return (Text(content),), "compaction", ()
             if "<bash-" in content[:200]:
                 found = self._shell_mode(content)
                 if found is not None:
                     return found
             shown, typed = _typed_words(0, content, meta=line.isMeta is True)
-            return (Text(shown),), typed, "prompt" if typed else "injected"
+            return (Text(shown),), "prompt" if typed else "injected", typed
         parts: list[Part] = []
         spans: tuple[Typed, ...] = ()
         results = False
@@ -198,16 +199,14 @@ class ClaudeReader(Struct):
             else:
                 parts.append(Media(block.type))
         if results:
-            return tuple(parts), spans, "tool"
+            return tuple(parts), "tool", spans
         if line.isCompactSummary:
-            return tuple(parts), (), "compaction"
+            return tuple(parts), "compaction", ()
         if len(parts) == 1 and type(parts[0]) is Text and is_interruption(parts[0].text):
-            return tuple(parts), (), "interruption"
-        return tuple(parts), spans, "prompt" if spans else "injected"
+            return tuple(parts), "interruption", ()
+        return tuple(parts), "prompt" if spans else "injected", spans
 
-    def _shell_mode(
-        self, content: str
-    ) -> tuple[tuple[Part, ...], tuple[Typed, ...], str] | None:
+    def _shell_mode(self, content: str) -> Said | None:
         """A command that the person ran with `!`, or what it printed; None if it is neither.
 
         The client records no exit code, so the outcome of such a command is unknown."""
@@ -218,14 +217,14 @@ class ClaudeReader(Struct):
             command = command.strip()
             shown = f"!{command}"
             call = ToolCall(f"shell-{self.shell}", PERSONS_SHELL, "shell", {"command": command})
-            return (Text(shown), call), (Typed(0, 0, len(shown), "command"),), "prompt"
+            return (Text(shown), call), "prompt", (Typed(0, 0, len(shown), "command"),)
         printed, rest = _tagged("bash-stdout", content.strip())
         failed, rest = _tagged("bash-stderr", rest.lstrip())
         if not self.running or rest or printed is None and failed is None:
             return None
         self.running = False
         output = "\n".join([text for text in (printed, failed) if text])
-        return (ToolResult(f"shell-{self.shell}", output, "unknown"),), (), "tool"
+        return (ToolResult(f"shell-{self.shell}", output, "unknown"),), "tool", ()
 
     def _agent_progress(self, line: Line, data: Progress, cursor: Cursor) -> tuple[Record, ...]:
         inner = data.message
@@ -285,13 +284,11 @@ class ClaudeReader(Struct):
         A backup proves little: it may have been made before the edit that it belongs to or just
         after it, so it shows neither the original contents nor whether the file changed later.
         """
-        tracked = dict_of(line.snapshot.trackedFileBackups) if line.snapshot is not None else {}
+        tracked = dict_of(line.snapshot.trackedFileBackups) if line.snapshot else {}
         changed: list[tuple[str, bool]] = []
-        for path, backup in tracked.items():
-            if (
-                not isinstance(backup, dict)
-                or type(version := backup.get("version")) is not int
-            ):
+        for path, given in tracked.items():
+            backup = dict_of(given)
+            if type(version := backup.get("version")) is not int:
                 continue
             if backup.get("backupFileName") is not None:
                 if self.missing.pop(path, None) is not None:
@@ -307,11 +304,24 @@ class ClaudeReader(Struct):
         """A queued prompt becomes a message when it is delivered: after `dequeue` it follows as
         a user line, `remove` means that it was inserted into the running turn, `popAll`
         withdraws it."""
-        before = self._waiting()
-        found = self._after_queue_operation(line, cursor)
+        before, operation = self._waiting(), line.operation
+        found: tuple[Record, ...] = ()
+        if operation == "enqueue":
+            self.queue.append(text_of(line.content))
+            del self.queue[:-64]
+            if job := JOB_ENDED.search(self.queue[-1]):
+                return (SessionFacts(ended=job[1]),)
+        elif operation == "popAll":
+            self.queue.clear()
+        elif self.queue and operation in {"dequeue", "remove"}:
+            wanted = line.content
+            if wanted not in self.queue and operation == "remove":
+                # It does not say which. Notices stand as lines of their own, too.
+                wanted = next(self._typed_in_queue(), None)
+            prompt = self.queue.pop(self.queue.index(wanted) if wanted in self.queue else 0)
+            if operation == "remove" and prompt not in self.delivered:
+                found = self._queued_message(prompt, line, cursor)
         waiting = self._waiting()
-        if line.operation == "enqueue" and (job := JOB_ENDED.search(self.queue[-1])):
-            return (SessionFacts(ended=job[1]),)
         return found if waiting == before else (*found, SessionFacts(queued=waiting))
 
     def _typed_in_queue(self) -> Iterator[str]:
@@ -321,24 +331,6 @@ class ClaudeReader(Struct):
     def _waiting(self) -> tuple[str, ...]:
         words = (prompt for prompt in self._typed_in_queue() if not prompt.startswith("/"))
         return tuple(whole(prompt, MAX_WAITING) for prompt in islice(words, 5))
-
-    def _after_queue_operation(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
-        operation = line.operation
-        if operation == "enqueue":
-            content = line.content if isinstance(line.content, str) else ""
-            self.queue.append(content)
-            del self.queue[:-64]
-        elif operation == "popAll":
-            self.queue.clear()
-        elif self.queue and operation in {"dequeue", "remove"}:
-            wanted = line.content if isinstance(line.content, str) else None
-            if wanted not in self.queue and operation == "remove":
-                # It does not say which. Notices stand as lines of their own, too.
-                wanted = next(iter(self._typed_in_queue()), None)
-            prompt = self.queue.pop(self.queue.index(wanted) if wanted in self.queue else 0)
-            if operation == "remove" and prompt not in self.delivered:
-                return self._queued_message(prompt, line, cursor)
-        return ()
 
     def _queued_message(self, prompt: str, line: Line, cursor: Cursor) -> tuple[Record, ...]:
         self.delivered = [*self.delivered[-15:], prompt]
@@ -469,7 +461,7 @@ def _result(
         if isinstance(facts.agentId, str):
             detail = {"agent": facts.agentId}
         if isinstance(facts.answers, dict) and status == "ok":
-            typed = _answer_spans(facts.answers, text, part)
+            typed = answer_spans(facts.answers.values(), text, part, '="')
     return ToolResult(call, text, status, code, detail), typed
 
 
@@ -483,21 +475,6 @@ def _failure(text: str) -> tuple[str, int | None]:
         code = int(found[1])
         return ("timeout" if code == 143 and _TIMED_OUT.search(text) else "error"), code
     return ("timeout" if _TIMED_OUT.match(text) else "error"), None
-
-
-def _answer_spans(answers: dict[str, object], text: str, part: int) -> tuple[Typed, ...]:
-    spans: list[Typed] = []
-    position = 0
-    for answer in answers.values():
-        for words in answer if isinstance(answer, list) else [answer]:
-            if not isinstance(words, str) or not words:
-                continue
-            at = text.find(f'="{words}', position)
-            if at < 0:
-                continue
-            spans.append(Typed(part, at + 2, at + 2 + len(words), "answer"))
-            position = at + 2 + len(words)
-    return tuple(spans)
 
 
 def _detect(sample: Sample) -> bool:

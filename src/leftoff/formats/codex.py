@@ -5,11 +5,13 @@ only for what the items lack: token counts, exit codes, applied changes."""
 
 from collections.abc import Iterable
 from functools import partial
+from typing import TypeVar
 
 from msgspec import field
 
 from leftoff import lazy_re as re
-from leftoff.formats.injected import shifted, transcript_span, typed_spans
+from leftoff import model as rec
+from leftoff.formats.injected import answer_spans, shifted, transcript_span, typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments
 from leftoff.formats.reader import (
@@ -22,21 +24,8 @@ from leftoff.formats.reader import (
     moved,
 )
 from leftoff.formats.vocabulary import KINDS, tool_call
-from leftoff.model import (
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    TokenCount,
-    ToolCall,
-    ToolResult,
-    Turn,
-    Typed,
-    Unknown,
-    Usage,
-)
+
+T = TypeVar("T")
 
 ITEM_TYPES = KINDS["codex_items"]
 IGNORED_LINES = frozenset(
@@ -71,6 +60,8 @@ _FAILED = re.compile(
 _REJECTED = re.compile(
     r"user rejected|rejected by user|patch rejected|Rejected\(|(?:command|patch) was rejected"
 )
+# Before what the person typed beside an answer that was chosen.
+_NOTE = "user_note: "
 # What the client shows as buttons below the agent's words.
 _GIT_BUTTONS = re.compile(r"\s*^(?:::git-[\w-]+\{[^{}\n]*\}\s*)+", re.MULTILINE)
 # Heading that the extension for editors writes between what it attaches and the prompt.
@@ -95,11 +86,13 @@ class CodexReader(ItemReader):
     """Another agent, or the client's own review, asks in this recording: no person does."""
     copied: bool = False
     """A subagent's recording, up to its prompt: a copy of what its parent recorded before."""
+    questions: dict[str, list[str]] = field(default_factory=dict)
+    """The ids of what the agent asked the person in one call, by the id of the call."""
     task: str = ""
     """The words of the last call in that copy that started a subagent; they come again as the
     prompt of this one."""
 
-    def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
+    def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         """The records of a line of either layout: the current one wraps all in `payload`, the
         legacy one has the fields of an item on the line itself."""
         kind = line.text("type")
@@ -120,14 +113,14 @@ class CodexReader(ItemReader):
         if kind in IGNORED_LINES or line.get("record_type") is not None:
             return ()
         if item is not line:
-            return (Unknown(kind),)
+            return (rec.Unknown(kind),)
         if kind:
             return self._item(line, message)
         if line.get("id") is None:
-            return (Unknown(""),)
+            return (rec.Unknown(""),)
         return (line.facts(id="id", started="timestamp", **_GIT),)
 
-    def _meta(self, payload: Fields) -> Iterable[Record]:
+    def _meta(self, payload: Fields) -> Iterable[rec.Record]:
         facts = payload.facts(
             id="id",
             cwd="cwd",
@@ -139,50 +132,44 @@ class CodexReader(ItemReader):
         )
         if self.session and facts.id != self.session:
             # A fork: the parent's own header is copied in front of the parent's history.
-            return (SessionFacts(forked_from=facts.id),)
+            return (rec.SessionFacts(forked_from=facts.id),)
         self.session, self.copied = facts.id, bool(facts.parent_id)
         self.asked = bool(payload.get("source.subagent")) and not facts.forked_from
         self.cwd = facts.cwd or self.cwd
         return (facts,)
 
-    def _context(self, payload: Fields) -> Iterable[Record]:
+    def _context(self, payload: Fields) -> Iterable[rec.Record]:
         self.model = payload.text("model") or self.model
         if (folder := payload.text("cwd")) and folder != self.cwd:
             self.cwd = folder
-            return (SessionFacts(cwd=folder),)
+            return (rec.SessionFacts(cwd=folder),)
         return ()
 
-    def _event(self, payload: Fields, cursor: Cursor) -> Iterable[Record]:
+    def _event(self, payload: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         kind = payload.text("type")
         if kind == "token_count":
             return _token_count(payload.at("info"))
         if kind == "exec_command_end":
-            self._store_exit_code(payload.text("call_id"), payload.number("exit_code"))
+            _store(self.exit_codes, payload.text("call_id"), payload.number("exit_code"))
         elif kind == "patch_apply_end":
             succeeded = payload.get("success") is not False
             return _applied_changes("call_id", payload, cursor, succeeded=succeeded)
         elif kind == "item_completed":
             item = payload.at("item")
             if item.get("type") == "CommandExecution":
-                self._store_exit_code(item.text("id"), item.number("exit_code"))
+                _store(self.exit_codes, item.text("id"), item.number("exit_code"))
             elif item.get("type") == "FileChange":
                 failed = item.get("status") in ("failed", "declined")
                 return _applied_changes("id", item, cursor, succeeded=not failed)
         elif kind in _TURNS:
             window = payload.number("model_context_window")
-            facts = () if window is None else (SessionFacts(window=window),)
-            return (*facts, Turn(_TURNS[kind], payload.text("message")))
+            facts = () if window is None else (rec.SessionFacts(window=window),)
+            return (*facts, rec.Turn(_TURNS[kind], payload.text("message")))
         elif kind == "thread_name_updated":
-            return (SessionFacts(title=payload.text("thread_name")),)
+            return (rec.SessionFacts(title=payload.text("thread_name")),)
         return ()
 
-    def _store_exit_code(self, call: str, code: int | None) -> None:
-        if call and code is not None:
-            self.exit_codes[call] = code
-            while len(self.exit_codes) > 64:
-                del self.exit_codes[next(iter(self.exit_codes))]
-
-    def _item(self, item: Fields, message: Builder) -> Iterable[Record]:
+    def _item(self, item: Fields, message: Builder) -> Iterable[rec.Record]:
         kind = item.text("type")
         if kind == "message":
             return (self._text_message(item, message),)
@@ -194,33 +181,39 @@ class CodexReader(ItemReader):
             given = item.get("action") if given is None else given
             if name == "spawn_agent" and self.copied:
                 self.task = Fields(given).text("message")
-            return (self._said(tool_call(item.text("call_id"), name, given), message),)
+            call = tool_call(item.text("call_id"), name, given)
+            if call.kind == "ask":
+                asked = [one.text("id") for one in Fields(given).each("questions")]
+                _store(self.questions, call.id, asked)
+            return (self._said(call, message),)
         if kind in {"function_call_output", "custom_tool_call_output"}:
             self.speaking = False
-            return (message("tool", (self._result(item),)),)
+            result = self._result(item)
+            answers = _answers(self.questions.pop(result.call_id, []), result.text)
+            return (message("tool", (result,), "", answers),)
         if kind == "reasoning":
             text = "\n\n".join(_texts(item.get("summary")))
             text = text or "\n\n".join(_texts(item.get("content")))
-            return (self._said(Reasoning(text), message),) if text else ()
+            return (self._said(rec.Reasoning(text), message),) if text else ()
         if kind == "web_search_call":
-            call = ToolCall("", "web_search_call", "fetch", item.at("action").value)
-            return (self._said(call, message),)
+            search = rec.ToolCall("", "web_search_call", "fetch", item.at("action").value)
+            return (self._said(search, message),)
         if kind == "agent_message":
             self.speaking = False
-            return (message("user", (Text("\n\n".join(_texts(item.get("content")))),)),)
-        return () if kind in ITEM_TYPES else (Unknown(f"response_item/{kind}"),)
+            return (message("user", (rec.Text("\n\n".join(_texts(item.get("content")))),)),)
+        return () if kind in ITEM_TYPES else (rec.Unknown(f"response_item/{kind}"),)
 
-    def _text_message(self, item: Fields, message: Builder) -> Message:
+    def _text_message(self, item: Fields, message: Builder) -> rec.Message:
         texts, role = _texts(item.get("content")), item.text("role")
-        parts = tuple(map(Text, texts))
+        parts = tuple(map(rec.Text, texts))
         if role == "assistant":
             buttons = (_GIT_BUTTONS.sub("", t) if "::git-" in t else t for t in texts)
-            parts = tuple(map(Text, buttons))
+            parts = tuple(map(rec.Text, buttons))
             return self._said(parts, message, _PHASES.get(item.text("phase"), ""))
         self.speaking = False
         if role != "user":
             return message("system", parts)
-        typed: tuple[Typed, ...] = ()
+        typed: tuple[rec.Typed, ...] = ()
         pasted = False
         for number, text in enumerate(texts):
             spans, found = _typed(number, text)
@@ -235,13 +228,15 @@ class CodexReader(ItemReader):
             origin = "interruption"
         return message("user", parts, origin, typed)
 
-    def _said(self, part: Part | tuple[Part, ...], message: Builder, stop: str = "") -> Message:
+    def _said(
+        self, part: rec.Part | tuple[rec.Part, ...], message: Builder, stop: str = ""
+    ) -> rec.Message:
         self.turn += not self.speaking
         self.speaking = True
         parts = part if isinstance(part, tuple) else (part,)
         return message("assistant", parts, response=f"response-{self.turn}", stop=stop)
 
-    def _result(self, item: Fields) -> ToolResult:
+    def _result(self, item: Fields) -> rec.ToolResult:
         call = item.text("call_id")
         text, code = _output(item.get("output"))
         code = self.exit_codes.pop(call, code)
@@ -257,10 +252,36 @@ class CodexReader(ItemReader):
             status = "denied" if _REJECTED.search(text, 0, 1000) else "error"
         else:
             status = "ok"
-        return ToolResult(call, text, status, code)
+        return rec.ToolResult(call, text, status, code)
 
 
-def _typed(part: int, text: str) -> tuple[tuple[Typed, ...], bool]:
+def _store(known: dict[str, T], call: str, value: T | None) -> None:
+    """Remembers something of a call until its result comes, of the last 64 calls."""
+    if call and value is not None:
+        known[call] = value
+        while len(known) > 64:
+            del known[next(iter(known))]
+
+
+def _answers(questions: list[str], text: str) -> tuple[rec.Typed, ...]:
+    """The person's answers to questions, in the order of the questions: first one to each, then
+    the notes beside them; none where a question has no answer."""
+    given = Fields(decode_arguments(text)).at("answers") if questions else Fields(None)
+    spans: list[tuple[rec.Typed, ...]] = []
+    for name in questions:
+        answers, start = given.at(name).get("answers"), text.find(f'"{name}"')
+        spans.append(answer_spans([answers], text, 0, '"', '"', start + len(name)))
+    if not all(spans):
+        return ()
+    found = [one[0] for one in spans] + [note for one in spans for note in one[1:]]
+    marks = [len(_NOTE) if text.startswith(_NOTE, one.start) else 0 for one in found]
+    return tuple(
+        rec.Typed(0, one.start + mark, one.end, one.via)
+        for one, mark in zip(found, marks, strict=True)
+    )
+
+
+def _typed(part: int, text: str) -> tuple[tuple[rec.Typed, ...], bool]:
     """The spans of a message that the person typed, and whether a transcript of another agent
     was pasted into it."""
     start = 0
@@ -274,7 +295,7 @@ def _typed(part: int, text: str) -> tuple[tuple[Typed, ...], bool]:
     return before + _shifted(part, text, max(start, pasted[1]), len(text)), True
 
 
-def _shifted(part: int, text: str, start: int, end: int) -> tuple[Typed, ...]:
+def _shifted(part: int, text: str, start: int, end: int) -> tuple[rec.Typed, ...]:
     return shifted(typed_spans(part, text[start:end].rstrip()), start)
 
 
@@ -296,7 +317,7 @@ def _output(output: object) -> tuple[str, int | None]:
 
 def _applied_changes(
     call: str, item: Fields, cursor: Cursor, *, succeeded: bool
-) -> Iterable[Record]:
+) -> Iterable[rec.Record]:
     if not isinstance(item.get("changes"), dict):
         return ()
     files: list[FileChange] = []
@@ -308,13 +329,13 @@ def _applied_changes(
     return (cursor.changes(item.text(call), files, succeeded=succeeded),)
 
 
-def _token_count(info: Fields) -> Iterable[Record]:
+def _token_count(info: Fields) -> Iterable[rec.Record]:
     named = ("last_token_usage", "total_token_usage")
     last, total = (usage_by(info.get(name), TOKENS, inclusive=True) for name in named)
     if last is None and total is None:
         return ()
     window = info.number("model_context_window")
-    return (TokenCount(last or Usage(), total or Usage(), window),)
+    return (rec.TokenCount(last or rec.Usage(), total or rec.Usage(), window),)
 
 
 def _detect(sample: Sample) -> bool:

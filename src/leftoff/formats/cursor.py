@@ -10,7 +10,7 @@ from leftoff.formats.lenient_json import Fields
 from leftoff.formats.openai_parts import blocks_of, content_text
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import Media, Part, Reasoning, Record, Text, ToolResult, Typed, Unknown
+from leftoff.model import Media, Part, Reasoning, Record, Role, Text, ToolResult, Typed, Unknown
 
 IGNORED_TYPES = frozenset({"turn_ended"})
 _CONTEXT = re.compile(
@@ -32,7 +32,6 @@ class CursorReader(ItemReader):
             return () if other in IGNORED_TYPES else (Unknown(other),)
         parts: list[Part] = []
         typed: tuple[Typed, ...] = ()
-        results = False
         for block in blocks_of(line.at("message").get("content")):
             kind = block.text("type")
             if kind == "text":
@@ -50,13 +49,11 @@ class CursorReader(ItemReader):
                 call = block.identity("id") or self.call_id()
                 parts.append(tool_call(call, block.text("name"), block.get("input")))
             elif kind == "tool_result":
-                results = True
                 parts.append(_result(block))
             else:
                 parts.append(Media(kind))
-        if role == "assistant":
-            return (cursor.message("assistant", tuple(parts), response=None),)
-        return (cursor.message("user", tuple(parts), "tool" if results else "", typed),)
+        said: Role = "user" if role == "user" else "assistant"
+        return (cursor.message(said, tuple(parts), "", typed, response=None),)
 
 
 def _said(text: str) -> tuple[Part, ...]:

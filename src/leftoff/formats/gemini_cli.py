@@ -10,6 +10,7 @@ of `Content`, role and parts, alone or under `history` or `clientHistory` of an 
 `Message.item` counts that list."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -19,14 +20,16 @@ from leftoff import model as rec
 from leftoff.formats.gemini_parts import (
     SNAPSHOT,
     STATUS,
+    Content,
     GeminiPartsReader,
     response_texts,
     result_of,
     usage_of,
 )
+from leftoff.formats.injected import answer_spans
 from leftoff.formats.lenient_json import Fields, text_of
 from leftoff.formats.openai_parts import decode_arguments
-from leftoff.formats.reader import Cursor, Format, items_under
+from leftoff.formats.reader import Cursor, Format, holds_results, items_under
 
 T = TypeVar("T")
 
@@ -61,14 +64,12 @@ class GeminiReader(GeminiPartsReader):
         origin = ""
         if kind == "user":
             parts, typed = self._user_parts(item)
-            if any(type(p) is rec.ToolResult for p in parts):
-                origin = "tool"
         elif kind == "gemini":
             parts, typed = self._assistant_parts(item)
             role = "assistant"
         elif kind in _NOTICES:
-            parts = self.content(item.get("content"), False).parts
-            cancelled = len(parts) == 1 and parts[0] == rec.Text("Request cancelled.")
+            parts, _ = self.content(item.get("content"))
+            cancelled = parts == (rec.Text("Request cancelled."),)
             role, origin = "system", "interruption" if cancelled else "meta"
         else:
             return rec.Unknown(f"message/{kind}")
@@ -84,35 +85,30 @@ class GeminiReader(GeminiPartsReader):
             usage=usage_of(item.get("tokens"), _TOKENS),
         )
 
-    def _user_parts(self, item: Fields) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
-        waiting = {identity for identity, _ in self.waiting}
-        content = self.content(item.get("content"), not self.subagent)
-        if content.results:
+    def _user_parts(self, item: Fields) -> Content:
+        waiting = dict(self.waiting)
+        parts, typed = self.content(item.get("content"), person=not self.subagent)
+        if holds_results(parts):
             # Synchronised history repeats results that are already recorded with their calls.
-            return tuple(
-                p
-                for p in content.parts
-                if type(p) is not rec.ToolResult or p.call_id in waiting
-            ), ()
-        match self.content(item.get("displayContent"), False).parts:
-            case (rec.Text(text=shown),) if shown and not self.subagent:
+            known = (p for p in parts if type(p) is not rec.ToolResult or p.call_id in waiting)
+            return tuple(known), ()
+        match self.content(item.get("displayContent")):
+            case (rec.Text(text=shown),), _ if shown and not self.subagent:
                 # The displayed part of the prompt was typed; the recorder inserted the rest.
-                for number, part in enumerate(content.parts):
+                for number, part in enumerate(parts):
                     at = part.text.find(shown) if type(part) is rec.Text else -1
                     if at >= 0:
-                        return content.parts, (rec.Typed(number, at, at + len(shown)),)
-        return content.parts, content.typed
+                        return parts, (rec.Typed(number, at, at + len(shown)),)
+        return parts, typed
 
-    def _assistant_parts(
-        self, item: Fields
-    ) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
+    def _assistant_parts(self, item: Fields) -> Content:
         parts: list[rec.Part] = []
         for thought in item.each("thoughts"):
             words = (thought.text("subject"), thought.text("description"))
             parts.append(rec.Reasoning("\n".join(filter(None, words))))
         calls = item.each("toolCalls")
         call_ids = {call.identity("id") for call in calls}
-        for part in self.content(item.get("content"), False).parts:
+        for part in self.content(item.get("content"))[0]:
             # These calls follow, with their results.
             repeated = type(part) is rec.ToolCall and part.id in call_ids
             if not repeated and part != rec.Text(""):
@@ -126,7 +122,8 @@ class GeminiReader(GeminiPartsReader):
             result = _result(call, tool_call)
             if result is not None:
                 if tool_call.kind == "ask" and result.status == "ok":
-                    typed += _answer_spans(result.text, len(parts))
+                    answers = Fields(decode_arguments(result.text)).at("answers").value
+                    typed += answer_spans(answers.values(), result.text, len(parts), '"', '"')
                 parts.append(result)
         return tuple(parts), typed
 
@@ -143,19 +140,6 @@ def _result(call: Fields, asked: rec.ToolCall) -> rec.ToolResult | None:
     known = isinstance(new, bool) and status == "ok"
     detail: dict[str, object] | None = {"created": new} if known else None
     return result_of(asked.id, asked.name, text, status, detail)
-
-
-def _answer_spans(text: str, part: int) -> tuple[rec.Typed, ...]:
-    answers = Fields(decode_arguments(text)).at("answers").value
-    spans: list[rec.Typed] = []
-    position = 0
-    for answer in answers.values():
-        words = text_of(answer)
-        at = text.find(f'"{words}"', position) if words else -1
-        if at >= 0:
-            spans.append(rec.Typed(part, at + 1, at + 1 + len(words), "answer"))
-            position = at + len(words)
-    return tuple(spans)
 
 
 class GeminiLinesReader(GeminiReader):
@@ -220,19 +204,13 @@ class GeminiLinesReader(GeminiReader):
         """The conversation was replaced; only the summary of the removed part is new."""
         for message in changed.each("messages"):
             identity = message.identity("id")
-            content = self.content(message.get("content"), False)
-            text = next((p.text for p in content.parts if type(p) is rec.Text), "")
+            parts, _ = self.content(message.get("content"))
+            text = next((p.text for p in parts if type(p) is rec.Text), "")
             if not text.startswith(SNAPSHOT) or identity in self.parents:
                 continue
             yield cursor.compaction()
-            yield cursor.message(
-                "user",
-                content.parts,
-                "compaction",
-                key=identity,
-                parent=self.last,
-                time=message.text("timestamp"),
-            )
+            message_at = partial(cursor.message, key=identity, parent=self.last)
+            yield message_at("user", parts, "compaction", time=message.text("timestamp"))
             self.parents[identity], self.last = self.last, identity
 
 
@@ -272,25 +250,24 @@ class GeminiApiReader(GeminiPartsReader):
             return
         if calls := self._lost_calls(item):
             yield cursor.message("assistant", calls, response=None)
-        content = self.content(item.get("parts"), role == "user")
+        parts, typed = self.content(item.get("parts"), person=role == "user")
         if role == "model":
             # The recorder's own stock reply to the context that it puts in front.
-            origin = "meta" if content.parts == (_STOCK_REPLY,) else "agent"
-            yield cursor.message("assistant", content.parts, origin, response=None)
-        elif not content.results and any(
-            type(p) is rec.Text and p.text.startswith(SNAPSHOT) for p in content.parts
+            origin = "meta" if parts == (_STOCK_REPLY,) else "agent"
+            yield cursor.message("assistant", parts, origin, response=None)
+        elif not holds_results(parts) and any(
+            type(p) is rec.Text and p.text.startswith(SNAPSHOT) for p in parts
         ):
             yield cursor.compaction()
-            yield cursor.message("user", content.parts, "compaction")
+            yield cursor.message("user", parts, "compaction")
         else:
-            origin = "tool" if content.results else ""
-            yield cursor.message("user", content.parts, origin, content.typed)
+            yield cursor.message("user", parts, "", typed)
 
     def _lost_calls(self, item: Fields) -> tuple[rec.ToolCall, ...]:
         """The calls that results of an item name and that no item holds: the client leaves some
         out of its history. What they printed counts, so they are read, without arguments."""
         responses = [part.at("functionResponse") for part in item.each("parts")]
-        waiting = {identity for identity, _ in self.waiting}
+        waiting = dict(self.waiting)
         return tuple(
             self.call(identity, response.text("name"), None)
             for response in responses

@@ -1,6 +1,6 @@
 """The parts of a Gemini `Content` (role and parts), as several recorders write them."""
 
-from msgspec import Struct
+from typing import TypeAlias
 
 from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
@@ -21,25 +21,19 @@ STATUS = {"success": "ok", "error": "error", "cancelled": "cancelled"}
 # How the summary of a compressed conversation begins.
 SNAPSHOT = "<state_snapshot>"
 
-
-class Content(Struct, frozen=True):
-    """What a list of parts holds."""
-
-    parts: tuple[Part, ...] = ()
-    typed: tuple[Typed, ...] = ()
-    results: bool = False
+# The parts of a content, and the spans that a person typed.
+Content: TypeAlias = tuple[tuple[Part, ...], tuple[Typed, ...]]
 
 
 class GeminiPartsReader(ItemReader):
     """Reads objects with lists of parts."""
 
-    def content(self, parts: object, person: bool) -> Content:
+    def content(self, parts: object, *, person: bool = False) -> Content:
         """The parts in our types; `person`: a person may have typed their text."""
         if isinstance(parts, (str, dict)):
             parts = [{"text": parts} if isinstance(parts, str) else parts]
         found: list[Part] = []
         typed: tuple[Typed, ...] = ()
-        results = False
         inserted = False  # between the marks of files that the recorder put in
         for given in parts if isinstance(parts, list) else ():
             part = Fields({"text": given} if isinstance(given, str) else given)
@@ -56,13 +50,12 @@ class GeminiPartsReader(ItemReader):
             elif "functionCall" in part.value:
                 found.append(self.function_call(part.at("functionCall")))
             elif "functionResponse" in part.value:
-                results = True
                 found.append(self.function_response(part.at("functionResponse")))
             elif {"inlineData", "fileData"} & part.value.keys():
                 found.append(Media(part.text("inlineData.mimeType", "fileData.mimeType")))
             elif {"executableCode", "codeExecutionResult"} & part.value.keys():
                 found.append(Media("code"))
-        return Content(tuple(found), typed, results)
+        return tuple(found), typed
 
     def function_call(self, call: Fields) -> ToolCall:
         """One `functionCall`."""

@@ -217,6 +217,27 @@ def typed_parts(parts: Iterable[Part]) -> tuple[Typed, ...]:
     return spans
 
 
+def answer_spans(
+    answers: Iterable[object],
+    text: str,
+    part: int,
+    before: str,
+    after: str = "",
+    position: int = 0,
+) -> tuple[Typed, ...]:
+    """Where a person's answers to an agent's questions stand in the text of a result, from a
+    position on, each between two marks; an answer may be a list of several."""
+    spans: list[Typed] = []
+    for answer in answers:
+        for words in answer if isinstance(answer, list) else [answer]:
+            at = text.find(f"{before}{words}{after}", position) if words else -1
+            if isinstance(words, str) and at >= 0:
+                start = at + len(before)
+                position = start + len(words)
+                spans.append(Typed(part, start, position, "answer"))
+    return tuple(spans)
+
+
 def slash_command(text: str, part: int = 0) -> tuple[str, tuple[Typed, ...]] | None:
     """The markup of a slash command as it was typed, its name before its arguments, and the
     span that a person typed; None for any other text."""

@@ -4,7 +4,6 @@ One JSON document; `Message.item` counts `history`. Each entry holds a message o
 the tools and the agent's reply, so up to two messages share an item."""
 
 from collections.abc import Iterable
-from functools import partial
 
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
@@ -46,17 +45,17 @@ class KiroReader(ItemReader):
             if kind not in ("Prompt", "ToolUseResults", "CancelledToolUses"):
                 yield rec.Unknown(f"user/{kind}")
                 continue
-            cancelled = kind == "CancelledToolUses"
-            results = given.each("tool_use_results")
-            parts += [self._result(result, cancelled=cancelled) for result in results]
+            ran = kind != "CancelledToolUses"
+            parts += [
+                self._result(result, ran=ran) for result in given.each("tool_use_results")
+            ]
             if prompt := given.text("prompt"):
                 parts.append(rec.Text(prompt))
         if parts:
             yield cursor.message(
                 "user",
                 tuple(parts),
-                "tool" if any(type(p) is rec.ToolResult for p in parts) else "",
-                typed_parts(parts),
+                typed=typed_parts(parts),
                 time=user.text("timestamp"),
                 cwd=self.cwd,
             )
@@ -77,8 +76,8 @@ class KiroReader(ItemReader):
                 name = use.text("name", "orig_name")
                 # A result names a recorded id, so that only calls without one wait.
                 known = use.identity("id")
-                make = partial(tool_call, known) if known else partial(self.call, "")
-                parts.append(make(name, arguments))
+                asks = tool_call if known else self.call
+                parts.append(asks(known, name, arguments))
             yield cursor.message(
                 "assistant",
                 tuple(parts),
@@ -89,7 +88,7 @@ class KiroReader(ItemReader):
                 stop="end" if kind == "Response" else "more",
             )
 
-    def _result(self, result: Fields, *, cancelled: bool) -> rec.ToolResult:
+    def _result(self, result: Fields, *, ran: bool) -> rec.ToolResult:
         call = self.answered(result.identity("tool_use_id"))
         texts: list[str] = []
         code: int | None = None
@@ -104,11 +103,8 @@ class KiroReader(ItemReader):
                 streams = filter(None, (output.text("stdout"), output.text("stderr")))
                 shown = "exit_status" in output.value
                 texts.append("\n".join(streams) if shown else json_text(block.get("Json")))
-        status = "ok" if result.text("status").lower() == "success" else "error"
-        if cancelled:
-            status = "denied"
-        elif code and status == "ok":
-            status = "error"
+        worked = result.text("status").lower() == "success" and not code
+        status = "denied" if not ran else "ok" if worked else "error"
         return rec.ToolResult(call, "\n".join(texts), status, code)
 
 

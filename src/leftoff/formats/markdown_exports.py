@@ -12,22 +12,13 @@ from collections.abc import Generator, Iterable, Iterator
 from functools import partial
 
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.formats.injected import sent_by, typed_spans
 from leftoff.formats.openai_parts import recorded_arguments
 from leftoff.formats.opencode import failure
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import TextReader, text_lines
 from leftoff.formats.vocabulary import kind_of, tool_call
-from leftoff.model import (
-    Message,
-    Part,
-    Reasoning,
-    Record,
-    SessionFacts,
-    Text,
-    ToolResult,
-    Uncertain,
-)
 
 _HEADER = re.compile(r"## (?:(?P<user>User)|Assistant(?: \((?P<about>.*)\))?)$")
 _TOOL = re.compile(r"\*\*Tool: (?P<name>[^*\n]+)\*\*$")
@@ -61,7 +52,7 @@ class ExportReader(TextReader):
     who: str = ""  # user | assistant; "" before the first turn
     rule: int = 0  # 1 after a rule, 2 after a rule and a blank line: here a turn may begin
 
-    def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
+    def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[rec.Record]:
         speaker = self._speaker(text) if self.rule == 2 else ""
         if speaker:
             found = tuple(self._flush(cursor))
@@ -80,17 +71,17 @@ class ExportReader(TextReader):
     def _begin(self, text: str) -> None:
         """Takes up what the heading of a new turn says."""
 
-    def _facts(self, text: str) -> Iterable[Record]:
+    def _facts(self, text: str) -> Iterable[rec.Record]:
         raise NotImplementedError
 
-    def _inside(self, text: str, cursor: Cursor) -> Iterable[Record]:
+    def _inside(self, text: str, cursor: Cursor) -> Iterable[rec.Record]:
         """What a line in a turn gives before the turn is complete."""
         return ()
 
-    def _prompt(self, texts: list[str], cursor: Cursor) -> Iterator[Message]:
+    def _prompt(self, texts: list[str], cursor: Cursor) -> Iterator[rec.Message]:
         body = "\n".join(texts).strip("\n")
         if body:
-            yield cursor.message("user", (Text(body),), *sent_by(body))
+            yield cursor.message("user", (rec.Text(body),), *sent_by(body))
 
 
 class OpencodeMarkdownReader(ExportReader):
@@ -109,42 +100,42 @@ class OpencodeMarkdownReader(ExportReader):
         self.model = _model(header["about"] or "") if header else ""
         self.step = 0
 
-    def _inside(self, text: str, cursor: Cursor) -> Iterable[Record]:
+    def _inside(self, text: str, cursor: Cursor) -> Iterable[rec.Record]:
         if self.who == "assistant":
             self.step = _next_step(self.step, text)
         return ()
 
-    def _facts(self, text: str) -> Iterator[Record]:
+    def _facts(self, text: str) -> Iterator[rec.Record]:
         session, created = _SESSION.match(text), _CREATED.match(text)
         if session is not None:
-            yield SessionFacts(id=session[1])
+            yield rec.SessionFacts(id=session[1])
         elif created is not None:
             # The time has no zone: it is that of the person's machine.
             month, day, year, hour, minute, second, half = created.groups()
             # 12 AM is 0, 12 PM is 12.
             hours = int(hour) % 12 + (12 if half == "P" else 0)
             started = f"{year}-{int(month):02}-{int(day):02}T{hours:02}:{minute}:{second}"
-            yield SessionFacts(started=started)
+            yield rec.SessionFacts(started=started)
         elif text.startswith("# "):
-            yield SessionFacts(title=text[2:].strip())
+            yield rec.SessionFacts(title=text[2:].strip())
 
-    def _flush(self, cursor: Cursor) -> Iterator[Record]:
+    def _flush(self, cursor: Cursor) -> Iterator[rec.Record]:
         cursor = self._block(cursor, rule=True)
         if not cursor.raw or not self.who:
             return
         texts = text_lines(cursor.raw)[1:]
         # The head of another export, quoted in this turn.
         if any(_SESSION.match(text) is not None for text in texts):
-            yield Uncertain(QUOTED_EXPORT, self.first)
+            yield rec.Uncertain(QUOTED_EXPORT, self.first)
         if self.who == "user":
             yield from self._prompt(texts, cursor)
             return
-        parts: list[Part] = []
-        results: list[Part] = []
+        parts: list[rec.Part] = []
+        results: list[rec.Part] = []
         for found in self._parts(texts):
-            if isinstance(found, Uncertain):
+            if isinstance(found, rec.Uncertain):
                 yield found
-            elif isinstance(found, ToolResult):
+            elif isinstance(found, rec.ToolResult):
                 results.append(found)
             else:
                 parts.append(found)
@@ -154,7 +145,7 @@ class OpencodeMarkdownReader(ExportReader):
         if results:
             yield self._said(results, cursor, "tool")
 
-    def _parts(self, texts: list[str]) -> Iterator[Part | Uncertain]:
+    def _parts(self, texts: list[str]) -> Iterator[rec.Part | rec.Uncertain]:
         words: list[str] = []
         thought = False
         place = begun = 0
@@ -176,7 +167,7 @@ class OpencodeMarkdownReader(ExportReader):
 
     def _use(
         self, name: str, texts: list[str], place: int
-    ) -> Generator[Part | Uncertain, None, int]:
+    ) -> Generator[rec.Part | rec.Uncertain, None, int]:
         """The call and the result whose block goes on at `place`; returns where it ends."""
         self.calls += 1
         identity = f"call-{self.calls}"
@@ -194,9 +185,9 @@ class OpencodeMarkdownReader(ExportReader):
         start = place + 3
         end, sure = _output_end(texts, start)
         if not sure:
-            yield Uncertain(UNSURE_OUTPUT, self.first + start)
+            yield rec.Uncertain(UNSURE_OUTPUT, self.first + start)
         text = "\n".join(texts[start:end])
-        yield ToolResult(identity, text, _status(kind_of(name), shown[1], text))
+        yield rec.ToolResult(identity, text, _status(kind_of(name), shown[1], text))
         return end + 1
 
 
@@ -259,7 +250,7 @@ def _output_end(texts: list[str], start: int) -> tuple[int, bool]:
     return chosen, count == 1 or not (nested or inside)
 
 
-def _words(words: list[str], thought: bool, line: int) -> Iterator[Part | Uncertain]:
+def _words(words: list[str], thought: bool, line: int) -> Iterator[rec.Part | rec.Uncertain]:
     """Words as a part: the agent's, or a thought's where one began above them.
 
     Nothing marks where a thought ends, so words of the agent may stand in what is taken for a
@@ -268,10 +259,10 @@ def _words(words: list[str], thought: bool, line: int) -> Iterator[Part | Uncert
     if not text.strip():
         return
     if not thought:
-        yield Text(text)
+        yield rec.Text(text)
         return
-    yield Uncertain(UNMARKED_THOUGHT, line)
-    yield Reasoning(text)
+    yield rec.Uncertain(UNMARKED_THOUGHT, line)
+    yield rec.Reasoning(text)
 
 
 def _status(kind: str, verdict: str, text: str) -> str:
@@ -295,25 +286,25 @@ class CursorMarkdownReader(ExportReader):
     def _speaker(self, text: str) -> str:
         return _SPEAKERS.get(text, "")
 
-    def _facts(self, text: str) -> Iterable[Record]:
+    def _facts(self, text: str) -> Iterable[rec.Record]:
         exported = _EXPORTED.match(text)
         if exported is not None and exported[1]:
-            return (SessionFacts(agent_version=exported[1]),)
-        return (SessionFacts(title=text[2:].strip()),) if text.startswith("# ") else ()
+            return (rec.SessionFacts(agent_version=exported[1]),)
+        return (rec.SessionFacts(title=text[2:].strip()),) if text.startswith("# ") else ()
 
-    def _inside(self, text: str, cursor: Cursor) -> Iterable[Record]:
-        return (Uncertain(QUOTED_EXPORT, cursor.line),) if _EXPORTED.match(text) else ()
+    def _inside(self, text: str, cursor: Cursor) -> Iterable[rec.Record]:
+        return (rec.Uncertain(QUOTED_EXPORT, cursor.line),) if _EXPORTED.match(text) else ()
 
-    def _flush(self, cursor: Cursor) -> Iterator[Record]:
+    def _flush(self, cursor: Cursor) -> Iterator[rec.Record]:
         cursor = self._block(cursor, rule=True)
         body = "\n".join(text_lines(cursor.raw)[1:]).strip("\n")
         if not self.who or not body.strip():
             return
         if self.who == "assistant":
             self.turns += 1
-            yield self._said((Text(body),), cursor)
+            yield self._said((rec.Text(body),), cursor)
         else:
-            yield cursor.message("user", (Text(body),), typed=typed_spans(0, body))
+            yield cursor.message("user", (rec.Text(body),), typed=typed_spans(0, body))
 
 
 def _begins_with(pattern: re.Pattern[str], sample: Sample) -> bool:

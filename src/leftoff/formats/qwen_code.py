@@ -9,7 +9,7 @@ import msgspec
 from leftoff import model as rec
 from leftoff.formats.gemini_parts import STATUS, GeminiPartsReader, result_of, usage_of
 from leftoff.formats.lenient_json import Fields, dict_of
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.reader import Cursor, Format, Sample, holds_results
 
 # Subtypes of user records whose text a person typed; the recorder wrote all others.
 _TYPED_SUBTYPES = frozenset({"", "mid_turn_user_message", "user_text_elements"})
@@ -68,16 +68,13 @@ class QwenReader(GeminiPartsReader):
             and line.text("subtype") in _TYPED_SUBTYPES
             and line.get("provenance") in (None, "real_user")
         )
-        content = self.content(line.at("message").get("parts"), person)
-        parts: tuple[rec.Part, ...] = content.parts
+        parts, typed = self.content(line.at("message").get("parts"), person=person)
         role: rec.Role = "user"
-        typed: tuple[rec.Typed, ...] = ()
         if kind == "assistant":
             role = "assistant"
-        elif kind == "tool_result" or content.results:
-            role, parts = "tool", _with_status(parts, line.at("toolCallResult"))
-        else:
-            typed = content.typed
+        elif kind == "tool_result" or holds_results(parts):
+            role, typed = "tool", ()
+            parts = _with_status(parts, line.at("toolCallResult"))
         return cursor.message(
             role,
             parts,
@@ -97,14 +94,11 @@ class QwenReader(GeminiPartsReader):
 def _with_status(parts: tuple[rec.Part, ...], facts: Fields) -> tuple[rec.Part, ...]:
     status = STATUS.get(facts.text("status"))
     results = [p for p in parts if type(p) is rec.ToolResult]
-    if status is None or len(results) != 1:
+    # The status is that of one result; an exit code in its text is surer.
+    if status is None or len(results) != 1 or results[0].exit_code is not None:
         return parts
     (found,) = results
     updated = result_of(found.call_id, facts.text("name"), found.text, status)
-    if found.exit_code is not None:
-        updated = msgspec.structs.replace(
-            updated, exit_code=found.exit_code, status=found.status
-        )
     return tuple(updated if p is found else p for p in parts)
 
 

@@ -27,6 +27,7 @@ from leftoff.model import (
     Record,
     Role,
     ToolCall,
+    ToolResult,
     Typed,
     Uncertain,
     Usage,
@@ -45,6 +46,11 @@ _OBJECT: LineDecoder[dict[str, object]] = LineDecoder(dict)
 
 # Calls without a result that a reader remembers.
 MAX_WAITING = 256
+
+
+def holds_results(parts: Iterable[Part]) -> bool:
+    """Whether results of tools are among the parts of a message."""
+    return any(type(part) is ToolResult for part in parts)
 
 
 class Cursor(Struct):
@@ -116,9 +122,9 @@ class Cursor(Struct):
     ) -> Message:
         """The next message, at this place; arguments as the fields of `Message`.
 
-        Without an `origin` the agent's messages are of the agent, results of a tool, and all
-        others a prompt if words of a person are in them. Only messages of the assistant have a
-        response (None: one of its own), a model, a usage and a stop."""
+        Without an `origin` the agent's messages are of the agent, those with results of a tool,
+        and all others a prompt if words of a person are in them. Only messages of the assistant
+        have a response (None: one of its own), a model, a usage and a stop."""
         # This runs for every message: `take` is written out.
         taken = self.taken
         index = taken.get(agent, 0)
@@ -131,7 +137,8 @@ class Cursor(Struct):
             response = model = stop = ""
             usage = None
             if not origin:
-                origin = "tool" if role == "tool" else "prompt" if typed else "injected"
+                answers = role == "tool" or holds_results(parts)
+                origin = "tool" if answers else "prompt" if typed else "injected"
         return Message(
             index,
             role,
