@@ -1,4 +1,4 @@
-"""Decisions with spaCy: an extractor that runs when it is named, and a pipeline component."""
+"""Decisions with spaCy: an extractor that runs when it is named."""
 
 import json
 import subprocess
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from leftoff import Pass
-from leftoff.extraction.decision_model import MODEL
 from leftoff.extraction.evidence import Said
 from leftoff.extraction.extractor import extractors
 from leftoff.summary import ContextSummary
@@ -92,17 +91,3 @@ def test_a_question_is_no_decision(spacy: Any) -> None:
     assert matched_type("We will use the cache.") == "approach"
     assert matched_type("We will use the cache?") == ""
     assert matched_type("") == ""
-
-
-def test_the_component_marks_spans_in_a_blank_pipeline(spacy: Any) -> None:
-    from leftoff.extraction import decision_spacy
-
-    nlp = spacy.blank("en")
-    nlp.add_pipe(decision_spacy.NAME)
-    strong = STATED.rstrip(".") + ", so I'll give each its own name instead of taking a lock."
-    doc = nlp(f"{strong} {ROUTINE}")
-    (span,) = doc.spans["decisions"]
-    assert span.text == strong
-    assert span.label_ in MODEL.kinds
-    assert len(doc._.decisions) == 1
-    assert not nlp("これは日本語の文です。何も決めていません。").spans["decisions"]

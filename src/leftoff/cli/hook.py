@@ -153,7 +153,7 @@ def try_out(session: str | None) -> int:
     from leftoff.handover.briefing import briefing
     from leftoff.hooks import forerunners
     from leftoff.hooks.session_notes import has_work
-    from leftoff.sources.place import place_of
+    from leftoff.sources.discover import place_of
 
     here = Path.cwd()
     block = ""

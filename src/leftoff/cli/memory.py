@@ -23,8 +23,7 @@ from leftoff.handover.wording import plural
 from leftoff.memory.index import LOCK_TIMEOUT, forget, statistics, update
 from leftoff.memory.lookup import memory_path
 from leftoff.memory.search import Filters
-from leftoff.sources.discover import parse_time
-from leftoff.sources.place import folder_of
+from leftoff.sources.discover import folder_of, parse_time
 
 T = TypeVar("T")
 

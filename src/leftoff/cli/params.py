@@ -129,7 +129,7 @@ class SessionFilter(Struct, frozen=True):
     @property
     def sessions(self) -> Callable[..., Iterator[discover.SessionInfo]]:
         """`discover.list_sessions` with these options: the last changed session first."""
-        from leftoff.sources.place import folder_of  # only when sessions are asked for
+        from leftoff.sources.discover import folder_of  # only when sessions are asked for
 
         now = time.time()
         return partial(

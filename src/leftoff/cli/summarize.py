@@ -85,7 +85,7 @@ def summarize(
         del gathered  # of a long session, what was read takes more memory than this
         text = json_pieces(summary, gate, indent=2)
     else:
-        from leftoff.sources.place import place_of
+        from leftoff.sources.discover import place_of
 
         # A prompt names its session for an agent, which must find the same one.
         path = f"{paths[0]}@{recording.which}" if recording.which else paths[0]

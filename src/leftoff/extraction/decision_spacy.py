@@ -1,20 +1,9 @@
-"""Key decisions with spaCy: an extractor for summaries, a component for other pipelines.
+"""Decisions with spaCy: an extractor that runs when it is named (`--extractor spacy`).
 
-The extractor `spacy` runs when it is named (`leftoff summarize SESSION --extractor spacy`). It
-is a second opinion that no labelled session has trained: sentences of the agent that match
+It is a second opinion that no labelled session has trained: sentences of the agent that match
 token patterns of spaCy appear among the findings, with the type of decision as their kind. The
 key decisions of the summary remain those of the default detector. docs/accuracy.md compares
-the two.
-
-    import spacy
-    import leftoff.extraction.decision_spacy
-    nlp = spacy.blank("en")
-    nlp.add_pipe("leftoff_decisions")
-    [span.text for span in nlp(text).spans["decisions"]]
-
-The weights are those of the default detector; features of the session around a text are missing
-here. Each span has its type as label; `doc._.decisions` gives the probability of each span.
-Importing this module imports spaCy; nothing else in leftoff does."""
+the two. Importing this module imports spaCy; nothing else in leftoff does."""
 
 from __future__ import annotations
 
@@ -25,32 +14,16 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from leftoff.errors import UsageError
-from leftoff.extraction.decision_model import (
-    MODEL,
-    is_english,
-    message_features,
-    place_features,
-    sentence_subjects,
-    word_features,
-    words,
-)
-from leftoff.extraction.decisions import candidates
 from leftoff.extraction.evidence import Evidence, Said
-from leftoff.extraction.extractor import TEXT, View
-from leftoff.extraction.sentences import MAX_SENTENCE
+from leftoff.extraction.extractor import MAX_SENTENCE, TEXT, View
 from leftoff.model import Text
 from leftoff.text.markdown import sentences
 
 try:
     import spacy
-    from spacy.language import Language
     from spacy.matcher import Matcher
-    from spacy.tokens import Doc
-    from spacy.util import filter_spans
 except ImportError:
     raise UsageError("decisions with spaCy need `pip install 'leftoff[spacy]'`") from None
-
-NAME = "leftoff_decisions"
 
 _WE = {"LOWER": {"IN": ["i", "we"]}}
 _WILL = {"LOWER": {"IN": ["will", "'ll", "’ll"]}}
@@ -127,53 +100,3 @@ def _pipeline() -> tuple[Any, Any]:
     for kind, patterns in PATTERNS.items():
         matcher.add(kind, patterns)
     return language, matcher
-
-
-class DecisionComponent:
-    """Marks the sentences of a document that state a decision.
-
-    Args:
-        key: name of the span group, and of the extension attribute.
-        least: probability from which a sentence is marked; the model's own if None."""
-
-    def __init__(self, key: str = "decisions", least: float | None = None) -> None:
-        self.key = key
-        self.least = MODEL.least / 1000 if least is None else least
-        if not Doc.has_extension(key):
-            Doc.set_extension(key, default=())
-
-    def __call__(self, doc: Any) -> Any:
-        """The document with its span group filled."""
-        found = decisions_in(doc.text, self.least)
-        spans = []
-        for start, end, kind, _ in found:
-            span = doc.char_span(start, end, label=kind, alignment_mode="expand")
-            if span is not None:
-                spans.append(span)
-        doc.spans[self.key] = filter_spans(spans)
-        doc._.set(self.key, tuple(chance for _, _, _, chance in found))
-        return doc
-
-
-def decisions_in(text: str, least: float) -> list[tuple[int, int, str, float]]:
-    """Start, end, type and probability of each decision in a text without a session."""
-    found_words = words(text)
-    if not is_english(found_words, text):
-        return []
-    message = message_features(found_words)
-    found: list[tuple[int, int, str, float]] = []
-    for start, end, where in candidates(text):
-        sentence = text[start:end]
-        own = words(sentence)
-        features = word_features(own) + place_features(sentence, start, where)
-        features += sentence_subjects(own)
-        chance = MODEL.statement_probability(MODEL.score(features), 0)
-        if chance >= least:
-            found.append((start, end, MODEL.kind(features + message), round(chance, 3)))
-    return found
-
-
-@Language.factory(NAME, default_config={"key": "decisions", "least": None})  # type: ignore[untyped-decorator, unused-ignore] # spaCy may be absent
-def create(nlp: object, name: str, key: str, least: float | None) -> DecisionComponent:
-    """The component for a pipeline; `nlp` and `name` are spaCy's, and not needed."""
-    return DecisionComponent(key, least)

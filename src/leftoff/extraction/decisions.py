@@ -14,9 +14,8 @@ from leftoff.extraction.decision_model import (
     sentence_features,
 )
 from leftoff.extraction.evidence import Evidence, Said
-from leftoff.extraction.extractor import TEXT, View
+from leftoff.extraction.extractor import MAX_SENTENCE, TEXT, View
 from leftoff.extraction.rules import lowered
-from leftoff.extraction.sentences import MAX_SENTENCE
 from leftoff.model import Text
 from leftoff.text.markdown import (
     HEADING,

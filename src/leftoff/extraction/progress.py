@@ -7,10 +7,9 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Evidence, Said, Shown
-from leftoff.extraction.extractor import HIT, OUTPUT, STAGE, TYPED, View
+from leftoff.extraction.extractor import HIT, MAX_SENTENCE, OUTPUT, STAGE, TYPED, View
 from leftoff.extraction.rule_sets import GROUPS
 from leftoff.extraction.rules import Hit, lowered
-from leftoff.extraction.sentences import MAX_SENTENCE, sentences_with_hits
 from leftoff.model import Text
 from leftoff.redaction.scanner import safe_quote_end
 from leftoff.text.markdown import HEADING, Layout
@@ -27,9 +26,7 @@ class Progress(Struct):
     def see(self, view: View) -> Iterable[Evidence]:
         message = view.message
         if view.hits:
-            for hit, layout, start, end in sentences_with_hits(
-                view, self.name, either_end=True
-            ):
+            for hit, layout, start, end in view.sentences(self.name, either_end=True):
                 if hit.rule.topic == "milestone":
                     if _is_plan(layout, start):
                         continue

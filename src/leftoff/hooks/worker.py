@@ -26,9 +26,8 @@ from leftoff.incremental.saved_passes import SavedPass
 from leftoff.redaction.redactor import Redactor
 from leftoff.second_reading import project_reading
 from leftoff.settings import Settings, load, user_folder
-from leftoff.sources.discover import list_sessions
+from leftoff.sources.discover import list_sessions, place_of
 from leftoff.sources.open import session_paths
-from leftoff.sources.place import place_of
 from leftoff.stores.atomic import file_stamp
 from leftoff.summary import ContextSummary
 

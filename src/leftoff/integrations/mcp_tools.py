@@ -27,9 +27,9 @@ from leftoff.memory.text import fix_values, hit_values, origin_values, standing_
 from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.messages import between, message_text
 from leftoff.sources import discover
+from leftoff.sources.discover import folder_of
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import STDIN, session_paths
-from leftoff.sources.place import folder_of
 from leftoff.summary import ContextSummary
 
 # Seconds that a call waits for a recording to be read. Chosen by hand; not measured.

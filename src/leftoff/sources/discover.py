@@ -5,6 +5,7 @@ name, size, modification time and the first 64 KiB are read."""
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import translate
@@ -581,3 +582,17 @@ def short_ids(known: Iterable[str], least: int = 8) -> dict[str, str]:
         name: name[: max(least, shared[number] + 1, shared[number + 1] + 1)]
         for number, name in enumerate(ordered)
     }
+
+
+def place_of(path: str, environ: Mapping[str, str]) -> str:
+    """What a shell writes after `leftoff show` for a recording: its full path; "" where the
+    start of its id is enough, since it lies where its client keeps it, and for standard input.
+    """
+    if path.partition("@")[0] == STDIN or leads_to_session(path, client_roots(environ)):
+        return ""
+    return shlex.quote(os.path.abspath(path))  # noqa: PTH100 - links stay as given
+
+
+def folder_of(project: str | None) -> str:
+    """The absolute path of a project's directory, as a person types it; "" for any."""
+    return os.path.abspath(os.path.expanduser(project)) if project else ""  # noqa: PTH100, PTH111
