@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec.structs import replace
 
@@ -158,6 +158,18 @@ class SessionReading:
 
         asking = reader if isinstance(reader, SecondReading) else second_reading(reader)
         return asking.judge(summary, view_of(recordings, places)[1])
+
+
+def session_with(path: str, read: Callable[[str], Pass]) -> SessionReading:
+    """The session at a path, with its subagents' files; `read` reads its main recording."""
+    main, _ = session_paths(path)
+
+    def opened(path: str, **options: Any) -> Pass:
+        return read(path) if path == main else open_pass(path, **options)
+
+    found = SessionReading(opened)
+    found.add(path, None, (), None)
+    return found
 
 
 def chosen_place(reading: Pass, choice: Choice) -> int:

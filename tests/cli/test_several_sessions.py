@@ -9,7 +9,7 @@ from leftoff import api
 from leftoff.budget.thresholds import preset
 from leftoff.errors import SourceError, UnknownName, UsageError
 from leftoff.formats.reader import formats
-from leftoff.incremental.accounts import account_of
+from leftoff.incremental.accounts import AccountFollower, account_of
 from leftoff.sources.session_choice import split_choice
 
 HISTORY = """
@@ -65,7 +65,8 @@ def test_a_choice_that_fits_none_or_several_is_refused(history: Path) -> None:
     with pytest.raises(UsageError, match="holds 3 sessions"):
         list(api.read(f"{history}@4"))
     with pytest.raises(SourceError, match="whole file"):
-        account_of(f"{history}@1", preset("advisory"))
+        AccountFollower(f"{history}@1", preset("advisory")).changed()
+    assert account_of(f"{history}@1", preset("advisory")).id == "2026-01-02T030405"
 
 
 def test_a_name_with_the_sign_in_it_is_a_name(tmp_path: Path) -> None:

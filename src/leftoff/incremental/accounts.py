@@ -5,16 +5,12 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from leftoff.analysis.assemble import view_of
-from leftoff.analysis.session_pass import Pass
-from leftoff.api import SessionReading, open_pass
+from leftoff.api import SessionReading
 from leftoff.budget.account import Account, account
 from leftoff.budget.prices import PriceRow
 from leftoff.budget.thresholds import Preset
 from leftoff.budget.windows import ModelRow
-from leftoff.errors import FormatError
-from leftoff.extraction.session_state import SessionState
 from leftoff.incremental.growing import GrowingSession, NoMessageYet
-from leftoff.sources.open import session_paths
 
 
 class SessionAccount(Struct, frozen=True):
@@ -36,50 +32,37 @@ def account_of(
     windows: Sequence[ModelRow] = (),
     prices: Sequence[PriceRow] = (),
 ) -> SessionAccount:
-    """The account of the last session recorded at `path`, with its subagents' files.
+    """The account of the session recorded at `path`, with its subagents' files.
 
     Args:
-        path: a file, a session's directory, or "-" for standard input.
+        path: a file, a session's directory, or "-" for standard input; of several sessions in
+            a file the one that a summary is of.
         windows, prices: rows that come before those of the built-in tables.
 
     Raises:
         SourceError: the file cannot be read.
         FormatError: it holds no message in a known format."""
-    main, beside = session_paths(path)
-    reading = open_pass(main, format=format)
-    return _accounted(reading, main, _children(beside), preset, windows, prices)
-
-
-def _children(beside: Sequence[tuple[str, str]]) -> dict[str, SessionState]:
-    found: dict[str, SessionState] = {}
-    for name, side in beside:
-        try:
-            reading = open_pass(side)
-        except FormatError:
-            continue  # the empty file of a subagent that wrote nothing
-        found[name] = next(r for r in reading.sessions[-1].values() if len(r.thread))
-    return found
+    gathered = SessionReading()
+    gathered.add(path, format, (), None)
+    return _accounted(gathered, preset, windows, prices)
 
 
 def _accounted(
-    reading: Pass,
-    path: str,
-    beside: dict[str, SessionState],
+    gathered: SessionReading,
     preset: Preset,
     windows: Sequence[ModelRow],
     prices: Sequence[PriceRow],
 ) -> SessionAccount:
-    # A subagent's own file takes precedence over the copies in the main one.
-    _, main = view_of({**reading.sessions[-1], **beside}, {})
-    name = reading.format.name if reading.format else ""
-    header = main.state.header
+    _, main = view_of(*gathered.recordings())
     return SessionAccount(
-        id=main.state.agent or header.id,
-        format=name,
-        path=path,
-        models=tuple(header.models),
+        id=main.state.agent or main.state.header.id,
+        format=gathered.formats[0],
+        path=gathered.sources[0].path,
+        models=tuple(main.state.header.models),
         preset=preset.name,
-        account=account(main, main.children, preset, name, windows=windows, prices=prices),
+        account=account(
+            main, main.children, preset, gathered.formats[0], windows=windows, prices=prices
+        ),
     )
 
 
@@ -122,12 +105,8 @@ class AccountFollower:
             SourceError: the file cannot be read.
             FormatError: it is surely no recording in a known format."""
         try:
-            return self._session.read_on(self._account)
+            return self._session.read_on(
+                lambda read: _accounted(read, self._preset, self._windows, self._prices)
+            )
         except NoMessageYet:
             return None
-
-    def _account(self, reading: Pass) -> SessionAccount:
-        main, beside = session_paths(self._session.path)
-        return _accounted(
-            reading, main, _children(beside), self._preset, self._windows, self._prices
-        )

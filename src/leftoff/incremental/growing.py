@@ -9,6 +9,7 @@ from leftoff import api
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, SourceError
 from leftoff.incremental.cursor import Cursor, NotResumable, Tail, retried
+from leftoff.session_reading import SessionReading, session_with
 from leftoff.sources.multi_file import is_multi_file, join_files
 from leftoff.sources.open import STDIN, open_regular, session_paths
 from leftoff.stores.atomic import file_stamp
@@ -42,9 +43,9 @@ class GrowingSession:
         self._cursor: Cursor | None = None
         self._seen: list[object] = []
 
-    def read_on(self, use: Callable[[Pass], T]) -> T | None:
-        """Reads what was added and returns what `use` makes of the main recording, closed;
-        None if nothing was written since `use` last returned.
+    def read_on(self, use: Callable[[SessionReading], T]) -> T | None:
+        """Reads what was added and returns what `use` makes of the session; None if nothing was
+        written since `use` last returned.
 
         Raises:
             SourceError: the recording cannot be read.
@@ -59,7 +60,8 @@ class GrowingSession:
         seen.append(hashlib.blake2b(joined).digest())
         if seen == self._seen:
             return None
-        made = use(self._closed(joined) if joined else self._read_new(main))
+        read = (lambda _: self._closed(joined)) if joined else self._read_new
+        made = use(session_with(self.path, read))
         # Only now: where `use` raised, the same bytes are new at the next call.
         self._seen = seen
         return made

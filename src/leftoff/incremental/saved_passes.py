@@ -47,7 +47,7 @@ from leftoff.incremental.cursor import (
     retried,
 )
 from leftoff.redaction.redactor import Redactor
-from leftoff.sources.open import open_regular, session_paths
+from leftoff.sources.open import open_regular
 from leftoff.sources.session_choice import has_work
 from leftoff.stores.atomic import Directory, make_directories, open_private, write_atomic
 
@@ -210,18 +210,10 @@ class SavedPass:
         Raises:
             SourceError: it cannot be read.
             FormatError: it holds no message in a known format."""
-        from leftoff import api
+        from leftoff.session_reading import session_with
 
-        main, _ = session_paths(path)
-
-        def read(path: str, **options: Any) -> Pass:
-            if path != main:
-                return api.open_pass(path, **options)
-            return self.complete(path, exact=exact)
-
-        found = api.SessionReading(read)
-        found.add(path, None, (), None)
-        return found.summary("")
+        read = session_with(path, lambda main: self.complete(main, exact=exact))
+        return read.summary("")
 
     @property
     def size(self) -> int:

@@ -14,7 +14,6 @@ from itertools import islice
 from typing import Any
 
 from leftoff import api, codec
-from leftoff.analysis.session_pass import Pass
 from leftoff.errors import LeftoffError, SourceError, UsageError
 from leftoff.handover.briefing import render_prompt
 from leftoff.handover.wording import brief
@@ -59,20 +58,10 @@ class _CachedRecording(GrowingSession):
     def summary(self) -> ContextSummary:
         """The summary of the session as it is now; reads only new bytes."""
         with self.lock:
-            changed = self.read_on(self._summarized)
+            changed = self.read_on(lambda read: read.summary(""))
             self._summary = changed or self._summary
             assert self._summary is not None
             return self._summary
-
-    def _summarized(self, closed: Pass) -> ContextSummary:
-        main, _ = session_paths(self.path)
-
-        def opened(path: str, **options: Any) -> Pass:
-            return closed if path == main else api.open_pass(path, **options)
-
-        found = api.SessionReading(opened)
-        found.add(self.path, None, (), None)
-        return found.summary("")
 
 
 def _bounded(value: object) -> Any:
