@@ -18,15 +18,7 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.errors import SourceError, StateError
-from leftoff.evaluation.labels import (
-    Decision,
-    Directive,
-    Labels,
-    Milestone,
-    OpenItem,
-    Stage,
-    digest,
-)
+from leftoff.evaluation.labels import Decision, Labels, OpenItem, Quote, Stage, digest
 from leftoff.sources.open import read_whole
 
 T = TypeVar("T")
@@ -158,8 +150,8 @@ def to_ranges(labels: Labels, texts: Mapping[int, str]) -> tuple[Ranges, list[st
         return found
 
     decisions = placed(labels.decisions, Decision)
-    milestones = placed(labels.milestones, Milestone)
-    directives = placed(labels.directives, Directive)
+    milestones = placed(labels.milestones, Quote)
+    directives = placed(labels.directives, Quote)
     open_items = placed(labels.open_items, OpenItem)
     kept = Labels(
         file=labels.file,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leftoff.errors import UsageError
 from leftoff.evaluation import handover_scores, resume_truth
-from leftoff.evaluation.labels import Decision, Directive, Labels
+from leftoff.evaluation.labels import Decision, Labels, Quote
 from leftoff.evaluation.report import as_text, to_json
 from leftoff.evaluation.resume_forms import RECORDED, TAIL, Form, tail, with_recorded
 from leftoff.evaluation.resume_runs import ResumeRun, evaluate_resume
@@ -97,8 +97,8 @@ LABELS = Labels(
         Decision(124, "I'll raise retry_limit in upload.py", "implementation", 3),
     ),
     directives=(
-        Directive(1, "Make the uploader survive a restart.", "task"),
-        Directive(1, "No new dependencies.", "constraint"),
+        Quote(1, "Make the uploader survive a restart.", "task"),
+        Quote(1, "No new dependencies.", "constraint"),
     ),
 )
 

@@ -10,7 +10,7 @@ from benchmarks.corpora.fetch import corpora
 from benchmarks.corpora.references import Reference, to_ranges, to_toml
 
 from leftoff.errors import UnknownName
-from leftoff.evaluation.labels import Decision, Labels, Milestone, Stage, load
+from leftoff.evaluation.labels import Decision, Labels, Quote, Stage, load
 
 SAID = "I'll keep the queue in SQLite, so nothing new has to run."
 TALK = [
@@ -53,7 +53,7 @@ class Fetching:
             str(changed.get("file", NAME)).rpartition("/")[2],
             "someone",
             decisions=(Decision(2, SAID, "architecture", 3, (3,)),),
-            milestones=(Milestone(3, "14 tests pass", "tests_pass"),),
+            milestones=(Quote(3, "14 tests pass", "tests_pass"),),
             stages=(Stage(1, "planning"),),
         )
         texts = {n: message["content"] for n, message in enumerate(TALK, 1)}

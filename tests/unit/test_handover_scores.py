@@ -32,7 +32,7 @@ def cut(prefix: list[Message], future: list[Message], recorded: str = "") -> Cut
 
 
 def shares(text: str, at: Cut) -> dict[str, Share]:
-    return score(text, at, truth(at), LabelledStatements((), ()), Share()).shares
+    return score(text, at, truth(at), LabelledStatements(), Share()).shares
 
 
 EDITING = [

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from leftoff.errors import SourceError, StateError, UnknownName
 from leftoff.evaluation import systems
-from leftoff.evaluation.labels import Labels, Milestone, digest, load
+from leftoff.evaluation.labels import Labels, Quote, digest, load
 from leftoff.evaluation.sessions import LabelledSession
 from leftoff.summary import DECISION_TYPES, MILESTONE_KINDS, REQUEST_KINDS, STAGES
 
@@ -53,7 +53,7 @@ def test_ranges_of_our_own_labels_give_them_back() -> None:
 def test_a_quote_is_found_wherever_it_stands(
     quote: str, before: str, after: str, other: str
 ) -> None:
-    labels = Labels("x", milestones=(Milestone(3, quote, "merged"),))
+    labels = Labels("x", milestones=(Quote(3, quote, "merged"),))
     ranges, problems = to_ranges(labels, {3: before + quote + after})
     assert problems == []
     assert to_labels("x", ranges, {3: before + quote + after}) == labels
@@ -63,11 +63,9 @@ def test_a_quote_is_found_wherever_it_stands(
 
 
 def test_a_label_without_its_words_is_left_out_and_told() -> None:
-    labels = Labels(
-        "x", milestones=(Milestone(3, "Sent.", "pushed"), Milestone(4, "no", "merged"))
-    )
+    labels = Labels("x", milestones=(Quote(3, "Sent.", "pushed"), Quote(4, "no", "merged")))
     ranges, problems = to_ranges(labels, {3: "Sent.", 4: "Merged."})
-    assert problems == ["x: a Milestone at 4 has no such words"]
+    assert problems == ["x: a Quote at 4 has no such words"]
     assert ranges.milestones == ((3, 0, 5, "pushed"),)
 
 

@@ -22,7 +22,6 @@ from leftoff.cli.eval import HELD_OUT
 from leftoff.errors import InputError
 from leftoff.evaluation.handover_scores import (
     GroundingSource,
-    LabelledStatement,
     LabelledStatements,
     labelled_before,
     states,
@@ -77,12 +76,12 @@ class MissFinder:
         """Yields everything that the text misses or states as outdated."""
         matcher, listed = TextMatcher(text), text_items(text)
         for what, statements in (
-            ("decision", labelled.decisions),
-            ("directive", labelled.directives),
+            ("decision", [(d.type, d.quote) for d in labelled.decisions]),
+            ("directive", [(d.kind, d.quote) for d in labelled.directives]),
         ):
-            for s in statements:
-                if not states(matcher, s):
-                    yield Miss(what, s.kind, s.text, self._stating(s))
+            for kind, quote in statements:
+                if not states(matcher, quote):
+                    yield Miss(what, kind, quote, self._stating(quote))
         for path in true.files:
             if not names_file(text, path, true.files):
                 yield Miss("file", "", path, self._naming(names(path) or {path}))
@@ -92,14 +91,14 @@ class MissFinder:
                 yield Miss("name", kind, name.name, self._naming({name.name}))
         for fact in true.facts:
             if fact.used and fact.value != "unknown" and not states_fact(listed, fact):
-                where = self._stating(LabelledStatement("", fact.subject))
+                where = self._stating(fact.subject)
                 yield Miss("relation", fact.kind, f"{fact.subject}: {fact.value}", where)
         known = [f for f in true.facts if f.value != "unknown"]
         for fact in stated_and_outdated(listed, known)[1]:
             yield Miss("outdated", fact.kind, f"{fact.subject}: {' > '.join(fact.values)}")
 
-    def _stating(self, statement: LabelledStatement) -> tuple[str, ...]:
-        return tuple(name for name, field in self._fields.items() if states(field, statement))
+    def _stating(self, words: str) -> tuple[str, ...]:
+        return tuple(name for name, field in self._fields.items() if states(field, words))
 
     def _naming(self, searched: set[str]) -> tuple[str, ...]:
         return tuple(name for name, field in self._fields.items() if searched & field.names)
@@ -108,7 +107,7 @@ class MissFinder:
 def misses(cut: Cut, path: str, label: Labels | None) -> Iterator[Miss]:
     """What the hook's block at a cut misses, and what it says that the recording does not."""
     summary = summary_of(cut, path)
-    labelled = labelled_before(label, cut) if label else LabelledStatements((), ())
+    labelled = labelled_before(label, cut)
     text = made(cut, summary, {HOOK: forms()[HOOK]})[HOOK]
     yield from MissFinder(summary).find(text, labelled, truth(cut))
     for claim in GroundingSource(cut.data).grounded_share(text)[1]:

@@ -2,9 +2,10 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+from leftoff.evaluation.resume_truth import calls_of
 from leftoff.evaluation.sessions import LabelledSession, Prediction, Predictions
 from leftoff.live.compactions import place_of
 from leftoff.model import Message, ToolCall
@@ -36,20 +37,18 @@ def seed001(session: LabelledSession) -> Predictions:
         for pattern, kind in _MILESTONES:
             if found := pattern.search(text):
                 milestones.append(Prediction(place, found[0], kind))
-    timeline: list[tuple[int, str]] = []
-    stage_now: list[tuple[int, str]] = []
-    for message in session.messages:
-        for pattern in (_STAGES[0], _STAGES[2]):
-            found = pattern.search(message.text)
-            if found and found[1].casefold() in STAGES:
-                timeline.append((message.index, found[1].casefold()))
-                stage_now.append((place_of(message), found[1].casefold()))
+    stages = [
+        (message, found[1].casefold())
+        for message in session.messages
+        for pattern in (_STAGES[0], _STAGES[2])
+        if (found := pattern.search(message.text)) and found[1].casefold() in STAGES
+    ]
     return Predictions(
         decisions=tuple(decisions),
         milestones=tuple(milestones),
-        timeline=tuple(timeline),
+        timeline=tuple((message.index, stage) for message, stage in stages),
         cuts={
-            cut: next((s for place, s in reversed(stage_now) if place <= cut), "")
+            cut: next((s for m, s in reversed(stages) if place_of(m) <= cut), "")
             for cut in session.cuts
         },
     )
@@ -94,7 +93,7 @@ def seed001_files(messages: Iterable[Message]) -> dict[str, str]:
     word that can be a path: the seed defines none. As there, results are ignored."""
     found: dict[str, str] = {}
     seen: set[str] = set()
-    for message, call in _calls(messages):
+    for message, call in calls_of(messages):
         if call.kind in _SHELLS:
             command = _text(call, _COMMANDS)
             action = "deleted" if _REMOVES.search(command) else "modified"
@@ -121,7 +120,7 @@ def seed001_files(messages: Iterable[Message]) -> dict[str, str]:
 
 def commands_by_seed001(messages: Iterable[Message]) -> tuple[int, int]:
     """(shell commands that the seed classifies as modified, all shell commands)."""
-    commands = [_text(c, _COMMANDS) for _, c in _calls(messages) if c.kind == "shell"]
+    commands = [_text(c, _COMMANDS) for _, c in calls_of(messages) if c.kind == "shell"]
     return sum(_REMOVES.search(command) is None for command in commands), len(commands)
 
 
@@ -130,13 +129,6 @@ def absolute_path(path: str, directory: str) -> str:
     if directory and path[:1] not in {"/", "~"} and path[1:2] != ":":
         path = f"{directory}/{path}"
     return posixpath.normpath(path) if path else ""
-
-
-def _calls(messages: Iterable[Message]) -> Iterator[tuple[Message, ToolCall]]:
-    for message in messages:
-        for part in message.parts:
-            if isinstance(part, ToolCall):
-                yield message, part
 
 
 def _text(call: ToolCall, names: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 recorded compactions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from hashlib import blake2b
 from pathlib import Path
 
@@ -72,12 +73,14 @@ def measure(path: str, seen: set[tuple[int, ...]]) -> RecordingMeasure:
     reading = api.open_pass(main)
     view = SessionView(reading.sessions[-1][""])
     name = reading.format.name if reading.format else ""
+    # As known before the compactions: the window from the tables, not from a compaction.
+    usable = _usable_before(view, name)
     forecasts: list[ForecastError] = []
     for counts, end in calls_before_compactions(view):
         key = (len(counts), *counts[:8])
         if key not in seen:
             seen.add(key)
-            forecasts += _forecasts(view, name, counts, end)
+            forecasts += _forecasts(usable, counts, end)
     return RecordingMeasure(
         name=Path(path).name,
         format=name,
@@ -102,9 +105,8 @@ def calls_before_compactions(view: SessionView) -> list[tuple[list[int], int]]:
     """For each automatic compaction: the tokens at each call before it, and its occupancy."""
     found: list[tuple[list[int], int]] = []
     points = curve(view)
-    ends = view.all(Compacted)
     start = 0
-    for end in ends:
+    for end in view.all(Compacted):
         # Up to the next call whose window had been emptied.
         after = range(start + 1 if start else start, len(points))
         stop = next((i for i in after if points[i].emptied), len(points))
@@ -116,33 +118,22 @@ def calls_before_compactions(view: SessionView) -> list[tuple[list[int], int]]:
     return found
 
 
-def _forecasts(
-    view: SessionView, format: str, counts: list[int], end: int
-) -> list[ForecastError]:
-    # As known before the compaction: the window from the tables, not from the compaction.
-    usable = _usable_before(view, format)
-    found: list[ForecastError] = []
+def _forecasts(usable: int | None, counts: list[int], end: int) -> Iterator[ForecastError]:
     for share in FORECAST_SHARES:
         k = max(MIN_CALLS, int(len(counts) * share))
         left = len(counts) - k
         predicted = forecast(counts[:k], usable)
-        if predicted is None or left < 1:
-            continue
-        error = abs(predicted.calls_left - left)
-        tokens = abs(predicted.tokens_left - max(0, end - counts[k - 1]))
-        found.append(ForecastError(share, error / left, error / len(counts), tokens / end))
-    return found
+        if predicted is not None and left > 0:
+            error = abs(predicted.calls_left - left)
+            tokens = abs(predicted.tokens_left - max(0, end - counts[k - 1]))
+            yield ForecastError(share, error / left, error / len(counts), tokens / end)
 
 
 def _usable_before(view: SessionView, format: str) -> int | None:
     """The usable window as it is known without the session's own compactions."""
-    recording = view.state
-    saved = recording.evidence
-    recording.evidence = EvidenceLog(e for e in saved if not isinstance(e, Compacted))
-    try:
-        return context(SessionView(recording, view.source), {}, format).usable_window
-    finally:
-        recording.evidence = saved
+    without = copy(view.state)
+    without.evidence = EvidenceLog(e for e in without.evidence if not isinstance(e, Compacted))
+    return context(SessionView(without, view.source), {}, format).usable_window
 
 
 # -- the run -----------------------------------------------------------------------------------
@@ -201,17 +192,12 @@ class BudgetRun(report.Run, frozen=True, kw_only=True, tag="leftoff.eval.budget/
     def blocks(self) -> Iterator[report.Block]:
         """Spend by format, then the errors."""
         yield from ("spend: distinct API calls against the sum of every record", "")
-        yield report.Table(
-            ("  format", "recordings", "distinct", "naive", ""),
-            [
-                (
-                    f"  {name}",
-                    *(f"{number:,}" for number in (some.recordings, some.distinct, some.naive)),
-                    f"{some.naive / some.distinct:.2f}x" if some.naive else "running totals",
-                )
-                for name, some in self.spend.by_format.items()
-            ],
-        )
+        spent = []
+        for name, some in self.spend.by_format.items():
+            counts = (f"{n:,}" for n in (some.recordings, some.distinct, some.naive))
+            ratio = f"{some.naive / some.distinct:.2f}x" if some.naive else "running totals"
+            spent.append((f"  {name}", *counts, ratio))
+        yield report.Table(("  format", "recordings", "distinct", "naive", ""), spent)
         rows = [_row("occupancy", self.occupancy)]
         for share, errors in self.forecast.items():
             rows.append((f"forecast after {share} of the calls", "", "", "", ""))
@@ -233,24 +219,23 @@ def _row(name: str, errors: Errors) -> tuple[str, ...]:
 def run_of(measured: Sequence[RecordingMeasure], *, resamples: int) -> BudgetRun:
     """The figures: medians and 95th percentiles with intervals over recordings."""
 
-    def errors(get: Callable[[RecordingMeasure], Iterable[float]]) -> Errors:
-        with_values = [m for m in measured if tuple(get(m))]
-        values = sorted(v for m in with_values for v in get(m))
+    def median(some: Sequence[Sequence[float]], share: float = 0.5) -> float | None:
+        ordered = sorted(v for values in some for v in values)
+        return quantile(ordered, share) if ordered else None
 
-        def median(some: Sequence[RecordingMeasure]) -> float | None:
-            ordered = sorted(v for m in some for v in get(m))
-            return quantile(ordered, 0.5) if ordered else None
-
+    def errors(by_recording: Iterable[Sequence[float]]) -> Errors:
+        known = [values for values in by_recording if values]
         return Errors(
-            len(values),
-            len(with_values),
-            report.rounded(quantile(values, 0.5) if values else None, 5),
-            report.bounds(bootstrap(with_values, median, resamples=resamples), 5),
-            report.rounded(quantile(values, 0.95) if values else None, 5),
+            sum(map(len, known)),
+            len(known),
+            report.rounded(median(known), 5),
+            report.bounds(bootstrap(known, median, resamples=resamples), 5),
+            report.rounded(median(known, 0.95), 5),
         )
 
     def of(share: float, name: str) -> Errors:
-        return errors(lambda m: [getattr(f, name) for f in m.forecasts if f.share == share])
+        made = ([f for f in m.forecasts if f.share == share] for m in measured)
+        return errors([getattr(f, name) for f in forecasts] for forecasts in made)
 
     spending = [m for m in measured if m.spent]
     by_format = {
@@ -264,7 +249,7 @@ def run_of(measured: Sequence[RecordingMeasure], *, resamples: int) -> BudgetRun
         recordings=len(measured),
         corpus=blake2b("".join(lines).encode(errors="replace"), digest_size=8).hexdigest(),
         spend=SpendByFormat(whole.recordings, whole.distinct, whole.naive, by_format),
-        occupancy=errors(lambda m: m.occupancy),
+        occupancy=errors(m.occupancy for m in measured),
         forecast={
             f"{share:.0%}": {name: of(share, name) for name in _FORECASTS}
             for share in FORECAST_SHARES

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import asdict, astuple
 
 from leftoff._version import __version__
 from leftoff.analysis.session_pass import Pass
@@ -22,7 +22,7 @@ from leftoff.evaluation.file_truth import (
     sidecar_of,
 )
 from leftoff.evaluation.intervals import RESAMPLES, bootstrap
-from leftoff.evaluation.matching import Counts, total
+from leftoff.evaluation.matching import Counts, compare_sets, total
 from leftoff.evaluation.recordings import opened, readings
 from leftoff.evaluation.report import MAX_LISTED, Block, Run, Table, bounds, rounded
 from leftoff.model import Message, parse_time
@@ -81,17 +81,9 @@ def compare(
     left_out: int = 0,
 ) -> FileCounts:
     """The counts of one session; both sides are relative to the same directory."""
-    pairs, real = set(predicted.items()), set(true.items())
-    right = len(pairs & real)
-    return FileCounts(
-        name=name,
-        session=session,
-        right=right,
-        wrong=len(pairs) - right,
-        missed=len(real) - right,
-        paths=len(predicted.keys() & true.keys()),
-        left_out=left_out,
-    )
+    counts = asdict(compare_sets(predicted.items(), true.items()))
+    paths = len(predicted.keys() & true.keys())
+    return FileCounts(name=name, session=session, **counts, paths=paths, left_out=left_out)
 
 
 class CommittedFiles(Struct, frozen=True):
@@ -136,18 +128,14 @@ class FileRun(Run, frozen=True, kw_only=True, tag="leftoff.files/1"):
                 continue
             shown = [(f"  {key.replace('_', ' ')}", _shown(row[key])) for key in row]
             yield Table((name, ""), shown)
-        worst = sorted(
-            (row for row in self.patches if row.wrong or row.missed),
-            key=lambda row: (-(row.wrong + row.missed), row.name, row.session),
-        )
-        if worst:
-            yield Table(
-                ("sessions with differences", "right", "wrong", "missed"),
-                [
-                    (f"  {row.name}", str(row.right), str(row.wrong), str(row.missed))
-                    for row in worst[:MAX_LISTED]
-                ],
-            )
+        worst = [row for row in self.patches if row.wrong or row.missed]
+        worst.sort(key=lambda row: (-(row.wrong + row.missed), row.name, row.session))
+        rows = [
+            (f"  {row.name}", str(row.right), str(row.wrong), str(row.missed))
+            for row in worst[:MAX_LISTED]
+        ]
+        if rows:
+            yield Table(("sessions with differences", "right", "wrong", "missed"), rows)
         yield from (f"left out: {why}" for why in self.left_out[:MAX_LISTED])
 
 
@@ -175,9 +163,8 @@ def evaluate_files(
         name = Path(path).name
         sessions = [[m for m in messages if not m.agent] for messages in said]
         recordings += 1
-        for messages in sessions:
-            matched, count = commands_by_seed001(messages)
-            modified, commands = modified + matched, commands + count
+        matched, count = commands_by_seed001(m for messages in sessions for m in messages)
+        modified, commands = modified + matched, commands + count
         ours, seeds = _against_patches(path, name, reading, sessions)
         patches += ours
         baseline += seeds
@@ -285,9 +272,10 @@ def figures(
 ) -> dict[str, Row | float]:
     """Every figure by name; those over sessions with a 95 % interval by bootstrap."""
     found: dict[str, Row | float] = {}
-    for label, rows in (("net files", patches), ("net files, plain rule", seeds)):
-        if rows:
-            found[label] = _patch_figures(rows, resamples)
+    if patches:
+        found["net files"] = _patch_figures(patches, resamples)
+    if seeds:
+        found["net files, plain rule"] = _patch_figures(seeds, resamples)
     if committed:
         found["committed files"] = _commit_figures(committed, resamples)
     return found
@@ -323,9 +311,7 @@ def _commit_figures(rows: Sequence[CommittedFiles], resamples: int) -> Row:
         "said_changed": every.changed,
         "of_these_in_no_commit": uncommitted,
         "of_these_shown_by_the_recording": shown,
-        "precision_at_least": _share(every.changed - uncommitted + shown, every.changed),
+        "precision_at_least": rounded(
+            (every.changed - uncommitted + shown) / every.changed if every.changed else None
+        ),
     }
-
-
-def _share(part: int, whole: int) -> float | None:
-    return rounded(part / whole if whole else None)

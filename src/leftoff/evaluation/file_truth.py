@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -94,11 +95,8 @@ def _rows(data: bytes) -> Iterator[object]:
         document = msgspec.json.decode(data)
     except ValueError:
         for line in data.splitlines():
-            if line.strip():
-                try:
-                    yield msgspec.json.decode(line)
-                except ValueError:
-                    continue
+            with suppress(ValueError):
+                yield msgspec.json.decode(line)
         return
     if isinstance(document, list) and all(
         isinstance(row, dict) and ("messages" in row or "history" in row) for row in document

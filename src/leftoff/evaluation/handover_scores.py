@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from leftoff import codec
-from leftoff.evaluation.labels import Labels
-from leftoff.evaluation.resume_truth import Truth
+from leftoff.evaluation.labels import Decision, Labels, Quote
+from leftoff.evaluation.resume_truth import Truth, calls_of
 from leftoff.formats.vocabulary import text_argument
 from leftoff.handover import stated_facts
 from leftoff.handover.text_match import TextMatcher, content_words
@@ -77,37 +77,28 @@ class TextScore(Struct, frozen=True):
     shares: dict[str, Share]
 
 
-class LabelledStatement(Struct, frozen=True):
-    """A labelled decision or directive that a text should state."""
-
-    kind: str
-    text: str
-
-
 class LabelledStatements(Struct, frozen=True):
-    """The labelled statements before a cut."""
+    """The labelled statements before a cut that a text should state."""
 
-    decisions: tuple[LabelledStatement, ...]
-    directives: tuple[LabelledStatement, ...]
+    decisions: tuple[Decision, ...] = ()
+    directives: tuple[Quote, ...] = ()
 
 
-def labelled_before(labels: Labels, cut: Cut) -> LabelledStatements:
-    """The important labelled decisions and all labelled directives before a cut."""
+def labelled_before(labels: Labels | None, cut: Cut) -> LabelledStatements:
+    """The important labelled decisions and all labelled directives before a cut; none without
+    labels."""
+    if labels is None:
+        return LabelledStatements()
+    important = (d for d in labels.decisions if d.importance >= MIN_IMPORTANCE)
     return LabelledStatements(
-        tuple(
-            LabelledStatement(d.type, d.quote)
-            for d in labels.decisions
-            if d.line < cut.place and d.importance >= MIN_IMPORTANCE
-        ),
-        tuple(
-            LabelledStatement(d.kind, d.quote) for d in labels.directives if d.line < cut.place
-        ),
+        tuple(d for d in important if d.line < cut.place),
+        tuple(d for d in labels.directives if d.line < cut.place),
     )
 
 
-def states(text: TextMatcher, statement: LabelledStatement) -> bool:
+def states(text: TextMatcher, words: str) -> bool:
     """Whether a text states a labelled statement."""
-    return text.states(content_words(statement.text))
+    return text.states(content_words(words))
 
 
 def score(
@@ -129,10 +120,10 @@ def score(
         "state of the closed turn": _share([declared == "closed"] if turn == "person" else []),
         "last message whole": _share(_has_whole(text, m) for m in typed[-1:]),
         "messages of the person": _share(
-            matcher.states(content_words(m)) for m in typed if len(_RE["word"].findall(m)) > 1
+            states(matcher, m) for m in typed if len(_RE["word"].findall(m)) > 1
         ),
-        "directives": _share(states(matcher, s) for s in labelled.directives),
-        "decisions": _share(states(matcher, s) for s in labelled.decisions),
+        "directives": _share(states(matcher, d.quote) for d in labelled.directives),
+        "decisions": _share(states(matcher, d.quote) for d in labelled.decisions),
         "last words": _share(matcher.states(words) for words in _last_words(cut.prefix)),
         "changed files": _share(
             stated_facts.names_file(text, p, true.files) for p in true.files
@@ -271,20 +262,17 @@ def next_file_rank(text: str, cut: Cut) -> float | None:
     wanted = next((p for p in _paths(cut.future) if p in set(known)), None)
     if wanted is None:
         return None
-    places = sorted(
-        (place, path) for path in known if (place := _place(text, path, known)) is not None
-    )
-    order = [path for _, path in places]
+    places = [(place, p) for p in known if (place := _place(text, p, known)) is not None]
+    order = [path for _, path in sorted(places)]
     return 1 / (order.index(wanted) + 1) if wanted in order else 0.0
 
 
 def _paths(messages: Sequence[Message]) -> Iterator[str]:
-    for message in messages:
-        for part in message.parts:
-            if type(part) is ToolCall and part.kind in {"read", "edit", "create", "patch"}:
-                path = text_argument(part, "path")
-                if path:
-                    yield path.replace("\\", "/")
+    opening = {"read", "edit", "create", "patch"}
+    for _, call in calls_of(messages):
+        path = text_argument(call, "path") if call.kind in opening else ""
+        if path:
+            yield path.replace("\\", "/")
 
 
 def _place(text: str, path: str, known: Sequence[str]) -> int | None:

@@ -1,6 +1,6 @@
 """`leftoff eval labels`: from label files to a run, and what became worse since another run."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -28,7 +28,8 @@ from leftoff.evaluation.sessions import LabelledSession, Predictions
 
 
 class Measured(Struct, frozen=True):
-    """A figure with its interval and sample sizes; None if there was nothing to measure."""
+    """A figure with its 95 % interval and sample sizes; None if there was nothing to
+    measure."""
 
     value: float | None
     low: float | None
@@ -108,19 +109,18 @@ def measure(
             continue
         interval = bootstrap(scores, figure.of, resamples=resamples)
         low, high = bounds(interval, 6) or (None, None)
-        figures[figure.name] = Measured(
-            rounded(value, 6), low, high, sum(1 for s in scores if figure.items([s])), items
-        )
+        sessions = sum(1 for s in scores if figure.items([s]))
+        figures[figure.name] = Measured(rounded(value, 6), low, high, sessions, items)
+    if ours is None:
+        return Result(system, figures, tuple(scores))
     differences: dict[str, Difference] = {}
-    if ours is not None:
-        for name in PAIRED:
-            found = paired(
-                ours, scores, figure_named(name).of, swaps=swaps, resamples=resamples
-            )
-            if found is not None and name in figures:
-                differences[name] = found
+    for name in PAIRED:
+        of = figure_named(name).of
+        found = paired(ours, scores, of, swaps=swaps, resamples=resamples)
+        if found is not None and name in figures:
+            differences[name] = found
     # The scores of a baseline can be recomputed; without them a run stays small.
-    return Result(system, figures, () if ours is not None else tuple(scores), differences)
+    return Result(system, figures, (), differences)
 
 
 def regressions(
@@ -143,6 +143,7 @@ def regressions(
     missing = sorted(old.keys() - new.keys())
     worse += [f"{file} was measured then and is not now" for file in missing]
     common = sorted(old.keys() & new.keys())
+    pairs = [new[file] for file in common], [old[file] for file in common]
     for figure in FIGURES:  # an older run may have others
         then, here = theirs.figures.get(figure.name), ours.figures.get(figure.name)
         if then is None or then.value is None:
@@ -153,24 +154,16 @@ def regressions(
         sign = 1 if figure.higher else -1
         if sign * (here.value - then.value) >= 0:
             continue
-        bound = then.low if figure.higher else then.high
-        outside = bound is not None and sign * (here.value - bound) < 0
-        found = paired(
-            [new[f] for f in common],
-            [old[f] for f in common],
-            figure.of,
-            swaps=0,
-            resamples=resamples,
-        )
-        significant = (
-            found is not None
-            and found.interval is not None
-            and (found.interval.high < 0 if figure.higher else found.interval.low > 0)
-        )
         change = f"{figure.title}: {then.value:.3f} -> {here.value:.3f}"
-        (worse if outside or significant else notes).append(
-            change if outside or significant else f"{change} (within chance)"
-        )
+        bound = then.low if figure.higher else then.high
+        found = paired(*pairs, figure.of, swaps=0, resamples=resamples)
+        interval = None if found is None else found.interval
+        if (bound is not None and sign * (here.value - bound) < 0) or (
+            interval is not None and (interval.high < 0 if figure.higher else interval.low > 0)
+        ):
+            worse.append(change)
+        else:
+            notes.append(f"{change} (within chance)")
     return worse, notes
 
 
@@ -223,46 +216,32 @@ def figures_table(result: Result, *, trained: bool = False) -> Table:
 
 def counts_table(result: Result, name: str, title: str) -> Table:
     """Right, wrong, missed, precision, recall and F1 by name."""
-    return Table(
-        (title, "right", "wrong", "missed", "precision", "recall", "F1"),
-        [
-            (
-                f"  {kind}",
-                *(str(number) for number in (c.right, c.wrong, c.missed)),
-                *(cell(share) for share in (c.precision, c.recall, c.f1)),
-            )
-            for kind, c in sum_by_name(getattr(s, name) for s in result.scores).items()
-        ],
-    )
+    gathered: dict[str, list[Counts]] = {}
+    for session in result.scores:
+        for kind, counts in getattr(session, name).items():
+            gathered.setdefault(kind, []).append(counts)
+    rows = []
+    for kind in sorted(gathered):
+        c = total(gathered[kind])
+        shares = map(cell, (c.precision, c.recall, c.f1))
+        rows.append((f"  {kind}", *map(str, (c.right, c.wrong, c.missed)), *shares))
+    return Table((title, "right", "wrong", "missed", "precision", "recall", "F1"), rows)
 
 
 def reliability_table(result: Result) -> Table:
     """Confidence and the share that is right, in bins of a calibration."""
-    return Table(
-        ("reliability (messages)", "count", "confidence", "right"),
-        [
-            (f"  {b.low:.3f} to {b.high:.3f}", str(b.count), cell(b.confidence), cell(b.right))
-            for b in reliability(calibration_points(result.scores))
-        ],
-    )
+    rows = [
+        (f"  {b.low:.3f} to {b.high:.3f}", str(b.count), cell(b.confidence), cell(b.right))
+        for b in reliability(calibration_points(result.scores))
+    ]
+    return Table(("reliability (messages)", "count", "confidence", "right"), rows)
 
 
 def matrix(found: Mapping[tuple[str, str], int]) -> Table:
     """A confusion matrix: labels are rows, predictions are columns."""
     names = [*sorted({name for pair in found for name in pair} - {NO_LABEL}), NO_LABEL]
-    return Table(
-        ("  labelled down, said across", *names),
-        [(f"  {row}", *(str(found.get((row, name), 0)) for name in names)) for row in names],
-    )
-
-
-def sum_by_name(tables: Iterable[Mapping[str, Counts]]) -> dict[str, Counts]:
-    """The sum of tables of counts by name, sorted by name."""
-    gathered: dict[str, list[Counts]] = {}
-    for one in tables:
-        for name, counts in one.items():
-            gathered.setdefault(name, []).append(counts)
-    return {name: total(gathered[name]) for name in sorted(gathered)}
+    rows = [(f"  {row}", *(str(found.get((row, n), 0)) for n in names)) for row in names]
+    return Table(("  labelled down, said across", *names), rows)
 
 
 # -- the evaluation
@@ -322,36 +301,30 @@ def evaluate_labels(
         predicted, version, rules = systems.leftoff(session, cuts=predict is None)
         predictions.append(predicted if predict is None else predict(session))
     ours = [score(s, p) for s, p in zip(sessions, predictions, strict=True)]
-    ordered = sorted(sessions, key=lambda s: s.labels.file)
     results: list[Result] = [measure("leftoff", ours, resamples=resamples)]
     trained = _trained(sessions) if predict is None else frozenset[str]()
     for name, system in others.items():
         scores = [score(s, system(s)) for s in sessions]
         results.append(measure(name, scores, ours, resamples=resamples, swaps=swaps))
-    return Evaluation(
-        report=LabelRun(
-            leftoff=version,
-            rules=rules,
-            labels=digest(s.labels for s in sessions),
-            recordings=fingerprint(
-                *(s.path for s in ordered), names=[s.labels.file for s in ordered]
-            ),
-            left_out=tuple(left_out),
-            results=tuple(results),
-            trained=tuple(sorted(trained)),
-            apart=_apart(ours, trained, resamples),
-        ),
-        sessions=tuple(sessions),
-        predictions=tuple(predictions),
-        problems=tuple(problem for s in sessions for problem in (*_moved(s), *s.problems)),
+    problems: list[str] = []
+    for session in sessions:
+        moved = sum(move.to is not None for move in session.moves)
+        if moved:
+            what = f"{moved} labels moved to where their quotes stand now"
+            problems.append(f"{session.labels.file}: {what}")
+        problems += session.problems
+    paths = dict(sorted((s.labels.file, s.path) for s in sessions))
+    report = LabelRun(
+        leftoff=version,
+        rules=rules,
+        labels=digest(s.labels for s in sessions),
+        recordings=fingerprint(*paths.values(), names=paths),
+        left_out=tuple(left_out),
+        results=tuple(results),
+        trained=tuple(sorted(trained)),
+        apart=_apart(ours, trained, resamples),
     )
-
-
-def _moved(session: LabelledSession) -> Iterator[str]:
-    """A sentence about the labels of a session that stand elsewhere by now, if any do."""
-    count = sum(move.to is not None for move in session.moves)
-    if count:
-        yield f"{session.labels.file}: {count} labels moved to where their quotes stand now"
+    return Evaluation(report, tuple(sessions), tuple(predictions), tuple(problems))
 
 
 def _trained(sessions: Sequence[LabelledSession]) -> frozenset[str]:

@@ -51,20 +51,12 @@ class NearMiss(Struct, frozen=True):
 
 
 class Quote(Struct, frozen=True):
-    """Labelled words of a kind."""
+    """Labelled words of a kind: a request of the person, or a result that a line claims."""
 
     line: int
     quote: str
     kind: str
     source_line: int | None = None
-
-
-class Directive(Quote, frozen=True):
-    """A request of the person."""
-
-
-class Milestone(Quote, frozen=True):
-    """A result that a line claims."""
 
 
 class Stage(Struct, frozen=True):
@@ -102,9 +94,9 @@ class Labels(Struct, frozen=True):
     file: str
     annotator: str = ""
     decisions: tuple[Decision, ...] = ()
-    milestones: tuple[Milestone, ...] = ()
+    milestones: tuple[Quote, ...] = ()
     stages: tuple[Stage, ...] = ()
-    directives: tuple[Directive, ...] = ()
+    directives: tuple[Quote, ...] = ()
     open_items: tuple[OpenItem, ...] = ()
     swallowed_user_turns: tuple[SwallowedTurn, ...] = ()
     until: int | None = None
@@ -252,7 +244,7 @@ def relocated(
         )
 
     swallowed = tuple(
-        Directive(turn.source_line, turn.quote, turn.kind, turn.source_line)
+        Quote(turn.source_line, turn.quote, turn.kind, turn.source_line)
         for turn in label.swallowed_user_turns
         if turn.kind in REQUEST_KINDS
     )

@@ -117,16 +117,6 @@ def _decisions(session: LabelledSession, predicted: Sequence[Prediction]) -> dic
     }
 
 
-def _firsts(count: int) -> "Figure":
-    """Share of the first `count` statements of every session that is labelled."""
-
-    def shown(scores: Scores) -> list[bool]:
-        return [right for s in scores for right in s.first_statements[:count]]
-
-    title = f"key decisions, statements: first {count} right"
-    return Figure(f"first_{count}", title, lambda s: _mean(shown(s)), lambda s: len(shown(s)))
-
-
 def _confusion(
     judged: Iterable[tuple[Prediction, int]], types: Sequence[str]
 ) -> dict[str, int]:
@@ -152,12 +142,10 @@ def _milestones(session: LabelledSession, predicted: Sequence[Prediction]) -> di
     for evidence in sorted({c.evidence for c in predictions} - {""}):
         some = keys((c.place, c.kind) for c in predictions if c.evidence == evidence)
         by_evidence[evidence] = Counts(len(some & gold), len(some - gold), 0)
+    merged = ({(place, DONE.get(kind, kind)) for place, kind in side} for side in (found, gold))
     return {
         "milestones": compare_sets(found, gold),
-        "milestones_merged": compare_sets(
-            ((place, DONE.get(kind, kind)) for place, kind in found),
-            ((place, DONE.get(kind, kind)) for place, kind in gold),
-        ),
+        "milestones_merged": compare_sets(*merged),
         "milestone_kinds": _by_kind(found, gold),
         "milestone_evidence": by_evidence,
     }
@@ -194,7 +182,7 @@ def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> di
     gold = {(d.line, d.kind) for d in labels}
     found = {(c.place, c.kind) for c in predictions}
     return {
-        "directives": compare_sets((c.place for c in predictions), (d.line for d in labels)),
+        "directives": compare_sets((at for at, _ in found), (at for at, _ in gold)),
         "directives_with_kind": compare_sets(found, gold),
         "directive_kinds": _by_kind(found, gold),
     }
@@ -261,17 +249,11 @@ def reliability(points: Sequence[tuple[float, bool]]) -> tuple[Bin, ...]:
         end = max(start, round(len(ordered) * number / BINS))
         while start < end < len(ordered) and ordered[end][0] == ordered[end - 1][0]:
             end += 1
-        some = ordered[start:end]
-        if some:
-            rows.append(
-                Bin(
-                    some[0][0],
-                    some[-1][0],
-                    len(some),
-                    sum(c for c, _ in some) / len(some),
-                    sum(r for _, r in some) / len(some),
-                )
-            )
+        if start < end:
+            confidences, right = zip(*ordered[start:end], strict=True)
+            count = end - start
+            low, high, mean = confidences[0], confidences[-1], sum(confidences) / count
+            rows.append(Bin(low, high, count, mean, sum(right) / count))
         start = end
     return tuple(rows)
 
@@ -300,24 +282,23 @@ def confusion(scores: Scores, name: str) -> dict[tuple[str, str], int]:
     return dict(sorted(found.items()))
 
 
-def accuracy(table: Mapping[tuple[str, str], int]) -> float | None:
+def accuracy(table: Matrix) -> float | None:
     """Accuracy of a confusion matrix; None for an empty one."""
     everything = sum(table.values())
-    right = sum(
-        count for (labelled, predicted), count in table.items() if labelled == predicted
-    )
+    right = sum(count for (labelled, said), count in table.items() if labelled == said)
     return right / everything if everything else None
 
 
-def macro_f1(table: Mapping[tuple[str, str], int]) -> float | None:
+def macro_f1(table: Matrix) -> float | None:
     """Mean F1 over the labels that occur; None without labels."""
-    values: list[float] = []
-    for label in sorted({name for name, _ in table} - {NO_LABEL}):
-        right = table.get((label, label), 0)
-        labelled = sum(count for (name, _), count in table.items() if name == label)
-        predicted = sum(count for (_, name), count in table.items() if name == label)
-        values.append(2 * right / (labelled + predicted))
-    return _mean(values)
+    labelled: Counter[str] = Counter()
+    occurring: Counter[str] = Counter()
+    for pair, count in table.items():
+        labelled[pair[0]] += count
+        for name in pair:
+            occurring[name] += count
+    names = sorted(labelled.keys() - {NO_LABEL})
+    return _mean([2 * table.get((name, name), 0) / occurring[name] for name in names])
 
 
 def _paired_types(scores: Scores) -> dict[tuple[str, str], int]:
@@ -335,20 +316,28 @@ def _one(name: str, title: str, counted: str, side: str = "f1") -> Figure:
 
 
 def _prf(name: str, title: str) -> list[Figure]:
-    return [
-        _one(f"{name}_{side}", f"{title}: {word}", name, side)
-        for side, word in (("precision", "precision"), ("recall", "recall"), ("f1", "F1"))
-    ]
+    sides = {"precision": "precision", "recall": "recall", "f1": "F1"}
+    return [_one(f"{name}_{s}", f"{title}: {word}", name, s) for s, word in sides.items()]
+
+
+def _firsts(count: int) -> Figure:
+    """Share of the first `count` statements of every session that is labelled."""
+
+    def shown(scores: Scores) -> list[bool]:
+        return [right for s in scores for right in s.first_statements[:count]]
+
+    title = f"key decisions, statements: first {count} right"
+    return Figure(f"first_{count}", title, lambda s: _mean(shown(s)), lambda s: len(shown(s)))
 
 
 def _calibration(name: str, title: str, scored: str) -> Figure:
     """Calibration error of the confidences that scores hold under a name."""
+
+    def points(scores: Scores) -> list[tuple[float, bool]]:
+        return calibration_points(scores, scored)
+
     return Figure(
-        name,
-        title,
-        lambda scores: calibration_error(calibration_points(scores, scored)),
-        lambda scores: len(calibration_points(scores, scored)),
-        higher=False,
+        name, title, lambda s: calibration_error(points(s)), lambda s: len(points(s)), False
     )
 
 
@@ -394,9 +383,9 @@ PAIRED = (
 ).split()
 
 
+_BY_NAME = {figure.name: figure for figure in FIGURES}
+
+
 def figure_named(name: str) -> Figure:
     """The figure of that name; KeyError if there is none."""
     return _BY_NAME[name]
-
-
-_BY_NAME = {figure.name: figure for figure in FIGURES}

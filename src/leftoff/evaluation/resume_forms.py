@@ -63,13 +63,10 @@ def with_recorded(beside: Callable[[ContextSummary, str, int], str]) -> dict[str
         lines = _fitting(cut.recorded, _size(cut.recorded) - _room(cut.recorded))
         # What the cut takes from the recorder's summary may stand in our block again.
         block = beside(summary, "".join(lines), _room(cut.recorded))
-        both = "".join(lines) + block
-        while lines and (
-            _size(both) > _size(cut.recorded) or max_tokens(both) > max_tokens(cut.recorded)
-        ):
-            lines.pop()
-            both = "".join(lines) + block
-        return both
+        for measure in (_size, max_tokens):
+            while lines and measure("".join(lines) + block) > measure(cut.recorded):
+                lines.pop()
+        return "".join(lines) + block
 
     return {
         RECORDED: lambda cut, _: cut.recorded or None,
@@ -157,18 +154,15 @@ def tail(cut: Cut, budget: int, count_tokens: Callable[[str], int]) -> str:
     blocks: list[str] = []
     left = budget
     for message in reversed(cut.prefix):
-        block = _block(message)
-        cost = count_tokens(block)
-        if cost <= left:
-            blocks.append(block)
-            left -= cost
-            continue
+        lines = _block(message).splitlines(keepends=True)
+        whole = len(lines)
         # The earliest message is cut at its beginning.
-        tail_lines = block.splitlines(keepends=True)
-        while tail_lines and count_tokens("".join(tail_lines)) > left:
-            del tail_lines[0]
-        blocks.append("".join(tail_lines))
-        break
+        while lines and count_tokens("".join(lines)) > left:
+            del lines[0]
+        blocks.append("".join(lines))
+        left -= count_tokens(blocks[-1])
+        if len(lines) < whole:
+            break
     return "".join(reversed(blocks))
 
 

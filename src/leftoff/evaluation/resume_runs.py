@@ -15,7 +15,6 @@ from leftoff.errors import InputError, UsageError
 from leftoff.evaluation.handover_scores import (
     MEASURES,
     GroundingSource,
-    LabelledStatements,
     Share,
     TextScore,
     labelled_before,
@@ -181,8 +180,23 @@ def evaluate_resume(
                     continue
                 summary = summary_of(cut, path)
                 rules = summary.rules
-                labelled = by_file.get(name.removesuffix(".gz"))
-                scores[key] = _score_cut(name, labelled, cut, key, summary, forms)
+                known = by_file.get(name.removesuffix(".gz"))
+                true, labelled = truth(cut), labelled_before(known, cut)
+                source = GroundingSource(cut.data)
+                scores[key] = MeasuredCut(
+                    session=name,
+                    repository="__".join(name.split("__")[:2]),
+                    natural=cut.natural,
+                    cut=cut.name,
+                    place=cut.place,
+                    messages=len(cut.prefix),
+                    digest=key,
+                    labelled=known is not None,
+                    texts={
+                        form: score(text, cut, true, labelled, source.grounded_share(text)[0])
+                        for form, text in made(cut, summary, forms).items()
+                    },
+                )
         except InputError as error:
             if path in paths:
                 left_out.append(f"{name}: {str(error).split(';')[0].replace(path, '')}")
@@ -211,33 +225,6 @@ def summary_of(cut: Cut, path: str) -> ContextSummary:
     return reading.conclude((Source(path),))
 
 
-def _score_cut(
-    name: str,
-    label: Labels | None,
-    cut: Cut,
-    key: str,
-    summary: ContextSummary,
-    forms: Mapping[str, Form],
-) -> ScoredCut:
-    none = LabelledStatements((), ())
-    labelled, true = labelled_before(label, cut) if label else none, truth(cut)
-    source = GroundingSource(cut.data)
-    return MeasuredCut(
-        session=name,
-        repository="__".join(name.split("__")[:2]),
-        natural=cut.natural,
-        cut=cut.name,
-        place=cut.place,
-        messages=len(cut.prefix),
-        digest=key,
-        labelled=label is not None,
-        texts={
-            form: score(text, cut, true, labelled, source.grounded_share(text)[0])
-            for form, text in made(cut, summary, forms).items()
-        },
-    )
-
-
 # -- figures ---------------------------------------------------------------------------------
 
 # Forms that are compared in every measure, the second being what an agent has anyway.
@@ -250,19 +237,14 @@ def _groups(
 ) -> tuple[Group, ...]:
     """Figures by kind of cut: recorded compactions, all and those of repositories that were and
     were not tuned on, and each share of artificial cuts by itself."""
-    natural = [cut for cut in cuts if cut.natural]
-    chosen: list[tuple[str, list[ScoredCut]]] = [("compactions", natural)]
+    groups: dict[str, list[ScoredCut]] = {"compactions": [c for c in cuts if c.natural]}
     if tuned:
-        chosen += [
-            ("not tuned on", [c for c in natural if c.repository not in tuned]),
-            ("tuned on", [c for c in natural if c.repository in tuned]),
-        ]
-    shares = dict.fromkeys(cut.cut for cut in cuts if not cut.natural)
-    chosen += [
-        (share, [c for c in cuts if not c.natural and c.cut == share])
-        for share in sorted(shares)
-    ]
-    return tuple(_group(name, group, resamples) for name, group in chosen if group)
+        for name, wanted in (("not tuned on", False), ("tuned on", True)):
+            natural = groups["compactions"]
+            groups[name] = [c for c in natural if (c.repository in tuned) == wanted]
+    for cut in sorted((c for c in cuts if not c.natural), key=lambda c: c.cut):
+        groups.setdefault(cut.cut, []).append(cut)
+    return tuple(_group(name, group, resamples) for name, group in groups.items() if group)
 
 
 def _group(name: str, cuts: Sequence[ScoredCut], resamples: int) -> Group:
@@ -291,11 +273,17 @@ def _group(name: str, cuts: Sequence[ScoredCut], resamples: int) -> Group:
 
 def _form(sessions: Sequence[Sequence[ScoredCut]], form: str, resamples: int) -> FormFigures:
     texts = [cut.texts[form] for cuts in sessions for cut in cuts if form in cut.texts]
-    return FormFigures(
-        round(sum(t.tokens for t in texts) / len(texts)),
-        round(sum(t.size for t in texts) / len(texts)),
-        {m: _figure(sessions, form, m, resamples) for m in MEASURES},
-    )
+    figures: dict[str, Value] = {}
+    for measure in MEASURES:
+        every = [_shares(cuts, form, measure) for cuts in sessions]
+        found = [shares for shares in every if any(share.whole for share in shares)]
+        figures[measure] = Value(
+            rounded(_ratio(found)),
+            bounds(bootstrap(found, _ratio, resamples=resamples)),
+            round(sum(share.whole for shares in found for share in shares)),
+        )
+    tokens = round(sum(t.tokens for t in texts) / len(texts))
+    return FormFigures(tokens, round(sum(t.size for t in texts) / len(texts)), figures)
 
 
 def _shares(cuts: Sequence[ScoredCut], form: str, measure: str) -> list[Share]:
@@ -308,26 +296,12 @@ def _ratio(sessions: Sequence[Sequence[Share]]) -> float | None:
     return sum(s.part for shares in sessions for s in shares) / whole if whole else None
 
 
-def _figure(
-    sessions: Sequence[Sequence[ScoredCut]], form: str, measure: str, resamples: int
-) -> Value:
-    every = [_shares(cuts, form, measure) for cuts in sessions]
-    found = [shares for shares in every if any(share.whole for share in shares)]
-    return Value(
-        rounded(_ratio(found)),
-        bounds(bootstrap(found, _ratio, resamples=resamples)),
-        round(sum(share.whole for shares in found for share in shares)),
-    )
-
-
 def _difference(
     sessions: Sequence[Sequence[ScoredCut]], form: str, other: str, measure: str, resamples: int
 ) -> Compared | None:
     # Two parallel lists, so that the test can exchange the texts of a session.
     mine = [_shares(cuts, form, measure) for cuts in sessions]
     theirs = [_shares(cuts, other, measure) for cuts in sessions]
-    if _ratio(mine) is None or _ratio(theirs) is None:
-        return None
     found = paired(mine, theirs, _ratio, swaps=SWAPS, resamples=resamples)
     if found is None:
         return None

@@ -67,19 +67,24 @@ def truth(cut: Cut) -> Truth:
 # -- calls -----------------------------------------------------------------------------------
 
 
-def _calls(
-    messages: Iterable[Message],
-) -> Iterator[tuple[Message, ToolCall, ToolResult | None]]:
-    results: dict[str, ToolResult] = {}
-    found: list[tuple[Message, ToolCall]] = []
+def calls_of(messages: Iterable[Message]) -> Iterator[tuple[Message, ToolCall]]:
+    """The tool calls of messages, each with its message."""
     for message in messages:
         for part in message.parts:
             if type(part) is ToolCall:
-                found.append((message, part))
-            elif type(part) is ToolResult and part.call_id:
-                results.setdefault(part.call_id, part)
-    for message, call in found:
-        yield message, call, results.get(call.id) if call.id else None
+                yield message, part
+
+
+def _calls(
+    messages: Sequence[Message],
+) -> Iterator[tuple[Message, ToolCall, ToolResult | None]]:
+    parts = (part for message in messages for part in message.parts)
+    results: dict[str, ToolResult] = {}
+    for part in parts:
+        if type(part) is ToolResult and part.call_id:
+            results.setdefault(part.call_id, part)
+    for message, call in calls_of(messages):
+        yield message, call, results.get(call.id)
 
 
 def _succeeded(result: ToolResult | None) -> bool:
@@ -153,14 +158,12 @@ def _written(messages: Sequence[Message]) -> tuple[set[str], set[str]]:
     """Names that the agent writes, and those of them that it writes outside file contents."""
     everywhere: set[str] = set()
     in_words: set[str] = set()
-    for message in messages:
-        if message.role != "assistant":
-            continue
+    spoken = [message for message in messages if message.role == "assistant"]
+    for message in spoken:
         in_words |= names(message.text)
-        for part in message.parts:
-            if type(part) is ToolCall:
-                everywhere |= names(flatten_text(part.input))
-                in_words |= names(flatten_text(_without_bodies(part)))
+    for _, call in calls_of(spoken):
+        everywhere |= names(flatten_text(call.input))
+        in_words |= names(flatten_text(_without_bodies(call)))
     return everywhere | in_words, in_words
 
 

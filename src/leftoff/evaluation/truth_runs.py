@@ -81,17 +81,15 @@ class TruthRun(Run, frozen=True, kw_only=True, tag="leftoff.truth/1"):
             rows.append((name, found))
             if formats:
                 rows += [(f"  {of}", part) for of, part in found.by_format.items()]
-        yield Table(
-            ("", "right", "wrong", "unknown", "of what is said", "of all"),
-            [
-                (
-                    name,
-                    *(str(number) for number in (row.right, row.wrong, row.unknown)),
-                    *(cell(share, ".4f") for share in (row.precision, row.found)),
-                )
-                for name, row in rows
-            ],
-        )
+        cells = [
+            (
+                name,
+                *map(str, (row.right, row.wrong, row.unknown)),
+                *(cell(share, ".4f") for share in (row.precision, row.found)),
+            )
+            for name, row in rows
+        ]
+        yield Table(("", "right", "wrong", "unknown", "of what is said", "of all"), cells)
         for measure in listed:
             places = [place for place in self.places if place.measure == measure]
             if places:
@@ -128,17 +126,15 @@ class Counts:
 
     def figures(self) -> dict[str, Figure]:
         """Every measure by name, sorted."""
-        rows: dict[str, dict[str, Figure]] = {}
+        rows: dict[str, dict[str, list[int]]] = {}
         for measure, name in sorted({key[:2] for key in self.counts}):
-            numbers = (self.counts[measure, name, word] for word in (RIGHT, WRONG, UNKNOWN))
-            rows.setdefault(measure, {})[name] = figure(*numbers)
+            numbers = [self.counts[measure, name, word] for word in (RIGHT, WRONG, UNKNOWN)]
+            rows.setdefault(measure, {})[name] = numbers
         found: dict[str, Figure] = {}
         for measure, parts in rows.items():
-            sums = (
-                sum(getattr(part, word) for part in parts.values())
-                for word in (RIGHT, WRONG, UNKNOWN)
-            )
-            found[measure] = replace(figure(*sums), by_format=parts if len(parts) > 1 else {})
+            several = {n: figure(*numbers) for n, numbers in parts.items()}
+            whole = figure(*map(sum, zip(*parts.values(), strict=True)))
+            found[measure] = replace(whole, by_format=several if len(parts) > 1 else {})
         return found
 
 
@@ -232,7 +228,7 @@ def _turn(counts: Counts, reading: Pass, cut: "CutPlace") -> None:
 # in one message with a tool's output, or less than `AT_ONCE` after it.
 
 # Most places taken of each kind in a session. Chosen by hand.
-OPEN_CUTS, CLOSED_CUTS = 4, 4
+MAX_CUTS = 4
 # Most sessions taken of a recording that holds many. Chosen by hand.
 MAX_SESSIONS = 12
 # Nobody reads an output and types an answer in so short a time. Chosen by hand.
@@ -264,9 +260,9 @@ def speaker(message: Message) -> str:
         return "?"
     if ways or message.origin == "prompt":
         return "person"
-    if not any(type(p) is not Text or p.text.strip() for p in message.parts):
-        return ""  # an empty message: nothing was said or done
-    return message.origin if message.origin in ("agent", "tool") else ""
+    # In an empty message nothing was said or done.
+    empty = all(type(p) is Text and not p.text.strip() for p in message.parts)
+    return message.origin if message.origin in ("agent", "tool") and not empty else ""
 
 
 def _last(message: Message, who: str) -> str:
@@ -302,24 +298,21 @@ def places(messages: Sequence[Message], seed: str) -> list[CutPlace]:
             continue
         if last.response and last.response == after.response:
             continue
-        following = messages[number + 1]
-        lines = None
-        if last.line is not None:
-            if following.line is None or following.line <= last.line:
-                continue
-            lines = following.line - 1
         truth = "closed" if then == "person" else "open"
         if truth == "closed" and _at_once(last, after):
             continue
-        place = last.line if last.line is not None else last.item
-        cut = CutPlace(
-            truth, _last(last, who), lines, number + 1, -1 if place is None else place
-        )
-        found[truth].append(cut)
+        place, lines = last.item, None
+        if last.line is not None:
+            following = messages[number + 1].line
+            if following is None or following <= last.line:
+                continue
+            place, lines = last.line, following - 1
+        at = -1 if place is None else place
+        found[truth].append(CutPlace(truth, _last(last, who), lines, number + 1, at))
     draw = random.Random(seed)  # noqa: S311 - must be repeatable
     chosen: list[CutPlace] = []
-    for truth, most in (("open", OPEN_CUTS), ("closed", CLOSED_CUTS)):
-        chosen += draw.sample(found[truth], min(most, len(found[truth])))
+    for cuts in found.values():
+        chosen += draw.sample(cuts, min(MAX_CUTS, len(cuts)))
     return sorted(chosen, key=lambda cut: cut.messages)
 
 
@@ -338,11 +331,9 @@ def _checks(counts: Counts, summary: ContextSummary, ran: Sequence[Ran]) -> None
         place = str(one.message)
         said = next((v for v in reversed(verdicts) if v in ("passed", "failed")), "")
         counts.add("check judged", "judged" if said else "", "judged", place, unknown=not said)
-        true = truth_commands.verdict(one)
+        true = truth_commands.verdict(one)  # of a single runner alone
         if true and said:
-            if len(truth_commands.runners(one)) == 1 and true in verdicts:
-                said = true
-            counts.add("check verdict", said, true, place)
+            counts.add("check verdict", true if true in verdicts else said, true, place)
     for milestone in summary.progress.milestones:
         if milestone.evidence == "contradicted":
             counts.note("contradicted", f"#{milestone.ref.message}", milestone.kind)
@@ -411,15 +402,13 @@ def _typed(counts: Counts, summary: ContextSummary, main: Sequence[Message]) -> 
     for message in main:
         for typed in message.typed:
             part = message.parts[typed.part]
-            if type(part) is not Text:
-                continue
-            words = " ".join(part.text[typed.start : typed.end].split())
-            if not words:
-                continue
-            whole = words in together or any(words in one for one in requests)
-            place = f"#{message.index}"
-            counts.add("typed whole", "whole" if whole else "", "whole", place)
-            counts.count("typed characters", whole, len(words))
+            text = part.text if type(part) is Text else ""
+            words = " ".join(text[typed.start : typed.end].split())
+            if words:
+                whole = words in together or any(words in one for one in requests)
+                said = "whole" if whole else ""
+                counts.add("typed whole", said, "whole", f"#{message.index}")
+                counts.count("typed characters", whole, len(words))
 
 
 def _undone(

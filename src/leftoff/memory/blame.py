@@ -3,8 +3,10 @@
 import sqlite3
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import groupby
 from os import PathLike
 from pathlib import Path
+from posixpath import join
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -82,37 +84,22 @@ def origins(
 def _edits_of(db: sqlite3.Connection, path: str) -> list[_Edit]:
     """The edits of a file, through its renames, the oldest first."""
     found: list[_Edit] = []
-    names, done = [path], set[str]()
-    while names:
-        name = names.pop()
-        if name in done:
-            continue
-        done.add(name)
-        for session, hit, edit in edits(
-            db,
+    renames = db.execute(
+        "SELECT coalesce(s.project, ''), r.path, r.before FROM renames r"
+        " JOIN sessions s ON s.id = r.session"
+    ).fetchall()
+    # The paths that the file had before sessions renamed it are added while they are read.
+    names = [path]
+    for name in names:
+        which = (
             "e.path = ? OR e.path = substr(?, length(s.project) + 2)"
-            " AND substr(?, 1, length(s.project) + 1) = s.project || '/' ORDER BY e.id",
-            (name, name, name),
-        ):
-            found.append(_Edit(hit, session, edit[1], edit[2]))
-        names += _earlier_names(db, name)
-    return sorted(found, key=lambda e: (e.hit.ended, e.session, e.hit.message % _LAST))
-
-
-def _earlier_names(db: sqlite3.Connection, path: str) -> list[str]:
-    """The paths that a file had before sessions renamed it."""
-    return [
-        _joined(project, before)
-        for project, now, before in db.execute(
-            "SELECT coalesce(s.project, ''), r.path, r.before FROM renames r"
-            " JOIN sessions s ON s.id = r.session"
+            " AND substr(?, 1, length(s.project) + 1) = s.project || '/' ORDER BY e.id"
         )
-        if _joined(project, now) == path
-    ]
-
-
-def _joined(project: str, path: str) -> str:
-    return path if path.startswith("/") or not project else f"{project}/{path}"
+        for session, hit, edit in edits(db, which, (name, name, name)):
+            found.append(_Edit(hit, session, edit[1], edit[2]))
+        earlier = [join(p, was) for p, now, was in renames if join(p, now) == name]
+        names += [one for one in dict.fromkeys(earlier) if one not in names]
+    return sorted(found, key=lambda e: (e.hit.ended, e.session, e.hit.message % _LAST))
 
 
 def _writers(lines: Sequence[str], edits: Sequence[_Edit]) -> list[_Edit | None]:
@@ -188,14 +175,13 @@ def _aligned(
     found: list[_Edit | None] = [other] * len(now)
     known = [h for h, _ in file]
     blocks = SequenceMatcher(None, known, list(now), autojunk=False).get_matching_blocks()
-    used: set[int] = set()
-    placed: set[int] = set()
+    placed: dict[int, int] = {}
     for block in blocks:
         for step in range(block.size):
             found[block.b + step] = file[block.a + step][1]
-            used.add(block.a + step)
-            placed.add(block.b + step)
+            placed[block.b + step] = block.a + step
     if other is None:
+        used = set(placed.values())
         spare: dict[int, list[_Edit | None]] = {}
         for at, (h, edit) in enumerate(file):
             if at not in used:
@@ -210,13 +196,11 @@ def _origins(
     db: sqlite3.Connection, writers: Sequence[_Edit | None], first: int
 ) -> list[Origin]:
     found: list[Origin] = []
-    at = 0
-    while at < len(writers):
-        end = at
-        while end + 1 < len(writers) and writers[end + 1] is writers[at]:
-            end += 1
-        found.append(_origin(db, writers[at], first + at, first + end))
-        at = end + 1
+    for _, run in groupby(writers, key=id):
+        lines = list(run)
+        last = first + len(lines) - 1
+        found.append(_origin(db, lines[0], first, last))
+        first = last + 1
     return found
 
 
@@ -226,27 +210,15 @@ def _origin(db: sqlite3.Connection, edit: _Edit | None, first: int, last: int) -
     written = edit.hit
     if written.message < 0:
         return Origin(first, last, written)  # by a subagent, whose messages have other numbers
-    around = sorted(
-        entries(
-            db,
-            "e.session = ?"
-            " AND e.kind IN ('request', 'constraint', 'correction', 'decision', 'git')",
-            (edit.session,),
-        ),
-        key=_at,
-    )
-    asked = [h for h in around if h.kind in ASKED and h.speaker == "person"]
-    request = max(
-        (h for h in asked if 0 <= h.message <= written.message), default=None, key=_at
-    )
+    kinds = "'request', 'constraint', 'correction', 'decision', 'git'"
+    around = list(entries(db, f"e.session = ? AND e.kind IN ({kinds})", (edit.session,)))
+    around.sort(key=lambda h: h.message)
+    before = [h for h in around if 0 <= h.message <= written.message]
+    asked = [h for h in before if h.kind in ASKED and h.speaker == "person"]
+    # Of several in one message the first.
+    request = next((h for h in asked if h.message == asked[-1].message), None)
     begin = request.message if request is not None else 0
-    decided = [
-        h for h in around if h.kind == "decision" and begin <= h.message <= written.message
-    ]
-    commits = [h for h in around if h.kind == "git" and h.text.startswith("commit ")]
-    commit = min((h for h in commits if h.message >= written.message), default=None, key=_at)
+    decided = [h for h in before if h.kind == "decision" and begin <= h.message]
+    after = (h for h in around if h.message >= written.message and h.kind == "git")
+    commit = next((h for h in after if h.text.startswith("commit ")), None)
     return Origin(first, last, written, request, tuple(decided[-MAX_DECISIONS:]), commit)
-
-
-def _at(hit: Hit) -> int:
-    return hit.message

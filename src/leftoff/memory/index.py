@@ -48,6 +48,8 @@ LOCK_TIMEOUT = 0.1
 # while it is built, which takes up to 6 % more. Chosen by hand.
 COMPACTED_FROM = 100
 
+NOTHING = SessionEntries("", (), ())
+
 _TABLES = Path(__file__).with_name("tables.sql").read_text("utf-8")
 
 
@@ -77,17 +79,10 @@ def update(
     # The index outlives the working directory, in which a relative path could be found again.
     given = [os.fspath(p) for p in paths]
     named = [p if is_url(p) else os.path.abspath(os.path.expanduser(p)) for p in given]  # noqa: PTH100, PTH111
+    options, own = BatchOptions(what="memory"), engine or InProcess()
     try:
         with create_and_open(path.parent) as folder, folder.lock(f"{NAME}.lock", timeout):
-            run = Run(
-                named,
-                BatchOptions(what="memory"),
-                engine or InProcess(),
-                str(path),
-                environ,
-                watcher,
-                MemoryIndex,
-            )
+            run = Run(named, options, own, str(path), environ, watcher, MemoryIndex)
             try:
                 report = run.update()
             finally:
@@ -143,7 +138,7 @@ class MemoryIndex(Index):
         for row in rows:
             session = self._session(row)
             current.add(session)
-            self._replace(session, entries.get(row.key))
+            self._replace(session, entries.get(row.key, NOTHING))
             self._db.executemany(
                 "INSERT OR REPLACE INTO session_files VALUES (?, ?, ?)",
                 ((file, session, mine) for file in files),
@@ -180,10 +175,10 @@ class MemoryIndex(Index):
         session: int = found.fetchone()[0]
         return session
 
-    def _replace(self, session: int, given: SessionEntries | None) -> None:
+    def _replace(self, session: int, given: SessionEntries) -> None:
         """Writes what differs from the entries and edits that the session has."""
         wanted: dict[tuple[str, str], dict[Stored, None]] = {}
-        for e in given.entries if given is not None else ():
+        for e in given.entries:
             value = (e.text, e.note, e.path, e.message, e.until)
             wanted.setdefault((e.kind, e.speaker), {})[value] = None
         last: dict[tuple[str, str], tuple[int, list[Stored | None]]] = {}
@@ -247,9 +242,9 @@ class MemoryIndex(Index):
             if entry is not None:
                 self._index_words("", block, place, entry)
 
-    def _replace_edits(self, session: int, given: SessionEntries | None) -> None:
+    def _replace_edits(self, session: int, given: SessionEntries) -> None:
         by_path: dict[str, list[StoredEdit]] = {}
-        for e in given.edits if given is not None else ():
+        for e in given.edits:
             by_path.setdefault(e.path, []).append((e.message, e.whole, e.replaced, e.hunk))
         for row, path, count in self._db.execute(
             "SELECT id, path, count FROM edits WHERE session = ?", (session,)
@@ -263,35 +258,30 @@ class MemoryIndex(Index):
             ((session, path, len(edits), packed(edits)) for path, edits in by_path.items()),
         )
         self._db.execute("DELETE FROM renames WHERE session = ?", (session,))
+        renamed = (e for e in given.entries if e.kind == "file" and " from " in e.note)
         self._db.executemany(
             "INSERT OR IGNORE INTO renames VALUES (?, ?, ?)",
             (
                 (session, e.path, e.note.partition(" from ")[2].partition(" +")[0])
-                for e in (given.entries if given is not None else ())
-                if e.kind == "file" and " from " in e.note
+                for e in renamed
             ),
         )
 
     def _remove(self, session: int) -> None:
-        self._replace(session, None)
+        self._replace(session, NOTHING)
         self._db.execute("DELETE FROM session_files WHERE session = ?", (session,))
         self._db.execute("DELETE FROM sessions WHERE id = ?", (session,))
 
     def forget_missing(self) -> int:
         """Removes the sessions whose recordings do not exist any more; returns how many."""
-        missing = [
-            (number, path)
-            for number, path in self._db.execute("SELECT id, path FROM sessions")
-            if "://" not in path and not os.path.exists(_file_of(path))  # noqa: PTH110
-        ]
+        sessions = self._db.execute("SELECT id, path FROM sessions").fetchall()
+        missing = [(n, p) for n, p in sessions if "://" not in p and not _file_exists(p)]
         for number, path in missing:
             self._remove(number)
             self._db.execute("DELETE FROM states WHERE path = ?", (path_digest(path),))
-        listed = [path for (path,) in self._db.execute("SELECT path FROM headers")]
-        self._db.executemany(
-            "DELETE FROM headers WHERE path = ?",
-            ((path,) for path in listed if not os.path.exists(_file_of(path))),  # noqa: PTH110
-        )
+        listed = self._db.execute("SELECT path FROM headers").fetchall()
+        gone = (row for row in listed if not _file_exists(row[0]))
+        self._db.executemany("DELETE FROM headers WHERE path = ?", gone)
         return len(missing)
 
     def count(self) -> int:
@@ -309,10 +299,10 @@ def _project_of(path: str) -> str | None:
     return head if inside else None
 
 
-def _file_of(path: str) -> str:
-    """The file of a recording: a conversation in a database is named `FILE.sqlite3:ID`."""
+def _file_exists(path: str) -> bool:
+    """Whether a recording is there: a conversation in a database is named `FILE.sqlite3:ID`."""
     head, ending, _ = path.partition(".sqlite3:")
-    return f"{head}.sqlite3" if ending else path
+    return os.path.exists(f"{head}.sqlite3" if ending else path)  # noqa: PTH110
 
 
 def forget(path: Path, *, missing_only: bool) -> int:
@@ -343,15 +333,13 @@ def opened(path: Path) -> Any:
     where it is damaged, or of another version."""
     if not path.exists():
         raise SourceError(f"{path}: there is no index yet; `leftoff memory update` builds it")
+    address = f"{path.absolute().as_uri()}?mode=ro"
     try:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
-        try:
+        with closing(sqlite3.connect(address, uri=True, timeout=5)) as db:
             row = db.execute("SELECT value FROM about WHERE name = 'memory'").fetchone()
             if row is None or row[0] != MEMORY_SCHEMA:
                 raise StateError(f"{path}: of another version; run `leftoff memory update`")
             yield db
-        finally:
-            db.close()
     except sqlite3.Error as error:
         raise index_error(str(path), error, MemoryIndex.option) from error
 

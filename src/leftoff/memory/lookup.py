@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,19 +75,16 @@ def candidates(
         compacted: the message of that session with which its last compaction ends, -1 for none:
             what stands after it is in the agent's context."""
     terms = sorted(set(recall.terms_of(recall.cut_prompt(prompt))))
-    nothing: tuple[list[recall.Line], recall.Frequencies] = [], recall.Frequencies(0, {})
-    if not (0 < len(terms) <= MAX_TERMS and index.is_file()):
-        return nothing
-    import sqlite3
+    if 0 < len(terms) <= MAX_TERMS and index.is_file():
+        import sqlite3
 
-    try:
-        db = sqlite3.connect(f"{index.absolute().as_uri()}?mode=ro", uri=True, timeout=TIMEOUT)
-        try:
+        address = f"{index.absolute().as_uri()}?mode=ro"
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite3.connect(address, uri=True, timeout=TIMEOUT)) as db,
+        ):
             return _candidates(db, terms, project.rstrip("/"), own, compacted)
-        finally:
-            db.close()
-    except sqlite3.Error:
-        return nothing
+    return [], recall.Frequencies(0, {})
 
 
 def _candidates(
@@ -108,27 +106,20 @@ def _candidates(
     first, last = min(blocks) * PLACES, max(blocks) * PLACES + PLACES
     total, counts = sum(b[-1] for b in blocks.values()), dict[str, int]()
     weights: dict[int, float] = {}
+    query = "SELECT rowid FROM terms WHERE terms MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
     for term in terms:
-        found = {
-            n
-            for (n,) in db.execute(
-                "SELECT rowid FROM terms WHERE terms MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?",
-                (quoted(term), first, last, MAX_POSTINGS),
-            )
-        }
-        here = {n for n in found if n // PLACES in blocks}
+        found = db.execute(query, (quoted(term), first, last, MAX_POSTINGS)).fetchall()
+        here = [n for (n,) in found if n // PLACES in blocks]
         counts[term] = len(here)
         if len(found) == MAX_POSTINGS:  # there are more: it is common
             counts[term] = max(len(here), int(recall.MAX_SHARE * total) + 4)
         if recall.is_rare(counts[term], total):
+            weight = recall.inverse_frequency(len(here), total)
             for number in here:
-                weights[number] = weights.get(number, 0) + recall.inverse_frequency(
-                    len(here), total
-                )
+                weights[number] = weights.get(number, 0) + weight
     best = sorted(weights, key=lambda n: (-weights[n], -n))[:CANDIDATES]
-    return list(_lines(db, best, blocks, sessions, own, compacted)), recall.Frequencies(
-        total, counts
-    )
+    lines = list(_lines(db, best, blocks, sessions, own, compacted))
+    return lines, recall.Frequencies(total, counts)
 
 
 def _lines(

@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +148,8 @@ class Filters(Struct, frozen=True):
 
     def check(self) -> None:
         """Checks the names; `UsageError` where there is no such kind or speaker."""
-        for what, given, known in (
-            ("kind", self.kinds, KINDS),
-            ("speaker", self.speakers, SPEAKERS),
-        ):
+        named = (("kind", self.kinds, KINDS), ("speaker", self.speakers, SPEAKERS))
+        for what, given, known in named:
             for name in given:
                 if name not in known:
                     raise UsageError(f"{what} is one of {', '.join(known)}, not {name!r}")
@@ -222,22 +221,19 @@ def ranked(
             # BM25 adds up: a text with most of the words comes before one that repeats one.
             share = sum(term in own for term in terms) / len(terms)
             score *= WEIGHTS.get(hit.kind, 1.0) * (0.5 + share) * _about(hit, paths)
-            hit, known = replace(hit, score=score), best.get(hit.text)
-            if known is None:
-                best[hit.text] = hit
-            else:
-                chosen = max(hit, known, key=_preferred)
-                best[hit.text] = replace(chosen, score=max(score, known.score))
+            hit = replace(hit, score=score)
+            known = best.get(hit.text, hit)
+            # Of hits with the same text: the failure that was mended, the best, the latest.
+            chosen = max(
+                (hit, known),
+                key=lambda h: (h.kind == "error" and bool(h.note), h.score, h.ended),
+            )
+            best[hit.text] = replace(chosen, score=max(score, known.score))
         if best:
             break
     ordered = sorted(best.values(), key=lambda hit: hit.text)
     ordered.sort(key=lambda hit: (hit.score, hit.ended), reverse=True)
     return _merged(ordered)[:limit]
-
-
-def _preferred(hit: Hit) -> tuple[bool, float, str]:
-    """Of hits with the same text: the failure that was mended, the best, the latest."""
-    return hit.kind == "error" and bool(hit.note), hit.score, hit.ended
 
 
 def _merged(hits: Iterable[Hit]) -> list[Hit]:
@@ -302,14 +298,10 @@ def _about(hit: Hit, paths: Sequence[tuple[str, ...]]) -> float:
     if not paths or hit.kind not in {"file", "seen", "command", "check"}:
         return weight
     best = 0.0
-    for subject in _paths(hit.path or head):
-        for path in paths:
-            same = 0
-            for one, other in zip(subject, path, strict=False):
-                if one != other:
-                    break
-                same += 1
-            best = max(best, same / min(len(subject), len(path)))
+    for subject, path in product(_paths(hit.path or head), paths):
+        parts = zip(subject, path, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))
+        best = max(best, same / min(len(subject), len(path)))
     return weight * (1 + SAME_PATH * best)
 
 
@@ -338,11 +330,9 @@ def nearest_terms(db: sqlite3.Connection, terms: Iterable[str]) -> list[str]:
     """Known terms that are spelt almost like terms that do not occur."""
     db.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab('main', 'terms', 'row')")
     known = [row[0] for row in db.execute("SELECT term FROM temp.vocabulary")]
-    found = []
-    for term in terms:
-        if len(term) < 4:
-            continue
-        match = process.extractOne(term, known, scorer=fuzz.ratio, score_cutoff=MIN_LIKENESS)
-        if match is not None:
-            found.append(match[0])
-    return found
+    matches = (
+        process.extractOne(term, known, scorer=fuzz.ratio, score_cutoff=MIN_LIKENESS)
+        for term in terms
+        if len(term) >= 4
+    )
+    return [match[0] for match in matches if match is not None]

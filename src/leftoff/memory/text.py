@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from leftoff.codec import JsonObject
 from leftoff.handover.recall import short_name
@@ -57,15 +58,15 @@ def surest_lines(standing: Iterable[Standing]) -> list[str]:
     sessions, what in one, then what the person decided."""
     holding = [one for one in standing if not one.ended]
     holding.sort(key=lambda o: (o.last.kind not in REQUIRED, -o.times))  # then the latest first
-    return [_sure_line(one) for one in holding]
-
-
-def _sure_line(one: Standing) -> str:
-    hit = one.last
-    what = "Required" if hit.kind in REQUIRED else "Decided"
-    often = f", {one.times} sessions" if one.times > 1 else ""
-    place = f"{short_id(hit)}#{hit.number}, {hit.ended[:10]}".rstrip(", ")
-    return f"- {what} by the person{often}: {brief(hit.text, MAX_LINE)} ({place})"
+    lines = []
+    for one in holding:
+        hit = one.last
+        what = "Required" if hit.kind in REQUIRED else "Decided"
+        often = f", {one.times} sessions" if one.times > 1 else ""
+        place = f"{short_id(hit)}#{hit.number}, {hit.ended[:10]}".rstrip(", ")
+        text = brief(hit.text, MAX_LINE)
+        lines.append(f"- {what} by the person{often}: {text} ({place})")
+    return lines
 
 
 def _place(hit: Hit) -> str:
@@ -91,13 +92,9 @@ def _said(hit: Hit) -> Iterator[str]:
 
 
 def _paragraph(head: str, lines: Iterable[str], width: int) -> str:
-    body = [
-        textwrap.fill(
-            line, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
-        )
-        for line in lines
-    ]
-    return "\n".join([textwrap.fill(head, width, break_on_hyphens=False), *body]) + "\n"
+    fill = partial(textwrap.fill, width=width, break_on_hyphens=False)
+    body = [fill(line, initial_indent="  ", subsequent_indent="  ") for line in lines]
+    return "\n".join([fill(head), *body]) + "\n"
 
 
 def _origin(name: str, lines: Sequence[str], origin: Origin, width: int) -> str:
@@ -108,15 +105,12 @@ def _origin(name: str, lines: Sequence[str], origin: Origin, width: int) -> str:
         return _paragraph(f"{head}  not from a recorded session", shown, width)
     edit = origin.edit
     where = f"{short_id(edit)}#{edit.number}" if edit.number else f"{short_id(edit)} (subagent)"
-    said = shown
-    if origin.request is not None:
-        request = origin.request
-        said.append(f"asked: {brief(request.text, MAX_TEXT)}  #{request.number}")
-    for decision in origin.decisions:
-        said.append(f"decided: {brief(decision.text, MAX_TEXT)}  #{decision.number}")
+    asked = [("asked", origin.request)] if origin.request is not None else []
+    for label, hit in [*asked, *(("decided", decision) for decision in origin.decisions)]:
+        shown.append(f"{label}: {brief(hit.text, MAX_TEXT)}  #{hit.number}")
     if origin.commit is not None:
-        said.append(f"{brief(origin.commit.text)} {inline(origin.commit.note)}")
-    return _paragraph(f"{head}  {where}  {edit.ended[:10]}", said, width)
+        shown.append(f"{brief(origin.commit.text)} {inline(origin.commit.note)}")
+    return _paragraph(f"{head}  {where}  {edit.ended[:10]}", shown, width)
 
 
 # -- plain values ----------------------------------------------------------------------------
@@ -130,14 +124,17 @@ def hit_values(hit: Hit) -> JsonObject:
 
 def origin_values(origin: Origin) -> JsonObject:
     """An origin as plain values."""
+    edit, request, commit = (
+        hit and hit_values(hit) for hit in (origin.edit, origin.request, origin.commit)
+    )
     return {
         "first": origin.first,
         "last": origin.last,
-        "recorded": origin.edit is not None,
-        "edit": origin.edit and hit_values(origin.edit),
-        "request": origin.request and hit_values(origin.request),
+        "recorded": edit is not None,
+        "edit": edit,
+        "request": request,
         "decisions": [hit_values(d) for d in origin.decisions],
-        "commit": origin.commit and hit_values(origin.commit),
+        "commit": commit,
     }
 
 
