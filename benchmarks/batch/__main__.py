@@ -43,7 +43,7 @@ def timed(folder: Path, engine: Engine, scratch: Path) -> tuple[float, Report]:
     began = time.monotonic()
     run = Run([folder], BatchOptions(), engine, str(place / "index"), os.environ)
     report = run.write([str(place / "out.jsonl")])
-    run.close(engine=False)
+    run.close()
     return time.monotonic() - began, report
 
 

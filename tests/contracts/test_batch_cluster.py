@@ -36,7 +36,7 @@ def cluster() -> Iterator[Any]:
 def rows(paths: list[Path], engine: Any, out: Path) -> bytes:
     doing = Run(paths, BatchOptions(), engine, ":memory:", {})
     doing.write([str(out)])
-    doing.close(engine=False)
+    doing.close()
     return out.read_bytes()
 
 
@@ -87,7 +87,7 @@ def test_a_lost_worker_costs_nothing_and_a_slow_session_one_row(
         [place / "00.jsonl", place / "long.jsonl.gz"], BatchOptions(), cluster, ":memory:", {}
     )
     report = doing.write([str(tmp_path / "c.jsonl")])
-    doing.close(engine=False)
+    doing.close()
     assert report.counts.failures == {"timeout": 1}
     assert report.sessions == 1
 

@@ -107,8 +107,7 @@ def test_what_is_to_last_is_brought_to_the_disk(
 
     monkeypatch.setattr(os, "fsync", counted)
     with Directory.open(tmp_path) as folder:
-        with folder.stage("a", b"x", durable=False) as staged:
-            staged.commit()
+        folder.replace("a", b"x", durable=False)
         assert calls == []
         with folder.stage("a", b"y", 5_000_000_000) as staged:
             assert calls == [False]
@@ -136,15 +135,15 @@ def test_what_is_not_committed_is_gone(tmp_path: Path) -> None:
         with folder.stage("a", b"x"):
             assert len(folder.listdir()) == 1
         assert folder.listdir() == []
-        with pytest.raises(ValueError, match="stop"), folder.open_replacement("a") as file:
-            file.write(b"half")
+        with pytest.raises(ValueError, match="stop"), folder.replacement("a") as staged:
+            os.write(staged.descriptor, b"half")
             raise ValueError("stop")
         assert folder.listdir() == []
-        with folder.open_replacement("a") as file:
-            file.write(b"whole")
+        with folder.replacement("a") as staged:
+            os.write(staged.descriptor, b"whole")
         assert folder.read("a", 9) == b"whole"
-        with folder.replacement_path("a") as path:
-            path.write_bytes(b"other")
+        with folder.replacement("a") as staged:
+            staged.path.write_bytes(b"other")
         assert folder.listdir() == ["a"]
         assert folder.read("a", 9) == b"other"
 
@@ -158,9 +157,9 @@ def test_nothing_stays_open(tmp_path: Path) -> None:
             pass
         with (
             Directory.open(tmp_path) as folder,
-            folder.open_replacement(f"grown-{number}") as file,
+            folder.replacement(f"grown-{number}") as staged,
         ):
-            file.write(b"x")
+            os.write(staged.descriptor, b"x")
         with Directory.open(tmp_path) as folder, folder.lock("lock", 1):
             folder.fsync()
     assert len(list(Path("/proc/self/fd").iterdir())) == before

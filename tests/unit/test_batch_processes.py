@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leftoff.batch import pool
-from leftoff.batch.pool import Function, ProcessEnded, Worker
+from leftoff.batch.pool import ChunkLost, Function, Worker
 
 CONTEXT = multiprocessing.get_context("spawn")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
@@ -28,18 +28,18 @@ def test_an_answer_and_an_empty_one() -> None:
 
 
 def test_an_exception_is_handed_on_as_text() -> None:
-    with pytest.raises(RuntimeError, match="TypeError"):
+    with pytest.raises(ChunkLost, match="TypeError"):
         call(bytes.fromhex, b"no text")  # type: ignore[arg-type]
 
 
 def test_a_process_that_ends_without_an_answer() -> None:
-    with pytest.raises(ProcessEnded) as error:
+    with pytest.raises(ChunkLost) as error:
         call(os._exit, 3)  # type: ignore[arg-type]
     assert error.value.exitcode == 3
 
 
 def test_a_process_that_takes_too_long_is_killed() -> None:
-    with pytest.raises(TimeoutError):
+    with pytest.raises(ChunkLost, match=r"took more than 0\.3 seconds"):
         call(time.sleep, 100_000, name="too long", timeout=0.3)  # type: ignore[arg-type]
     assert not [p for p in multiprocessing.active_children() if p.name == "too long"]
 
@@ -53,5 +53,5 @@ def test_a_process_that_stops_in_the_middle_of_its_answer_is_killed(
     assert wait([worker.answers], 60)
     assert worker.process.pid
     os.kill(worker.process.pid, signal.SIGSTOP)
-    with pytest.raises(ProcessEnded):
+    with pytest.raises(ChunkLost, match="without an answer"):
         worker.result()

@@ -230,10 +230,6 @@ class Index:
         self._db.execute("DELETE FROM jobs WHERE files NOT IN (SELECT files FROM mine)")
         self._db.execute("DROP TABLE mine")
 
-    def rows(self, jobs: Iterable[Job]) -> Iterator[tuple[bytes, ...]]:
-        """The rows of the jobs that are done, in the order given."""
-        yield from (found for job in jobs if (found := self.tables(job)) is not None)
-
 
 def _has_grown(file: InputFile, head: FileHeader) -> bool:
     """Whether a file still begins with the records of a header: what was added to it does not

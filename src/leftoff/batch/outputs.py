@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.batch.files import is_url
-from leftoff.batch.rows import TABLES, TIME_COLUMNS
+from leftoff.batch.rows import TABLES, TIME_COLUMNS, raw_decoder
 from leftoff.errors import SourceError, UnknownName, UsageError
 from leftoff.stores.atomic import Directory, NotSynced, file_stamp
 from leftoff.stores.objects import filesystem
@@ -104,8 +104,8 @@ def _place(path: str) -> Iterator[str]:
         return
     with Directory.open(Path(path).parent) as folder:
         folder.remove_stale_temporaries(Path(path).name)
-        with folder.replacement_path(Path(path).name) as waiting:
-            yield str(waiting)
+        with folder.replacement(Path(path).name) as staged:
+            yield str(staged.path)
         folder.fsync()
 
 
@@ -146,16 +146,6 @@ def columns_of(table: str) -> dict[str, str]:
 
 def _type(library: Any, name: str, kind: str) -> Any:
     return getattr(library, name)(*(("us",) if kind == "time" else ()))
-
-
-def _decoder(table: str) -> Callable[[bytes], list[Any]]:
-    fields: list[Any] = []
-    for field in msgspec.structs.fields(TABLES[table]):
-        raw = field.type is Any
-        type_, default = (msgspec.Raw, msgspec.Raw(b"null")) if raw else (field.type, None)
-        fields.append((field.name, type_, default))
-    struct = msgspec.defstruct(table.title(), fields)
-    return msgspec.json.Decoder(struct).decode_lines
 
 
 def _cell(value: Any, kind: str) -> Any:
@@ -228,7 +218,7 @@ def _parquet(stack: ExitStack, places: Sequence[str]) -> Iterator[Callable[[byte
 
 @contextmanager
 def _row_groups(path: str, table: str) -> Iterator[Callable[[bytes], object]]:
-    pa, kinds, decode = _arrow(), columns_of(table), _decoder(table)
+    pa, kinds, decode = _arrow(), columns_of(table), raw_decoder(table)
     schema = arrow_schema(table)
     held = bytearray()
 
@@ -282,7 +272,7 @@ def _database(path: str) -> Iterator[sqlite3.Connection]:
 
 
 def _inserter(db: sqlite3.Connection, table: str) -> Callable[[bytes], object]:
-    columns, decode = columns_of(table), _decoder(table)
+    columns, decode = columns_of(table), raw_decoder(table)
     definitions = ", ".join(f"{name} {_TYPES[kind].sql}" for name, kind in columns.items())
     db.execute(f"CREATE TABLE {table} ({definitions})")
     marks = ", ".join("?" * len(columns))

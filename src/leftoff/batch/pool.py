@@ -77,12 +77,15 @@ K = TypeVar("K")
 
 
 class ChunkLost(Exception):
-    """No answer came back for a chunk: why, as its failed rows say it, and how often a session
-    that is alone in its chunk is tried."""
+    """No answer came back for a chunk: why, as its failed rows say it, how often a session that
+    is alone in its chunk is tried, and the exit code of the process if that is known."""
 
-    def __init__(self, failure: str, reason: str, attempts: int = 1) -> None:
+    def __init__(
+        self, failure: str, reason: str, attempts: int = 1, exitcode: int | None = None
+    ) -> None:
         super().__init__(reason)
-        self.failure, self.reason, self.attempts = failure, reason, attempts
+        self.failure, self.reason = failure, reason
+        self.attempts, self.exitcode = attempts, exitcode
 
 
 class Repeating(Generic[K]):
@@ -140,14 +143,6 @@ Function: TypeAlias = Callable[[bytes], bytes]
 _GIVEN, _FAILED = b"\0", b"\1"
 
 
-class ProcessEnded(Exception):
-    """A process ended without an answer; `exitcode` as `multiprocessing.Process` has it."""
-
-    def __init__(self, exitcode: int | None) -> None:
-        super().__init__(f"the process ended with {exitcode}")
-        self.exitcode = exitcode
-
-
 class Worker:
     """A process that calls a function of bytes to bytes once. It has a pipe of its own, so that
     one that is killed takes only its own answer with it. `OSError` or `EOFError` where the
@@ -177,16 +172,13 @@ class Worker:
         finally:
             sender.close()  # the end of the pipe is seen when the process ends
         self.timeout = timeout
-        self.until = None if timeout is None else time.monotonic() + timeout
+        self.until = time.monotonic() + (timeout or 0.0)
 
     def result(self) -> bytes:
-        """Waits for the answer.
-
-        Raises:
-            TimeoutError: there was none in time.
-            ProcessEnded: the process ended without one, or stopped in the middle of it.
-            RuntimeError: the function raised, with the text of what."""
-        left = None if self.until is None else max(0.0, self.until - time.monotonic())
+        """Waits for the answer. `ChunkLost` where there was none in time (`timeout`), the
+        process ended without one or stopped in the middle of it (`crashed`), or the function
+        raised (`defect`)."""
+        left = None if self.timeout is None else max(0.0, self.until - time.monotonic())
         answer = b""
         late = not wait([self.answers], left)
         if not late:
@@ -206,11 +198,13 @@ class Worker:
         code = self.process.exitcode
         self.process.close()
         if late:
-            raise TimeoutError(f"took more than {self.timeout} seconds")
+            raise ChunkLost("timeout", f"took more than {self.timeout:g} seconds")
         if not answer:
-            raise ProcessEnded(code)
+            reason = f"the process that read it ended {MAX_ATTEMPTS} times without an answer"
+            raise ChunkLost("crashed", reason, MAX_ATTEMPTS, code)
         if answer[:1] == _FAILED:
-            raise RuntimeError(answer[1:].decode("utf-8", "replace"))
+            reason = answer[1:].decode("utf-8", "replace")
+            raise ChunkLost("defect", reason[:300], MAX_ATTEMPTS)
         return answer[1:]
 
 
@@ -258,11 +252,11 @@ class Pool(Repeating[Worker]):
         for attempt in range(10 * MAX_ATTEMPTS):
             try:
                 self._submit(context, Chunk(BatchOptions()), None).result()
-            except (ProcessEnded, RuntimeError) as error:
-                killed = isinstance(error, ProcessEnded) and error.exitcode == _KILLED
-                if killed or (isinstance(error, ProcessEnded) and attempt < MAX_ATTEMPTS):
+            except ChunkLost as lost:
+                again = lost.exitcode == _KILLED or attempt < MAX_ATTEMPTS
+                if lost.failure == "crashed" and again:
                     continue  # else it ends by itself, and will again
-                raise UsageError(_NO_PROCESS) from error
+                raise UsageError(_NO_PROCESS) from lost
             return context
         raise UsageError(_NO_PROCESS)
 
@@ -276,23 +270,14 @@ class Pool(Repeating[Worker]):
         raise UsageError(f"no process can be started here ({last_error!r})") from last_error
 
     def _ended(self) -> list[Worker]:
-        until = min(worker.until or 0.0 for worker in self._running)
+        until = min(worker.until for worker in self._running)
         pipes = [worker.answers for worker in self._running]
         ready = wait(pipes, max(0.0, until - time.monotonic()))
         now = time.monotonic()
-        return [w for w in self._running if w.answers in ready or (w.until or 0.0) <= now]
+        return [w for w in self._running if w.answers in ready or w.until <= now]
 
     def _answer(self, ended: Worker) -> bytes:
-        try:
-            return ended.result()
-        except TimeoutError:
-            reason = f"took more than {self._limit:g} seconds"
-            raise ChunkLost("timeout", reason) from None
-        except ProcessEnded:
-            reason = f"the process that read it ended {MAX_ATTEMPTS} times without an answer"
-            raise ChunkLost("crashed", reason, MAX_ATTEMPTS) from None
-        except RuntimeError as error:
-            raise ChunkLost("defect", f"{error!r:.300}", MAX_ATTEMPTS) from None
+        return ended.result()
 
     def close(self) -> None:
         for process in multiprocessing.active_children():

@@ -4,10 +4,11 @@ The columns are the same whatever was wanted, so that outputs of different runs 
 what was not asked for is null or has no rows. docs/scale.md describes every column."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import UTC
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
@@ -151,6 +152,18 @@ TABLES: dict[str, type[Struct]] = {
     "files": FileRow,
     "entries": EntryRow,
 }
+
+
+def raw_decoder(table: str) -> Callable[[bytes], list[Any]]:
+    """Decodes rows of a table from JSON lines; documents stay as they are, `msgspec.Raw`."""
+    fields: list[Any] = []
+    for field in msgspec.structs.fields(TABLES[table]):
+        raw = field.type is Any
+        type_, default = (msgspec.Raw, msgspec.Raw(b"null")) if raw else (field.type, None)
+        fields.append((field.name, type_, default))
+    struct = msgspec.defstruct(table.title(), fields)
+    return msgspec.json.Decoder(struct).decode_lines
+
 
 # Columns of a session by the extractor that fills them.
 _COLUMNS_OF: dict[str, tuple[str, ...]] = {

@@ -4,7 +4,7 @@ import hashlib
 import heapq
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from os import PathLike
 from pathlib import Path
 from typing import Protocol
@@ -29,6 +29,7 @@ from leftoff.batch.jobs import (
     subagent_files,
 )
 from leftoff.batch.pool import Engine, InProcess
+from leftoff.batch.rows import SessionRow
 from leftoff.errors import UsageError
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.atomic import create_and_open
@@ -134,10 +135,8 @@ class Run:
             raise UsageError(f"no recording found in {where}{hint}")
         self._index = kind(index, wanted.digest(), looked)
 
-    def close(self, *, engine: bool = True) -> None:
-        """Stops running work; finished work stays in the index."""
-        if engine:
-            self._engine.close()
+    def close(self) -> None:
+        """Closes the index, in which finished work stays; the engine is the caller's."""
         self._index.close()
 
     # -- the steps ---------------------------------------------------------------------------
@@ -215,15 +214,16 @@ class Run:
             self._watcher.job_done(job, report)
 
     def _failures(self, sessions: bytes) -> None:
-        for row in msgspec.json.Decoder(_StatusColumns).decode_lines(sessions):
+        for row in msgspec.json.Decoder(SessionRow).decode_lines(sessions):
             if row.status == "failed" and len(self.report.failed) < 4 * SHOWN:
                 why = row.failure or "", row.reason or ""
                 self.report.failed.append(FailedFile(row.path, *why))
 
     # -- what for ----------------------------------------------------------------------------
 
-    def write(self, places: Sequence[str]) -> Report:
-        """Does all jobs and writes the outputs. If interrupted, it writes what is done.
+    def write(self, places: Sequence[str] = ()) -> Report:
+        """Does all jobs without a stored result and writes the outputs; without any, what is
+        found stands in the index alone. If interrupted, it writes what is done.
 
         Raises:
             SourceError, UsageError: an output cannot be written.
@@ -232,40 +232,25 @@ class Run:
         for place in places:
             outputs.check(place)
         every: list[Job] = []
-        with self._finishing():
-            every, todo = self._plan()
-            for _ in self._do(todo, in_order=False):
-                pass
-        with self._index.failures_explained():
-            if every:
-                self._write(every, places)
-            self._index.commit()
-        report.seconds = time.monotonic() - self._began
-        return report
-
-    def update(self) -> Report:
-        """Does all jobs without a stored result. If interrupted, what is done stays stored.
-        `StateError` where the index cannot be written."""
-        with self._finishing():
-            for _ in self._do(self._plan()[1], in_order=False):
-                pass
-        self.report.seconds = time.monotonic() - self._began
-        return self.report
-
-    @contextmanager
-    def _finishing(self) -> Iterator[None]:
         with self._index.failures_explained():
             try:
-                yield
+                every, todo = self._plan()
+                for _ in self._do(todo, in_order=False):
+                    pass
             except KeyboardInterrupt:
-                self.report.interrupted = True
+                report.interrupted = True
                 self._engine.close()
             self._index.commit()
+            if every and places:
+                self._write(every, places)
+                self._index.commit()
+        report.seconds = time.monotonic() - self._began
+        return report
 
     def _write(self, every: Sequence[Job], places: Sequence[str]) -> None:
         report = self.report
         about = hashlib.blake2b(digest_size=16)
-        comparable = bool(every) and not report.interrupted
+        comparable = not report.interrupted
         for job in every:
             name = job_signature(job)
             comparable = comparable and bool(name)
@@ -280,7 +265,8 @@ class Run:
             if comparable and not report.done and known and known == now:
                 report.unchanged.append(place)
                 continue
-            outputs.write(place, self._index.rows(every))
+            found = (self._index.tables(job) for job in every)
+            outputs.write(place, (tables for tables in found if tables is not None))
             report.written.append(place)
             self._index.set_about(entry, outputs.fingerprint(place, rows) if comparable else "")
 
@@ -300,13 +286,6 @@ class Run:
                 yield job, early.pop(job.number)
             for _ in doing:  # no result is left; the generator commits the index
                 pass
-
-
-class _StatusColumns(Struct):
-    path: str
-    status: str = ""
-    failure: str | None = None
-    reason: str | None = None
 
 
 def _shown(path: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict
 
 from leftoff import codec
 from leftoff.analysis.summary_json import from_json, safe_summary
@@ -27,6 +27,7 @@ from leftoff.batch.rows import (
     MilestoneRow,
     Rows,
     SessionRow,
+    raw_decoder,
     session_key,
 )
 from leftoff.batch.run import Run
@@ -114,15 +115,17 @@ def summarize_all(
     several = paths_given(paths)
     chosen: Engine = engine or (Pool(workers, limit) if workers else InProcess())
     run = Run(several, wanted, chosen, os.fspath(index) if index else ":memory:", os.environ)
-    return _each(run, keep=engine is not None)
+    return _each(run, chosen if engine is None else None)
 
 
-def _each(run: Run, *, keep: bool) -> Iterator[Summarized]:
+def _each(run: Run, ours: Engine | None) -> Iterator[Summarized]:
     try:
         for _, tables in run.results():
             yield from _sessions_of(tables)
     finally:
-        run.close(engine=not keep)
+        if ours is not None:
+            ours.close()
+        run.close()
 
 
 async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterator[Summarized]:
@@ -149,30 +152,22 @@ async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterato
 _ROWS: codec.JsonObject = {
     name: msgspec.json.Decoder(type_).decode_lines for name, type_ in TABLES.items()
 }
-
-
-class _Document(Struct):
-    document: msgspec.Raw = msgspec.Raw(b"null")
-
-
-_documents = msgspec.json.Decoder(_Document).decode_lines
+_raw_sessions = raw_decoder("sessions")
 
 
 def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
     if not tables:
         return
-    rows = dict(zip(TABLES, tables, strict=True))
     others: dict[str, dict[str, list[Any]]] = {}
-    for name in list(TABLES)[1:]:
+    for name, data in zip(list(TABLES)[1:], tables[1:], strict=True):
         by_key = others[name] = {}
-        for row in _ROWS[name](rows[name]):
+        for row in _ROWS[name](data):
             by_key.setdefault(row.key, []).append(row)
-    documents = _documents(rows["sessions"])
-    for row, held in zip(_ROWS["sessions"](rows["sessions"]), documents, strict=True):
+    for row in _raw_sessions(tables[0]):
         yield Summarized(
-            replace(row, document=None),
+            SessionRow(**{**asdict(row), "document": None}),
             **{name: tuple(of_key.get(row.key, ())) for name, of_key in others.items()},
-            document=bytes(held.document),
+            document=bytes(row.document),
         )
 
 

@@ -185,9 +185,13 @@ class _Doing:
         self, path: str, format: str | None, extractors: Sequence[str]
     ) -> tuple[Pass, Cursor | None]:
         saved, builtin = self.job.states.get(path), self.wanted.builtin
+        state = None
         if saved is not None:
-            with suppress(StateError, FileReplaced):  # then it is read whole
-                reading = resume_pass(saved, path, tuple(extractors), builtin)
+            with suppress(ValueError, zlib.error):  # a damaged state: it is read whole
+                state = codec.unpack_state(zlib.decompress(saved.state), State)
+        if saved is not None and state is not None:
+            with suppress(StateError, FileReplaced):  # then it is read whole, too
+                reading = Pass.load(state, path, tuple(extractors), builtin)
                 cursor = feed_file(reading, path, saved.cursor)
                 self.read -= saved.cursor.offset
                 return reading, cursor
@@ -346,18 +350,6 @@ def save_position(reading: Pass, cursor: Cursor, least: int = 0) -> jobs.SavedPo
     if redacted_state(state, gate) is None or gate.total:
         return None
     return jobs.SavedPosition(cursor, zlib.compress(codec.pack_state(state), 1))
-
-
-def resume_pass(
-    saved: jobs.SavedPosition, path: str, extra: tuple[str, ...], builtin: tuple[str, ...]
-) -> Pass:
-    """The pass that was saved, to be fed from its cursor on; `StateError` where the state is
-    damaged."""
-    try:
-        state: State = codec.unpack_state(zlib.decompress(saved.state), State)
-    except (ValueError, zlib.error) as error:
-        raise StateError(f"{path}: the saved state is damaged ({error})") from error
-    return Pass.load(state, path, extra, builtin)
 
 
 def feed_file(reading: Pass, path: str, start: Cursor | None) -> Cursor:

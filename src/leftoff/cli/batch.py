@@ -90,7 +90,7 @@ def batch(
             report = run.write(places)
         finally:
             # The engine is closed last and in any case: its processes would outlive this one.
-            run.close(engine=False)
+            run.close()
     finally:
         doing.close()
         if watcher is not None:

@@ -33,7 +33,6 @@ from leftoff.settings import load_here
 from leftoff.sources.open import read_whole
 from leftoff.stores.envelope import unseal
 from leftoff.stores.files import FileStore, store_for
-from leftoff.stores.lookup import decompress
 from leftoff.stores.protocol import Entry, StoredDocument
 from leftoff.stores.retention import Retention, prune
 
@@ -212,7 +211,7 @@ def accept(file: str) -> int:
 
     Exit 1: it contradicts itself."""
     path = Path(file)
-    opened = unseal("checkpoint", decompress(read_whole(file), file), file, accept=True)
+    opened = unseal("checkpoint", read_whole(file), file, accept=True)
     name = path.name.removesuffix(".gz").removesuffix(".json")
     try:
         made = validated(opened.document)
@@ -251,7 +250,7 @@ def _stored(id: str) -> StoredDocument:
     path = Path(id)
     if path.suffix in {".json", ".gz"} and os.path.isfile(id):  # noqa: PTH113
         with _hint(path):
-            opened = unseal("checkpoint", decompress(read_whole(id), id), id)
+            opened = unseal("checkpoint", read_whole(id), id)
         return StoredDocument(opened.document, opened.issues, id)
     store = _store()
     entries = {entry.id: entry for entry in store.list("checkpoint")}

@@ -101,7 +101,10 @@ def written(output: str) -> Iterator[IO[bytes]]:
         else:
             with Directory.open(path.parent) as folder:
                 folder.remove_stale_temporaries(path.name)
-                with folder.open_replacement(path.name) as file:
+                with (
+                    folder.replacement(path.name) as staged,
+                    open(staged.descriptor, "wb", closefd=False) as file,
+                ):
                     yield file
                 folder.fsync()
     except NotSynced as error:

@@ -68,7 +68,7 @@ def make_folder(home: Path, folder: Path) -> None:
     if not _in_use(home):
         make_directories(home)
         with Directory.open(home) as new:
-            _write(new, ".gitignore", b"*\n")
+            new.replace(".gitignore", b"*\n", durable=False)
     with create_and_open(folder.parent) as state:
         state.mkdir(folder.name)
         with state.subdirectory(folder.name):
@@ -101,20 +101,15 @@ def write(path: Path, data: bytes) -> None:
     """Replaces a small file atomically, without fsync: a power cut may lose it. For files that
     matter only while the client runs. At an `OSError` the old content stays."""
     with opened(path.parent) as folder:
-        _write(folder, path.name, data)
+        folder.replace(path.name, data, durable=False)
 
 
 def write_durably(path: Path, data: bytes) -> None:
     """Replaces a small file atomically and syncs file and folder to the disk. At an `OSError`
     the old content stays, except `NotSynced`: a power cut may lose the new one."""
     with opened(path.parent) as folder:
-        _write(folder, path.name, data, durable=True)
+        folder.replace(path.name, data)
         folder.fsync()
-
-
-def _write(folder: Directory, name: str, data: bytes, *, durable: bool = False) -> None:
-    with folder.stage(name, data, durable=durable) as staged:
-        staged.commit()
 
 
 def sweep(home: Path, folder: Path) -> None:

@@ -84,9 +84,9 @@ def update(
         with create_and_open(path.parent) as folder, folder.lock(f"{NAME}.lock", timeout):
             run = Run(named, options, own, str(path), environ, watcher, MemoryIndex)
             try:
-                report = run.update()
+                report = run.write()
             finally:
-                run.close(engine=False)
+                run.close()
             if report.done >= COMPACTED_FROM and not report.interrupted:
                 _compact(path)
             return report

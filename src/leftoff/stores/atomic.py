@@ -34,7 +34,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from leftoff import lazy_re as re
 
@@ -173,8 +173,7 @@ class Directory:
                 follow_symlinks=False,
             )
         except (OSError, NotImplementedError):  # a file system without links
-            with self.stage(to, data) as staged:
-                staged.commit()
+            self.replace(to, data)
 
     @contextmanager
     def stage(
@@ -193,41 +192,27 @@ class Directory:
             mtime_ns: modification time in nanoseconds since 1970; now if None.
             mode: permission bits.
             durable: False skips fsync, for files that a power cut may destroy."""
-        with self._temporary(name) as staged:
-            staged.write(data, mtime_ns, mode, durable=durable)
-            yield staged
-
-    @contextmanager
-    def open_replacement(self, name: str) -> Iterator[IO[bytes]]:
-        """A temporary file, open for writing, that replaces `name` when the block ends. If the
-        block raises, it is removed. `OSError` where it cannot be written; the old file stays.
-        """
-        with (
-            self._replacing(name) as staged,
-            open(staged.descriptor, "wb", closefd=False) as file,
-        ):
-            yield file
-
-    @contextmanager
-    def replacement_path(self, name: str) -> Iterator[Path]:
-        """As `open_replacement`, for a library that writes to a path."""
-        with self._replacing(name) as staged:
-            yield staged.path
-
-    @contextmanager
-    def _replacing(self, name: str) -> Iterator[TemporaryFile]:
-        with self._temporary(name) as staged:
-            yield staged
-            os.fsync(staged.descriptor)
-            staged.commit()
-
-    @contextmanager
-    def _temporary(self, name: str) -> Iterator[TemporaryFile]:
         staged = TemporaryFile(self, name)
         try:
+            staged.write(data, mtime_ns, mode, durable=durable)
             yield staged
         finally:
             staged.close()
+
+    def replace(self, name: str, data: bytes, **options: Any) -> None:
+        """Replaces a file at once; `options` are those of `stage`."""
+        with self.stage(name, data, **options) as staged:
+            staged.commit()
+
+    @contextmanager
+    def replacement(self, name: str) -> Iterator[TemporaryFile]:
+        """An empty temporary file, to be written by its `descriptor` or at its `path`, that
+        replaces `name` when the block ends. If the block raises, it is removed. `OSError` where
+        it cannot be written; the old file stays."""
+        with self.stage(name, b"", durable=False) as staged:
+            yield staged
+            os.fsync(staged.descriptor)
+            staged.commit()
 
     @contextmanager
     def lock(self, name: str, timeout: float | None = None) -> Iterator[None]:
@@ -239,13 +224,10 @@ class Directory:
             OSError: the file cannot be created or locked, or is a link."""
         timeout = LOCK_TIMEOUT if timeout is None else timeout
         if fcntl is None or self._dir_fd is None:
-            from filelock import FileLock, Timeout
+            from filelock import FileLock
 
             lock = FileLock(self.path / name, timeout=timeout, mode=0o600)
-            try:
-                lock.acquire(poll_interval=_POLL_INTERVAL)
-            except Timeout as error:
-                raise TimeoutError(str(error)) from None
+            lock.acquire(poll_interval=_POLL_INTERVAL)
             try:
                 yield
             finally:
@@ -254,8 +236,12 @@ class Directory:
             return
         flags = os.O_RDWR | os.O_CREAT | _NOFOLLOW | _CLOEXEC | os.O_NONBLOCK
         descriptor = os.open(name, flags, 0o600, dir_fd=self._dir_fd)
+        deadline = time.monotonic() + timeout
         try:
-            _acquire(descriptor, timeout)
+            while not _try_lock(descriptor):
+                if time.monotonic() >= deadline:
+                    raise TimeoutError("locked")
+                time.sleep(_POLL_INTERVAL)
             yield
         finally:
             # A child that was forked meanwhile has inherited the descriptor, so closing ours
@@ -272,14 +258,14 @@ class Directory:
         if dir_fd is None and os.name != "posix":
             return
         try:
-            descriptor = (
-                os.open(self.path, os.O_RDONLY | _CLOEXEC) if dir_fd is None else dir_fd
-            )
+            if dir_fd is not None:
+                os.fsync(dir_fd)
+                return
+            descriptor = os.open(self.path, os.O_RDONLY | _CLOEXEC)
             try:
                 os.fsync(descriptor)
             finally:
-                if dir_fd is None:
-                    os.close(descriptor)
+                os.close(descriptor)
         except OSError as error:
             raise NotSynced(error.errno, error.strerror, str(self.path)) from error
 
@@ -300,8 +286,7 @@ class Directory:
         flags = os.O_RDWR | _NOFOLLOW | _CLOEXEC | os.O_NONBLOCK
         descriptor = os.open(self._name(name), flags, dir_fd=self._dir_fd)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return self.remove(name)
+            return _try_lock(descriptor) and self.remove(name)
         finally:
             os.close(descriptor)
 
@@ -370,17 +355,13 @@ class TemporaryFile:
             self.descriptor = -1
 
 
-def _acquire(descriptor: int, timeout: float) -> None:
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise TimeoutError("locked") from None
-            time.sleep(_POLL_INTERVAL)
-        else:
-            return
+def _try_lock(descriptor: int) -> bool:
+    """Takes an exclusive lock on a file; False if another process holds it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _lock_temporary(descriptor: int) -> bool:
@@ -389,13 +370,10 @@ def _lock_temporary(descriptor: int) -> bool:
     if fcntl is None:
         return True
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        # No link where it was removed as stale before it was locked.
+        return _try_lock(descriptor) and os.fstat(descriptor).st_nlink > 0
     except OSError:  # no locks on this file system: no process can remove it as stale either
         return True
-    # None where it was removed as stale before it was locked.
-    return os.fstat(descriptor).st_nlink > 0
 
 
 def make_directories(path: Path) -> None:
@@ -455,8 +433,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     with Directory.open(path.parent) as directory:
         with suppress(OSError):
             directory.remove_stale_temporaries(path.name)
-        with directory.stage(path.name, data, mode=mode) as staged:
-            staged.commit()
+        directory.replace(path.name, data, mode=mode)
         directory.fsync()
 
 

@@ -9,6 +9,7 @@ The checksum is of the whole document, the other fields of that key included, as
 (keys sorted, no spaces, UTF-8). `text` is the checksum of the markdown saved with it."""
 
 import hashlib
+import zlib
 from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Final, TypeAlias
@@ -23,6 +24,7 @@ from leftoff.errors import Damaged, TooNew, UsageError
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.naming import LOCATIONS, location_of
+from leftoff.stores.protocol import StoredDocument
 from leftoff.text.sanitize import clean as inert
 
 KEY: Final = "leftoff"
@@ -116,10 +118,26 @@ def seal(
     )
 
 
-def reseal(opened: Unsealed, *, pinned: bool) -> codec.JsonObject:
-    """A stored document with another value of `pinned`."""
-    assert opened.header is not None
+def reseal(
+    kind: str, id: str, opened: Unsealed, text: str, gate: RedactorFactory, *, pinned: bool
+) -> codec.JsonObject:
+    """A stored document with another value of `pinned`; one that leftoff did not save is sealed
+    with its markdown."""
+    if opened.header is None:
+        return seal(kind, id, sanitize(kind, opened.document, text, gate), pinned=pinned)
     return _with_checksum(opened.document, replace(opened.header, pinned=pinned))
+
+
+def with_text(opened: Unsealed, where: str, text: str) -> StoredDocument:
+    """A stored document with its markdown, unless that is of another save."""
+    document, issues = opened.document, opened.issues
+    sums = opened.header.text if opened.header else checksum(text.encode()) if text else ""
+    if not sums:
+        return StoredDocument(document, issues, where)
+    if checksum(text.encode()) == sums:
+        return StoredDocument(document, issues, where, text)
+    message = f"{where}: its markdown is not of this document; left out"
+    return StoredDocument(document, (*issues, Issue("text_differs", "warning", message)), where)
 
 
 def _with_checksum(document: codec.JsonObject, given: Header) -> codec.JsonObject:
@@ -146,6 +164,7 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Unsea
         TooNew: its schema is newer than ours."""
     location_of(kind)
     issues: tuple[Issue, ...] = ()
+    data = _unpacked(data, where)
     try:
         value = codec.parse_strict(data)
     except ValueError as error:
@@ -171,6 +190,15 @@ def unseal(kind: str, data: bytes, where: str, *, accept: bool = False) -> Unsea
             raise Damaged(f"{where}: damaged or changed by hand: the checksum is wrong")
     del value[KEY]
     return Unsealed(value, known, issues)
+
+
+def _unpacked(data: bytes, where: str) -> bytes:
+    """The JSON of a document that may be gzip, or gzip as Base64; `Damaged` where the
+    compressed data is damaged or unpacks to more than `MAX_DOCUMENT`."""
+    try:
+        return codec.unpacked(data)
+    except (ValueError, zlib.error) as error:
+        raise Damaged(f"{where}: damaged: {error}") from error
 
 
 def _is_like_header(value: object) -> bool:
@@ -221,7 +249,7 @@ def read_header(kind: str, data: bytes, where: str) -> Header | None:
         Damaged: it is not JSON, or its header is not valid.
         TooNew: its schema is newer than ours."""
     try:
-        found = _decode_header(data).leftoff
+        found = _decode_header(_unpacked(data, where)).leftoff
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{where}: damaged: {error}") from error
     return None if found is None else _header(kind, found, where)

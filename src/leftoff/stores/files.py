@@ -9,6 +9,7 @@ Writers of one id take a lock in `.locks`; the kernel releases it when its holde
 killed. Readers take no lock: they see the old document or the new one."""
 
 import gzip
+import math
 import os
 import time
 import zlib
@@ -25,10 +26,9 @@ from leftoff import codec
 from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure
 from leftoff.settings import Settings, load_here
 from leftoff.stores import envelope
-from leftoff.stores.atomic import LOCK_TIMEOUT, Directory, NotSynced, make_directories
+from leftoff.stores.atomic import LOCK_TIMEOUT, Directory, make_directories
 from leftoff.stores.lookup import (
     FoundDocument,
-    decompress,
     error_text,
     find_document,
     has_other_id,
@@ -48,7 +48,7 @@ from leftoff.stores.naming import (
     fold_id,
     location_of,
 )
-from leftoff.stores.protocol import Entry, StoredDocument
+from leftoff.stores.protocol import Entry, StoredDocument, newest_first
 
 _LOCKS: Final = ".locks"
 # Lock files in a folder. Ids share them by hash, so that no lock file has to be removed with a
@@ -108,10 +108,11 @@ class FileStore:
         with self._held(kind, id, "cannot be saved", create=True) as (folder, stem, before):
             assert folder is not None
             self._check_replaceable(folder, kind, id, before)
-            pinned = self._pinned(folder, kind, stem, before)
-            data = codec.dumps(envelope.seal(kind, id, given, pinned=pinned), indent=2)
-            name = self._write(folder, kind, stem, data, given.text, before)
-        return str(self.folder(kind) / name)
+            good = before
+            if before is not None and before.opened is None:
+                good = read_document_file(folder, kind, stem + BACKUP)
+            pinned = good is not None and good.pinned
+            return self._write(folder, kind, id, given, before, pinned=pinned)
 
     def load(self, kind: str, id: str) -> StoredDocument | None:
         stem = file_stem(kind, check_id(kind, id))
@@ -119,13 +120,13 @@ class FileStore:
         with _translate_errors(where, "cannot be read"), self._reading(kind) as folder:
             if folder is None:
                 return None
-            for attempts_left in reversed(range(_READ_ATTEMPTS)):
-                document, consistent = load_document(folder, kind, id)
-                if consistent or not attempts_left:
-                    return document
+            for _ in range(_READ_ATTEMPTS):
+                document = load_document(folder, kind, id)
+                if document is None or all(i.code != "text_differs" for i in document.issues):
+                    break
                 # Seconds; chosen by hand, not measured.
                 time.sleep(0.002)  # a writer has replaced the JSON and not yet the markdown
-        raise AssertionError
+            return document
 
     def list(self, kind: str) -> list[Entry]:
         with (
@@ -133,7 +134,7 @@ class FileStore:
             self._reading(kind) as folder,
         ):
             entries = [] if folder is None else list(list_entries(folder, kind))
-        return sorted(entries, key=lambda e: (-e.saved, e.id))
+        return newest_first(entries)
 
     def delete(self, kind: str, id: str) -> bool:
         with self._held(kind, id, "cannot be removed") as (folder, stem, found):
@@ -143,19 +144,29 @@ class FileStore:
 
     def pin(self, kind: str, id: str, pinned: bool) -> bool:
         """Pins or unpins a document. False if there is none."""
-        with self._held(kind, id, "cannot be pinned") as (folder, _, found):
+        with self._held(kind, id, "cannot be pinned") as (folder, stem, found):
             if folder is None or found is None or has_other_id(found, id):
                 return False
             if found.opened is None:
                 raise found.error or AssertionError
-            self._pin(folder, kind, id, found, pinned=pinned)
+            if found.pinned != pinned:
+                text = read_text(folder, stem)
+                sealed = envelope.reseal(
+                    kind, id, found.opened, text, self._gate, pinned=pinned
+                )
+                data = codec.dumps(sealed, indent=2)
+                if found.name.endswith(GZIPPED):
+                    data = gzip.compress(data, mtime=0)
+                folder.replace(found.name, data, mtime_ns=found.changed)
+                with _unsure(folder.path / found.name):
+                    folder.fsync()
             return True
 
     def drop(self, kind: str, entry: Entry) -> bool:
         """Removes a document if it is still the one of that entry, readable and not pinned."""
         with self._held(kind, entry.id, "cannot be removed", backup=True) as found_in:
             folder, stem, found = found_in
-            if folder is None or found is None or found.opened is None or found.opened.pinned:
+            if folder is None or found is None or found.opened is None or found.pinned:
                 return False
             return found.changed / 1e9 == entry.saved and self._remove(folder, stem)
 
@@ -170,15 +181,14 @@ class FileStore:
                 raise Damaged(f"{where}: there is none to accept")
             if found.data is None:
                 raise found.error or AssertionError
-            opened = envelope.unseal(kind, decompress(found.data, where), where, accept=True)
+            opened = envelope.unseal(kind, found.data, where, accept=True)
             backup = read_document_file(folder, kind, stem + BACKUP)
             text = read_text(folder, stem)
             given = envelope.sanitize(kind, opened.document, text, self._gate)
-            data = codec.dumps(envelope.seal(kind, id, given, pinned=opened.pinned), indent=2)
-            name = self._write(folder, kind, stem, data, given.text, found)
+            written = self._write(folder, kind, id, given, found, pinned=opened.pinned)
         before = backup.opened if backup else None
         changed = envelope.differing_paths(before.document, given.document) if before else None
-        return Accepted(str(self.folder(kind) / name), given.document, changed)
+        return Accepted(written, given.document, changed)
 
     # -- folders and locks -----------------------------------------------------------------
 
@@ -262,75 +272,43 @@ class FileStore:
                 "name on this file system, which does not tell capitals or accents apart"
             )
 
-    def _pinned(
-        self, folder: Directory, kind: str, stem: str, before: FoundDocument | None
-    ) -> bool:
-        if before is not None and before.opened is None:
-            before = read_document_file(folder, kind, stem + BACKUP)
-        return before is not None and before.opened is not None and before.opened.pinned
-
-    def _compressed(self, kind: str, data: bytes) -> bytes:
-        least = self._compress.get(kind)
-        if least is None or len(data) < least:
-            return data
-        # Without a time the same document gives the same bytes.
-        return gzip.compress(data, mtime=0)
-
     def _write(
         self,
         folder: Directory,
         kind: str,
-        stem: str,
-        data: bytes,
-        text: str,
+        id: str,
+        given: envelope.Sanitized,
         before: FoundDocument | None,
+        *,
+        pinned: bool,
     ) -> str:
-        packed = self._compressed(kind, data)
-        name = stem + (JSON if packed is data else GZIPPED)
+        """Seals and writes a document; returns its path."""
+        data = codec.dumps(envelope.seal(kind, id, given, pinned=pinned), indent=2)
+        stem, (ending, other) = file_stem(kind, id), (JSON, GZIPPED)
+        if len(data) >= self._compress.get(kind, math.inf):
+            # Without a time the same document gives the same bytes.
+            data, ending, other = gzip.compress(data, mtime=0), GZIPPED, JSON
+        path = folder.path / (stem + ending)
         with ExitStack() as stack:
             # Both files are written in full before one is renamed: a full disk leaves the old
             # ones.
             words = None
-            if text:
-                words = stack.enter_context(folder.stage(stem + MARKDOWN, text.encode()))
-            main = stack.enter_context(folder.stage(name, packed))
+            if given.text:
+                words = stack.enter_context(folder.stage(stem + MARKDOWN, given.text.encode()))
+            main = stack.enter_context(folder.stage(path.name, data))
             if before is not None and before.data is not None:
                 # Only a good document becomes the backup.
                 aside = BACKUP if before.opened is not None else DAMAGED
                 folder.link_or_copy(before.name, stem + aside, before.data)
             main.commit()
-            try:
+            with _unsure(path):
                 if words is not None:
                     words.commit()
                 else:
                     folder.remove(stem + MARKDOWN)
-                folder.remove(stem + (GZIPPED if packed is data else JSON))
+                folder.remove(stem + other)
                 folder.fsync()
-            except OSError as error:
-                raise _unsure_error(folder.path / name, error) from error
-        return name
-
-    def _pin(
-        self, folder: Directory, kind: str, id: str, found: FoundDocument, *, pinned: bool
-    ) -> None:
-        assert found.opened is not None
-        if found.opened.pinned == pinned:
-            return
-        if found.opened.header is None:
-            text = read_text(folder, file_stem(kind, id))
-            given = envelope.sanitize(kind, found.opened.document, text, self._gate)
-            sealed = envelope.seal(kind, id, given, pinned=pinned)
-        else:
-            sealed = envelope.reseal(found.opened, pinned=pinned)
-        data = codec.dumps(sealed, indent=2)
-        if found.name.endswith(GZIPPED):
-            data = gzip.compress(data, mtime=0)
-        with folder.stage(found.name, data, found.changed) as staged:
-            staged.commit()
-        try:
-            folder.fsync()
-        except NotSynced as error:
-            raise _unsure_error(folder.path / found.name, error) from error
+        return str(path)
 
     @staticmethod
     def _remove(folder: Directory, stem: str) -> bool:
@@ -338,13 +316,8 @@ class FileStore:
         # document that was lost.
         order = (MARKDOWN, DAMAGED, BACKUP, GZIPPED, JSON)
         removed = [folder.remove(stem + ending) for ending in order]
-        try:
+        with _unsure(folder.path / (stem + JSON), _MAY_BE_BACK):
             folder.fsync()
-        except NotSynced as error:
-            where = folder.path / (stem + JSON)
-            raise Unsure(
-                f"{where}: removed, but may be back after a power cut ({error_text(error)})"
-            ) from error
         return any(removed[2:])
 
 
@@ -355,11 +328,17 @@ def _link(folder: Directory, name: str) -> bool:
         return False
 
 
-def _unsure_error(path: Path, error: OSError) -> Unsure:
-    return Unsure(
-        f"{path}: saved, but not certain to stay ({error_text(error)}); "
-        "save it again to be sure"
-    )
+_MAY_BE_LOST = "saved, but not certain to stay ({}); save it again to be sure"
+_MAY_BE_BACK = "removed, but may be back after a power cut ({})"
+
+
+@contextmanager
+def _unsure(path: Path, what: str = _MAY_BE_LOST) -> Iterator[None]:
+    """Raises what fails after a document was replaced or removed as `Unsure`."""
+    try:
+        yield
+    except OSError as error:
+        raise Unsure(f"{path}: {what.format(error_text(error))}") from error
 
 
 @contextmanager

@@ -120,7 +120,6 @@ class HeldFile(Generic[T]):
         file, folder = self._file, self._folder
         data = codec.dumps(Redactor().value(codec.to_builtins(value)))
         with state_errors(file.path):
-            with folder.stage(file.path.name, data) as staged:
-                staged.commit()
+            folder.replace(file.path.name, data)
             file.stamp, file.value = atomic.stamp_of(folder.stat(file.path.name)), value
             folder.fsync()

@@ -1,17 +1,17 @@
 """Reading documents from the file store's folders. Nothing here takes a lock or writes."""
 
 import errno
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from leftoff.codec import MAX_DOCUMENT, unpacked
+from leftoff.codec import MAX_DOCUMENT
 from leftoff.errors import Damaged, StateError, TooNew
 from leftoff.model import Issue
 from leftoff.stores.atomic import Directory
-from leftoff.stores.envelope import Unsealed, checksum, read_header, unseal
+from leftoff.stores.envelope import Unsealed, read_header, unseal, with_text
 from leftoff.stores.naming import (
     BACKUP,
     GZIPPED,
@@ -38,6 +38,11 @@ class FoundDocument(Struct):
     changed: int = 0
 
     @property
+    def pinned(self) -> bool:
+        """Whether it can be read and is pinned."""
+        return self.opened is not None and self.opened.pinned
+
+    @property
     def lost(self) -> bool:
         """Whether the backup has to be used."""
         return self.opened is None and not isinstance(self.error, TooNew)
@@ -56,7 +61,7 @@ def read_document_file(folder: Directory, kind: str, name: str) -> FoundDocument
         why.__cause__ = error
         return FoundDocument(name, None, None, why)
     try:
-        opened = unseal(kind, decompress(data, where), where)
+        opened = unseal(kind, data, where)
         return FoundDocument(name, data, opened, None, changed)
     except (Damaged, TooNew) as error:
         return FoundDocument(name, data, None, error, changed)
@@ -87,34 +92,26 @@ def has_other_id(found: FoundDocument, id: str) -> bool:
     return known is not None and ids_collide(known.id, id)
 
 
-def load_document(folder: Directory, kind: str, id: str) -> tuple[StoredDocument | None, bool]:
-    """The document with its markdown, and whether both are of the same save."""
+def load_document(folder: Directory, kind: str, id: str) -> StoredDocument | None:
+    """The document with its markdown, unless that is of another save."""
     stem = file_stem(kind, id)
-    first = find_document(folder, kind, stem)
-    found = first
+    first = found = find_document(folder, kind, stem)
     if first is None or first.lost:
         found = find_document(folder, kind, stem, backup=True)
     if found is None or has_other_id(found, id):
-        return None, True
+        return None
     where = str(folder.path / found.name)
     if found.opened is None:
         if found.error is not None and (not found.lost or found.data is None):
             raise found.error
         raise Damaged(f"{found.error}; there is no good backup of it; the files stay")
-    opened, issues = found.opened, found.opened.issues
+    opened = found.opened
     if found is not first:
         why = str(first.error) if first else f"{folder.path / (stem + JSON)}: missing"
         message = f"{why}; this is the last good one, {where}"
-        issues = (*issues, Issue("backup_used", "error", message))
-    text = read_text(folder, stem)
-    sums = opened.header.text if opened.header else checksum(text.encode()) if text else ""
-    if not sums:
-        return StoredDocument(opened.document, issues, where), True
-    if checksum(text.encode()) == sums:
-        return StoredDocument(opened.document, issues, where, text), True
-    message = f"{folder.path / (stem + MARKDOWN)}: not the markdown of this document; left out"
-    issues = (*issues, Issue("text_differs", "warning", message))
-    return StoredDocument(opened.document, issues, where), False
+        issue = Issue("backup_used", "error", message)
+        opened = replace(opened, issues=(*opened.issues, issue))
+    return with_text(opened, where, read_text(folder, stem))
 
 
 def read_text(folder: Directory, stem: str) -> str:
@@ -147,7 +144,7 @@ def _entry(folder: Directory, kind: str, id: str, ending: str) -> Entry | None:
         try:
             data = folder.read(name, MAX_DOCUMENT)
             known = folder.stat(name)
-            sealed = read_header(kind, decompress(data, where), where)
+            sealed = read_header(kind, data, where)
         except TooNew:
             # Its backup is older than what the newer leftoff saved.
             break
@@ -156,26 +153,15 @@ def _entry(folder: Directory, kind: str, id: str, ending: str) -> Entry | None:
         size = known.st_size
         with suppress(OSError):
             size += folder.stat(stem + MARKDOWN).st_size
-        if sealed is None:
-            return Entry(id, where, known.st_mtime_ns / 1e9, size)
         # A file system may give a name back with its accents spelled otherwise.
-        own = sealed.id if ids_collide(sealed.id, id) else id
-        return Entry(own, where, known.st_mtime_ns / 1e9, size, sealed.pinned)
-    try:
+        own = sealed.id if sealed and ids_collide(sealed.id, id) else id
+        pinned = sealed is not None and sealed.pinned
+        return Entry(own, where, known.st_mtime_ns / 1e9, size, pinned)
+    with suppress(OSError):  # removed meanwhile
         known = folder.stat(stem + ending)
-    except OSError:  # removed meanwhile
-        return None
-    where = str(folder.path / (stem + ending))
-    return Entry(id, where, known.st_mtime_ns / 1e9, known.st_size, readable=False)
-
-
-def decompress(data: bytes, where: str) -> bytes:
-    """The content of a file, decompressed if it is gzip or gzip as Base64; `Damaged` where the
-    compressed data is damaged or unpacks to more than `MAX_DOCUMENT`."""
-    try:
-        return unpacked(data)
-    except (ValueError, zlib.error) as error:
-        raise Damaged(f"{where}: damaged: {error}") from error
+        where = str(folder.path / (stem + ending))
+        return Entry(id, where, known.st_mtime_ns / 1e9, known.st_size, readable=False)
+    return None
 
 
 def error_text(error: OSError) -> str:

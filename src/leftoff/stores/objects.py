@@ -168,8 +168,3 @@ def _row(kind: str, data: bytes) -> Row:
     if header is None:
         return Row(data, None, -1.0, pinned=False)
     return Row(data, None, -1.0 if header.saved is None else header.saved, header.pinned)
-
-
-def open_objects(where: str, **options: Any) -> ObjectStore:
-    """The store at a URL that fsspec knows."""
-    return ObjectStore(where, **options)

@@ -6,7 +6,7 @@ object store. A saved document is redacted and gets a checksum (`envelope`).
     found = store.load("task", "t1")"""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -112,6 +112,11 @@ class PrunableStore(Store, Protocol):
         ...
 
 
+def newest_first(entries: Iterable[Entry]) -> list[Entry]:
+    """Entries in the order of a list: newest first, ties by id."""
+    return sorted(entries, key=lambda entry: (-entry.saved, entry.id))
+
+
 def load_first(among: Sequence[Store], kind: str, id: str) -> StoredDocument | None:
     """The document of that id in the first store that has it."""
     found = (store.load(kind, id) for store in among)
@@ -124,7 +129,7 @@ def list_together(among: Sequence[Store], kind: str) -> list[Entry]:
     if len(among) == 1:
         return among[0].list(kind)  # in the order of a store that knows no times, too
     known = {entry.id: entry for store in reversed(among) for entry in store.list(kind)}
-    return sorted(known.values(), key=lambda entry: (-entry.saved, entry.id))
+    return newest_first(known.values())
 
 
 class StoreOpener(Protocol):
@@ -141,8 +146,8 @@ stores: Registry[StoreOpener] = Registry(
     {
         "files": "leftoff.stores.files:open_files",
         "sqlite": "leftoff.stores.sqlite:open_sqlite",
-        "redis": "leftoff.stores.redis:open_redis",
-        "objects": "leftoff.stores.objects:open_objects",
+        "redis": "leftoff.stores.redis:RedisStore",
+        "objects": "leftoff.stores.objects:ObjectStore",
     },
 )
 

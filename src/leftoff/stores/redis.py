@@ -124,8 +124,3 @@ def _row(values: Sequence[Any]) -> Row | None:
         return None
     size = len(data) + len(text or b"")
     return Row(data, (text or b"").decode(), float(saved), pinned == b"1", size)
-
-
-def open_redis(where: str, **options: Any) -> RedisStore:
-    """The store at a redis://, rediss:// or unix:// URL."""
-    return RedisStore(where, **options)

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.errors import StateError
-from leftoff.model import Issue
 from leftoff.stores import envelope
 from leftoff.stores.naming import check_id, location_of
-from leftoff.stores.protocol import Entry, StoredDocument
+from leftoff.stores.protocol import Entry, StoredDocument, newest_first
 
 
 class Row(Struct, frozen=True):
@@ -93,30 +92,19 @@ class SealedStore:
         if row is None:
             return None
         opened = envelope.unseal(kind, row.data, where)
-        expected = opened.header.text if opened.header else ""
         text = row.text
         if text is None:
+            expected = opened.header is not None and opened.header.text
             text = self._read_text(kind, id) if expected else ""
-        if not expected or envelope.checksum(text.encode()) == expected:
-            return StoredDocument(opened.document, opened.issues, where, text)
-        message = f"{where}: its markdown is not of this document; left out"
-        issue = Issue("text_differs", "warning", message)
-        return StoredDocument(opened.document, (*opened.issues, issue), where)
+        return envelope.with_text(opened, where, text)
 
     def list(self, kind: str) -> list[Entry]:
         location_of(kind)
-        entries = [
-            Entry(
-                name,
-                self._where(kind, name),
-                row.saved,
-                row.size,
-                row.pinned,
-                _readable(kind, row),
-            )
-            for name, row in self._rows(kind)
-        ]
-        return sorted(entries, key=lambda e: (-e.saved, e.id))
+        entries = []
+        for name, row in self._rows(kind):
+            where, readable = self._where(kind, name), _readable(kind, row)
+            entries.append(Entry(name, where, row.saved, row.size, row.pinned, readable))
+        return newest_first(entries)
 
     def delete(self, kind: str, id: str) -> bool:
         return self._change(kind, check_id(kind, id), lambda _: None) is not None
@@ -129,8 +117,9 @@ class SealedStore:
             if row is None:
                 return SAME
             opened = envelope.unseal(kind, row.data, where)
-            data = codec.dumps(envelope.reseal(opened, pinned=pinned))
-            return replace(row, data=data, pinned=pinned)
+            text = row.text or ""
+            sealed = envelope.reseal(kind, id, opened, text, self._gate, pinned=pinned)
+            return replace(row, data=codec.dumps(sealed), pinned=pinned)
 
         return self._change(kind, id, change) is not None
 

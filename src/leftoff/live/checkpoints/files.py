@@ -42,8 +42,7 @@ class Sandbox:
                 before = _read_text(folder, name)
                 after = Redactor().text(change(before))
                 if after != before:
-                    with folder.stage(name, after.encode("utf-8", "replace")) as staged:
-                        staged.commit()
+                    folder.replace(name, after.encode("utf-8", "replace"))
             folder.fsync()
 
     @contextmanager
