@@ -54,11 +54,15 @@ def test_a_wish_outlives_the_worker_that_took_it(asked: Path) -> None:
 def test_a_wish_outlives_a_full_disk(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the disk had no room for was noted in a log and never tried again."""
 
-    def full(*_: Any) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    write = queue.write
+
+    def full(*given: Any, durable: bool = False) -> None:
+        if durable:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(queue, "write_durably", full)
+        patched.setattr(queue, "write", full)
         worker.process_jobs(asked.parents[1], "s1")
     assert queue.pending_jobs(asked) == ["stop"]
     worker.process_jobs(asked.parents[1], "s1")

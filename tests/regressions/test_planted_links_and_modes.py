@@ -140,13 +140,13 @@ def test_what_hooks_leave_goes_into_the_folder_that_was_opened(
         folder.symlink_to(away)
         return stage(self, *args, **named)
 
-    for write in (queue.write, queue.write_durably):
+    for durable in (False, True):
         with monkeypatch.context() as patched:
             patched.setattr(Directory, "stage", swapped)
-            write(folder / "watch.json", b"{}")
+            queue.write(folder / "watch.json", b"{}", durable=durable)
         assert ([*away.iterdir()], [*aside.iterdir()]) == ([], [aside / "watch.json"])
         with pytest.raises(OSError, match=r"link|Not a directory|Too many levels"):
-            write(folder / "watch.json", b"{}")
+            queue.write(folder / "watch.json", b"{}", durable=durable)
         folder.unlink()
         aside.rename(folder)
 

@@ -65,7 +65,8 @@ def answer(data: bytes, environ: Mapping[str, str], began: float | None = None) 
         return b""
     if not isinstance(event, dict) or event.get("agent_id"):  # a subagent's own event
         return b""
-    handler = _HANDLERS.get(str(event.get("hook_event_name")))
+    name = event.get("hook_event_name")
+    handler = _HANDLERS.get(str(name))
     project = queue.project_of(event, environ)
     if handler is None or project is None:
         return b""
@@ -78,13 +79,13 @@ def answer(data: bytes, environ: Mapping[str, str], began: float | None = None) 
     call = _HookCall(event, project, home, folder, transcript, began, environ)
     try:
         queue.make_folder(home, folder)
-        reply = handler(call)
+        reply = handler(call) or {}
     except Exception as error:  # noqa: BLE001
-        _log_failure(call, error)
+        queue.log_error(home, f"{name} failed", error)
         return b""
     took = 1000 * (time.monotonic() - began)
     notes = "".join(note for key, note in _REPLY_NOTES.items() if key in reply)
-    queue.write_log(home, f"{event['hook_event_name']} {folder.name} {took:.0f} ms{notes}")
+    queue.write_log(home, f"{name} {folder.name} {took:.0f} ms{notes}")
     return codec.dumps(reply) if reply else b""
 
 
@@ -169,11 +170,7 @@ def _session_start(call: _HookCall) -> codec.JsonObject:
 
         block, state["ledger"] = with_ledger(block, ledger, folder.name, state)
     call.enqueue("start")
-    if block and source is not None:
-        _note_given(call, state, block, source, name)
-    elif state:
-        queue.write(folder / queue.GIVEN, codec.dumps(state))
-    return _context("SessionStart", block)
+    return _give(call, block, state, source or folder, name)
 
 
 def _newest_ledger(home: Path) -> Path | None:
@@ -184,33 +181,32 @@ def _newest_ledger(home: Path) -> Path | None:
     return None
 
 
-def _context(event: str, block: str) -> codec.JsonObject:
-    if not block:
-        return {}
-    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": block}}
-
-
-def _note_given(
-    call: _HookCall, state: codec.JsonObject, block: str, source: Path, name: str
-) -> None:
-    """Notes what was given beside `state`, from which session's folder and file, and where the
-    transcript ended: so its arrival can be checked."""
-    end: object = None
-    if os.path.isfile(call.transcript):  # noqa: PTH113 - a path as the client spells it
-        from leftoff.incremental.cursor import Cursor
-
-        with suppress(OSError), open(call.transcript, "rb", 0) as file:  # noqa: PTH123
-            end = codec.to_builtins(Cursor.at(file, os.fstat(file.fileno()).st_size))
+def _give(
+    call: _HookCall, block: str, state: codec.JsonObject, source: Path, name: str
+) -> codec.JsonObject:
+    """The reply that gives the agent a block, if there is one. Beside `state` it is noted from
+    which session's folder and file the block is, and where the transcript ended: so its arrival
+    can be checked."""
     event = str(call.event["hook_event_name"])
-    state[event] = {
-        "at": time.time(),
-        "from": end,
-        "first": block.partition("\n")[0],
-        "source": source.name,
-        "file": name,
-        "transcript": call.transcript,
-    }
-    queue.write(call.folder / queue.GIVEN, codec.dumps(state))
+    if block:
+        end: object = None
+        if os.path.isfile(call.transcript):  # noqa: PTH113 - a path as the client spells it
+            from leftoff.incremental.cursor import Cursor
+
+            with suppress(OSError), open(call.transcript, "rb", 0) as file:  # noqa: PTH123
+                end = codec.to_builtins(Cursor.at(file, os.fstat(file.fileno()).st_size))
+        state[event] = {
+            "at": time.time(),
+            "from": end,
+            "first": block.partition("\n")[0],
+            "source": source.name,
+            "file": name,
+            "transcript": call.transcript,
+        }
+    if state:
+        queue.write(call.folder / queue.GIVEN, codec.dumps(state))
+    given = {"hookEventName": event, "additionalContext": block}
+    return {"hookSpecificOutput": given} if block else {}
 
 
 def _prompt_submit(call: _HookCall) -> codec.JsonObject:
@@ -219,11 +215,7 @@ def _prompt_submit(call: _HookCall) -> codec.JsonObject:
     text = call.event.get("prompt")
     words = text if isinstance(text, str) else ""
     block, state = Prompt(call.home, call.folder, words, call.project, call.environ).block()
-    if block:
-        _note_given(call, state, block, call.folder, "")
-    elif state:
-        queue.write(call.folder / queue.GIVEN, codec.dumps(state))
-    return _context("UserPromptSubmit", block)
+    return _give(call, block, state, call.folder, "")
 
 
 def _wait_for(folder: Path, began: float) -> None:
@@ -247,34 +239,25 @@ def _stop(call: _HookCall) -> codec.JsonObject:
     return {"systemMessage": "\n".join(lines)} if lines else {}
 
 
-def _enqueues(name: str) -> Callable[[_HookCall], codec.JsonObject]:
-    def handler(call: _HookCall) -> codec.JsonObject:
-        call.enqueue(name)
-        return {}
-
-    return handler
-
-
-def _after_compaction(call: _HookCall) -> codec.JsonObject:
+def _after_compaction(call: _HookCall) -> None:
     from leftoff.redaction.redactor import Redactor
 
     with suppress(OSError):
         (call.folder / queue.REPORTED).unlink()
-    summary = call.event.get("compact_summary")
+    summary, fields = call.event.get("compact_summary"), {}
+    # The event of Codex holds no summary; the worker looks for it in the transcript.
     if isinstance(summary, str) and summary.strip():
-        call.enqueue("post_compact", summary=Redactor().text(summary))
-    else:  # the event of Codex holds no summary; the worker looks for it in the transcript
-        call.enqueue("post_compact")
-    return {}
+        fields["summary"] = Redactor().text(summary)
+    call.enqueue("post_compact", **fields)
 
 
-_HANDLERS = {
+_HANDLERS: dict[str, Callable[[_HookCall], codec.JsonObject | None]] = {
     "SessionStart": _session_start,
     "UserPromptSubmit": _prompt_submit,
     "Stop": _stop,
-    "PreCompact": _enqueues("pre_compact"),
+    "PreCompact": lambda call: call.enqueue("pre_compact"),
     "PostCompact": _after_compaction,
-    "SessionEnd": _enqueues("end"),
+    "SessionEnd": lambda call: call.enqueue("end"),
 }
 
 
@@ -307,7 +290,7 @@ def _threshold_messages(call: _HookCall) -> list[str]:
         armed = msgspec.convert(known, FiredThresholds)
     reached, after = crossings(chosen, armed, used, usable)
     if after != armed:
-        queue.write_durably(path, codec.dumps(codec.to_builtins(after)))
+        queue.write(path, codec.dumps(codec.to_builtins(after)), durable=True)
     return [c.words(c.threshold.says or c.threshold.logs).strip() for c in reached]
 
 
@@ -366,10 +349,3 @@ def _sum(usage: codec.JsonObject, names: tuple[str, ...]) -> int:
 
 _CODEX = ("input_tokens", "output_tokens")
 _CLAUDE = (*_CODEX, "cache_read_input_tokens", "cache_creation_input_tokens")
-
-
-def _log_failure(call: _HookCall, error: Exception) -> None:
-    from leftoff.redaction.redactor import Redactor
-
-    text = Redactor().text(f"{type(error).__name__}: {error}")
-    queue.write_log(call.home, f"{call.event.get('hook_event_name')} failed: {text}")

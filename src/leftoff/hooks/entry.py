@@ -14,18 +14,8 @@ def main(home: Path, session: str) -> None:
 
         process_jobs(home, session)
     except BaseException as error:
-        queue.write_log(home, f"worker: {session} failed: {_redacted_message(error)}")
+        queue.log_error(home, f"worker: {session} failed", error)
         raise
-
-
-def _redacted_message(error: BaseException) -> str:
-    kind = type(error).__name__
-    try:
-        from leftoff.redaction.redactor import Redactor
-
-        return str(Redactor().text(f"{kind}: {error}"))
-    except Exception:  # noqa: BLE001 - without redaction log only the kind
-        return kind
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from leftoff.codec import JsonObject
 from leftoff.hooks import queue
@@ -19,16 +18,9 @@ MAX_AGE = 30 * 86_400
 MAX_FOLDERS = 200
 
 
-class Forerunner(NamedTuple):
-    """An earlier session: its folder and what `about.json` says."""
-
-    folder: Path
-    about: JsonObject
-
-
-def earlier_sessions(home: Path, but: str) -> Iterator[Forerunner]:
+def earlier_sessions(home: Path, but: str) -> Iterator[tuple[Path, JsonObject]]:
     """The other sessions of a project with work, the last summarised first, not older than
-    `MAX_AGE`."""
+    `MAX_AGE`: the folder of each, and what its `about.json` says."""
     found = sorted(_summarised(home, but), reverse=True)
     oldest = time.time() - MAX_AGE
     for changed, path in found[:MAX_FOLDERS]:
@@ -37,7 +29,7 @@ def earlier_sessions(home: Path, but: str) -> Iterator[Forerunner]:
         about = queue.load(path / queue.ABOUT_SESSION)
         ended = about.get("ended")
         if about.get("work") is True and isinstance(ended, float) and ended >= oldest:
-            yield Forerunner(path, about)
+            yield path, about
 
 
 def _summarised(home: Path, but: str) -> Iterator[tuple[float, Path]]:

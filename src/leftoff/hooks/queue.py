@@ -97,19 +97,14 @@ def opened(folder: Path) -> Iterator[Directory]:
         yield own
 
 
-def write(path: Path, data: bytes) -> None:
-    """Replaces a small file atomically, without fsync: a power cut may lose it. For files that
-    matter only while the client runs. At an `OSError` the old content stays."""
+def write(path: Path, data: bytes, *, durable: bool = False) -> None:
+    """Replaces a small file atomically. Unless it is `durable`, a power cut may lose it: for
+    files that matter only while the client runs. At an `OSError` the old content stays, except
+    `NotSynced`: a power cut may lose the new one."""
     with opened(path.parent) as folder:
-        folder.replace(path.name, data, durable=False)
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """Replaces a small file atomically and syncs file and folder to the disk. At an `OSError`
-    the old content stays, except `NotSynced`: a power cut may lose the new one."""
-    with opened(path.parent) as folder:
-        folder.replace(path.name, data)
-        folder.fsync()
+        folder.replace(path.name, data, durable=durable)
+        if durable:
+            folder.fsync()
 
 
 def sweep(home: Path, folder: Path) -> None:
@@ -197,6 +192,16 @@ def dequeue(folder: Path, name: str) -> codec.JsonObject:
 def acknowledge(folder: Path, name: str) -> None:
     """Removes a dequeued job that is finished."""
     (folder / f"{DEQUEUED}{name}").unlink(missing_ok=True)
+
+
+def log_error(home: Path, what: str, error: BaseException) -> None:
+    """Logs that something failed; without redaction its kind alone. Never raises."""
+    words = type(error).__name__
+    with suppress(Exception):
+        from leftoff.redaction.redactor import Redactor
+
+        words = Redactor().text(f"{words}: {error}")
+    write_log(home, f"{what}: {words}")
 
 
 def write_log(home: Path, line: str) -> None:

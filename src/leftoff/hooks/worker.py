@@ -138,12 +138,22 @@ class _Job:
         self.transcript = str(job.get("transcript") or "")
         self.saved_pass = SavedPass(folder)
         self.watch = queue.load(folder / queue.WATCH)
+        self.settings = self._load_settings()
+
+    @property
+    def recording(self) -> str:
+        """The main file of the transcript."""
+        return session_paths(self.transcript)[0]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether reading its messages would take too long."""
+        return Path(self.recording).stat().st_size > MAX_HISTORY_BYTES
 
     def run(self, name: str) -> str:
         """Runs the job of that name; returns its outcome for the log."""
-        settings = self._settings()
         if name == "start":
-            self._write_watch(settings, None)
+            self._write_watch(None)
             self._import_recordings()
         if not self.transcript or not Path(self.transcript).exists():
             return "no transcript yet"
@@ -154,40 +164,38 @@ class _Job:
         seen = codec.parse(codec.dumps(stamps))
         if name in ("start", "stop", "end") and self.watch.get("seen") == seen:
             if name == "end":
-                self._apply_retention(settings)
+                self._apply_retention()
             return "nothing new"
         if name in ("start", "stop") and not self._summary_due():
             return "read on"
         began = time.monotonic()
         # exact=False leaves placeholders for secrets: everything written from it is redacted.
         summary = self.saved_pass.summary(self.transcript, exact=False)
-        self._write_blocks(settings, summary, name)
+        self._write_blocks(summary, name)
         if name == "pre_compact":
-            self._write_checkpoint(settings, summary)
+            self._write_checkpoint(summary)
         if name == "end":
-            self._apply_retention(settings)
+            self._apply_retention()
         self.watch["cost"], self.watch["at"] = time.monotonic() - began, time.time()
         self.watch["seen"] = seen
-        self._write_watch(settings, summary)
+        self._write_watch(summary)
         return "summarised"
 
-    def _settings(self) -> Settings:
+    def _load_settings(self) -> Settings:
         user = user_folder(os.environ)
         try:
             return load(environ=os.environ, project=self.project, user=user).settings
         except LeftoffError as error:
-            queue.write_log(self.home, Redactor().text(f"worker: {error}; defaults are used"))
+            queue.log_error(self.home, "worker: defaults are used", error)
             return Settings()
 
     def _read_new_lines(self) -> None:
         """Reads the new lines of the transcript. A recording that cannot be read incrementally
         is read whole each time."""
-        main, _ = session_paths(self.transcript)
-        stop: Callable[[], bool] = lambda: time.monotonic() > self.end  # noqa: E731
         try:
-            self.saved_pass.read_on(main, stop=stop)
+            self.saved_pass.read_on(self.recording, stop=self._is_over)
         except LeftoffError as error:
-            queue.write_log(self.home, Redactor().text(f"worker: {error}"))
+            queue.log_error(self.home, "worker", error)
 
     def _summary_due(self) -> bool:
         cost, at = self.watch.get("cost"), self.watch.get("at")
@@ -196,17 +204,17 @@ class _Job:
         # A time in the future means that the clock was set back since.
         return cost < 1 or not 0 <= time.time() - at <= MIN_INTERVAL_FACTOR * cost
 
-    def _write_watch(self, settings: Settings, summary: ContextSummary | None) -> None:
-        hooks = settings.hooks
+    def _write_watch(self, summary: ContextSummary | None) -> None:
+        hooks = self.settings.hooks
         self.watch["recall"] = hooks.recall_tokens if hooks.recall and hooks.memory else 0
-        preset = settings.watched()
+        preset = self.settings.watched()
         self.watch["preset"] = codec.to_builtins(preset)
         self.watch["lowest"] = min((t.at for t in preset.thresholds), default=1.0)
         if summary is not None:
             ends = [c.ref.message for c in summary.context.compactions]
             self.watch["compacted"] = max(ends, default=-1)
-            self.watch["usable"] = _usable_window(settings, summary)
-        queue.write_durably(self.folder / queue.WATCH, codec.dumps(self.watch))
+            self.watch["usable"] = _usable_window(self.settings, summary)
+        self._write(queue.WATCH, codec.dumps(self.watch))
 
     # -- a second reader -------------------------------------------------------------------
 
@@ -214,13 +222,11 @@ class _Job:
         """Writes the blocks and the resume log again with what a second reader chose, unless
         the session was continued meanwhile; returns the outcome for the log. Of `names`, the
         jobs that were done and call for it, the first counts."""
-        settings = self._settings()
-        reader = settings.hooks.reader
+        reader = self.settings.hooks.reader
         if not (reader and names and self.transcript and Path(self.transcript).exists()):
             return ""
-        main, _ = session_paths(self.transcript)
-        before = file_stamp(main)
-        if Path(main).stat().st_size > MAX_HISTORY_BYTES:
+        before = file_stamp(self.recording)
+        if self.is_large:
             return "not asked: a large recording"
         reading = project_reading(reader, self.home, limit=self.end - time.monotonic())
         summary = api.summarize(self.transcript, alone=True, reader=reading)
@@ -228,9 +234,9 @@ class _Job:
         if refused or summary.second_reader is UNSET:
             return refused or "nothing to ask"
         with queue.opened(self.folder) as own, own.lock(queue.LOCK, 0):
-            if queue.pending_jobs(self.folder) or file_stamp(main) != before:
+            if queue.pending_jobs(self.folder) or file_stamp(self.recording) != before:
                 return "the session was continued"
-            self._write_blocks(settings, summary, names[0])
+            self._write_blocks(summary, names[0])
         return "judged"
 
     # -- the memory of the project ---------------------------------------------------------
@@ -238,7 +244,7 @@ class _Job:
     def remember(self, *, project_too: bool) -> str:
         """Reads this session, and with `project_too` the others of the project, into the user's
         index and writes the project's ledger; returns the outcome for the log."""
-        if not self._settings().hooks.memory:
+        if not self.settings.hooks.memory:
             for old in (self.home / queue.STATE).glob(f"*/{queue.LEDGER}"):
                 old.unlink(missing_ok=True)
             return ""
@@ -275,16 +281,19 @@ class _Job:
 
     def job_done(self, job: object, report: object) -> None:
         """Stops the update of the index at the time limit; what is done stays stored."""
-        if time.monotonic() > self.end:
+        if self._is_over():
             raise KeyboardInterrupt
+
+    def _is_over(self) -> bool:
+        return time.monotonic() > self.end
 
     # -- documents -------------------------------------------------------------------------
 
-    def _write_blocks(self, settings: Settings, summary: ContextSummary, name: str) -> None:
+    def _write_blocks(self, summary: ContextSummary, name: str) -> None:
         recorded = self._compaction_summary(name)
-        where = self._write_resume_log(settings, summary, name)
+        where = self._write_resume_log(summary, name)
         handover: Handover = Redactor().value(handover_of(summary))
-        main, _ = session_paths(self.transcript)
+        main = self.recording
         about = about_session(summary, handover, self.project, Path(main).stat().st_mtime)
         about = Redactor().value(about)
         place = place_of(main, os.environ)
@@ -298,7 +307,7 @@ class _Job:
         self._write(queue.ABOUT_SESSION, codec.dumps(about))
 
     def _write(self, name: str, data: bytes) -> None:
-        queue.write_durably(self.folder / name, data)
+        queue.write(self.folder / name, data, durable=True)
 
     def _check_arrival(self, name: str) -> None:
         """Notes which blocks that hooks gave stand in the transcript, once a turn has ended."""
@@ -327,7 +336,7 @@ class _Job:
         since = time.time() - MAX_AGE
         found: list[tuple[Path, str]] = []
         for listed in list_sessions(os.environ, project=str(self.project), since=since):
-            if len(found) == MAX_IMPORTED or time.monotonic() > self.end:
+            if len(found) == MAX_IMPORTED or self._is_over():
                 break
             folder = queue.folder_of(self.home, listed.id)
             if folder is None or folder == self.folder or os.path.realpath(listed.path) == own:
@@ -359,7 +368,7 @@ class _Job:
             recorded = self.job.get("summary") or self._recorded_summary()
             if isinstance(recorded, str) and recorded:
                 text = Redactor().text(recorded)
-                queue.write_durably(path, codec.dumps({"summary": text}))
+                self._write(queue.LOST, codec.dumps({"summary": text}))
                 return text
         found = queue.load(path).get("summary")
         return found if isinstance(found, str) else ""
@@ -368,57 +377,53 @@ class _Job:
         """The newest summary of a compaction in the transcript; "" if none appears within
         `SUMMARY_TIMEOUT` seconds."""
         end = time.monotonic() + SUMMARY_TIMEOUT
-        main, _ = session_paths(self.transcript)
-        if Path(main).stat().st_size > MAX_HISTORY_BYTES:
+        if self.is_large:
             return ""
         while True:
-            found = [m.text for m in api.read(main) if m.origin == "compaction" and m.text]
+            messages = api.read(self.recording)
+            found = [m.text for m in messages if m.origin == "compaction" and m.text]
             if found or time.monotonic() > end:
                 return found[-1] if found else ""
             time.sleep(0.3)
 
-    def _write_resume_log(self, settings: Settings, summary: ContextSummary, name: str) -> str:
+    def _write_resume_log(self, summary: ContextSummary, name: str) -> str:
         from leftoff.live.resume_logs.generator import ResumeLogGenerator
 
-        generator = ResumeLogGenerator(settings, project=self.project)
+        generator = ResumeLogGenerator(self.settings, project=self.project)
         if not generator.enabled:
             return ""
         session = self.folder.name
         log = generator.generate_from_summary(summary, session_id=session, trigger=name)
         return str(generator.save_resume_log(log).absolute())
 
-    def _write_checkpoint(self, settings: Settings, summary: ContextSummary) -> None:
+    def _write_checkpoint(self, summary: ContextSummary) -> None:
         from leftoff.handover.checkpoint.document import checkpoint_of
         from leftoff.handover.checkpoint.from_summary import checkpoint_source
         from leftoff.live.checkpoints.orchestrator import nearest
         from leftoff.live.checkpoints.recorded import budget_of
         from leftoff.stores.files import store_for
 
-        budget = budget_of(summary, self.folder.name, settings)
-        main, _ = session_paths(self.transcript)
-        small = Path(main).stat().st_size <= MAX_HISTORY_BYTES
+        budget = budget_of(summary, self.folder.name, self.settings)
+        messages = () if self.is_large else list(api.read(self.recording))
         checkpoint = checkpoint_of(
-            checkpoint_source(summary, list(api.read(main)) if small else ()),
+            checkpoint_source(summary, messages),
             budget=budget,
             capacity=nearest(budget),
             at=datetime.now(UTC),
-            history_lines=settings.token_budget.context_dump.max_history_lines,
+            history_lines=self.settings.token_budget.context_dump.max_history_lines,
         )
-        store_for(settings, self.project).save(
-            "checkpoint",
-            checkpoint.checkpoint_id,
-            checkpoint.to_dict(),
-            text=checkpoint.conversation.summary + "\n",
-        )
+        name, text = checkpoint.checkpoint_id, checkpoint.conversation.summary + "\n"
+        store = store_for(self.settings, self.project)
+        store.save("checkpoint", name, checkpoint.to_dict(), text=text)
 
-    def _apply_retention(self, settings: Settings) -> None:
+    def _apply_retention(self) -> None:
         """Applies retention to checkpoints and session folders; saving a resume log applies it
         to resume logs."""
         from leftoff.stores.files import store_for
         from leftoff.stores.retention import Retention, prune
 
-        days = settings.token_budget.context_dump.retention_days
-        store = store_for(settings, self.project)
+        days = self.settings.token_budget.context_dump.retention_days
+        store = store_for(self.settings, self.project)
         prune(store, "checkpoint", Retention(days=days), now=time.time())
         oldest = time.time() - STATE_RETENTION_DAYS * 86_400
         for entry in os.scandir(self.home / queue.STATE):
