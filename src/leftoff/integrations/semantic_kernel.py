@@ -9,7 +9,6 @@ use."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
 from importlib import import_module
 from inspect import isasyncgen, isgenerator
 from typing import Any
@@ -19,7 +18,7 @@ from leftoff.api import MessageCollector
 from leftoff.errors import UsageError
 from leftoff.handover.resume_state.conversation import ConversationTail, truncate_values
 from leftoff.handover.resume_state.document import ChatMessage
-from leftoff.live.resume_states.tracking import TrackedCall, Tracker, result_text, tracking
+from leftoff.live.resume_states.tracking import TrackedCall, Tracker, result_text
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.text.truncation import short, whole
 
@@ -46,20 +45,18 @@ class ToolCapture:
     async def __call__(self, context: Any, next: Callable[[object], Awaitable[None]]) -> None:
         function, given = context.function, dict(context.arguments)
         plugin = function.plugin_name
-        call = _Call(
-            tracking(
-                self._tracker,
-                str(given.get("workflow_id") or "") or self._workflow,
-                f"{plugin}.{function.name}" if plugin else str(function.name),
-                {k: _plain(v) for k, v in given.items() if k not in _OWN_ARGUMENTS},
-                reasoning=str(given.get("reasoning") or "") or None,
-            )
+        call = TrackedCall(
+            self._tracker,
+            str(given.get("workflow_id") or "") or self._workflow,
+            f"{plugin}.{function.name}" if plugin else str(function.name),
+            {k: _plain(v) for k, v in given.items() if k not in _OWN_ARGUMENTS},
+            reasoning=str(given.get("reasoning") or "") or None,
         )
         try:
             await next(context)
         except BaseException as error:
             # Saving waits for the disk, so it must not run on the event loop.
-            await asyncio.to_thread(call.end, None, error)
+            await asyncio.to_thread(call.end, error)
             raise
         value = None if context.result is None else context.result.value
         if isasyncgen(value):
@@ -67,55 +64,42 @@ class ToolCapture:
         elif isgenerator(value):
             context.result.value = _capture_stream(value, call)
         else:
-            await asyncio.to_thread(call.end, _text(value))
+            call.result = _text(value)
+            await asyncio.to_thread(call.end)
 
 
-class _Call:
-    """A tracked call that ends elsewhere than it began."""
-
-    def __init__(self, tracked: AbstractContextManager[TrackedCall]) -> None:
-        self._tracked, self._call = tracked, tracked.__enter__()
-
-    def end(self, result: str | None, error: BaseException | None = None) -> None:
-        """Reports the call."""
-        self._call.result = result
-        trace = None if error is None else error.__traceback__
-        self._tracked.__exit__(None if error is None else type(error), error, trace)
-
-
-async def _capture_async_stream(stream: Any, call: _Call) -> AsyncIterator[Any]:
+async def _capture_async_stream(stream: Any, call: TrackedCall) -> AsyncIterator[Any]:
     """Passes a stream through and ends the call with it."""
-    collected = _StreamText()
+    collected, error = _StreamText(call), None
     try:
         async for piece in stream:
             collected.add(piece)
             yield piece
-    except GeneratorExit:  # the consumer stopped early
-        call.end(collected.text())
+    except BaseException as raised:
+        error = raised
         raise
-    except BaseException as error:
-        await asyncio.to_thread(call.end, None, error)
-        raise
-    await asyncio.to_thread(call.end, collected.text())
+    finally:
+        await asyncio.to_thread(collected.end, error)
 
 
-def _capture_stream(stream: Any, call: _Call) -> Iterator[object]:
-    collected = _StreamText()
+def _capture_stream(stream: Any, call: TrackedCall) -> Iterator[object]:
+    collected, error = _StreamText(call), None
     try:
         for piece in stream:
             collected.add(piece)
             yield piece
-    except GeneratorExit:
-        call.end(collected.text())
+    except BaseException as raised:
+        error = raised
         raise
-    except BaseException as error:
-        call.end(None, error)
-        raise
-    call.end(collected.text())
+    finally:
+        collected.end(error)
 
 
 class _StreamText:
-    def __init__(self) -> None:
+    """The text of a streamed result, with which its call ends."""
+
+    def __init__(self, call: TrackedCall) -> None:
+        self._call = call
         self._pieces: list[str] = []
         self._room_left = _MAX_STREAM_CHARS
 
@@ -125,8 +109,10 @@ class _StreamText:
             self._pieces.append(words)
             self._room_left -= len(words)
 
-    def text(self) -> str:
-        return whole("".join(self._pieces), _MAX_STREAM_CHARS)
+    def end(self, error: BaseException | None) -> None:
+        self._call.result = whole("".join(self._pieces), _MAX_STREAM_CHARS)
+        # It is no error that the consumer stopped early.
+        self._call.end(None if isinstance(error, GeneratorExit) else error)
 
 
 def _text(value: object) -> str | None:

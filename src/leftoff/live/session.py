@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -19,20 +19,11 @@ from leftoff.model import Usage
 from leftoff.settings import Settings
 from leftoff.summary import ProgressInfo
 
+if TYPE_CHECKING:
+    from leftoff.live.resume_logs.generator import ResumeLogGenerator
+
 # Number of calls that are saved for the forecast.
 _MAX_COUNTS = 512
-
-
-class Generator(Protocol):
-    """Makes and stores resume logs."""
-
-    @property
-    def enabled(self) -> bool: ...
-    def generate_from_session_state(
-        self, session_id: str, session_state: JsonObject, stop_reason: str = "end_turn"
-    ) -> object: ...
-    def save_resume_log(self, resume_log: Any) -> Path: ...
-    def get_latest_resume_log(self) -> Any: ...
 
 
 class SessionSummary(Struct, frozen=True, rename="camel"):
@@ -65,7 +56,7 @@ class SessionManager(TaskBudgets):
         *,
         session_id: str | None = None,
         settings: Settings | None = None,
-        generator: Generator | None = None,
+        generator: "ResumeLogGenerator | None" = None,
         clock: Clock = now,
     ) -> None:
         super().__init__(path, session_id=session_id, settings=settings, clock=clock)
@@ -74,7 +65,7 @@ class SessionManager(TaskBudgets):
         self._preset = self.settings.watched()
 
     @property
-    def generator(self) -> Generator:
+    def generator(self) -> "ResumeLogGenerator":
         with self._lock:
             if self._generator is None:
                 from leftoff.live.resume_logs.generator import ResumeLogGenerator

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, wait
 from typing import Any, TypeAlias, TypeVar
 
@@ -46,9 +46,9 @@ def ask(
     the timeout. Without a loop it runs in a thread, as any other agent, and goes on after it.
     """
 
-    def call() -> Answer:
+    def call() -> object:
         given = agent(instruction)
-        return to_answer(asyncio.run(_awaited(given)) if inspect.isawaitable(given) else given)
+        return asyncio.run(_awaited(given)) if inspect.isawaitable(given) else given
 
     # A callable object may be a coroutine function by its method.
     is_async = any(
@@ -56,14 +56,19 @@ def ask(
     )
     try:
         if loop is not None and is_async:
-            answer = _answer_on(loop, agent(instruction), seconds)
+            future = asyncio.run_coroutine_threadsafe(agent(instruction), loop)
         else:
-            answer = run_with_timeout(max(0.0, seconds), call)
+            future = in_thread(call)
+        if seconds <= 0:
+            _unawaited.add(future)
+            future.add_done_callback(_unawaited.discard)
+            return Answer(why="no answer was awaited")
+        if not wait([future], seconds).done:
+            future.cancel()
+            return Answer(why=f"no answer within {seconds:g} s")
+        return to_answer(future.result())
     except BaseException as error:  # noqa: BLE001 - whatever an agent raises is its own
-        answer = Answer(why=f"it failed: {type(error).__name__}")
-    if seconds <= 0:
-        return Answer(why="no answer was awaited")
-    return answer or Answer(why=f"no answer within {seconds:g} s")
+        return Answer(why=f"it failed: {type(error).__name__}")
 
 
 async def _awaited(given: Awaitable[T]) -> T:
@@ -71,26 +76,13 @@ async def _awaited(given: Awaitable[T]) -> T:
 
 
 # A loop holds its tasks weakly: what nobody waits for is held here until it is done.
-_unawaited: set[Future[object]] = set()
+_unawaited: set[Future[Any]] = set()
 
 
-def _answer_on(
-    loop: asyncio.AbstractEventLoop, call: Coroutine[None, None, object], seconds: float
-) -> Answer | None:
-    future = asyncio.run_coroutine_threadsafe(call, loop)
-    if seconds <= 0:
-        _unawaited.add(future)
-        future.add_done_callback(_unawaited.discard)
-        return None
-    if not wait([future], seconds).done:
-        future.cancel()
-        return None
-    return to_answer(future.result())
-
-
-def run_with_timeout(seconds: float, call: Callable[[], T]) -> T | None:
-    """The result of `call`, or what it raises; None if it takes longer than `seconds`."""
+def in_thread(call: Callable[[], T]) -> Future[T]:
+    """Calls a function in a thread of its own, which does not keep the program running."""
     future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
@@ -99,4 +91,4 @@ def run_with_timeout(seconds: float, call: Callable[[], T]) -> T | None:
             future.set_exception(error)
 
     threading.Thread(target=run, name="leftoff-call", daemon=True).start()
-    return future.result() if wait([future], seconds).done else None
+    return future

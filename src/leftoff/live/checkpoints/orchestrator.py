@@ -8,6 +8,7 @@ is pending, so a supervisor that was killed at any point continues from there.""
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import wait
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -40,7 +41,7 @@ from leftoff.handover.decision_table import (
     decide,
     handoff_log_line,
 )
-from leftoff.live.checkpoints.agents import Agent, Answer, ask, run_with_timeout
+from leftoff.live.checkpoints.agents import Agent, Answer, ask, in_thread
 from leftoff.live.checkpoints.dumps import (
     DumpResult,
     accept,
@@ -440,19 +441,18 @@ class CheckpointOrchestrator:
 
 def _read_recording(task: RunningTask) -> CheckpointSource:
     """What is recorded of a task; its goal alone where no recording can be read in time."""
-    goal = task.plan.goal
-    try:
-        found = run_with_timeout(RECORDING_TIMEOUT, task.recording) if task.recording else None
-    except Exception as error:  # noqa: BLE001 - a checkpoint is made in any case
-        words = "the recording of %s cannot be read: %s"
-        logger.warning(words, task.id, error_words(error))
-        return checkpoint_source(None, goal=goal)
-    if found is None:
-        if task.recording:
-            words = "the recording of %s takes more than %g s"
-            logger.warning(words, task.id, RECORDING_TIMEOUT)
-        return checkpoint_source(None, goal=goal)
-    return checkpoint_source(found.summary, found.messages, goal=goal, role=task.role)
+    goal, why = task.plan.goal, ""
+    if task.recording:
+        reading = in_thread(task.recording)
+        if not wait([reading], RECORDING_TIMEOUT).done:
+            why = f"takes more than {RECORDING_TIMEOUT:g} s"
+        elif error := reading.exception():  # a checkpoint is made in any case
+            why = f"cannot be read: {error_words(error)}"
+        else:
+            found = reading.result()
+            return checkpoint_source(found.summary, found.messages, goal=goal, role=task.role)
+        logger.warning("the recording of %s %s", task.id, why)
+    return checkpoint_source(None, goal=goal)
 
 
 def _note_progress(task: RunningTask, source: CheckpointSource) -> None:

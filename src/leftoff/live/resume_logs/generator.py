@@ -295,8 +295,9 @@ class ResumeLogGenerator:
         self.removed = ()
         if cleanup.enabled and cleanup.auto_cleanup:
             try:
-                retention = Retention(keep=cleanup.keep_count)
-                self.removed = self._pruned(retention, spare=resume_log.session_id)
+                # After the clock was set back, this log may look like the oldest.
+                removed = self.cleanup_old_logs(cleanup.keep_count, spare=session)
+                self.removed = tuple(removed)
             except LeftoffError as error:
                 logger.warning("resume logs: no clean-up (%s)", error)
         return Path(where)
@@ -343,20 +344,20 @@ class ResumeLogGenerator:
         return None
 
     def cleanup_old_logs(
-        self, keep_count: int = 10, *, days: float | None = None, dry_run: bool = False
+        self,
+        keep_count: int = 10,
+        *,
+        days: float | None = None,
+        dry_run: bool = False,
+        spare: str = "",
     ) -> list[Path]:
-        """Removes all but the newest logs, and those saved within `days`; pinned ones stay.
-        Returns those that were removed, or with `dry_run` would be."""
+        """Removes all but the newest logs, and those saved within `days`; pinned ones and that
+        of the session `spare` stay. Returns those that were removed, or with `dry_run` would
+        be."""
         retention = Retention(keep=keep_count, days=days)
-        return list(self._pruned(retention, dry_run=dry_run))
-
-    def _pruned(
-        self, retention: Retention, *, dry_run: bool = False, spare: str = ""
-    ) -> tuple[Path, ...]:
-        now = self._clock().timestamp()
-        store = self._stores[0]
+        store, now = self._stores[0], self._clock().timestamp()
         done = prune(store, KIND, retention, now=now, dry_run=dry_run, spare=spare)
-        return tuple(Path(entry.where) for entry in done.removed)
+        return [Path(entry.where) for entry in done.removed]
 
     def get_stats(self) -> JsonObject:
         """`count`, `bytes`, `oldest` and `newest` (ISO 8601, None if there are none), and

@@ -37,7 +37,7 @@ from leftoff.handover.resume_state.document import (
     needs_value,
 )
 from leftoff.handover.resume_state.from_summary import workflow_id, workflow_name
-from leftoff.live.resume_states.tracking import tracked, tracking
+from leftoff.live.resume_states.tracking import TrackedCall, tracked
 from leftoff.live.tasks import Clock, now
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
@@ -407,7 +407,18 @@ class FileResumeStateManager:
 
     # -- capturing calls -------------------------------------------------------------------
 
-    tracking = tracking
+    def tracking(
+        self,
+        workflow: str | None,
+        name: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        reasoning: str | None = None,
+    ) -> TrackedCall:
+        """A context manager around one call: its result, or its error, which propagates, is
+        tracked; if that fails, it is logged and the call is not affected."""
+        return TrackedCall(self, workflow, name, parameters, reasoning=reasoning)
+
     tracked = tracked
 
     # -- the same, awaited -----------------------------------------------------------------

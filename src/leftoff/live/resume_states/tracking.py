@@ -3,11 +3,10 @@
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, Self, TypeVar, cast
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.errors import LeftoffError
@@ -16,7 +15,6 @@ from leftoff.live.tasks import now
 from leftoff.live.telemetry import error_words, logger
 
 F = TypeVar("F", bound=Callable[..., Any])
-_Context: TypeAlias = "AbstractContextManager[TrackedCall]"
 # The reasoning of a failed call that gave none.
 FAILED = "Tool execution failed"
 
@@ -27,45 +25,48 @@ class Tracker(Protocol):
     def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None: ...
 
 
-class TrackedCall(Struct):
-    """A call that runs. Who runs it sets its `result`; one without a result has succeeded."""
+class TrackedCall:
+    """A call that runs: a context manager around it, or `end` reports it to the tracker. Who
+    runs it sets its `result`; one without a result has succeeded."""
 
-    result: Any = None
-
-
-@contextmanager
-def tracking(
-    tracker: Tracker,
-    workflow: str | None,
-    name: str,
-    parameters: Mapping[str, object] | None = None,
-    *,
-    reasoning: str | None = None,
-) -> Iterator[TrackedCall]:
-    """A context manager around one call, which is reported to the tracker: its result, or its
-    error, which propagates; if the tracker fails, that is logged and the call is not
-    affected."""
-    call, error = TrackedCall(), None
-    began = now().isoformat(timespec="milliseconds")
-    try:
-        yield call
-    except BaseException as raised:
-        error = raised
-        raise
-    finally:
-        failed = "" if error is None else f"ERROR: {str(error) or type(error).__name__}"
-        tool = CompletedTool(
+    def __init__(
+        self,
+        tracker: Tracker,
+        workflow: str | None,
+        name: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        reasoning: str | None = None,
+    ) -> None:
+        self.result: Any = None
+        self._tracker, self._workflow = tracker, workflow
+        began = now().isoformat(timespec="milliseconds")
+        self._tool = CompletedTool(
             function_name=name,
             parameters=dict(parameters or {}),
-            result=failed or result_text(call.result),
             executed_at=began,
-            success=not failed,
-            ai_reasoning=reasoning or (FAILED if failed else None),
+            success=True,
+            ai_reasoning=reasoning,
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        self.end(error)
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Reports the result or the error; if the tracker fails, that is logged."""
+        tool = replace(self._tool, result=result_text(self.result))
+        if error is not None:
+            failed = f"ERROR: {str(error) or type(error).__name__}"
+            why = tool.ai_reasoning or FAILED
+            tool = replace(tool, result=failed, success=False, ai_reasoning=why)
         try:
-            tracker.track_completed_tool(workflow, tool)
+            self._tracker.track_completed_tool(self._workflow, tool)
         except (LeftoffError, OSError) as failure:
-            logger.warning("a call of %s is not saved: %s", name, error_words(failure))
+            words = error_words(failure)
+            logger.warning("a call of %s is not saved: %s", tool.function_name, words)
 
 
 def result_text(result: object) -> str | None:
@@ -88,10 +89,10 @@ def tracked(
     and a reason, they are the arguments `workflow_id` and `reasoning` of the call."""
 
     def decorate(function: F) -> F:
-        def begun(args: tuple[object, ...], kwargs: codec.JsonObject) -> _Context:
+        def begun(args: tuple[object, ...], kwargs: codec.JsonObject) -> TrackedCall:
             given = _arguments(function, args, kwargs)
             own, why = given.pop("workflow_id", None), given.pop("reasoning", None)
-            return tracking(
+            return TrackedCall(
                 tracker,
                 workflow or (str(own) if own else None),
                 name or function.__name__,
@@ -101,16 +102,14 @@ def tracked(
 
         @functools.wraps(function)
         async def awaited(*args: object, **kwargs: object) -> object:
-            context = begun(args, kwargs)
-            call = context.__enter__()
+            call = begun(args, kwargs)
             try:
                 call.result = await function(*args, **kwargs)
             except BaseException as error:
                 # Saving waits for the disk, so it must not run on the event loop.
-                ended = type(error), error, error.__traceback__
-                await asyncio.to_thread(context.__exit__, *ended)
+                await asyncio.to_thread(call.end, error)
                 raise
-            await asyncio.to_thread(context.__exit__, None, None, None)
+            await asyncio.to_thread(call.end)
             return call.result
 
         @functools.wraps(function)
