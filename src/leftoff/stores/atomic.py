@@ -28,6 +28,7 @@ Only file-system mechanics belong here: formats, redaction and retention stand a
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -374,6 +375,13 @@ def _lock_temporary(descriptor: int) -> bool:
         return _try_lock(descriptor) and os.fstat(descriptor).st_nlink > 0
     except OSError:  # no locks on this file system: no process can remove it as stale either
         return True
+
+
+def error_text(error: OSError) -> str:
+    """The message of an operating system error."""
+    if error.errno == errno.ELOOP:  # from O_NOFOLLOW
+        return "is a link, which is not followed"
+    return error.strerror or str(error)
 
 
 def make_directories(path: Path) -> None:

@@ -21,22 +21,14 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.errors import Damaged, NotPlainName, StateError, TooNew, Unsure
+from leftoff.model import Issue
 from leftoff.settings import Settings, load_here
 from leftoff.stores import envelope
-from leftoff.stores.atomic import LOCK_TIMEOUT, Directory, make_directories
-from leftoff.stores.lookup import (
-    FoundDocument,
-    error_text,
-    find_document,
-    has_other_id,
-    list_entries,
-    load_document,
-    read_document_file,
-    read_text,
-)
+from leftoff.stores.atomic import LOCK_TIMEOUT, Directory, error_text, make_directories
 from leftoff.stores.naming import (
     BACKUP,
     DAMAGED,
@@ -46,7 +38,9 @@ from leftoff.stores.naming import (
     check_id,
     file_stem,
     fold_id,
+    ids_collide,
     location_of,
+    parse_file_name,
 )
 from leftoff.stores.protocol import Entry, StoredDocument, newest_first
 
@@ -105,23 +99,18 @@ class FileStore:
         self, kind: str, id: str, document: Mapping[str, object], *, text: str = ""
     ) -> str:
         given = envelope.sanitize(kind, document, text, self._gate)
-        with self._held(kind, id, "cannot be saved", create=True) as (folder, stem, before):
-            assert folder is not None
-            self._check_replaceable(folder, kind, id, before)
-            good = before
-            if before is not None and before.opened is None:
-                good = read_document_file(folder, kind, stem + BACKUP)
-            pinned = good is not None and good.pinned
-            return self._write(folder, kind, id, given, before, pinned=pinned)
+        with self._held(kind, id, "cannot be saved", create=True) as (files, before):
+            assert files is not None
+            good = files.check_replaceable(before)
+            return self._write(files, given, before, pinned=good is not None and good.pinned)
 
     def load(self, kind: str, id: str) -> StoredDocument | None:
-        stem = file_stem(kind, check_id(kind, id))
-        where = str(self.folder(kind) / (stem + JSON))
+        where = self._where(kind, id)
         with _translate_errors(where, "cannot be read"), self._reading(kind) as folder:
             if folder is None:
                 return None
             for _ in range(_READ_ATTEMPTS):
-                document = load_document(folder, kind, id)
+                document = _Files(folder, kind, id).load()
                 if document is None or all(i.code != "text_differs" for i in document.issues):
                     break
                 # Seconds; chosen by hand, not measured.
@@ -129,68 +118,63 @@ class FileStore:
             return document
 
     def list(self, kind: str) -> list[Entry]:
-        with (
-            _translate_errors(str(self.folder(kind)), "cannot be listed"),
-            self._reading(kind) as folder,
-        ):
-            entries = [] if folder is None else list(list_entries(folder, kind))
-        return newest_first(entries)
+        where = str(self.folder(kind))
+        with _translate_errors(where, "cannot be listed"), self._reading(kind) as folder:
+            return [] if folder is None else newest_first(_entries(folder, kind))
 
     def delete(self, kind: str, id: str) -> bool:
-        with self._held(kind, id, "cannot be removed") as (folder, stem, found):
-            if folder is None or (found is not None and has_other_id(found, id)):
-                return False
-            return self._remove(folder, stem)
+        with self._held(kind, id, "cannot be removed") as (files, found):
+            return files is not None and not files.is_of_other(found) and files.remove()
 
     def pin(self, kind: str, id: str, pinned: bool) -> bool:
         """Pins or unpins a document. False if there is none."""
-        with self._held(kind, id, "cannot be pinned") as (folder, stem, found):
-            if folder is None or found is None or has_other_id(found, id):
+        with self._held(kind, id, "cannot be pinned") as (files, found):
+            if files is None or found is None or files.is_of_other(found):
                 return False
             if found.opened is None:
                 raise found.error or AssertionError
             if found.pinned != pinned:
-                text = read_text(folder, stem)
                 sealed = envelope.reseal(
-                    kind, id, found.opened, text, self._gate, pinned=pinned
+                    kind, id, found.opened, files.text(), self._gate, pinned=pinned
                 )
                 data = codec.dumps(sealed, indent=2)
                 if found.name.endswith(GZIPPED):
                     data = gzip.compress(data, mtime=0)
-                folder.replace(found.name, data, mtime_ns=found.changed)
-                with _unsure(folder.path / found.name):
-                    folder.fsync()
+                files.folder.replace(found.name, data, mtime_ns=found.changed)
+                with _unsure(files.folder.path / found.name):
+                    files.folder.fsync()
             return True
 
     def drop(self, kind: str, entry: Entry) -> bool:
         """Removes a document if it is still the one of that entry, readable and not pinned."""
-        with self._held(kind, entry.id, "cannot be removed", backup=True) as found_in:
-            folder, stem, found = found_in
-            if folder is None or found is None or found.opened is None or found.pinned:
+        with self._held(kind, entry.id, "cannot be removed", backup=True) as (files, found):
+            if files is None or found is None or found.opened is None or found.pinned:
                 return False
-            return found.changed / 1e9 == entry.saved and self._remove(folder, stem)
+            return found.changed / 1e9 == entry.saved and files.remove()
 
     def accept(self, kind: str, id: str) -> Accepted:
         """Seals a document again that was changed by hand; the one before stays the backup.
 
         Raises:
             Damaged: it is no JSON object, or there is none."""
-        with self._held(kind, id, "cannot be accepted") as (folder, stem, found):
-            where = str(self.folder(kind) / (stem + JSON))
-            if folder is None or found is None:
+        with self._held(kind, id, "cannot be accepted") as (files, found):
+            where = self._where(kind, id)
+            if files is None or found is None:
                 raise Damaged(f"{where}: there is none to accept")
             if found.data is None:
                 raise found.error or AssertionError
             opened = envelope.unseal(kind, found.data, where, accept=True)
-            backup = read_document_file(folder, kind, stem + BACKUP)
-            text = read_text(folder, stem)
-            given = envelope.sanitize(kind, opened.document, text, self._gate)
-            written = self._write(folder, kind, id, given, found, pinned=opened.pinned)
+            backup = files.read(BACKUP)
+            given = envelope.sanitize(kind, opened.document, files.text(), self._gate)
+            written = self._write(files, given, found, pinned=opened.pinned)
         before = backup.opened if backup else None
         changed = envelope.differing_paths(before.document, given.document) if before else None
         return Accepted(written, given.document, changed)
 
     # -- folders and locks -----------------------------------------------------------------
+
+    def _where(self, kind: str, id: str) -> str:
+        return str(self.folder(kind) / (file_stem(kind, check_id(kind, id)) + JSON))
 
     @contextmanager
     def _reading(self, kind: str) -> Iterator[Directory | None]:
@@ -199,11 +183,10 @@ class FileStore:
         own = self._places.get(kind)
         with ExitStack() as stack:
             try:
-                if own is not None:
-                    folder = stack.enter_context(Directory.open(own))
-                else:
-                    root = stack.enter_context(Directory.open(self.root))
-                    folder = stack.enter_context(root.subdirectory(location_of(kind).folder))
+                folder = stack.enter_context(Directory.open(own or self.root))
+                if own is None:
+                    name = location_of(kind).folder
+                    folder = stack.enter_context(folder.subdirectory(name))
             except FileNotFoundError:
                 yield None
                 return
@@ -216,22 +199,21 @@ class FileStore:
     @contextmanager
     def _held(
         self, kind: str, id: str, failure: str, *, backup: bool = False, create: bool = False
-    ) -> Iterator[tuple[Directory | None, str, FoundDocument | None]]:
-        """The folder of a kind (None if there is none), locked for one document, the stem of
-        its file names, and what is there of it."""
-        stem = file_stem(kind, check_id(kind, id))
-        where = str(self.folder(kind) / (stem + JSON))
-        with _translate_errors(where, failure), ExitStack() as stack:
+    ) -> "Iterator[tuple[_Files | None, FoundDocument | None]]":
+        """The files of a document, locked (None if there is no folder of its kind), and what
+        they hold."""
+        with _translate_errors(self._where(kind, id), failure), ExitStack() as stack:
             if create:
                 make_directories(self.folder(kind))
             folder = stack.enter_context(self._reading(kind))
             if folder is not None:
-                stack.enter_context(self._locked(folder, stem))
-                yield folder, stem, find_document(folder, kind, stem, backup=backup)
+                files = _Files(folder, kind, id)
+                stack.enter_context(self._locked(folder, files.stem))
+                yield files, files.find(backup=backup)
             elif create:
                 raise FileNotFoundError(2, "No such folder", str(self.folder(kind)))
             else:
-                yield None, stem, None
+                yield None, None
 
     @contextmanager
     def _locked(self, folder: Directory, stem: str) -> Iterator[None]:
@@ -249,46 +231,21 @@ class FileStore:
                 ) from None
             yield
 
-    # -- writing ---------------------------------------------------------------------------
-
-    def _check_replaceable(
-        self, folder: Directory, kind: str, id: str, found: FoundDocument | None
-    ) -> None:
-        """Checks that a save may replace what was found.
-
-        Raises:
-            TooNew: a newer leftoff wrote it.
-            NotPlainName: it is the document of another id."""
-        if found is None:
-            return
-        if isinstance(found.error, TooNew):
-            raise found.error
-        # A link is replaced; it is never read.
-        if found.data is None and not _link(folder, found.name):
-            raise found.error or AssertionError  # replacing it could lose a good document
-        if has_other_id(found, id):
-            raise NotPlainName(
-                f"{id!r} cannot be the id of a {kind}: {folder.path / found.name} has the same "
-                "name on this file system, which does not tell capitals or accents apart"
-            )
-
     def _write(
         self,
-        folder: Directory,
-        kind: str,
-        id: str,
+        files: "_Files",
         given: envelope.Sanitized,
-        before: FoundDocument | None,
+        before: "FoundDocument | None",
         *,
         pinned: bool,
     ) -> str:
         """Seals and writes a document; returns its path."""
-        data = codec.dumps(envelope.seal(kind, id, given, pinned=pinned), indent=2)
-        stem, (ending, other) = file_stem(kind, id), (JSON, GZIPPED)
-        if len(data) >= self._compress.get(kind, math.inf):
+        data = codec.dumps(envelope.seal(files.kind, files.id, given, pinned=pinned), indent=2)
+        ending, other = JSON, GZIPPED
+        if len(data) >= self._compress.get(files.kind, math.inf):
             # Without a time the same document gives the same bytes.
             data, ending, other = gzip.compress(data, mtime=0), GZIPPED, JSON
-        path = folder.path / (stem + ending)
+        folder, stem, path = files.folder, files.stem, files.path(ending)
         with ExitStack() as stack:
             # Both files are written in full before one is renamed: a full disk leaves the old
             # ones.
@@ -310,22 +267,187 @@ class FileStore:
                 folder.fsync()
         return str(path)
 
-    @staticmethod
-    def _remove(folder: Directory, stem: str) -> bool:
+
+# -- the files of a document -----------------------------------------------------------------
+
+
+class FoundDocument(Struct):
+    """A document's file with its content, or the error that reading it gave.
+
+    Attributes:
+        data: None if the bytes could not be read.
+        changed: modification time in nanoseconds since 1970."""
+
+    name: str
+    data: bytes | None
+    opened: envelope.Unsealed | None
+    error: StateError | None = None
+    changed: int = 0
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it can be read and is pinned."""
+        return self.opened is not None and self.opened.pinned
+
+    @property
+    def lost(self) -> bool:
+        """Whether the backup has to be used."""
+        return self.opened is None and not isinstance(self.error, TooNew)
+
+
+class _Files:
+    """The files of one document in an open folder."""
+
+    def __init__(self, folder: Directory, kind: str, id: str) -> None:
+        self.folder, self.kind, self.id = folder, kind, id
+        self.stem = file_stem(kind, id)
+
+    def path(self, ending: str = JSON) -> Path:
+        """The path of the file with this ending."""
+        return self.folder.path / (self.stem + ending)
+
+    def read(self, ending: str) -> FoundDocument | None:
+        """What the file with this ending holds; None if there is none."""
+        name, where = self.stem + ending, str(self.path(ending))
+        try:
+            data = self.folder.read(name, codec.MAX_DOCUMENT)
+            changed = self.folder.stat(name).st_mtime_ns
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            why = StateError(f"{where}: cannot be read ({error_text(error)})")
+            why.__cause__ = error
+            return FoundDocument(name, None, None, why)
+        try:
+            opened = envelope.unseal(self.kind, data, where)
+            return FoundDocument(name, data, opened, None, changed)
+        except (Damaged, TooNew) as error:
+            return FoundDocument(name, data, None, error, changed)
+
+    def find(self, *, backup: bool = False) -> FoundDocument | None:
+        """What the document holds; its backup if `backup` is set and the document is missing or
+        damaged."""
+        # `.json` is tried before `.json.gz` and once more after it, because a writer may change
+        # from one to the other meanwhile.
+        for ending in (JSON, GZIPPED, JSON):
+            found = self.read(ending)
+            if found is not None:
+                break
+        if backup and (found is None or found.lost):
+            good = self.read(BACKUP)
+            if good is not None and (good.opened is not None or found is None):
+                return good
+        return found
+
+    def text(self) -> str:
+        """The markdown beside the document, "" if there is none."""
+        try:
+            data = self.folder.read(self.stem + MARKDOWN, codec.MAX_DOCUMENT)
+        except OSError:
+            return ""
+        return data.decode(errors="replace")
+
+    def is_of_other(self, found: FoundDocument | None) -> bool:
+        """Whether what was found belongs to another id that has the same file name on this file
+        system."""
+        known = found.opened.header if found is not None and found.opened else None
+        return known is not None and ids_collide(known.id, self.id)
+
+    def load(self) -> StoredDocument | None:
+        """The document with its markdown, unless that is of another save."""
+        first = found = self.find()
+        if first is None or first.lost:
+            found = self.find(backup=True)
+        if found is None or self.is_of_other(found):
+            return None
+        if found.opened is None:
+            if found.error is not None and (not found.lost or found.data is None):
+                raise found.error
+            raise Damaged(f"{found.error}; there is no good backup of it; the files stay")
+        opened, where = found.opened, str(self.folder.path / found.name)
+        if found is not first:
+            why = str(first.error) if first else f"{self.path()}: missing"
+            issue = Issue("backup_used", "error", f"{why}; this is the last good one, {where}")
+            opened = replace(opened, issues=(*opened.issues, issue))
+        return envelope.with_text(opened, where, self.text())
+
+    def check_replaceable(self, found: FoundDocument | None) -> FoundDocument | None:
+        """Checks that a save may replace what was found; returns the last good document.
+
+        Raises:
+            TooNew: a newer leftoff wrote it.
+            NotPlainName: it is the document of another id."""
+        if found is None:
+            return None
+        if isinstance(found.error, TooNew):
+            raise found.error
+        # A link is replaced; it is never read.
+        if found.data is None and not self._is_link(found.name):
+            raise found.error or AssertionError  # replacing it could lose a good document
+        if self.is_of_other(found):
+            raise NotPlainName(
+                f"{self.id!r} cannot be the id of a {self.kind}: "
+                f"{self.folder.path / found.name} has the same name on this file system, "
+                "which does not tell capitals or accents apart"
+            )
+        return found if found.opened is not None else self.read(BACKUP)
+
+    def _is_link(self, name: str) -> bool:
+        try:
+            return S_ISLNK(self.folder.stat(name).st_mode)
+        except OSError:
+            return False
+
+    def remove(self) -> bool:
+        """Removes the document; False if there was none."""
         # The backup before the document: after a kill in between, `load` would take it for a
         # document that was lost.
         order = (MARKDOWN, DAMAGED, BACKUP, GZIPPED, JSON)
-        removed = [folder.remove(stem + ending) for ending in order]
-        with _unsure(folder.path / (stem + JSON), _MAY_BE_BACK):
-            folder.fsync()
+        removed = [self.folder.remove(self.stem + ending) for ending in order]
+        with _unsure(self.path(), _MAY_BE_BACK):
+            self.folder.fsync()
         return any(removed[2:])
 
 
-def _link(folder: Directory, name: str) -> bool:
-    try:
-        return S_ISLNK(folder.stat(name).st_mode)
-    except OSError:
-        return False
+def _entries(folder: Directory, kind: str) -> Iterator[Entry]:
+    """Every document of a kind, in no order."""
+    files: dict[str, str] = {}
+    for name in folder.listdir():
+        known = parse_file_name(kind, name)
+        # The same id again: the plain one comes before the compressed one, and the backup
+        # counts only where there is neither.
+        if known is not None:
+            files[known[0]] = min(
+                known[1], files.get(known[0], BACKUP), key=(JSON, GZIPPED, BACKUP).index
+            )
+    for name, ending in files.items():
+        with suppress(OSError):  # removed meanwhile
+            yield _entry(folder, kind, name, ending)
+
+
+def _entry(folder: Directory, kind: str, id: str, ending: str) -> Entry:
+    stem = file_stem(kind, id)
+    for name in (stem + ending, stem + BACKUP):
+        where = str(folder.path / name)
+        try:
+            data = folder.read(name, codec.MAX_DOCUMENT)
+            known = folder.stat(name)
+            sealed = envelope.read_header(kind, data, where)
+        except TooNew:
+            # Its backup is older than what the newer leftoff saved.
+            break
+        except (OSError, Damaged):
+            continue
+        size = known.st_size
+        with suppress(OSError):
+            size += folder.stat(stem + MARKDOWN).st_size
+        # A file system may give a name back with its accents spelled otherwise.
+        own = sealed.id if sealed and ids_collide(sealed.id, id) else id
+        pinned = sealed is not None and sealed.pinned
+        return Entry(own, where, known.st_mtime_ns / 1e9, size, pinned)
+    known = folder.stat(stem + ending)
+    where = str(folder.path / (stem + ending))
+    return Entry(id, where, known.st_mtime_ns / 1e9, known.st_size, readable=False)
 
 
 _MAY_BE_LOST = "saved, but not certain to stay ({}); save it again to be sure"
@@ -348,6 +470,9 @@ def _translate_errors(where: str, what: str) -> Iterator[None]:
     except (OSError, NotImplementedError) as error:
         why = error_text(error) if isinstance(error, OSError) else str(error)
         raise StateError(f"{where}: {what} ({why}); what was there stays") from error
+
+
+# -- which store -----------------------------------------------------------------------------
 
 
 def open_files(where: str, **options: Any) -> FileStore:

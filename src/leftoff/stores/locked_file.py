@@ -18,7 +18,6 @@ from leftoff import codec
 from leftoff.errors import Damaged, StateError, Unsure
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores import atomic
-from leftoff.stores.lookup import error_text
 
 T = TypeVar("T")
 
@@ -36,7 +35,7 @@ def state_errors(where: str | Path) -> Iterator[None]:
         raise Unsure(f"{where}: {why}") from error
     except OSError as error:
         place = error.filename if Path(str(error.filename)).is_absolute() else where
-        why = f"{error_text(error)}; the saved state stays"
+        why = f"{atomic.error_text(error)}; the saved state stays"
         raise StateError(f"{place}: {why}") from error
 
 
