@@ -22,7 +22,7 @@ from leftoff.handover.checkpoint.injection import block
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
 from leftoff.handover.decision_table import Decision
 from leftoff.incremental.accounts import account_of
-from leftoff.live.checkpoints.files import Sandbox
+from leftoff.live.checkpoints.dumps import Sandbox
 from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator, Outcome
 from leftoff.live.checkpoints.recorded import Recorded
 from leftoff.live.session import SessionManager

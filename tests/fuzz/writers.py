@@ -3,7 +3,7 @@
     what                     writes                                     by
     log create|pin|clean     .leftoff/resume-logs/                      stores.files
     checkpoint create        .leftoff/context-checkpoints/, and with    stores.files,
-      |accept|clean            --markdown contexts/sandbox/             live.checkpoints.files
+      |accept|clean            --markdown contexts/sandbox/             live.checkpoints.dumps
     resume --save|--clean    .leftoff/resume/, cleanup_metadata.json    stores.files
     ask                      .leftoff/reviews/                          stores.files
     summarize --since last   .leftoff/state/asked.json                  live.last_summarized

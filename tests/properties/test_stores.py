@@ -48,7 +48,9 @@ def test_what_is_sealed_is_what_is_opened(
     assert opened.pinned is pinned
     assert opened.issues == ()
     other = unseal(
-        kind, codec.dumps(reseal(kind, id, opened, "", redactor_for, pinned=not pinned)), "here"
+        kind,
+        codec.dumps(reseal(kind, "one", opened, "", redactor_for, pinned=not pinned)),
+        "here",
     )
     assert (other.document, other.pinned) == (opened.document, not pinned)
     assert differing_paths(opened.document, other.document) == []

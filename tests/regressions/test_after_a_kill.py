@@ -19,7 +19,7 @@ from leftoff.errors import Damaged, StateError
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.hooks import answer, install, queue, worker
 from leftoff.incremental.saved_passes import FOUND, HEAD, SavedPass
-from leftoff.live.checkpoints.files import Sandbox
+from leftoff.live.checkpoints.dumps import Sandbox
 from leftoff.live.resume_logs.generator import ResumeLogGenerator
 from leftoff.live.resume_states import states
 from leftoff.live.resume_states.states import FileResumeStateManager
@@ -53,7 +53,6 @@ def test_a_wish_outlives_the_worker_that_took_it(asked: Path) -> None:
 
 def test_a_wish_outlives_a_full_disk(asked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the disk had no room for was noted in a log and never tried again."""
-
     write = queue.write
 
     def full(*given: Any, durable: bool = False) -> None:

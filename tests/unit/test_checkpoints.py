@@ -16,9 +16,9 @@ from leftoff.errors import NotPlainName, StateError, UnknownName, UsageError
 from leftoff.handover.checkpoint import dumps
 from leftoff.handover.checkpoint.document import validated
 from leftoff.live.checkpoints import recorded as recordings
-from leftoff.live.checkpoints.files import Sandbox, git_diff
+from leftoff.live.checkpoints.dumps import Sandbox
 from leftoff.live.checkpoints.orchestrator import CheckpointOrchestrator, Outcome
-from leftoff.live.checkpoints.recorded import Recorded
+from leftoff.live.checkpoints.recorded import Recorded, git_diff
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
 from leftoff.settings import load

@@ -74,7 +74,7 @@ def test_a_compaction_arms_again() -> None:
     manager.note_compaction()
     assert manager.get_context_metrics()["used_tokens"] == 0
     assert len(manager.update_token_usage(196_000, 0, message_id="b")) == 3
-    assert len(manager.generator.states) == 2  # type: ignore[attr-defined]
+    assert len(manager.generator.states) == 2
 
 
 def test_a_stop_at_the_limit_writes_the_log_once() -> None:
@@ -134,7 +134,7 @@ def test_switched_off_it_writes_nothing() -> None:
     manager = SessionManager(generator=Logs(), settings=off)
     manager.update_token_usage(199_000, 0, message_id="a")
     assert manager.generate_resume_log() is None
-    assert manager.generator.states == []  # type: ignore[attr-defined]
+    assert manager.generator.states == []
 
 
 # -- tasks -----------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from pathlib import Path
 from leftoff.batch.jobs import InputFile
 from leftoff.errors import SourceError, UsageError
 from leftoff.sources.discover import SessionFile, session_files, session_files_in
-from leftoff.sources.multi_file import conversations, is_multi_file
+from leftoff.sources.multi_file import Conversation, conversations, is_multi_file
+from leftoff.sources.open import session_paths
 from leftoff.stores.objects import changed_at, filesystem
 
 # Suffixes of recordings, before one of `COMPRESSED`.
@@ -91,7 +92,7 @@ def _local(path: str, found: FoundFiles, environ: Mapping[str, str], *, named: b
         if home:
             for recorded in home:
                 found.add(_recorded(recorded))
-                for side in _sides(recorded.path):
+                for _, side in session_paths(recorded.path)[1]:
                     found.add(file_entry(side))
         elif os.path.realpath(path) == os.path.abspath(os.sep):  # noqa: PTH100
             raise UsageError(f"{path}: is the whole file system; name a folder of recordings")
@@ -101,13 +102,6 @@ def _local(path: str, found: FoundFiles, environ: Mapping[str, str], *, named: b
         _database(path, found)
     else:
         found.add(file_entry(path, named=named))
-
-
-def _sides(path: str) -> list[str]:
-    stem = path
-    for ending in (".gz", ".zst", ".jsonl"):
-        stem = stem.removesuffix(ending)
-    return sorted(glob.glob(glob.escape(stem) + "/subagents/agent-*.jsonl*"))  # noqa: PTH207
 
 
 def _walk(folder: str, found: FoundFiles, depth: int) -> None:
@@ -155,17 +149,19 @@ def _walk(folder: str, found: FoundFiles, depth: int) -> None:
 def _database(path: str, found: FoundFiles) -> None:
     try:
         for one in conversations(path):
-            modified = round(one.modified * 1e9)
-            found.add(InputFile(f"{path}:{one.id}", one.size, modified, "database"))
+            found.add(_conversation(f"{path}:{one.id}", one))
     except SourceError:
         found.left_out += 1  # a database of another program
 
 
 def _recorded(recorded: SessionFile) -> InputFile:
     if ".sqlite3:" in recorded.path:
-        modified = round(recorded.modified * 1e9)
-        return InputFile(recorded.path, recorded.size, modified, "database")
+        return _conversation(recorded.path, recorded)
     return file_entry(recorded.path)
+
+
+def _conversation(path: str, one: SessionFile | Conversation) -> InputFile:
+    return InputFile(path, one.size, round(one.modified * 1e9), "database")
 
 
 def file_entry(path: str, *, named: bool = False) -> InputFile:

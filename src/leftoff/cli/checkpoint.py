@@ -24,10 +24,9 @@ from leftoff.handover.checkpoint.document import (
 )
 from leftoff.handover.checkpoint.from_summary import checkpoint_source
 from leftoff.handover.wording import number
-from leftoff.live.checkpoints.dumps import outputs, write_sections
-from leftoff.live.checkpoints.files import Sandbox, git_diff
+from leftoff.live.checkpoints.dumps import Sandbox, outputs, write_sections
 from leftoff.live.checkpoints.orchestrator import nearest
-from leftoff.live.checkpoints.recorded import budget_of, recorded
+from leftoff.live.checkpoints.recorded import budget_of, git_diff, recorded
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.sources.open import read_whole

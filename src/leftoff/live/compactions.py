@@ -9,17 +9,15 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from leftoff.analysis.assemble import view_of
+from leftoff import api
 from leftoff.analysis.session_pass import Pass
 from leftoff.api import MessageCollector
 from leftoff.errors import FormatError
-from leftoff.extraction.evidence import Compacted
 from leftoff.formats import native
 from leftoff.handover.facts import handover_of
 from leftoff.handover.lost import Audit, compare, points
 from leftoff.handover.rediscovery import Rework, rework
 from leftoff.model import Message
-from leftoff.session_reading import chosen_place
 from leftoff.sources.open import open_lines
 from leftoff.summary import ContextSummary
 
@@ -130,14 +128,7 @@ def rework_after_compactions(path: str) -> Iterator[Rework]:
 
 def compaction_count(path: str) -> int:
     """How many compactions a summary of the recording counts."""
-    reading = MessageCollector(path, None)
-    with open_lines(path) as lines:
-        for line in lines:
-            reading.feed_lines((line,))
-            reading.take()
-    reading.close()
-    _, view = view_of(reading.sessions[chosen_place(reading, None)], {})
-    return len(view.all(Compacted))
+    return len(api.summarize(path, alone=True).context.compactions)
 
 
 def _summarized_cuts(path: str) -> Iterator[tuple[int, Cut, ContextSummary]]:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -18,9 +18,6 @@ from leftoff.live.telemetry import CONTEXT_THRESHOLD, Event, error_words, logger
 from leftoff.model import Usage
 from leftoff.settings import Settings
 from leftoff.summary import ProgressInfo
-
-if TYPE_CHECKING:
-    from leftoff.live.resume_logs.generator import ResumeLogGenerator
 
 # Number of calls that are saved for the forecast.
 _MAX_COUNTS = 512
@@ -56,7 +53,7 @@ class SessionManager(TaskBudgets):
         *,
         session_id: str | None = None,
         settings: Settings | None = None,
-        generator: "ResumeLogGenerator | None" = None,
+        generator: Any = None,
         clock: Clock = now,
     ) -> None:
         super().__init__(path, session_id=session_id, settings=settings, clock=clock)
@@ -65,7 +62,7 @@ class SessionManager(TaskBudgets):
         self._preset = self.settings.watched()
 
     @property
-    def generator(self) -> "ResumeLogGenerator":
+    def generator(self) -> Any:
         with self._lock:
             if self._generator is None:
                 from leftoff.live.resume_logs.generator import ResumeLogGenerator
@@ -301,7 +298,7 @@ class SessionManager(TaskBudgets):
         log = generator.generate_from_session_state(
             session_id=session_id, session_state=known, stop_reason=reason or "end_turn"
         )
-        where = generator.save_resume_log(log)
+        where: Path = generator.save_resume_log(log)
         with self._changing() as state:
             state.unlogged = False
         return where

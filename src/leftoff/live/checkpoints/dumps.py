@@ -1,6 +1,7 @@
 """Writes the markdown sections of a checkpoint: generated ones first, then the agent's dump."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -12,10 +13,61 @@ from leftoff.handover.checkpoint import dumps, file_names
 from leftoff.handover.checkpoint.document import ContextCheckpoint, DumpOutputs
 from leftoff.handover.checkpoint.from_summary import CheckpointSource
 from leftoff.live.checkpoints.agents import Answer
-from leftoff.live.checkpoints.files import Sandbox
 from leftoff.live.checkpoints.plans import LateDump, Plan, RunningTask
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
+from leftoff.stores.atomic import Directory
+from leftoff.stores.locked_file import state_errors
+
+# Maximum size in bytes of a markdown file that we change; a larger one is an error.
+MAX_FILE_BYTES = 16 << 20
+
+
+class Sandbox:
+    """The folder `contexts/sandbox/{project}` of a task's directory. `NotPlainName` where the
+    name could leave the sandbox.
+
+    No component of it may be a link, so that nothing outside the directory is written. What
+    reads or writes raises `StateError` where that fails or a file is not a regular one."""
+
+    def __init__(self, directory: str | Path, project: str) -> None:
+        self.directory, self.project = Path(directory), file_names.validate_name(project)
+
+    def read(self, names: Sequence[str]) -> dict[str, str]:
+        """Reads files; "" for one that does not exist."""
+        with self._open() as folder:
+            return {name: _read_text(folder, name) for name in names}
+
+    def update(self, changes: Mapping[str, Callable[[str], str]]) -> None:
+        """Changes files under the folder's lock; what is written is redacted. `changes`: maps
+        the old text to the new one, by file name; "" stands for no file."""
+        with self._open() as folder, folder.lock(".leftoff.lock"):
+            folder.remove_stale_temporaries()
+            for name, change in changes.items():
+                before = _read_text(folder, name)
+                after = Redactor().text(change(before))
+                if after != before:
+                    folder.replace(name, after.encode("utf-8", "replace"))
+            folder.fsync()
+
+    @contextmanager
+    def _open(self) -> Iterator[Directory]:
+        where = f"{self.directory}/{file_names.SANDBOX}/{self.project}"
+        with state_errors(where), ExitStack() as stack:
+            folder = stack.enter_context(Directory.open(self.directory))
+            for name in (*file_names.SANDBOX.split("/"), self.project):
+                folder.mkdir(name)
+                folder = stack.enter_context(folder.subdirectory(name))
+            yield folder
+
+
+def _read_text(folder: Directory, name: str) -> str:
+    try:
+        return folder.read(name, MAX_FILE_BYTES).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise StateError(f"{folder.path / name}: {error.strerror or error}") from error
 
 
 class DumpResult(Struct, frozen=True):
@@ -42,7 +94,7 @@ def ask_for_dump(
     asks = asks.replace("{specific_project}", plan.specific)
     instruction = dumps.instruction(checkpoint, asks, paths, task.role)
     try:
-        before = _sandbox(plan).read([Path(p).name for p in paths])
+        before = Sandbox(plan.directory, plan.project).read([Path(p).name for p in paths])
     except StateError as error:
         return DumpResult(checkpoint, why=str(error))
     task.change_head(asked=True, before=before)
@@ -62,10 +114,6 @@ def _paths(plan: Plan, capacity: str) -> Sequence[str]:
     return plan.paths[:1] if capacity == "98" else plan.paths
 
 
-def _sandbox(plan: Plan) -> Sandbox:
-    return Sandbox(Path(plan.directory), plan.project)
-
-
 def accept(
     task: RunningTask,
     checkpoint: ContextCheckpoint,
@@ -83,7 +131,7 @@ def accept(
         for name, text in before.items()
     }
     try:
-        _sandbox(plan).update(changes)
+        Sandbox(plan.directory, plan.project).update(changes)
     except StateError as error:
         return DumpResult(checkpoint, why=str(error))
     wrote = Answer(
@@ -113,7 +161,7 @@ def write_task_sections(
 ) -> None:
     """Writes the sections of a task's checkpoint into its files; a failure is logged."""
     try:
-        write_sections(_sandbox(plan), checkpoint, payload)
+        write_sections(Sandbox(plan.directory, plan.project), checkpoint, payload)
     except StateError as error:
         logger.error("no markdown: %s", Redactor().text(str(error)))
 

@@ -49,9 +49,8 @@ from leftoff.live.checkpoints.dumps import (
     outputs,
     write_task_sections,
 )
-from leftoff.live.checkpoints.files import git_diff
 from leftoff.live.checkpoints.plans import Pending, Plan, RunningTask, read
-from leftoff.live.checkpoints.recorded import Recorder, recorded
+from leftoff.live.checkpoints.recorded import Recorder, git_diff, recorded
 from leftoff.live.tasks import Clock, TaskBudgets, now
 from leftoff.live.telemetry import TOKEN_BUDGET, Event, error_words, logger
 from leftoff.redaction.redactor import Redactor

@@ -1,15 +1,19 @@
-"""The recording of a task so far, and its window as the budget of a task."""
+"""What is recorded of a task so far, its window as a budget, and the diff of its directory."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from leftoff import workspace
 from leftoff.budget.tasks import TaskTokenBudget, limit_of
+from leftoff.handover.checkpoint import roles
 from leftoff.incremental.messages import read_with_listener
 from leftoff.model import Message
+from leftoff.redaction.rules import is_secret_path
 from leftoff.second_reading import AnyReader
 from leftoff.settings import Settings
 from leftoff.sources.session_choice import Choice
@@ -71,3 +75,29 @@ def budget_of(
         task_id, name, created_at=summary.session.started, total_allocated=total
     )
     return budget.used(summary.stats.estimated_tokens if used is None else used)
+
+
+def git_diff(directory: str | os.PathLike[str], globs: Sequence[str] = ()) -> str | None:
+    """The diff of a directory against the last commit, of the files that match `globs`, without
+    the content of secret files; None if git fails or times out."""
+    diff = workspace.git_diff(directory)
+    return None if diff is None else filter_diff(diff, globs)
+
+
+def filter_diff(diff: str, globs: Sequence[str] = ()) -> str:
+    """The files of a diff that match the globs, without the content of secret files."""
+    patterns = [roles.glob_matcher(g) for g in globs]
+    out: list[str] = []
+    included = True
+    for line in diff.splitlines():
+        if line.startswith("diff --git "):
+            names = [n.removeprefix("a/") for n in line[len("diff --git ") :].split(" b/")]
+            included = not patterns or any(fits(names[-1]) for fits in patterns)
+            if included:
+                out.append(line)
+            if included and any(is_secret_path(name) for name in names):
+                out.append("(a file of secrets: its content is left out)")
+                included = False
+        elif included:
+            out.append(line)
+    return "\n".join(out) + ("\n" if out else "")
