@@ -18,8 +18,7 @@ from msgspec.structs import replace
 
 from leftoff.analysis.assemble import view_of
 from leftoff.analysis.decisions.explain import explain
-from leftoff.analysis.seed001 import seed_shape
-from leftoff.analysis.summary_json import to_json
+from leftoff.analysis.summary_json import seed_shape, to_json
 from leftoff.api import SessionReading, gather, messages_at, read
 from leftoff.budget.tasks import TaskTokenBudget, limit_of
 from leftoff.codec import dumps

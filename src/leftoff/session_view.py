@@ -105,35 +105,31 @@ class SessionView:
     def all(self, kind: type[E]) -> list[E]:
         """Evidence of one kind in file order, copies left out, abandoned branches included."""
         if self.state.evidence.large:
-            return self._without_copies(self.state.evidence.of(kind))
+            return self._without(self.copies, self.state.evidence.of(kind))
         # One walk over the evidence for all kinds; a kind is then held in the cache alone.
         if self._grouped is None:
             self._grouped = self.state.evidence.by_kind()
         found: list[E] | None = self._cache.get(kind)
         if found is None:
-            found = self._cache[kind] = self._without_copies(self._grouped.pop(kind, []))
+            found = self._without(self.copies, self._grouped.pop(kind, []))
+            self._cache[kind] = found
         return found
 
-    def _without_copies(self, found: list[E]) -> list[E]:
-        # Most sessions have none, and lists may be long.
-        if not self.copies:
-            return found
-        return [e for e in found if self.message_of(e) not in self.copies]
+    def _without(self, left_out: set[int], found: list[E]) -> list[E]:
+        # Most sessions have none to leave out, and lists may be long.
+        return [e for e in found if self.message_of(e) not in left_out] if left_out else found
 
-    def by_call(
-        self, kind: type[E], call: Callable[[E], Call], *, rewound: bool = True
-    ) -> ByCall[E]:
-        """Evidence of one kind by call, copies left out, and abandoned branches unless
-        `rewound`."""
-        items: Sequence[E] = ()
+    def by_call(self, kind: type[E], call: Callable[[E], Call]) -> ByCall[E]:
+        """Evidence of one kind by call, copies left out, abandoned branches included."""
+        items: Sequence[E]
         if self.state.evidence.large:
-            left_out = self.copies if rewound else self.copies | self.abandoned
+            copies = self.copies
             found = self.state.evidence.grouped(
-                kind, lambda item: self.message_of(item) not in left_out
+                kind, lambda e: self.message_of(e) not in copies
             )
             items = found.get("", ())
         else:
-            items = self.all(kind) if rewound else self.active(kind)
+            items = self.all(kind)
         return ByCall(items, map(call, items))
 
     def release(self) -> None:
@@ -145,32 +141,25 @@ class SessionView:
 
     def active(self, kind: type[E]) -> list[E]:
         """Evidence of one kind on the active branch: without copies and abandoned branches."""
-        found = self.all(kind)
-        if not self.abandoned:
-            return found
-        return [item for item in found if self.message_of(item) not in self.abandoned]
+        return self._without(self.abandoned, self.all(kind))
 
     def each(self, kind: type[E], *, rewound: bool = False) -> Iterator[E]:
         """Iterates over `active`, or over `all` with `rewound`. Of a very large session only
         one block is in memory at a time."""
         if not self.state.evidence.large:
-            yield from self.all(kind) if rewound else self.active(kind)
-            return
+            return iter(self.all(kind) if rewound else self.active(kind))
         left_out = self.copies if rewound else self.copies | self.abandoned
-        for item in self.state.evidence.each(kind):
-            if self.message_of(item) not in left_out:
-                yield item
+        found = self.state.evidence.each(kind)
+        return (item for item in found if self.message_of(item) not in left_out)
 
     def latest(self, kind: type[E]) -> Iterator[E]:
         """Iterates over `active` from the end. Of a very large session only what is read is
         unpacked."""
         if not self.state.evidence.large:
-            yield from reversed(self.active(kind))
-            return
+            return reversed(self.active(kind))
         left_out = self.copies | self.abandoned
-        for item in self.state.evidence.latest(kind):
-            if self.message_of(item) not in left_out:
-                yield item
+        found = self.state.evidence.latest(kind)
+        return (item for item in found if self.message_of(item) not in left_out)
 
     def sentences(self, topic: str) -> Sequence[Said]:
         """Sentences of one topic on the active branch."""
@@ -201,24 +190,23 @@ class SessionView:
     @cached_property
     def calls(self) -> Mapping[Call, Called]:
         """Every call by message and part."""
-        if self.state.evidence.large:
-            return self.by_call(Called, lambda c: (c.message, c.part))
-        return {(c.message, c.part): c for c in self.all(Called)}
+        return self._last_of(Called, lambda c: (c.message, c.part))
 
     @cached_property
     def outcomes(self) -> Mapping[Call, Returned]:
         """The result of each call, by the call's message and part; calls without a result are
         missing."""
-        if self.state.evidence.large:
-            return self.by_call(Returned, lambda r: (r.call_message, r.call_part))
-        return {(r.call_message, r.call_part): r for r in self.all(Returned)}
+        return self._last_of(Returned, lambda r: (r.call_message, r.call_part))
 
     @cached_property
     def commands(self) -> Mapping[Call, Ran]:
         """The last command of each call that ran one."""
+        return self._last_of(Ran, lambda r: (r.ref.message, r.part))
+
+    def _last_of(self, kind: type[E], call: Callable[[E], Call]) -> Mapping[Call, E]:
         if self.state.evidence.large:
-            return self.by_call(Ran, lambda r: (r.ref.message, r.part))
-        return {(r.ref.message, r.part): r for r in self.all(Ran)}
+            return self.by_call(kind, call)
+        return {call(item): item for item in self.all(kind)}
 
     @cached_property
     def turns(self) -> array[int]:
@@ -243,9 +231,10 @@ class SessionView:
 
     @property
     def heard(self) -> Requests:
-        """What the extractor of the person's words remembers; nothing where it did not run."""
+        """What the extractor of the person's words remembers; where it did not run, only where
+        the agent spoke last."""
         heard = self.state.extractors.get("requests")
-        return heard if isinstance(heard, Requests) else Requests()
+        return heard if isinstance(heard, Requests) else Requests(said=self.state.last_at)
 
     def shown(self, kinds: Iterable[str]) -> list[Shown]:
         """Results shown by tools, of the given kinds."""

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.strategies import claude_code
 
-from leftoff.analysis.seed001 import seed_shape
+from leftoff.analysis.summary_json import seed_shape
 from leftoff.rendering.render_summary import render
 from leftoff.summary import FileModification
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from leftoff import lazy_re as re
-from leftoff.extraction.evidence import Called, Ran, Touched
+from leftoff.extraction.evidence import Called, Touched
 from leftoff.formats.vocabulary import EDITS
 from leftoff.session_view import ByCall, SessionView, call_of, number_of, once
 from leftoff.shell import analyze, command_facts
@@ -69,15 +69,15 @@ def edits(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
     """The activities of the calls that changed the work itself, by message and part. A call of
     an editor that only showed a file, or that failed, is none of them."""
     found = {at: did for at, did in activities(view).items() if EDITING & {*did}}
-    changes: dict[tuple[int, int], bool] = {}
-    for item in view.each(Touched):
-        place = (item.ref.message, item.part)
-        if place in found:
-            changes[place] = changes.get(place, False) or item.verb != "read"
+    touched = [((t.ref.message, t.part), t.verb != "read") for t in view.each(Touched)]
+    left_out = {at for at, _ in touched} - {at for at, changes in touched if changes}
     # A command that failed may have edited before it did.
-    failed = {at for at in found if not view.succeeded(*at) and at in view.outcomes}
-    failed -= {(r.ref.message, r.part) for r in view.each(Ran)}
-    return {at: did for at, did in found.items() if changes.get(at, True) and at not in failed}
+    left_out |= {
+        at
+        for at in found
+        if not view.succeeded(*at) and at in view.outcomes and at not in view.commands
+    }
+    return {at: did for at, did in found.items() if at not in left_out}
 
 
 class Done:
@@ -121,13 +121,7 @@ def of_edit(path: str) -> str:
 def of_command(command: str, language: str = "bash") -> tuple[str, ...]:
     """The activities of a command line, sorted; ("look",) if none is recognised."""
     found: set[str] = set()
-    if language == "javascript":
-        found |= {of_edit(path) for path in _RE["patched"].findall(command)}
-        for groups in _RE["cmd"].findall(command):
-            found.update(of_command(next(filter(None, groups), "").replace('\\"', '"')))
-        if not found:
-            return ("wait",) if "write_stdin" in command or "wait" in command else ("run",)
-    elif language == "python":
+    if language == "python":
         found.add("edit" if _RE["cell_edits"].search(command) else "run")
     else:
         found |= {_of_program(name, sub, command) for name, sub in programs_in(command)} - {""}
@@ -172,14 +166,9 @@ def _of_program(name: str, sub: str, command: str) -> str:
 def _of_hub(sub: str, command: str) -> str:
     match = _RE["pull_request"].search(command)
     if sub in {"pr", "mr"} and match:
-        if match[1] in {"create", "merge", "ready", "edit", "close", "reopen"}:
-            return "pull_request"
-        return "read_pull_request"
-    if sub == "release":
-        return "deploy"
-    if sub == "issue":
-        return "issue"
-    return "read_pull_request"
+        makes = match[1] in {"create", "merge", "ready", "edit", "close", "reopen"}
+        return "pull_request" if makes else "read_pull_request"
+    return {"release": "deploy", "issue": "issue"}.get(sub, "read_pull_request")
 
 
 def _of_task(name: str, sub: str, command: str) -> str:

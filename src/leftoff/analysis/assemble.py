@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -26,12 +25,12 @@ from leftoff.analysis.recent_calls import recent_calls, running, steps, to_do_li
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.analysis.summary_json import SCHEMA
 from leftoff.analysis.working_set import recent_sentences, working_set
-from leftoff.budget.usage import context, conversation_tokens, spend
+from leftoff.budget.usage import context, conversation_tokens, spend, total
 from leftoff.extraction.evidence import Asked, Called, Failed
 from leftoff.extraction.rule_sets import rules_digest
-from leftoff.extraction.session_state import Lines, SessionState
+from leftoff.extraction.session_state import Header, Lines, SessionState
 from leftoff.formats.vocabulary import PERSONS_SHELL
-from leftoff.model import Issue, Ref, Usage
+from leftoff.model import Issue, Ref, parse_time
 from leftoff.session_view import SessionView, once
 from leftoff.shell import clear_caches
 from leftoff.summary import (
@@ -68,7 +67,7 @@ def assemble(
     paths = [s.path for s in sources]
     # The order of what follows is that of least memory: what asks for most comes first, and
     # what is held for several judges is dropped after the last of them.
-    spent = {child.state.agent: _total(spend(child)) for child in children}
+    spent = {child.state.agent: total(spend(child).values()) for child in children}
     tokens = context(view, spent, format)
     tracker = Tracker(view, ahead=True)
     events, unseen = tracker.all(), tracker.unseen
@@ -118,7 +117,7 @@ def assemble(
             ),
             models=tuple(header.models),
             agent_version=session_header.agent_version,
-            started=_started(header.started, header.ended),
+            started=_times(header)[0],
             ended=header.ended,
             title=_title(view),
             parent_id=session_header.parent_id or (session_header.id if main_id else ""),
@@ -206,13 +205,6 @@ def _own_calls(view: SessionView) -> Counter[str]:
     return counts
 
 
-def _total(by_model: Mapping[str, Usage]) -> Usage:
-    total = Usage()
-    for usage in by_model.values():
-        total += usage
-    return total
-
-
 def _title(view: SessionView) -> str:
     """The recorder's title; one that is linked to a record counts if the thread contains it."""
     header = view.state.header
@@ -233,7 +225,7 @@ def _child(view: SessionView, changed: Sequence[FileModification]) -> Child:
         message_count=len(view.thread),
         tool_call_count=_own_calls(view).total(),
         models=tuple(view.state.header.models),
-        spend=_total(spend(view)),
+        spend=total(spend(view).values()),
         decisions=select.key_decisions(view),
         changed=tuple(f.path for f in changed if f.action != "read"),
         sources=(view.source,),
@@ -252,7 +244,7 @@ def _stats(view: SessionView, lines: Lines) -> Stats:
         user_message_count=len({a.ref.message for a in view.all(Asked) if a.via != "plan"}),
         assistant_message_count=counts["assistant"],
         error_count=len(view.all(Failed)),
-        duration_seconds=_duration(_started(header.started, header.ended), header.ended),
+        duration_seconds=_times(header)[1],
         lines=LineCounts(
             lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped
         ),
@@ -300,19 +292,12 @@ def _written(events: Sequence[FileEvent], since: int) -> dict[tuple[int, int], t
     return {place: tuple(paths) for place, paths in found.items()}
 
 
-def _started(started: str, ended: str) -> str:
-    """The recorded start; "" where it lies after the end: it is then the time at which a client
-    copied the session."""
-    try:
-        first, last = datetime.fromisoformat(started), datetime.fromisoformat(ended)
-        return started if first <= last else ""
-    except (ValueError, TypeError):
-        return started
-
-
-def _duration(started: str, ended: str) -> int | None:
-    try:
-        first, last = datetime.fromisoformat(started), datetime.fromisoformat(ended)
-        return max(0, round((last - first).total_seconds()))
-    except (ValueError, TypeError):
-        return None
+def _times(header: Header) -> tuple[str, int | None]:
+    """The recorded start and the seconds from it to the end, None where either is not known. A
+    start after the end is the time at which a client copied the session, and none."""
+    first, last = parse_time(header.started), parse_time(header.ended)
+    if first is None or last is None:
+        return header.started, None
+    return (
+        (header.started, round((last - first).total_seconds())) if first <= last else ("", None)
+    )

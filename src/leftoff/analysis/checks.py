@@ -110,9 +110,7 @@ class _Judge:
         self.mended = _mended(view)
         formatted = {message for message, *_ in self.mended}
         self.edits = sorted({message for message, _ in edits(view)} | formatted)
-        self.outputs = view.by_call(
-            Checked, lambda checked: (checked.call_message, checked.call_part), rewound=False
-        )
+        self.outputs = view.by_call(Checked, lambda c: (c.call_message, c.call_part))
         self.jobs: dict[str, list[Checked]] = {}
         for checked in view.each(Checked):
             if checked.task:

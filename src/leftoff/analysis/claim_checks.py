@@ -6,9 +6,8 @@ run must be of what the claim is about: a claim that names a tool is judged by t
 about unit tests not by a browser test, one about some tests not by a run where others failed.
 What is left is only claimed."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
 
 from msgspec import Struct
 
@@ -88,49 +87,41 @@ class ClaimChecks:
 
     def __init__(self, view: SessionView) -> None:
         self.all = checks(view)
-        self.at: dict[tuple[int, int | None], list[int]] = {}
+        # A long session has thousands of checks and of claims.
+        self.messages = [check.ref.message for check in self.all]
         self.of_kind: dict[str, list[int]] = {}
         for number, check in enumerate(self.all):
-            self.at.setdefault((check.ref.message, check.ref.part), []).append(number)
             self.of_kind.setdefault(check.kind, []).append(number)
-        # A long session has thousands of checks and of claims. So two ascending lists say which
-        # checks a claim need not look at: the last message of a check up to each, and the first
-        # message with an output from each on.
-        self.last_until = [*accumulate((c.ref.message for c in self.all), max)]
-        outputs = [(c.result or c.ref).message for c in reversed(self.all)]
-        self.first_from = [*accumulate(outputs, min)][::-1]
         self.typed = sorted(asked.ref.message for asked in view.active(Asked))
         self.done = Done(view)
 
     def kinds_before(self, message: int, part: int, since: int) -> Iterator[str]:
         """The milestone kinds of the checks run last before a place, from `since` on."""
-        last = self._last(
-            self.of_kind,
-            range(since, message + 1),
-            lambda c: since <= c.ref.message and _before(c, message, part),
-        )
+        last = self._last(self.of_kind, since, message, lambda c: _before(c, message, part))
         yield from dict.fromkeys(_MILESTONES[c.kind] for _, c in last if c.kind in _MILESTONES)
 
     def _last(
-        self, kinds: Iterable[str], messages: range, fits: Callable[[Check], bool]
+        self, kinds: Iterable[str], start: int, end: int, fits: Callable[[Check], bool]
     ) -> list[tuple[int, Check]]:
-        """The last check of some kinds that fits, and those of the same command that do,
-        numbered; none that fits may lie outside the messages."""
-        last = bisect_left(self.last_until, messages.start) - 1
-        first, end = last, bisect_left(self.first_from, messages.stop)
+        """The last check of some kinds in messages `start` to `end` that fits, and those of the
+        same command that do, numbered."""
+        first, stop = bisect_left(self.messages, start), bisect_right(self.messages, end)
+        last = first - 1
         for kind in kinds:
             numbers = self.of_kind.get(kind, [])
-            for at in range(bisect_left(numbers, end) - 1, -1, -1):
+            for at in range(bisect_left(numbers, stop) - 1, -1, -1):
                 if numbers[at] <= last:
                     break
                 if fits(self.all[numbers[at]]):
                     last = numbers[at]
                     break
-        if last == first:
+        if last < first:
             return []
-        place = self.all[last].ref
-        same = self.at[place.message, place.part]
-        return [(n, self.all[n]) for n in same if fits(self.all[n])]
+        here = self.messages[last]
+        same = range(bisect_left(self.messages, here), bisect_right(self.messages, here))
+        part = self.all[last].ref.part
+        found = [(n, self.all[n]) for n in same]
+        return [(n, c) for n, c in found if c.ref.part == part and fits(c)]
 
     def proof(self, text: str, kind: str, message: int, part: int) -> Proof:
         """What the last run of the same check says about a claim at a place."""
@@ -141,12 +132,14 @@ class ClaimChecks:
         level = next((name for name in _LEVELS if RULES[f"level-{name}"].search(text)), "")
         about = self._last(
             kinds,
-            range(message + 1),
+            0,
+            message,
             lambda c: (
                 c.kind in kinds
                 and _before(c, message, part)
                 and (not tools or c.tool in tools or not c.tool)
-                and (not level or _level(c) == level or _fits(c, level))
+                # Unit tests are the default.
+                and (not level or level == (_level(c) or "unit"))
             ),
         )
         if not about:
@@ -172,13 +165,13 @@ class ClaimChecks:
         self, text: str, level: str, tools: set[str], check: Check, message: int, part: int
     ) -> str:
         """Why a failed run does not contradict a claim, "" where it does."""
-        special = _level(check) in {"e2e", "integration"} and not level
-        if special and not RULES["of-all"].search(text) and self._has_other_level(check):
-            return "the last run was of tests of another level"
+        whole = RULES["of-all"].search(text)
+        if (special := _level(check)) in {"e2e", "integration"} and not level and not whole:
+            if any(c.kind == check.kind and _level(c) != special for c in self.all):
+                return "the last run was of tests of another level"
         words = RULES["none-failed"].exact.sub("", text.lower())
         if RULES["partly"].search(words):
             return "it says itself that not everything passed"
-        whole = RULES["of-all"].search(text)
         if check.kind == "test" and not whole and RULES["of-some"].search(text):
             return "it is about some tests"
         if re.search(r"(?<!\w)\d", words) and not whole and words == text.lower():
@@ -192,15 +185,6 @@ class ClaimChecks:
         if typed < len(self.typed) and self.typed[typed] <= message:
             return "the person spoke after the last run, and may have run it again"
         return ""
-
-    def _has_other_level(self, check: Check) -> bool:
-        """Whether other tests than those of this run's level were run before it."""
-        return any(
-            c.kind == check.kind
-            and c.ref.message < check.ref.message
-            and _level(c) != _level(check)
-            for c in self.all
-        )
 
     def _between(self, check: Check, message: int, part: int) -> set[str]:
         after = check.ref.part + 1 if check.ref.part is not None else 0
@@ -235,11 +219,6 @@ def _kinds_of(tool: str) -> list[str]:
 def _level(check: Check) -> str:
     words = f"{check.scope} {check.command}"
     return next((level for pattern, level in _RUN_LEVEL if pattern.search(words)), "")
-
-
-def _fits(check: Check, level: str) -> bool:
-    """Whether a run that names no level is of this one: unit tests are the default."""
-    return level == "unit" and not _level(check)
 
 
 def _narrow(last: Sequence[tuple[int, Check]]) -> bool:

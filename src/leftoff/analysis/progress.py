@@ -23,6 +23,7 @@ _DONE_RULES = frozenset({"stage-done", "stage-done-first"})
 # A session that ends in one of these has made nothing yet, so that it is not finished.
 _EARLY = frozenset({"planning", "architecture"})
 _UNFINISHED = frozenset({"open", "interrupted"})
+_CODE = frozenset({"edit", "edit_test"})
 
 
 def progress(view: SessionView) -> ProgressInfo:
@@ -112,16 +113,10 @@ def _completed(
 
 def _edits_and_tests(view: SessionView) -> tuple[int, int]:
     """Index of the last edit and of the last test run; -1 where there is none."""
-    last_edit = last_test = -1
-    changed = edits(view)
-    for (message, part), found in activities(view).items():
-        if not view.succeeded(message, part):
-            continue
-        if (message, part) in changed and ("edit" in found or "edit_test" in found):
-            last_edit = max(last_edit, message)
-        if "test" in found:
-            last_test = max(last_test, message)
-    for run in checks(view):
-        if run.kind == "test":
-            last_test = max(last_test, run.ref.message)
-    return last_edit, last_test
+    edited = [at for at, did in edits(view).items() if not _CODE.isdisjoint(did)]
+    tested = [at for at, did in activities(view).items() if "test" in did]
+    judged = [run.ref.message for run in checks(view) if run.kind == "test"]
+    return (
+        max((at[0] for at in edited if view.succeeded(*at)), default=-1),
+        max([*judged, *(at[0] for at in tested if view.succeeded(*at))], default=-1),
+    )

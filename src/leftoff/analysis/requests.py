@@ -203,7 +203,7 @@ class _Outcomes:
         shown += [("deploy", s.ref.message) for s in sent if s.good]
         shown += [("test", (c.result or c.ref).message) for c in passed]
         self.shown = {kind: sorted(m for k, m in shown if k == kind) for kind, _ in shown}
-        turns = Turns.of(view)
+        turns = Turns(view)
         heard = view.heard
         # Some recorders leave out calls that the agent announced.
         self.lossy = heard.stopped.get("announcing", 0) > heard.went_on.get("announcing", 0)

@@ -1,42 +1,40 @@
-"""The summary in the shape of the original design."""
+"""The text form of a summary, as the original design has it."""
 
-from typing import Any
-
-from leftoff.analysis.summary_json import to_plain
-from leftoff.analysis.text_form import format_context_summary, percentage_as_number
-from leftoff.redaction.redactor import Redactor
-from leftoff.summary import ContextSummary
-
-__all__ = ["format_context_summary", "percentage_as_number", "seed_shape"]
+from leftoff.summary import STAGES, ContextSummary, ProgressInfo
+from leftoff.text.truncation import short
 
 
-def seed_shape(summary: ContextSummary, redactor: Redactor | None = None) -> dict[str, Any]:
-    """The JSON object with exactly the keys and shapes of the original design."""
-    value = to_plain(summary, redactor)
-    progress = value["progress"]
-    stage = {"currentStage": progress["current_stage"]} if progress["current_stage"] else {}
-    return {
-        "stats": _renamed(value["stats"], "message_count tool_call_count estimated_tokens"),
-        "keyDecisions": [
-            _renamed(d, "text type confidence message_index") for d in value["key_decisions"]
-        ],
-        "progress": {
-            "completedStages": progress["completed_stages"],
-            **stage,
-            "progressPercentage": percentage_as_number(summary.progress),
-            "milestones": [m["text"] for m in progress["milestones"]],
-        },
-        "fileModifications": [
-            _renamed(f, "path action touch_count tools") for f in value["file_modifications"]
-        ],
-        "toolsUsed": value["tools_used"],
-        "userRequests": [r["text"] for r in value["user_requests"]],
-        "formatted": value["formatted"],
-    }
+def format_context_summary(summary: ContextSummary) -> str:
+    """The text form: counts, tools, files by action, decisions with their type, stage and
+    percentage, the last three requests at 100 characters."""
+    stats = summary.stats
+    lines = [
+        f"Messages: {stats.message_count}",
+        f"Tool calls: {stats.tool_call_count}",
+        f"Estimated tokens: {stats.estimated_tokens}",
+        "Tools used: " + (", ".join(summary.tools_used) or "none"),
+    ]
+    for action in ("read", "created", "modified", "deleted"):
+        paths = [f.path for f in summary.file_modifications if f.action == action]
+        if paths:
+            lines.append(f"Files {action}: " + ", ".join(paths))
+    if summary.key_decisions:
+        lines.append("Key decisions:")
+        lines += [f"- [{d.type}] {short(d.text, 200)}" for d in summary.key_decisions]
+    if summary.progress.current_stage:
+        lines.append(f"Current stage: {summary.progress.current_stage}")
+    lines.append(f"Progress: {percentage_as_number(summary.progress)}%")
+    if summary.user_requests:
+        lines.append("Recent requests:")
+        lines += [f"- {short(r.text, 100)}" for r in summary.user_requests[-3:]]
+    return "\n".join(lines)
 
 
-def _renamed(row: dict[str, Any], names: str) -> dict[str, Any]:
-    """Some values of a row under the names that the original design gives them: messageCount
-    for message_count."""
-    words = ((name, name.title().replace("_", "")) for name in names.split())
-    return {name[0] + word[1:]: row[name] for name, word in words}
+def percentage_as_number(progress: ProgressInfo) -> int:
+    """The percentage for the original design, which wants a number: ours, or where nothing can
+    be said the share of its six stages that are completed."""
+    if progress.progress_percentage is not None:
+        return progress.progress_percentage
+    return round(
+        100 * len(progress.completed_stages) / len([s for s in STAGES if s != "other"])
+    )

@@ -10,14 +10,15 @@ Patterns and numbers were written while reading sessions of both label sets (doc
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff.analysis.activities import activities
 from leftoff.analysis.intents import inherited, intents
-from leftoff.extraction.evidence import Asked, Failed, Planned, Ran, Said, Shown, Touched
+from leftoff.extraction.evidence import Asked, Failed, Planned, Ran, Said, Touched
 from leftoff.model import Ref, slice_hash
 from leftoff.session_view import SessionView
 from leftoff.summary import STAGES, StageChange
@@ -45,14 +46,14 @@ _DELIVERS = frozenset({"commit", "push", "pull_request", "deploy"})
 # What an agent looks at and pulls before it commits belongs to the delivery.
 _BEFORE_DELIVERY = frozenset({"inspect_change", "sync"})
 _SCRATCH = frozenset({"run_scratch", "edit_scratch"})
+_MARKERS = frozenset({"stage-marker", "stage-move"})
 
 
 class Turn(Struct):
-    """One agent turn: its first message, its activities, whether a test failed, its stage."""
+    """One agent turn: its first message, its activities, its stage."""
 
     message: int
     done: frozenset[str] = frozenset()
-    failed: bool = False
     stage: str = ""
 
 
@@ -65,17 +66,12 @@ class Segment(Struct):
     own: frozenset[str] = frozenset()
     intents: frozenset[str] = frozenset()
 
-    def places(self, kinds: frozenset[str]) -> list[int]:
+    def places(
+        self, kinds: frozenset[str], start: int = 0, end: int | None = None
+    ) -> list[int]:
         """Indices of the turns with one of these activities."""
-        return [k for k, turn in enumerate(self.turns) if not kinds.isdisjoint(turn.done)]
-
-    def count(self, kinds: frozenset[str], start: int = 0, end: int | None = None) -> int:
-        """Number of turns with one of these activities."""
-        return sum(not kinds.isdisjoint(turn.done) for turn in self.turns[start:end])
-
-    def did(self, kinds: frozenset[str], start: int = 0, end: int | None = None) -> bool:
-        """Whether any turn has one of these activities."""
-        return any(not kinds.isdisjoint(turn.done) for turn in self.turns[start:end])
+        found = enumerate(self.turns[start:end], start)
+        return [k for k, turn in found if not kinds.isdisjoint(turn.done)]
 
 
 def timeline(view: SessionView) -> tuple[StageChange, ...]:
@@ -88,29 +84,24 @@ def timeline(view: SessionView) -> tuple[StageChange, ...]:
     )
 
 
-def place_in(item: Ran | Touched | Said | Planned | Failed) -> Ref:
-    """The reference of a piece of evidence; that of a candidate for a decision has no hash."""
-    if isinstance(item, Said) and not item.ref.hash:
-        return replace(item.ref, hash=slice_hash(item.text))
-    return item.ref
-
-
-# Evidence with a reference into the agent's messages.
-_PLACED = (Ran, Touched, Said, Planned, Failed)
-
-
 def _places(view: SessionView, starts: list[int]) -> list[Ref]:
     """A reference to where each stage begins: that of the first evidence from the stage's first
     message on, since a mere thought has none. Of a stage without evidence only the number of
     the message is known."""
     found: list[Ref | None] = [None] * len(starts)
-    kinds: tuple[type[Ran | Touched | Said | Planned | Failed], ...] = _PLACED
-    for kind in kinds:
-        for item in view.each(kind):
-            at = bisect_right(starts, item.ref.message) - 1
-            best = found[at] if at >= 0 else None
-            if at >= 0 and (best is None or item.ref.message < best.message):
-                found[at] = place_in(item)
+    placed: Iterable[Ran | Touched | Said | Planned | Failed] = chain(
+        *(view.each(Ran), view.each(Touched), view.each(Said)),
+        *(view.each(Planned), view.each(Failed)),
+    )
+    for item in placed:
+        ref = item.ref
+        at = bisect_right(starts, ref.message) - 1
+        best = found[at] if at >= 0 else None
+        if at >= 0 and (best is None or ref.message < best.message):
+            # The reference of a candidate for a decision has no hash.
+            if isinstance(item, Said) and not ref.hash:
+                ref = replace(ref, hash=slice_hash(item.text))
+            found[at] = ref
     return [ref or Ref(message=start) for ref, start in zip(found, starts, strict=True)]
 
 
@@ -141,11 +132,6 @@ def _segments(view: SessionView) -> list[Segment]:
         if (turn := numbers[message]) in turns:
             kinds = turns[turn].done.union(found)
             turns[turn].done = known.setdefault(kinds, kinds)
-    for shown in view.active(Shown):
-        at = shown.call_message
-        turn = numbers[at] if at >= 0 else -1
-        if shown.kind == "tests_pass" and not shown.good and turn in turns:
-            turns[turn].failed = True
     return _split_at_prompts(view, sorted(turns.values(), key=lambda t: t.message))
 
 
@@ -183,14 +169,14 @@ def _labels(segment: Segment, stage: str, *, first: bool) -> list[str]:
     if "delivery" in own and delivers and not (edits and size > 12):
         return ["deployment"] * size
     if not (edits or review or fault or "review" in own):
-        if segment.count(frozenset({"delegate"})) >= 2:
+        if len(segment.places(frozenset({"delegate"}))) >= 2:
             return ["implementation"] * size
     if "review" in own and not first and "delivery" not in own:
-        if segment.did(frozenset({"read_pull_request"})):
+        if segment.places(frozenset({"read_pull_request"})):
             return _answering_review(segment, edits, delivers)
-    writes = segment.count(_WRITES)
-    # A review mends a little on its way, a long one a little more. Chosen by hand.
-    if review and (writes <= 2 or (size > 30 and writes < 5)):
+    writes = len(segment.places(_WRITES))
+    # A review mends a little on its way. Chosen by hand.
+    if review and writes <= 2:
         return _reviewing(segment, first=first)
     if not edits:
         label = _without_edits(segment, stage, fault=fault, first=first)
@@ -205,7 +191,7 @@ def _labels(segment: Segment, stage: str, *, first: bool) -> list[str]:
 def _labels_of_last(segment: Segment, labels: list[str]) -> list[str]:
     """The labels of the last segment. While it is short, the intents say more than the
     activities: making something, answering a review, delivering."""
-    if len(labels) >= MIN_READING or segment.did(_EDITS):
+    if len(labels) >= MIN_READING or segment.places(_EDITS):
         return labels
     said, own = set(labels), segment.own
     if "short" in own and "delivery" in own and not own & _UNSETTLED:
@@ -239,32 +225,27 @@ def _without_calls(segment: Segment, stage: str, *, first: bool) -> str:
 
 def _answering_review(segment: Segment, edits: list[int], delivers: list[int]) -> list[str]:
     size = len(segment.turns)
-    labels = ["review"] * size
-    if delivers and size - delivers[-1] <= 4 and size - delivers[0] >= MIN_RUN:
-        if not edits or delivers[0] > edits[-1]:
-            labels[delivers[0] :] = ["deployment"] * (size - delivers[0])
-    return labels
+    sent = delivers[0] if delivers and delivers[0] > max(edits, default=-1) else size
+    return ["review"] * sent + ["deployment"] * (size - sent)
 
 
 def _reviewing(segment: Segment, *, first: bool) -> list[str]:
     """A review; what comes before the change is looked at is planning."""
     size = len(segment.turns)
-    labels = ["review"] * size
     looks = segment.places(_TESTS | {"inspect_change", "delegate"})
     begins = looks[0] if looks else size
-    if first and begins >= 2:
-        labels[:begins] = ["planning"] * begins
-    return labels
+    planned = begins if first and begins >= 2 else 0
+    return ["planning"] * planned + ["review"] * (size - planned)
 
 
 def _without_edits(segment: Segment, stage: str, *, fault: bool, first: bool) -> str:
     own, size = segment.own, len(segment.turns)
-    tests = segment.count(_TESTS)
-    if segment.did(_DELIVERS) and not fault:
+    tests = len(segment.places(_TESTS))
+    if segment.places(_DELIVERS) and not fault:
         return "deployment"
     if "review" in own and "design" not in own:
         # Reading the findings of a review comes before the answer to it.
-        return "planning" if first and "ordered review" not in own else "review"
+        return "planning" if first else "review"
     if fault and not (first and "long" in own):
         return "testing"
     if "tests" in own and tests:
@@ -275,7 +256,7 @@ def _without_edits(segment: Segment, stage: str, *, fault: bool, first: bool) ->
         return "architecture"
     if stage == "implementation" and size <= 2:
         return stage
-    runs = segment.count(frozenset({"run", "install"}))
+    runs = len(segment.places(frozenset({"run", "install"})))
     return "testing" if size >= MIN_RUN and tests + runs >= size / 2 else "planning"
 
 
@@ -288,8 +269,8 @@ def _with_edits(
     if "short" in own and own & {"go", "remedy"} and begin < 9 and not fault:
         lead = "implementation"
     work = "testing" if fault and not first and size <= MAX_FIX_TURNS else "implementation"
-    writes = segment.count(_WRITES)
-    if segment.count(frozenset({"edit_test"})) > 2 * writes and writes <= MIN_RUN:
+    writes = len(segment.places(_WRITES))
+    if len(segment.places(frozenset({"edit_test"}))) > 2 * writes and writes <= MIN_RUN:
         work = "testing"
     reads = MIN_RUN if first or fault else MIN_READING
     labels = [lead if begin >= reads else work] * begin + [work] * (size - begin)
@@ -298,7 +279,7 @@ def _with_edits(
         # Delivered first: the work after reading comments answers them.
         after = sent[-1] + 1
         labels[:after] = ["deployment"] * after
-        if segment.did(frozenset({"read_pull_request"}), after - 1):
+        if segment.places(frozenset({"read_pull_request"}), after - 1):
             work = "review"
             labels[after:] = ["review"] * (size - after)
     for k in range(begin):
@@ -306,7 +287,6 @@ def _with_edits(
             labels[k] = "testing"
     if work != "review":
         _mark_testing(segment, begin, labels)
-    _after_failure(segment, begin, labels)
     return _ending(segment, last, labels, fault=fault)
 
 
@@ -315,19 +295,9 @@ def _mark_testing(segment: Segment, begin: int, labels: list[str]) -> None:
     size = len(labels)
     for k in range(begin, size):
         start, end = max(begin, k - CHECK_WINDOW), min(size, k + CHECK_WINDOW + 1)
-        checks = segment.count(_CHECKS, start, end)
-        if checks >= MIN_RUN and checks > segment.count(_WRITES, start, end):
+        checks = len(segment.places(_CHECKS, start, end))
+        if checks >= MIN_RUN and checks > len(segment.places(_WRITES, start, end)):
             labels[k] = "testing"
-
-
-def _after_failure(segment: Segment, begin: int, labels: list[str]) -> None:
-    """Labels the rest `testing` after a failed test run with few edits since."""
-    size = len(labels)
-    failed = [k for k in range(begin, size) if segment.turns[k].failed]
-    if failed and size - failed[0] >= CHECK_WINDOW:
-        rest = size - failed[0]
-        if segment.count(_WRITES, failed[0]) <= rest / 3:
-            labels[failed[0] :] = ["testing"] * rest
 
 
 def _ending(segment: Segment, last: int, labels: list[str], *, fault: bool) -> list[str]:
@@ -337,7 +307,7 @@ def _ending(segment: Segment, last: int, labels: list[str], *, fault: bool) -> l
     begins = sends[0] if sends else size
     while begins < size and begins - 1 > last and turns[begins - 1].done & _BEFORE_DELIVERY:
         begins -= 1
-    if begins - last - 1 >= MIN_RUN and (fault or segment.did(_AFTER, last + 1, begins)):
+    if begins - last - 1 >= MIN_RUN and (fault or segment.places(_AFTER, last + 1, begins)):
         labels[last + 1 : begins] = ["testing"] * (begins - last - 1)
     tried = [k for k in range(last + 1, begins) if turns[k].done & _SCRATCH]
     if tried:
@@ -350,23 +320,14 @@ def _ending(segment: Segment, last: int, labels: list[str], *, fault: bool) -> l
 
 def _apply_markers(view: SessionView, segments: list[Segment]) -> None:
     """An explicit marker holds for its turn and the rest of the segment."""
-    said = filter(_is_marker, view.sentences("stage"))
-    for message, stage in [(s.ref.message, s.value.casefold()) for s in said]:
-        if stage not in STAGES:
-            continue
-        for number, segment in enumerate(segments):
-            following = segments[number + 1] if number + 1 < len(segments) else None
-            if following is not None and message >= following.turns[0].message:
-                continue
-            for k, turn in enumerate(segment.turns):
-                ends = segment.turns[k + 1].message if k + 1 < len(segment.turns) else 1 << 62
-                if message < ends:
-                    turn.stage = stage
-            break
-
-
-def _is_marker(said: Said) -> bool:
-    return said.rule in {"stage-marker", "stage-move"}
+    begins = [segment.turns[0].message for segment in segments]
+    for said in view.sentences("stage"):
+        stage, message = said.value.casefold(), said.ref.message
+        if said.rule in _MARKERS and stage in STAGES and segments:
+            turns = segments[max(0, bisect_right(begins, message) - 1)].turns
+            at = sum(turn.message <= message for turn in turns) - 1
+            for turn in turns[max(0, at) :]:
+                turn.stage = stage
 
 
 def stage_runs(segments: list[Segment]) -> list[tuple[str, int]]:

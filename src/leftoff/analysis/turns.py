@@ -8,8 +8,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 
-from msgspec import Struct
-
 from leftoff.extraction.evidence import Asked, Called, Compacted, Turned
 from leftoff.extraction.requests import RULES, Requests, last_question, matches
 from leftoff.formats.thread import ORIGINS
@@ -33,29 +31,25 @@ _PROMPT, _AGENT, _TOOL = (ORIGINS.index(name) for name in ("prompt", "agent", "t
 ALONE = 3
 
 
-class Turns(Struct):
-    """The places where turns ended, computed once for a session.
+class Turns:
+    """The places where turns ended.
 
     Attributes:
         calls: every call of the agent, as `number_of` gives it, in order.
         marks: messages that mark an interruption, in order.
         turned: what the recorder says of turns, in order."""
 
-    view: SessionView
-    calls: array[int]
-    marks: list[int]
-    turned: list[Turned]
-
-    @classmethod
-    def of(cls, view: SessionView) -> Turns:
-        """The turns of a session."""
-        marks = [
+    def __init__(self, view: SessionView) -> None:
+        self.view = view
+        self.calls = array(
+            "q", sorted(number_of((c.message, c.part)) for c in view.each(Called))
+        )
+        self.marks = [
             index
             for index, row in enumerate(view.thread.rows)
             if row & 15 == _INTERRUPTION and index not in view.abandoned
         ]
-        calls = sorted(number_of((c.message, c.part)) for c in view.each(Called))
-        return cls(view, array("q", calls), marks, view.active(Turned))
+        self.turned = view.active(Turned)
 
     def call_before(self, message: int) -> tuple[int, int]:
         """The last call before a message, (-1, -1) if there is none."""
@@ -108,9 +102,7 @@ def turn_state(view: SessionView) -> TurnState:
     """Whose turn it is at the end of the recording.
 
     Notices, reminders and other injected records at the end change nothing."""
-    turns = Turns.of(view)
-    heard = view.state.extractors.get("requests")
-    words = heard if isinstance(heard, Requests) else Requests(said=view.state.last_at)
+    turns, words = Turns(view), view.heard
     said = (words.said, words.said_part)
     call = turns.call_before(len(view.thread))
     unanswered = {a.ref.message for a in view.active(Asked) if is_for_client(a)}

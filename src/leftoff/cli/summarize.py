@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from leftoff import api, codec
-from leftoff.analysis.summary_json import json_pieces
+from leftoff.analysis.summary_json import json_pieces, seed_shape
 from leftoff.api import SessionReading
 from leftoff.cli import params
 from leftoff.cli.group import complain
@@ -78,8 +78,6 @@ def summarize(
 
         text = page_of(summary, gathered, agent=agent, everything=everything, gate=gate)
     elif shape == "seed001":
-        from leftoff.analysis.seed001 import seed_shape
-
         text = codec.dumps(seed_shape(summary, gate), indent=2)
     elif as_json or form == "json":
         del gathered  # of a long session, what was read takes more memory than this

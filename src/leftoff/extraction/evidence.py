@@ -56,7 +56,7 @@ class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
 class Ran(Struct, frozen=True, gc=False, tag="s", array_like=True):
     """A call runs a command line.
 
-    `language`: bash | powershell | python | javascript. `background`: the call did not wait for
+    `language`: bash | powershell | python. `background`: the call did not wait for
     its end."""
 
     ref: Ref
