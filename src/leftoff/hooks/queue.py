@@ -107,13 +107,6 @@ def write(path: Path, data: bytes, *, durable: bool = False) -> None:
             folder.fsync()
 
 
-def sweep(home: Path, folder: Path) -> None:
-    """Removes temporary files of hooks and workers that were killed while writing."""
-    for opening in (Directory.open(home), opened(folder)):
-        with suppress(OSError), opening as opened_folder:
-            opened_folder.remove_stale_temporaries()
-
-
 def load(path: Path) -> codec.JsonObject:
     """Reads a JSON object; {} if the file is missing or damaged."""
     with suppress(OSError, ValueError):

@@ -28,7 +28,7 @@ from leftoff.second_reading import project_reading
 from leftoff.settings import Settings, load, user_folder
 from leftoff.sources.discover import list_sessions, place_of
 from leftoff.sources.open import session_paths
-from leftoff.stores.atomic import file_stamp
+from leftoff.stores.atomic import Directory, file_stamp
 from leftoff.summary import ContextSummary
 
 # Seconds after which a worker dequeues no further job and reads no further.
@@ -66,7 +66,10 @@ def process_jobs(home: Path, session: str) -> None:
     while not failed.issuperset(queue.pending_jobs(folder)) and time.monotonic() < end:
         try:
             with queue.opened(folder) as own, own.lock(queue.LOCK, 0), _busy_marker(folder):
-                queue.sweep(home, folder)
+                # What was left by hooks and workers that were killed while writing.
+                with contextlib.suppress(OSError), Directory.open(home) as beside:
+                    for place in (own, beside):
+                        place.remove_stale_temporaries()
                 for name in _in_order(queue.pending_jobs(folder)):
                     job = queue.dequeue(folder, name)
                     if not job or _run_job(home, folder, name, job, end):
@@ -138,7 +141,12 @@ class _Job:
         self.transcript = str(job.get("transcript") or "")
         self.saved_pass = SavedPass(folder)
         self.watch = queue.load(folder / queue.WATCH)
-        self.settings = self._load_settings()
+        try:
+            user = user_folder(os.environ)
+            self.settings = load(environ=os.environ, project=self.project, user=user).settings
+        except LeftoffError as error:
+            queue.log_error(home, "worker: defaults are used", error)
+            self.settings = Settings()
 
     @property
     def recording(self) -> str:
@@ -158,7 +166,10 @@ class _Job:
         if not self.transcript or not Path(self.transcript).exists():
             return "no transcript yet"
         self._check_arrival(name)
-        self._read_new_lines()
+        try:
+            self.saved_pass.read_on(self.recording, stop=self._is_over)
+        except LeftoffError as error:  # it cannot be read incrementally: it is read whole below
+            queue.log_error(self.home, "worker", error)
         main, beside = session_paths(self.transcript)
         stamps = [file_stamp(path) for path in (main, *(side for _, side in beside))]
         seen = codec.parse(codec.dumps(stamps))
@@ -180,22 +191,6 @@ class _Job:
         self.watch["seen"] = seen
         self._write_watch(summary)
         return "summarised"
-
-    def _load_settings(self) -> Settings:
-        user = user_folder(os.environ)
-        try:
-            return load(environ=os.environ, project=self.project, user=user).settings
-        except LeftoffError as error:
-            queue.log_error(self.home, "worker: defaults are used", error)
-            return Settings()
-
-    def _read_new_lines(self) -> None:
-        """Reads the new lines of the transcript. A recording that cannot be read incrementally
-        is read whole each time."""
-        try:
-            self.saved_pass.read_on(self.recording, stop=self._is_over)
-        except LeftoffError as error:
-            queue.log_error(self.home, "worker", error)
 
     def _summary_due(self) -> bool:
         cost, at = self.watch.get("cost"), self.watch.get("at")

@@ -292,9 +292,14 @@ class SessionManager(TaskBudgets):
         if not self.settings.context_management.resume_logs.enabled or not generator.enabled:
             return None
         with self._lock:
-            known = dict(self._session_state() if session_state is None else session_state)
-            known["context_metrics"] = known.get("context_metrics") or self.context_metrics()
-            session_id, reason = self._state.session_id, self._state.stop_reason
+            state = self._state
+            session_id, reason = state.session_id, state.stop_reason
+            known = dict(session_state or {})
+            if session_state is None:
+                spent, tasks = asdict(state.spent), sorted(state.tasks)
+                known["metadata"] = {"started": state.started, "tasks": tasks, "spent": spent}
+            metrics = self.context_metrics().to_dict()
+            known["context_metrics"] = known.get("context_metrics") or metrics
         log = generator.generate_from_session_state(
             session_id=session_id, session_state=known, stop_reason=reason or "end_turn"
         )
@@ -302,17 +307,6 @@ class SessionManager(TaskBudgets):
         with self._changing() as state:
             state.unlogged = False
         return where
-
-    def _session_state(self) -> JsonObject:
-        state = self._state
-        return {
-            "context_metrics": self.context_metrics().to_dict(),
-            "metadata": {
-                "started": state.started,
-                "tasks": sorted(state.tasks),
-                "spent": asdict(state.spent),
-            },
-        }
 
     def _try_log(self, reason: str, session_state: JsonObject | None) -> Path | None:
         """Writes a resume log; a failure is logged and not raised."""

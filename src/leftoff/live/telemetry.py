@@ -78,19 +78,14 @@ class Channel:
                 self._delivering = True
                 event, subscribers = self._queued.popleft(), self._subscribers
             try:
-                self._notify(event, subscribers)
+                for subscriber in (record, *subscribers):
+                    try:
+                        subscriber(event)
+                    except Exception:
+                        logger.exception("a subscriber failed on %s", event.name)
             finally:
                 with self._lock:
                     self._delivering = False
-
-    @staticmethod
-    def _notify(event: Event, subscribers: list[Subscriber]) -> None:
-        record(event)
-        for subscriber in subscribers:
-            try:
-                subscriber(event)
-            except Exception:
-                logger.exception("a subscriber failed on %s", event.name)
 
 
 def error_words(error: BaseException) -> str:

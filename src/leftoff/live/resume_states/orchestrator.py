@@ -116,7 +116,11 @@ class ResumeOrchestrator:
         force: bool = False,
     ) -> Resumption | Resumed:
         """The input that `resume` passes on, or the reason why it refuses."""
-        chosen = _strategy(strategy)
+        known: dict[str, Strategy] = {one: one for one in STRATEGIES}
+        known |= _MIGRATION_STRATEGIES
+        if strategy and strategy not in known:
+            raise UnknownName("resume strategy", strategy, known)
+        chosen = known.get(strategy)
         found = self.manager.load(workflow)
         if found is None:
             verdict = without_state(workflow)
@@ -129,14 +133,6 @@ class ResumeOrchestrator:
             return Resumed(success=False, error_message=f"{workflow} does not fit: {reasons}")
         usual: Strategy = "partial_resume" if verdict.missing_tools else "continue"
         return resumption(found.state, verdict, chosen or usual, budget=self.budget)
-
-
-def _strategy(name: str) -> Strategy | None:
-    own: dict[str, Strategy] = {one: one for one in STRATEGIES}
-    known = {**own, **_MIGRATION_STRATEGIES}
-    if name and name not in known:
-        raise UnknownName("resume strategy", name, known)
-    return known.get(name)
 
 
 def resumption(

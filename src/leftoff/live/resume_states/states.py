@@ -377,7 +377,11 @@ class FileResumeStateManager:
         for entry in self.store.list(KIND):
             old = entry.saved < oldest or self._available(entry).completed
             removable = old and entry.readable and not entry.pinned
-            if removable and (dry_run or self._drop(entry)):
+            if removable and not dry_run:
+                with self._lock:
+                    self._workflows.pop(entry.id, None)
+                removable = drop(self.store, KIND, entry)
+            if removable:
                 removed.append(entry.id)
             else:
                 remaining += 1
@@ -385,11 +389,6 @@ class FileResumeStateManager:
         if not dry_run:
             self._write_cleanup_metadata(result, now)
         return result
-
-    def _drop(self, entry: Entry) -> bool:
-        with self._lock:
-            self._workflows.pop(entry.id, None)
-        return drop(self.store, KIND, entry)
 
     def _write_cleanup_metadata(self, done: Cleaned, now: datetime) -> None:
         if not isinstance(self.store, FileStore):

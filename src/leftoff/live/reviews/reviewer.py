@@ -223,7 +223,9 @@ class Reviewer:
         known = last is not None and last.folder and "[REDACTED:" not in last.folder
         if known and self.client.by_folder and last is not None and last.folder != folder:
             return "", "elsewhere", None
-        return session_id, "", _age(last, at)
+        began = parse_time(last.at) if last is not None else None
+        age = None if began is None else round(max(0.0, (at - began).total_seconds()), 3)
+        return session_id, "", age
 
     # -- keeping ---------------------------------------------------------------------------
 
@@ -287,12 +289,6 @@ class Reviewer:
 def _sendable(prompt: str) -> str:
     """A prompt that UTF-8 can encode: lone surrogates become question marks."""
     return prompt.encode("utf-8", "replace").decode()
-
-
-def _age(last: ReviewRound | None, at: datetime) -> float | None:
-    """Seconds since a round; None if its time is not known."""
-    began = parse_time(last.at) if last is not None else None
-    return None if began is None else round(max(0.0, (at - began).total_seconds()), 3)
 
 
 def _conversation_usage(previous: Review | None, client: str, model: str) -> Usage:
