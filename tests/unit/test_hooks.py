@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies.claude_code import Recording
-from tests.strategies.hooks import hook_input
+from tests.strategies.hooks import hook_input, without_worker
 
 from leftoff import codec
 from leftoff.handover import briefing
@@ -51,15 +51,7 @@ class Client:
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """A client whose hooks leave wishes and start no worker."""
-    monkeypatch.setattr(answer, "start_worker", lambda *_: None)
-    monkeypatch.setattr(answer, "WORKER_TIMEOUT", 0.0)
-    monkeypatch.setattr(os, "nice", lambda _: 0)
-    monkeypatch.setattr(worker, "SUMMARY_TIMEOUT", 0.0)
-    monkeypatch.delenv("XDG_STATE_HOME")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    without_worker(monkeypatch, tmp_path)
     project = tmp_path / "shop"
     project.mkdir()
     return Client(project)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.strategies.claude_code import Recording
-from tests.strategies.hooks import hook_input
+from tests.strategies.hooks import hook_input, without_worker
 
 from leftoff import codec
 from leftoff.hooks import answer, queue, worker
@@ -117,15 +117,7 @@ class Client:
 
 @pytest.fixture
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
-    monkeypatch.setattr(answer, "start_worker", lambda *_: None)
-    monkeypatch.setattr(answer, "WORKER_TIMEOUT", 0.0)
-    monkeypatch.setattr(os, "nice", lambda _: 0)
-    monkeypatch.setattr(worker, "SUMMARY_TIMEOUT", 0.0)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("XDG_STATE_HOME")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    without_worker(monkeypatch, tmp_path)
     return Client(tmp_path)
 
 

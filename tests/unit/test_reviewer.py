@@ -17,12 +17,11 @@ from typing import Any
 import pytest
 from tests.strategies.together import at_once
 
-from leftoff import codec
 from leftoff.errors import ClientError, StateError, UnknownName, UsageError
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest, ReviewResult
 from leftoff.settings import Settings
-from leftoff.stores.protocol import Entry, Store, StoredDocument
+from leftoff.stores.sqlite import SqliteStore
 
 CLIENT = """
 import json, os, pathlib, sys, time, uuid
@@ -55,34 +54,15 @@ result(f"heard {len((said + prompt).splitlines())} lines")
 """
 
 
-class Memory:
-    """A store in memory: what `leftoff.stores.Store` promises, without a disk."""
+class Store(SqliteStore):
+    """A store whose disk may be full."""
 
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], bytes] = {}
-        self.broken = False
+    broken = False
 
     def save(self, kind: str, id: str, document: Mapping[str, Any], *, text: str = "") -> str:
         if self.broken:
             raise StateError("the disk is full")
-        self.kept.pop((kind, id), None)
-        self.kept[kind, id] = codec.dumps(document)
-        return f"memory:{kind}/{id}"
-
-    def load(self, kind: str, id: str) -> StoredDocument | None:
-        data = self.kept.get((kind, id))
-        return (
-            None
-            if data is None
-            else StoredDocument(codec.parse(data), (), f"memory:{kind}/{id}")
-        )
-
-    def list(self, kind: str) -> list[Entry]:
-        found = [Entry(name, f"memory:{name}", 0, 0) for k, name in self.kept if k == kind]
-        return found[::-1]
-
-    def delete(self, kind: str, id: str) -> bool:
-        return self.kept.pop((kind, id), None) is not None
+        return super().save(kind, id, document, text=text)
 
 
 class Bench:
@@ -95,7 +75,7 @@ class Bench:
             folder.mkdir()
         self.script = home / "client.py"
         self.script.write_text(CLIENT)
-        self.store = Memory()
+        self.store = Store(home / "kept.db")
         self.time = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
     def reviewer(self, *, store: Store | None = None, **options: Any) -> Reviewer:
@@ -379,8 +359,8 @@ def test_what_the_caller_gets_wrong_is_said(bench: Bench) -> None:
         reviewer.review(ReviewRequest("x", model="--model"))
 
 
-def test_a_client_that_is_not_installed_is_said() -> None:
-    reviewer = Reviewer(ClaudeClient("no-such-client"), Memory(), settings=Settings())
+def test_a_client_that_is_not_installed_is_said(bench: Bench) -> None:
+    reviewer = Reviewer(ClaudeClient("no-such-client"), bench.store, settings=Settings())
     with pytest.raises(ClientError, match="no-such-client cannot be started"):
         reviewer.review(ReviewRequest("x"))
 

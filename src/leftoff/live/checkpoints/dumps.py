@@ -1,9 +1,15 @@
-"""Writes the markdown sections of a checkpoint: generated ones first, then the agent's dump."""
+"""Writes the markdown sections of a checkpoint: generated ones first, then the agent's dump,
+for which it is asked with a time limit."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import asyncio
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,13 +18,13 @@ from leftoff.errors import StateError
 from leftoff.handover.checkpoint import dumps, file_names
 from leftoff.handover.checkpoint.document import ContextCheckpoint, DumpOutputs
 from leftoff.handover.checkpoint.from_summary import CheckpointSource
-from leftoff.live.checkpoints.agents import Answer
-from leftoff.live.checkpoints.plans import LateDump, Plan, RunningTask
+from leftoff.live.checkpoints.plans import Agent, LateDump, Plan, RunningTask
 from leftoff.live.telemetry import logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.atomic import Directory
 from leftoff.stores.locked_file import state_errors
 
+T = TypeVar("T")
 # Maximum size in bytes of a markdown file that we change; a larger one is an error.
 MAX_FILE_BYTES = 16 << 20
 
@@ -68,6 +74,90 @@ def _read_text(folder: Directory, name: str) -> str:
         return ""
     except OSError as error:
         raise StateError(f"{folder.path / name}: {error.strerror or error}") from error
+
+
+# -- asking an agent -------------------------------------------------------------------------
+
+
+class Answer(Struct, frozen=True):
+    """The dump of an agent for either file, or why there is none; "" if nothing failed."""
+
+    project: str = ""
+    specific: str = ""
+    why: str = ""
+
+
+def to_answer(given: object) -> Answer:
+    """Converts the return value of an agent."""
+    if isinstance(given, str):
+        return Answer(given)
+    if isinstance(given, Mapping):
+        found = {k: v for k, v in given.items() if isinstance(v, str)}
+        return Answer(found.get("project", ""), found.get("specific", ""))
+    return Answer()
+
+
+def ask(
+    agent: Agent,
+    instruction: str,
+    seconds: float,
+    loop: asyncio.AbstractEventLoop | None = None,
+) -> Answer:
+    """Calls an agent and waits at most `seconds`; with 0 it does not wait for an answer.
+
+    A coroutine function runs on `loop`, from another thread than this one, and is cancelled at
+    the timeout. Without a loop it runs in a thread, as any other agent, and goes on after it.
+    """
+
+    def call() -> object:
+        given = agent(instruction)
+        return asyncio.run(_awaited(given)) if inspect.isawaitable(given) else given
+
+    # A callable object may be a coroutine function by its method.
+    is_async = any(
+        map(inspect.iscoroutinefunction, (agent, getattr(agent, "__call__", None)))  # noqa: B004
+    )
+    try:
+        if loop is not None and is_async:
+            future = asyncio.run_coroutine_threadsafe(agent(instruction), loop)
+        else:
+            future = in_thread(call)
+        if seconds <= 0:
+            _unawaited.add(future)
+            future.add_done_callback(_unawaited.discard)
+            return Answer(why="no answer was awaited")
+        if not wait([future], seconds).done:
+            future.cancel()
+            return Answer(why=f"no answer within {seconds:g} s")
+        return to_answer(future.result())
+    except BaseException as error:  # noqa: BLE001 - whatever an agent raises is its own
+        return Answer(why=f"it failed: {type(error).__name__}")
+
+
+async def _awaited(given: Awaitable[T]) -> T:
+    return await given
+
+
+# A loop holds its tasks weakly: what nobody waits for is held here until it is done.
+_unawaited: set[Future[Any]] = set()
+
+
+def in_thread(call: Callable[[], T]) -> Future[T]:
+    """Calls a function in a thread of its own, which does not keep the program running."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised by `future.result`
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="leftoff-call", daemon=True).start()
+    return future
+
+
+# -- the dump of a checkpoint -----------------------------------------------------------------
 
 
 class DumpResult(Struct, frozen=True):

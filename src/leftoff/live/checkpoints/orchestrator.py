@@ -41,15 +41,17 @@ from leftoff.handover.decision_table import (
     decide,
     handoff_log_line,
 )
-from leftoff.live.checkpoints.agents import Agent, Answer, ask, in_thread
 from leftoff.live.checkpoints.dumps import (
+    Answer,
     DumpResult,
     accept,
+    ask,
     ask_for_dump,
+    in_thread,
     outputs,
     write_task_sections,
 )
-from leftoff.live.checkpoints.plans import Pending, Plan, RunningTask, read
+from leftoff.live.checkpoints.plans import Agent, Pending, Plan, RunningTask, read
 from leftoff.live.checkpoints.recorded import Recorder, git_diff, recorded
 from leftoff.live.tasks import Clock, TaskBudgets, now
 from leftoff.live.telemetry import TOKEN_BUDGET, Event, error_words, logger

@@ -1,6 +1,8 @@
 """Running tasks and their saved plans: a supervisor that was killed continues from them."""
 
 import threading
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
@@ -12,12 +14,16 @@ from leftoff.errors import LeftoffError, StateError, UnknownName
 from leftoff.handover.checkpoint.file_names import dump_paths
 from leftoff.handover.checkpoint.from_summary import TaskProgress
 from leftoff.handover.checkpoint.roles import Role
-from leftoff.live.checkpoints.agents import Agent
 from leftoff.live.checkpoints.recorded import Recorder
 from leftoff.live.tasks import Clock, TaskBudgets
 from leftoff.live.telemetry import Event, logger
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.protocol import Store
+
+# Takes an instruction and returns its dump; may be a coroutine function. A dump is a text for
+# `project.md`, a mapping {"project": ..., "specific": ...}, or None if the agent wrote into the
+# files itself.
+Agent: TypeAlias = Callable[[str], Any]
 
 
 class Pending(Struct, frozen=True):
