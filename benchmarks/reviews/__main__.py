@@ -29,7 +29,7 @@ from benchmarks.reviews.homes import environment, expire
 from leftoff.handover.review import ReviewRound, attempts, sizes
 from leftoff.integrations.claude_cli import ClaudeReviewer
 from leftoff.integrations.codex_cli import CodexClient
-from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest
+from leftoff.live.reviews import Reviewer, ReviewRequest
 from leftoff.settings import Settings
 from leftoff.stores.files import FileStore
 

@@ -19,8 +19,7 @@ from leftoff.errors import ClientError
 from leftoff.handover.review import Review
 from leftoff.integrations.claude_cli import ClaudeClient, ClaudeReviewer
 from leftoff.integrations.codex_cli import CodexClient
-from leftoff.live.reviews.clients import Answer, Failure
-from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest, ReviewResult
+from leftoff.live.reviews import Answer, Failure, Reviewer, ReviewRequest, ReviewResult
 from leftoff.settings import Settings
 from leftoff.stores.files import FileStore
 

@@ -28,7 +28,7 @@ from tests.strategies.hooks import hook_input
 from leftoff import codec
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.hooks import answer, queue
-from leftoff.live.resume_logs.generator import ResumeLogGenerator
+from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.live.session import SessionManager
 from leftoff.live.telemetry import Event
 from leftoff.settings import Settings

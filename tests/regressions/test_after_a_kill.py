@@ -20,7 +20,7 @@ from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.hooks import answer, install, queue, worker
 from leftoff.incremental.saved_passes import FOUND, HEAD, SavedPass
 from leftoff.live.checkpoints.dumps import Sandbox
-from leftoff.live.resume_logs.generator import ResumeLogGenerator
+from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.live.resume_states import states
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.settings import Settings

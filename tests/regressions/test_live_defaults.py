@@ -18,7 +18,7 @@ from leftoff.budget.tasks import ContextMetrics
 from leftoff.errors import Damaged
 from leftoff.live import session
 from leftoff.live.responses import ResponseTracker
-from leftoff.live.resume_logs.generator import ResumeLogGenerator
+from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.live.resume_states.states import FileResumeStateManager
 from leftoff.live.session import SessionManager, get_session_manager
 from leftoff.settings import load_here

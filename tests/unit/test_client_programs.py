@@ -8,7 +8,7 @@ import pytest
 from leftoff.errors import UsageError
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.integrations.codex_cli import CodexClient
-from leftoff.live.reviews.clients import Client, Failure
+from leftoff.live.reviews import Client, Failure
 
 SESSION = "24d2f8cf-64cb-4d27-ba2c-b3ee07d9ddf6"
 

@@ -13,7 +13,7 @@ import pytest
 from leftoff.budget.tasks import ContextMetrics
 from leftoff.errors import StateError, UnknownName, UsageError
 from leftoff.handover.resume_log.document import ResumeLog
-from leftoff.live.resume_logs.generator import ResumeLogGenerator
+from leftoff.live.resume_logs import ResumeLogGenerator
 
 STATE = {"mission_summary": "Sort the invoices.", "next_steps": ["Ask finance."]}
 

@@ -19,7 +19,7 @@ from tests.strategies.together import at_once
 
 from leftoff.errors import ClientError, StateError, UnknownName, UsageError
 from leftoff.integrations.claude_cli import ClaudeClient
-from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest, ReviewResult
+from leftoff.live.reviews import Reviewer, ReviewRequest, ReviewResult
 from leftoff.settings import Settings
 from leftoff.stores.sqlite import SqliteStore
 

@@ -13,7 +13,7 @@ from leftoff.errors import UsageError
 from leftoff.handover.wording import duration, inline, number, plural
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.integrations.codex_cli import CodexClient
-from leftoff.live.reviews.reviewer import Reviewer, ReviewRequest
+from leftoff.live.reviews import Reviewer, ReviewRequest
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import Settings
 from leftoff.stores.files import store_for

@@ -11,7 +11,7 @@ from leftoff.cli.output import deliver
 from leftoff.cli.params import RecordingOptions, chosen_id, options, path_of, recording_options
 from leftoff.errors import StateError
 from leftoff.handover.wording import inline, number, plural
-from leftoff.live.resume_logs.generator import ResumeLogGenerator
+from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
 from leftoff.text import sanitize

@@ -382,7 +382,7 @@ class _Job:
             time.sleep(0.3)
 
     def _write_resume_log(self, summary: ContextSummary, name: str) -> str:
-        from leftoff.live.resume_logs.generator import ResumeLogGenerator
+        from leftoff.live.resume_logs import ResumeLogGenerator
 
         generator = ResumeLogGenerator(self.settings, project=self.project)
         if not generator.enabled:

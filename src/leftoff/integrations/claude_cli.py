@@ -9,8 +9,7 @@ from typing import Any
 from leftoff import codec
 from leftoff.formats.lenient_json import usage_by
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
-from leftoff.live.reviews.clients import Answer, Failure, argument, failure, session_argument
-from leftoff.live.reviews.reviewer import Reviewer
+from leftoff.live.reviews import Answer, Failure, Reviewer, argument, failure, session_argument
 from leftoff.stores.protocol import Store
 
 PROGRAM = "claude"

@@ -8,7 +8,7 @@ from leftoff import codec
 from leftoff.errors import UsageError
 from leftoff.formats.lenient_json import usage_by
 from leftoff.handover.review import DEFAULT_MODEL, FailureKind
-from leftoff.live.reviews.clients import Answer, Failure, argument, failure, session_argument
+from leftoff.live.reviews import Answer, Failure, argument, failure, session_argument
 
 PROGRAM = "codex"
 _USAGE = (

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from leftoff.errors import ClientError
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.integrations.codex_cli import CodexClient
-from leftoff.live.reviews.clients import Answer, Client, ReviewCalls
+from leftoff.live.reviews import Answer, Client, ReviewCalls
 from leftoff.subprocesses import run
 from leftoff.text.truncation import one_line
 

@@ -65,7 +65,7 @@ class SessionManager(TaskBudgets):
     def generator(self) -> Any:
         with self._lock:
             if self._generator is None:
-                from leftoff.live.resume_logs.generator import ResumeLogGenerator
+                from leftoff.live.resume_logs import ResumeLogGenerator
 
                 self._generator = ResumeLogGenerator(self.settings)
             return self._generator
