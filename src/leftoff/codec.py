@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeAlias, TypeVar, cast
@@ -285,10 +285,16 @@ def dumps(value: object, *, indent: int = 0) -> bytes:
         return escape_invisible(encoded) + b"\n"
 
 
-def json_pieces(fields: Iterable[tuple[str, object]], *, indent: int = 0) -> Iterator[bytes]:
+def json_pieces(fields: JsonObject, *, indent: int = 0) -> Iterator[bytes]:
     """`dumps` of an object that is never whole in memory: the items of a field that is an
-    iterator are asked for one at a time."""
-    line = b"\n" + b" " * indent if indent else b""
+    iterator, here or in an object that is a field, are asked for one at a time."""
+    yield from _pieces(fields, indent, b"\n" if indent else b"")
+    yield b"\n"
+
+
+def _pieces(fields: JsonObject, indent: int, outside: bytes) -> Iterator[bytes]:
+    """`outside`: what stands before a line that is as deep as the object."""
+    line = outside + b" " * indent
     deeper = line + b" " * indent
 
     def piece(value: object, line: bytes) -> bytes:
@@ -296,9 +302,13 @@ def json_pieces(fields: Iterable[tuple[str, object]], *, indent: int = 0) -> Ite
         return text.replace(b"\n", line) if indent else text
 
     before, colon = b"{" + line, b": " if indent else b":"
-    for name, value in fields:
+    for name, value in fields.items():
         yield before + piece(name, line)
         before = b"," + line
+        if isinstance(value, dict) and any(isinstance(v, Iterator) for v in value.values()):
+            yield colon
+            yield from _pieces(value, indent, line)
+            continue
         if not isinstance(value, Iterator):
             yield colon  # apart: to put it before a long value would copy that
             yield piece(value, line)
@@ -308,7 +318,7 @@ def json_pieces(fields: Iterable[tuple[str, object]], *, indent: int = 0) -> Ite
             yield opening + piece(item, deeper)
             opening, closing = b"," + deeper, line + b"]"
         yield closing
-    yield b"\n}\n" if indent else b"}\n"
+    yield outside + b"}"
 
 
 # What `text.clean` removes and JSON leaves as it stands, in UTF-8. In a string a \\u escape

@@ -12,7 +12,7 @@ from leftoff import codec
 from leftoff.analysis.seed001 import format_context_summary, percentage_as_number
 from leftoff.errors import StateError, TooNew
 from leftoff.redaction.redactor import Redactor, SafeValues
-from leftoff.summary import ContextSummary
+from leftoff.summary import ContextSummary, ProgressInfo
 
 VERSION = 1
 SCHEMA = f"leftoff.summary/{VERSION}"
@@ -109,18 +109,21 @@ def json_pieces(
 ) -> Iterator[bytes]:
     """`to_json` in pieces."""
     shown = _redacted(summary, redactor)
-    # The items of a long session's lists one at a time: all of them as plain values take five
-    # times the memory of their JSON.
-    fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
+    fields = _plain_fields(msgspec.structs.replace(shown, progress=ProgressInfo()))
+    fields["progress"] = _plain_fields(shown.progress)
+    return codec.json_pieces(fields, indent=indent)
+
+
+def _plain_fields(value: Struct) -> dict[str, Any]:
+    """The fields of a value as plain values; of its lists one item at a time: all of them take
+    five times the memory of their JSON in a long session."""
+    fields = {name: getattr(value, name) for name in value.__struct_fields__}
     lists = {name: items for name, items in fields.items() if type(items) is tuple}
-    plain = codec.to_builtins(msgspec.structs.replace(shown, **dict.fromkeys(lists, ())))
-    return codec.json_pieces(
-        (
-            (name, map(_plain_item, lists[name]) if name in lists else numbered(value))
-            for name, value in plain.items()
-        ),
-        indent=indent,
-    )
+    plain = codec.to_builtins(msgspec.structs.replace(value, **dict.fromkeys(lists, ())))
+    return {
+        name: map(_plain_item, lists[name]) if name in lists else numbered(item)
+        for name, item in plain.items()
+    }
 
 
 def _plain_item(item: object) -> Any:

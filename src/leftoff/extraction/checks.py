@@ -167,23 +167,18 @@ class Checks(Struct):
         known = bool(task) or may_run_a_check(call.text)
         if not known and not (text and len(call.text) >= 300):
             return None
-        printed, failing, tail, silent, scripts, head = read_output(text, always=known)
-        if not known and not printed:
+        found = read_output(text, always=known)
+        if not known and not found.get("printed"):
             return None
         return Checked(
             view.record_ref(number),
             call.message,
             call.part,
-            printed,
-            failing,
-            tail,
-            silent,
-            task,
-            running,
-            scripts,
-            int(code[1]) if code else None,
-            text.rstrip().count("\n") + 1 if text.strip() else 0,
-            head,
+            task=task,
+            running=running,
+            exit_code=int(code[1]) if code else None,
+            lines=text.rstrip().count("\n") + 1 if text.strip() else 0,
+            **found,
         )
 
 
@@ -222,19 +217,8 @@ def clean(text: str) -> str:
     return _RE["prefix"].sub("\n", f"\n{text}")[1:]
 
 
-def read_output(
-    text: str, *, always: bool = True
-) -> tuple[
-    tuple[Printed, ...],
-    tuple[tuple[str, str], ...],
-    str,
-    bool,
-    tuple[tuple[str, str], ...],
-    str,
-]:
-    """The telling lines of an output, the names of what failed with their rules, its last
-    lines, whether it is empty, the scripts that a package manager says it runs, and the first
-    lines where the last ones do not hold them.
+def read_output(text: str, *, always: bool = True) -> dict[str, Any]:
+    """What an output says, as the fields of `Checked` that are read from it.
 
     Args:
         always: also read the last lines of an output without a telling one."""
@@ -243,7 +227,7 @@ def read_output(
     scripts = tuple((m[1] or "", (m[2] or m[3])[:200]) for m in banner.finditer(text))[:8]
     rest = banner.sub("", text) if scripts and len(text) < 2000 else text
     if len(rest) < 200 and _is_empty(rest):
-        return (), (), "", True, scripts, ""
+        return {"silent": True, "scripts": scripts}
     found: dict[str, Printed] = {}
     places: dict[str, int] = {}
     failing: dict[str, str] = {}
@@ -278,7 +262,14 @@ def read_output(
     if tail and len(shown.rstrip()) > MAX_TAIL:
         quotes = quotes if shown is text else QuoteEnds(shown)
         head = shown[: quotes.near(0, shown.rfind("\n", 0, MAX_HEAD) + 1)].rstrip()
-    return tuple(found[key] for key in order), names, tail, False, scripts, head
+    printed = tuple(found[key] for key in order)
+    return {
+        "printed": printed,
+        "failing": names,
+        "tail": tail,
+        "head": head,
+        "scripts": scripts,
+    }
 
 
 def _is_empty(text: str) -> bool:

@@ -1,20 +1,15 @@
 """The collector: bytes of a recording in, evidence out, in one pass.
 
-What lives here
----------------
-What becomes of a record after its reader has made a `Message` or another `Record` of it:
-bookkeeping (thread, header, usage, pending calls, compactions) and dispatch. Bytes, lines,
-damage and detection are the business of `lines.LineReader`, what is found in a message that of
-the extractors; what it means is decided in `analysis`, which sees the whole session.
+Bytes, lines, damage and detection are the business of `lines.LineReader`, what is found in a
+message that of the extractors; what it means is decided in `analysis`, which sees the whole
+session. Here stands what is between: bookkeeping (thread, header, usage, pending calls,
+compactions) and dispatch.
 
-Theory of operation
--------------------
-A pass is a fold over whole lines. `feed` cuts bytes into lines; the format's reader turns each
-line into records; `_message` and `_fact` update the `SessionState` of the main thread or of
-the subagent that the record names. For a message, a bit set of features is built (`TYPED`,
-`CALL`, `HIT`, ...), the fused gate scans the agent's text once for all rules, and only the
-extractors whose `wants` meets the bits are called. A file may hold several sessions one after
-the other (`NewSession`); the last of `sessions` is the one being read.
+A pass is a fold over whole lines: each record updates the `SessionState` of the main thread or
+of the subagent that it names. For a message, a bit set of features is built (`TYPED`, `CALL`,
+`HIT`, ...), the fused gate scans the agent's text once for all rules, and only the extractors
+whose `wants` meets the bits are called. A file may hold several sessions one after the other
+(`NewSession`); the last of `sessions` is the one being read.
 
 The state has three sections that are saved apart: the *head* (offset, reader, cursor,
 counters, pending calls; its size does not grow with the recording), the *thread* (packed keys)
@@ -32,13 +27,14 @@ Invariants
 
 Before you edit
 ---------------
-`_message` runs once for each message and is the hottest function of the package; its loop
-avoids allocations on purpose (measure with `python -m benchmarks.speed`). A new field of
-`Head`, `CollectorHead` or of a piece of evidence needs a default and stands last: older saved
-passes are read by field name (Structs) or by position (`array_like` evidence), and the tags of
-evidence are part of the saved format. `fork` copies every mutable attribute by hand."""
+`_message` is the hottest function of the package; its loop avoids allocations on purpose
+(measure with `python -m benchmarks.speed`). A new field of `Head`, `CollectorHead` or of a
+piece of evidence needs a default and stands last: older saved passes are read by field name
+(Structs) or by position (`array_like` evidence), and the tags of evidence are part of the saved
+format. `fork` copies every mutable attribute by hand."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice, starmap
 from sys import intern
 from typing import Any, Self
@@ -48,6 +44,7 @@ from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff import lazy_re as re
+from leftoff import model as rec
 from leftoff.errors import FormatError, StateError
 from leftoff.extraction.evidence import (
     Applied,
@@ -60,6 +57,7 @@ from leftoff.extraction.evidence import (
     Stood,
     Turned,
 )
+from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.extraction.extractor import (
     CALL,
     EDIT,
@@ -97,21 +95,12 @@ from leftoff.formats.thread import Packed
 from leftoff.formats.vocabulary import EDITS, text_argument
 from leftoff.model import (
     MAX_COUNT,
-    Changes,
-    Compaction,
-    Issue,
-    Link,
     Message,
-    NewSession,
-    Presence,
     Record,
     Ref,
-    SessionFacts,
     Text,
-    TokenCount,
     ToolCall,
     ToolResult,
-    Turn,
     Usage,
     record_hash,
 )
@@ -140,7 +129,7 @@ class CollectorHead(Struct):
     reader: bytes
     cursor: Cursor
     lines: Lines
-    issues: list[Issue]
+    issues: list[rec.Issue]
     recordings: list[Head]
 
 
@@ -198,7 +187,7 @@ class Collector(LineReader):
             found = states.setdefault(agent, SessionState(agent, self.names))
         return found
 
-    def _link(self, link: Link) -> None:
+    def _link(self, link: rec.Link) -> None:
         self._main.thread.link(link.key, link.parent)
 
     def _message(self, m: Message) -> None:
@@ -291,10 +280,10 @@ class Collector(LineReader):
         """Records a call; returns the feature bits that it adds to its message."""
         kind = call.kind
         text = whole(text_argument(call, _ARGUMENTS.get(kind, "path")), 300)
-        name = intern(call.name)  # few names, many calls
-        session.evidence.append(Called(m.index, number, name, kind, text))
+        called = Called(m.index, number, intern(call.name), kind, text)  # few names, many calls
+        session.evidence.append(called)
         if call.id:
-            session.add_call(call.id, Called(m.index, number, name, kind, text))
+            session.add_call(call.id, called)
         return CALL | _CALL_FLAGS.get(kind, 0)
 
     def _record_result(
@@ -343,9 +332,9 @@ class Collector(LineReader):
 
     def _fact(self, found: Record) -> None:
         main = self._main
-        if isinstance(found, SessionFacts):
+        if isinstance(found, rec.SessionFacts):
             main.header.update(found)
-        elif isinstance(found, TokenCount):
+        elif isinstance(found, rec.TokenCount):
             if not (found.last.possible and found.total.possible):
                 self._issue("odd_count")
                 return
@@ -354,7 +343,7 @@ class Collector(LineReader):
             main.evidence.append(Counted(len(main.thread), found.last, found.total))
             if found.last.total:
                 main.occupancy = ContextOccupancy(last=found.last)
-        elif isinstance(found, Compaction):
+        elif isinstance(found, rec.Compaction):
             ref = _ref(found, len(main.thread))
             occupancy = occupancy_of(main)
             recorded = found.recorded
@@ -365,7 +354,7 @@ class Collector(LineReader):
             # The texts before it have left the window, but still belong to the session.
             earlier = main.text_tokens if main.occupancy.last is None else 0
             main.occupancy = ContextOccupancy(earlier=earlier)
-        elif isinstance(found, Changes):
+        elif isinstance(found, rec.Changes):
             call = main.pending.get(found.call_id) or main.answered.get(found.call_id)
             ref = _ref(found, call.message if call else max(0, len(main.thread) - 1))
             main.evidence.append(
@@ -377,13 +366,13 @@ class Collector(LineReader):
                     found.files,
                 )
             )
-        elif isinstance(found, Presence):
+        elif isinstance(found, rec.Presence):
             ref = _ref(found, max(0, len(main.thread) - 1))
             main.evidence.append(Stood(ref, found.files))
-        elif isinstance(found, Turn):
+        elif isinstance(found, rec.Turn):
             why = whole(found.why, MAX_REASON)
             main.evidence.append(Turned(max(0, len(main.thread) - 1), found.state, why))
-        elif isinstance(found, NewSession):
+        elif isinstance(found, rec.NewSession):
             if len(main.thread):
                 self._start_session()
             self._main.header.id = found.id
@@ -460,34 +449,29 @@ class Collector(LineReader):
         Raises:
             StateError: the state is damaged."""
         if not state.offset:
-            return cls.restore(b"", (), (), where, extra, builtin)
-        try:
+            return cls(where, None, extra, builtin)
+        with _damage_of(where):
             threads = codec.unpack_state(state.thread, list[Packed])
             evidence = codec.unpack_state(state.evidence, list[list[Evidence]])
-        except ValueError as error:
-            raise StateError(f"{where}: the saved state is damaged ({error})") from error
-        return cls.restore(state.head, threads, evidence, where, extra, builtin)
+            logs = map(EvidenceLog, evidence)
+            return cls.restore(state.head, threads, logs, where, extra, builtin)
 
     @classmethod
     def restore(
         cls,
         head: bytes,
-        threads: Sequence[Packed],
-        evidence: Sequence[Iterable[Evidence]],
+        threads: Iterable[Packed],
+        evidence: Iterable[EvidenceLog],
         where: str = "<bytes>",
         extra: Sequence[str] = (),
         builtin: Sequence[str] = BUILTIN,
     ) -> Self:
-        """As `load`, of threads and evidence that were unpacked, in their order in the head."""
+        """As `load`, of threads and evidence that were unpacked, in their order in the head;
+        `ValueError` where it is damaged."""
         collector = cls(where, None, extra, builtin)
-        if not head:
-            return collector  # nothing was read
-        try:
-            found, keys = codec.unpack_state(head, tuple[CollectorHead, list[tuple[str, str]]])
-            collector._set_format(formats.get(found.format))
-            collector.reader = codec.unpack_state(found.reader, type(collector.reader))
-        except ValueError as error:
-            raise StateError(f"{where}: the saved state is damaged ({error})") from error
+        found, keys = codec.unpack_state(head, tuple[CollectorHead, list[tuple[str, str]]])
+        collector._set_format(formats.get(found.format))
+        collector.reader = codec.unpack_state(found.reader, type(collector.reader))
         collector.offset, collector.cursor = found.offset, found.cursor
         collector.lines = found.lines
         collector.issues = dict(zip(keys, found.issues, strict=True))
@@ -497,13 +481,7 @@ class Collector(LineReader):
         return collector
 
     @classmethod
-    def resume(
-        cls,
-        state: State,
-        counts: Sequence[int],
-        where: str = "<bytes>",
-        extra: Sequence[str] = (),
-    ) -> Self:
+    def resume(cls, head: bytes, counts: Sequence[int], where: str = "<bytes>") -> Self:
         """The pass that `save` gave, by its head alone: its own `save` gives, beside the head,
         only what was found since. It can be fed and saved, but not summarised.
 
@@ -512,14 +490,20 @@ class Collector(LineReader):
 
         Raises:
             StateError: the state is damaged."""
-        blank = [Packed(b"", b"", b"", b"", b"", b"")] * len(counts)
-        try:
-            collector = cls.restore(state.head, blank, [() for _ in counts], where, extra)
+        with _damage_of(where):
+            blank = [Packed(b"", b"", b"", b"", b"", b"")] * len(counts)
+            collector = cls.restore(head, blank, [EvidenceLog() for _ in counts], where)
             for session, count in zip(collector.sessions[-1].values(), counts, strict=True):
                 session.thread.before = count
-        except ValueError as error:
-            raise StateError(f"{where}: the saved state is damaged ({error})") from error
-        return collector
+            return collector
+
+
+@contextmanager
+def _damage_of(where: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise StateError(f"{where}: the saved state is damaged ({error})") from error
 
 
 # Code points of a command's output that is recorded as evidence of what the command did to
@@ -587,5 +571,5 @@ def occupancy_of(session: SessionState) -> int | None:
     return None if occupancy.last is None else occupancy.last.total + occupancy.estimate_texts()
 
 
-def _ref(found: Compaction | Changes | Presence, message: int) -> Ref:
+def _ref(found: rec.Compaction | rec.Changes | rec.Presence, message: int) -> Ref:
     return Ref(0, found.line, found.item, message, None, None, None, record_hash(found.raw))

@@ -6,14 +6,14 @@ and `analysis.files.edits` leaves it out."""
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Edited, Evidence, Saw, WroteLines
 from leftoff.extraction.extractor import EDIT, RESULT, View
-from leftoff.extraction.files import edited_paths, operation
+from leftoff.extraction.files import PATH_KEYS, edited_paths, first_text, operation
 from leftoff.formats.vocabulary import argument, text_argument
 from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
@@ -207,8 +207,8 @@ def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change]]]:
         found: dict[str, list[Change]] = {}
         for edit in edits:
             if isinstance(edit, dict):
-                old, new = (_first(edit, keys) for keys in (_OLD, _NEW))
-                path = _first(edit, _PATH) or (paths[0] if paths else "")
+                old, new = (first_text(edit, keys) for keys in (_OLD, _NEW))
+                path = first_text(edit, PATH_KEYS) or (paths[0] if paths else "")
                 if path and (old or new):
                     found.setdefault(path, []).append(_replaced(old, new))
         yield from found.items()
@@ -233,11 +233,6 @@ def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change]]]:
 
 _OLD = ("old_string", "old_str", "oldString", "oldText", "old", "search")
 _NEW = ("new_string", "new_str", "newString", "newText", "new", "replace")
-_PATH = ("filePath", "file_path", "path")
-
-
-def _first(value: dict[str, Any], keys: Sequence[str]) -> str:
-    return next((value[k] for k in keys if isinstance(value.get(k), str)), "")
 
 
 def _replaced(old: str, new: str, first: int = 0) -> Change:

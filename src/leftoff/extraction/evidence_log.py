@@ -1,23 +1,14 @@
 """The evidence log: all evidence of a session in the order of its discovery, mostly packed.
 
-What lives here
----------------
-The container that `SessionState.evidence` is, and nothing that knows what a piece of evidence
-means. `evidence` defines the pieces, `session_view` builds indexes over them.
+It is the container that `SessionState.evidence` is, and knows nothing of what a piece means.
 
-Theory of operation
--------------------
 As Python objects the pieces of a huge session would take more memory than everything else. So
 `append` collects pieces as objects, and `BLOCK` of them are packed as `_Block`s of `UNIT`: for
 each part (a kind; of sentences a topic) one compressed msgpack array, and the part of each
-piece in order. Most sessions never fill a block. Four ways lead out: `of` (all pieces of a
-kind, as a list), `each` (the same, one block at a time), `latest` (so, from the end) and
-`grouped` (by topic; in a large log a `_LazyItems`, which stores places and unpacks a part of a
-block when one of them is read, but for groups of at most `FEW` pieces). `__iter__` restores the
-original order.
+piece in order. Most sessions never fill a block. Three ways lead out: `each` (the pieces of a
+kind, one block at a time; `of` as a list), `latest` (from the end) and `grouped` (by topic; in
+a large log a `_LazyItems`, which unpacks a part of a block when one of its pieces is read).
 
-Invariants
-----------
 * Append-only: packed blocks never change, so that `copy` may share them.
 * Reading never packs and never caches: what was unpacked belongs to the caller. Above `LARGE`
   pieces a caller should not hold it for long either; `SessionView` asks `large` and drops its
@@ -25,12 +16,10 @@ Invariants
 * A part has a topic because the candidates for decisions take more room than all other kinds
   together, and who wants milestones should not unpack them.
 * `Noted` (plug-ins) is never packed: its values are the plug-in's own objects.
-
-Before you edit
----------------
-`BLOCK` and `LARGE` trade memory against time (docs/speed.md, "How cost grows"); tests set them
-low to reach the packed paths. `of` replaces repeated strings by interned ones in pieces that
-were unpacked just now, to which nothing else refers; never do that to `_newest`."""
+* `BLOCK` and `LARGE` trade memory against time (docs/speed.md, "How cost grows"); tests set
+  them low to reach the packed paths. `each` replaces repeated strings by interned ones in
+  pieces that were unpacked just now, to which nothing else refers; never do that to `_newest`.
+"""
 
 from __future__ import annotations
 
@@ -147,14 +136,7 @@ class EvidenceLog:
 
     def of(self, kind: type[E]) -> list[E]:
         """The pieces of one kind, in order."""
-        found: list[E] = []
-        for block in self._blocks:
-            items = block.of(kind)
-            for name in _INTERNED.get(kind, ()):
-                for item in items:  # no other reference to them exists yet
-                    force_setattr(item, name, intern(getattr(item, name)))
-            found += items
-        return found + self._unpacked_of(kind)
+        return list(self.each(kind))
 
     def by_kind(self) -> dict[type, list[Any]]:
         """The pieces of every kind, each in order: for callers that want most of them."""
@@ -169,7 +151,11 @@ class EvidenceLog:
     def each(self, kind: type[E]) -> Iterator[E]:
         """The pieces of one kind, in order, unpacked a block at a time."""
         for block in self._blocks:
-            yield from block.of(kind)
+            items = block.of(kind)
+            for name in _INTERNED.get(kind, ()):
+                for item in items:  # no other reference to them exists yet
+                    force_setattr(item, name, intern(getattr(item, name)))
+            yield from items
         yield from self._unpacked_of(kind)
 
     def latest(self, kind: type[E]) -> Iterator[E]:

@@ -9,6 +9,7 @@ from leftoff import lazy_re as re
 from leftoff.extraction.errors import telling_line
 from leftoff.extraction.evidence import CUT, Called, Evidence, Failed, Planned, Said, Shown
 from leftoff.extraction.extractor import FAILED, HIT, OUTPUT, PLAN, View
+from leftoff.extraction.files import first_text
 from leftoff.extraction.rules import Hit
 from leftoff.formats.vocabulary import argument
 from leftoff.model import ToolCall, ToolResult
@@ -88,8 +89,7 @@ class Insights(Struct):
             return []
         if call.name == "TaskUpdate":
             key, status = str(given.get("taskId", "")), str(given.get("status", ""))
-            words = given.get("subject")
-            item = (key, words if isinstance(words, str) else "", status)
+            item = (key, first_text(given, ("subject",)), status)
             return [Planned(ref, (item,), whole=False)] if key else []
         items = _items(argument(call, "items"))
         return [Planned(ref, items)] if items else []
@@ -132,14 +132,7 @@ def _items(value: object) -> tuple[tuple[str, str, str], ...]:
         if isinstance(entry, str):
             found.append(("", entry, "pending"))
         elif isinstance(entry, dict):
-            words = next(
-                (
-                    entry[k]
-                    for k in ("content", "step", "title", "text", "description")
-                    if isinstance(entry.get(k), str)
-                ),
-                "",
-            )
+            words = first_text(entry, ("content", "step", "title", "text", "description"))
             status = str(entry.get("status", "pending")).replace("-", "_")
             if words:
                 found.append(("", words, _STATUS.get(status, "pending")))

@@ -46,9 +46,12 @@ class Names(Struct):
                 written = Redactor().text(whole("\n".join(_texts(part.input)), MAX_TEXT))
                 words = Counter(without_placeholders(written).split())
                 counts: dict[str, int] = {}
-                for found, times in zip(map(_names_in, words), words.values(), strict=True):
+                for word in words.keys() - _nameless:
+                    times, found = words[word], _names_in(word)
                     for name in found:
                         counts[name] = counts.get(name, 0) + times
+                    if not found and len(_nameless) < MAX_NAMELESS:
+                        _nameless.add(word)
                 if counts:
                     names = sorted(sorted(counts), key=counts.__getitem__, reverse=True)
                     yield Wrote(view.message.index, number, tuple(names[:MAX_NAMES]))
@@ -57,6 +60,12 @@ class Names(Struct):
 def without_placeholders(text: str) -> str:
     """A text without what holds no names: placeholders of secrets, escapes."""
     return _REDACTED.sub(" ", text) if "\\" in text or "[REDACTED:" in text else text
+
+
+# Words without a name that were seen: most words are, and recur. About 100 bytes each; chosen by
+# hand for the memory.
+MAX_NAMELESS = 1 << 12
+_nameless: set[str] = set()
 
 
 @lru_cache(1 << 12)

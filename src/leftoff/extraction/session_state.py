@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import ClassVar
 
 from msgspec import Struct, field
 
 from leftoff import codec
-from leftoff.extraction.evidence import Called, Evidence
+from leftoff.extraction.evidence import Called
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.extraction.extractor import Extractor, extractors
 from leftoff.formats.thread import Packed, Thread
@@ -273,11 +273,8 @@ class SessionState:
         )
 
     @classmethod
-    def restore(
-        cls, head: Head, thread: Packed | None, evidence: Iterable[Evidence]
-    ) -> SessionState:
-        """The state of which `head`, thread and evidence were saved; a log of evidence becomes
-        its own."""
+    def restore(cls, head: Head, thread: Packed, evidence: EvidenceLog) -> SessionState:
+        """The state of which `head`, thread and evidence were saved."""
         state = cls(head.agent, ())
         state.header, state.occupancy = head.header, head.tail
         state.first_words, state.last_words = head.first_words, head.last_words
@@ -288,19 +285,13 @@ class SessionState:
             name: codec.unpack_state(state, extractors.get(name))
             for name, state in head.extractors.items()
         }
-        if thread is not None:
-            state.thread = Thread.unpack(thread)
-        if not isinstance(evidence, EvidenceLog):
-            evidence = EvidenceLog(evidence)
-        state.evidence = evidence
+        state.thread, state.evidence = Thread.unpack(thread), evidence
         return state
 
     def fork(self) -> SessionState:
         """A copy that may grow without changing this one; it shares the frozen evidence."""
         head = codec.unpack_state(codec.pack_state(self.head()), Head)
-        copy = SessionState.restore(head, self.thread.pack(), ())
-        copy.evidence = self.evidence.copy()
-        return copy
+        return SessionState.restore(head, self.thread.pack(), self.evidence.copy())
 
 
 def pack_large(states: Collection[SessionState]) -> bool:

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Generic, Protocol, TypeVar
-
-from msgspec import Struct
+from typing import Protocol, TypeVar
 
 from leftoff.analysis.session_pass import Pass
 from leftoff.api import HeardPass, SessionReading
@@ -27,19 +25,6 @@ class Listener(Protocol):
 L = TypeVar("L", bound=Listener)
 
 
-class ReadResult(Struct, Generic[L], frozen=True):
-    """One session of a recording.
-
-    Attributes:
-        listener: received every message of the main thread, or of the subagent if the
-            recording is a subagent's own.
-        without: messages of that thread that were rewound, or copied from elsewhere."""
-
-    summary: ContextSummary
-    listener: L
-    without: frozenset[int]
-
-
 def read_with_listener(
     path: str | PathLike[str],
     make_listener: Callable[[], L],
@@ -47,9 +32,14 @@ def read_with_listener(
     format: str | None = None,
     session: Choice = None,
     reader: AnyReader | None = None,
-) -> ReadResult[L]:
+) -> tuple[ContextSummary, L, frozenset[int]]:
     """Reads a recording once. `path`, `session` and `reader` are those of `api.summarize`;
     `make_listener` is called once for each conversation in the recording.
+
+    Returns:
+        The summary, the listener that received every message of the main thread (of the
+        subagent if the recording is a subagent's own), and the messages of that thread that
+        were rewound or copied from elsewhere.
 
     Raises:
         SourceError: the recording cannot be read.
@@ -84,4 +74,4 @@ def read_with_listener(
     agent = next(name for name, r in sorted(chosen.items()) if len(r.thread))
     thread = chosen[agent].thread
     without = frozenset(thread.abandoned() | thread.copies())
-    return ReadResult(gathered.summary(reader=reader), listeners[id(main), agent][1], without)
+    return gathered.summary(reader=reader), listeners[id(main), agent][1], without

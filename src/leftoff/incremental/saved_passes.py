@@ -355,7 +355,7 @@ def _name_folder_in_errors(folder: Path) -> Iterator[None]:
 def _read_on(known: _Head, path: str) -> Collector:
     """The pass as it was saved, to be fed further; `StateError` where the saved data is
     damaged."""
-    return Collector.resume(State(known.mark.offset, known.head, b"", b""), known.counts, path)
+    return Collector.resume(known.head, known.counts, path)
 
 
 def redacted_state(state: State, gate: Redactor) -> tuple[bytes, object] | None:

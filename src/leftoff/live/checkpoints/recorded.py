@@ -45,14 +45,14 @@ def recorded(
 ) -> Recorded:
     """Reads one session of a recording in one pass, so the path may be standard input;
     `InputError` where it cannot be read, `UsageError` where there is no such session."""
-    read = read_with_listener(path, _MessageList, format=format, session=session, reader=reader)
+    summary, heard, without = read_with_listener(
+        path, _MessageList, format=format, session=session, reader=reader
+    )
     # A subagent's own file is treated as a session.
     messages = (
-        replace(m, agent="") if m.agent else m
-        for m in read.listener.messages
-        if m.index not in read.without
+        replace(m, agent="") if m.agent else m for m in heard.messages if m.index not in without
     )
-    return Recorded(read.summary, tuple(messages))
+    return Recorded(summary, tuple(messages))
 
 
 def budget_of(

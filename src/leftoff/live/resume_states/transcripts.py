@@ -47,19 +47,18 @@ def from_transcript(
     if workflow is not None:
         content = read_workflow(workflow) or ""
         flow = Workflow(str(Path(workflow).absolute()), content, content_hash(content))
-    read = read_with_listener(
+    summary, tail, abandoned = read_with_listener(
         path, ConversationTail, format=format, session=session, reader=reader
     )
-    summary = read.summary
     if summarized is not None:
         summarized(summary)
     state = from_summary(
         summary,
-        read.listener,
+        tail,
         workflow=flow,
         name=name,
         commit=summary.working_set.commit or summary.working_set.commit_at_start,
-        abandoned=read.without,
+        abandoned=abandoned,
     )
     return _with_hashes(state) if hashes else state
 
