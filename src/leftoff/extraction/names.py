@@ -62,8 +62,8 @@ def without_placeholders(text: str) -> str:
     return _REDACTED.sub(" ", text) if "\\" in text or "[REDACTED:" in text else text
 
 
-# Words without a name that were seen: most words are, and recur. About 100 bytes each; chosen by
-# hand for the memory.
+# Words without a name that were seen: most words are such, and recur. About 100 bytes each;
+# chosen by hand for the memory.
 MAX_NAMELESS = 1 << 12
 _nameless: set[str] = set()
 
