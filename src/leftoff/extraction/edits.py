@@ -13,8 +13,8 @@ from msgspec import Struct
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Edited, Evidence, Saw, WroteLines
 from leftoff.extraction.extractor import EDIT, RESULT, View
-from leftoff.extraction.files import PATH_KEYS, edited_paths, first_text, operation
-from leftoff.formats.vocabulary import argument, text_argument
+from leftoff.extraction.files import PATH_KEYS, edited_paths, operation
+from leftoff.formats.vocabulary import argument, first_text, text_argument
 from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.redaction.scanner import is_quiet

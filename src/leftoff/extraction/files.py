@@ -1,7 +1,7 @@
 """Extractor of file calls and command lines: which call asks for what on which file."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import ClassVar
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -119,11 +119,6 @@ def edited_paths(call: ToolCall) -> list[str]:
 
 # Names of the path in one of several edits of a call.
 PATH_KEYS = ("filePath", "file_path", "path")
-
-
-def first_text(value: dict[str, Any], keys: Sequence[str]) -> str:
-    """The first of these fields of an argument that is a text; "" if none is."""
-    return next((value[key] for key in keys if isinstance(value.get(key), str)), "")
 
 
 def _decoded(path: str) -> str:

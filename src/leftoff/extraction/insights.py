@@ -9,9 +9,8 @@ from leftoff import lazy_re as re
 from leftoff.extraction.errors import telling_line
 from leftoff.extraction.evidence import CUT, Called, Evidence, Failed, Planned, Said, Shown
 from leftoff.extraction.extractor import FAILED, HIT, OUTPUT, PLAN, View
-from leftoff.extraction.files import first_text
 from leftoff.extraction.rules import Hit
-from leftoff.formats.vocabulary import argument
+from leftoff.formats.vocabulary import argument, first_text
 from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.scanner import safe_quote_end
 from leftoff.tables import table

@@ -117,6 +117,11 @@ def argument(call: ToolCall, role: str) -> Any:
     return None
 
 
+def first_text(value: dict[str, Any], keys: Iterable[str]) -> str:
+    """The first of these fields that is a text; "" if none is."""
+    return next((value[key] for key in keys if isinstance(value.get(key), str)), "")
+
+
 def text_argument(call: ToolCall, role: str) -> str:
     """`argument` as text; "" if there is none. An argv list becomes its shell text."""
     value = argument(call, role)
