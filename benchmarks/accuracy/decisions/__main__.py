@@ -72,7 +72,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         "gate_words": len(model.gate),
         "least": model.least,
         "message_least": model.message_least,
-        "likely": model.likely,
         "calibration": model.calibration,
         "message": model.message,
         **model.trained,

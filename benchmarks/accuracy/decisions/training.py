@@ -18,9 +18,10 @@ from leftoff.analysis.decisions.select import (
     select_decisions,
     words_of_message,
 )
-from leftoff.analysis.decisions.shown import decides
+from leftoff.analysis.decisions.shown import LikelyDecisions
+from leftoff.analysis.requests import user_requests
 from leftoff.extraction.decision_model import ALWAYS, SCALE, Model, is_english, words
-from leftoff.extraction.evidence import Said
+from leftoff.extraction.evidence import Called, Said
 from leftoff.extraction.rules import lowered
 from leftoff.session_view import SessionView
 from leftoff.summary import DECISION_TYPES
@@ -260,11 +261,6 @@ and 0.428, on `more` 0.347, 0.343, 0.342, 0.336 and 0.325."""
 NEAR_BEST = 0.01
 """F1 that a threshold may lose against the best one."""
 
-LIKELY_RIGHT, LIKELY_COVERED = 0.62, 0.82
-"""Least precision of the first three statements that are shown without being asked for, and
-share of the sessions with three or more labels that show one: the aims, 0.60 and 0.80, and two
-hundredths for chance."""
-
 _GRID = [k / 1000 for k in range(60, 700, 5)]
 
 
@@ -288,28 +284,6 @@ def _middle(reached: Sequence[float]) -> float:
     """The middle of the thresholds that come near the best one, since the peak is chance."""
     near = [t for t, f1 in zip(_GRID, reached, strict=True) if f1 >= max(reached) - NEAR_BEST]
     return near[len(near) // 2]
-
-
-def likely_threshold(
-    chances: Sequence[float], found: Scored, sessions: Sequence[Session]
-) -> int:
-    """The lowest probability, in thousandths, from which the first three statements of a
-    session are right often enough, as long as enough sessions show one."""
-    ranked: dict[str, list[tuple[float, float]]] = {s.name: [] for s in sessions}
-    for p, (*_, y), s in zip(chances, found.statements, found.places, strict=True):
-        ranked[s.name].append((p, y))
-    wanted = [s.name for s in sessions if len(s.kinds) >= 3]
-    chosen = _GRID[0]
-    for least in _GRID:
-        first = {n: sorted((x for x in v if x[0] >= least), reverse=True)[:3]
-                 for n, v in ranked.items()}  # fmt: skip
-        shown = [y for v in first.values() for _, y in v]
-        if sum(bool(first[n]) for n in wanted) < LIKELY_COVERED * len(wanted):
-            break
-        chosen = least
-        if sum(shown) >= LIKELY_RIGHT * len(shown):
-            break
-    return int(1000 * chosen)
 
 
 def calibrated(found: Pairs) -> tuple[tuple[int, int, int], list[float]]:
@@ -346,7 +320,6 @@ def train(sessions: Sequence[Session]) -> Model:
         message=message,
         least=best_threshold(chances, found, told),
         message_least=MESSAGE_LEAST,
-        likely=likely_threshold(chances, found, told),
         kinds=KINDS,
         kind_weights=kind_weights,
         kind_bias=kind_bias,
@@ -395,6 +368,8 @@ class Claims:
         self.chosen: dict[int, float] = {}
         self.statements: list[Statement] = []
         gold, seen = set(s.places), set[int]()
+        likely = LikelyDecisions(user_requests(s.view))
+        called = any(True for _ in s.view.each(Called))
         found = [
             (confidence, candidate, words_of_message(group))
             for group, chosen in select_decisions(groups, model)
@@ -409,8 +384,7 @@ class Claims:
                 continue
             kind = model.kind(kind_features(candidate.words, candidate.others, manner))
             first = label >= 0 and label not in seen
-            shown = confidence * SCALE >= model.likely
-            shown = shown and decides(candidate.said.text, candidate.prompt)
+            shown = called and likely.has(candidate.said.text, confidence, message)
             self.statements.append(Statement(confidence, label, first, kind, shown))
             seen.add(label)
         self.kinds = s.kinds

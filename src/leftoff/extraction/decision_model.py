@@ -51,8 +51,7 @@ class Model(Struct, frozen=True):
             candidates, but hardly more *key* decisions). `message`: the same for the combined
             log odds of a message's sentences and the rank of the message.
         least: probability from which a statement is reported, if its message has at least the
-            probability `message_least`; `likely`: from which it is shown to a person without
-            being asked for.
+            probability `message_least`.
         kinds, kind_weights, kind_bias: the decision types, and the weights of each feature.
         trained: number of labelled sessions and decisions behind the weights.
         learnt_from: fingerprints of the recordings of those sessions, sorted."""
@@ -65,7 +64,6 @@ class Model(Struct, frozen=True):
     message: tuple[int, int, int] = (SCALE, 0, 0)
     least: int = 500
     message_least: int = 0
-    likely: int = 500
     kinds: tuple[str, ...] = ("approach",)
     kind_weights: dict[str, tuple[int, ...]] = field(default_factory=dict)
     kind_bias: tuple[int, ...] = (0,)
