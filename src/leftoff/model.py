@@ -286,7 +286,8 @@ class Changes(Struct, frozen=True):
         call_id: the call that did it, or "".
         files: (path, created | modified | deleted, former path or "").
         succeeded: False where the recorder says that nothing was applied.
-        part: without a call, the part of the last message before which it was done, or None."""
+        part: without a call, the part of the last message before which it was done, or None.
+        deleted: lines of each deleted file whose last content the recorder keeps."""
 
     call_id: str
     files: tuple[tuple[str, str, str], ...]
@@ -295,6 +296,7 @@ class Changes(Struct, frozen=True):
     item: int | None = None
     raw: bytes = b""
     part: int | None = None
+    deleted: tuple[tuple[str, int], ...] = ()
 
 
 class Presence(Struct, frozen=True):

@@ -364,6 +364,7 @@ class Collector(LineReader):
                     call.part if call else -1,
                     found.succeeded,
                     found.files,
+                    found.deleted,
                 )
             )
         elif isinstance(found, rec.Presence):

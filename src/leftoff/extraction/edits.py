@@ -47,7 +47,7 @@ class Edits(Struct):
         found = [(*edit, _hunk(edit[-1])) for edit in _all_changes(view)]
         # Redact before the cut: no rule recognises half of a secret.
         quiet = len(found) > 1 and is_quiet("\n".join([hunk for *_, hunk in found]))
-        for number, call, verb, path, changes, hunk in found:
+        for number, call, whole_file, path, changes, hunk in found:
             shown = whole(hunk if quiet else Redactor().text(hunk), MAX_HUNK)
             places = [(c.first, c.first + max(0, len(c.added) - 1)) for c in changes if c.first]
             yield Edited(
@@ -60,7 +60,7 @@ class Edits(Struct):
                 max((last for _, last in places), default=0),
                 _symbols(changes),
                 shown,
-                verb in {"write", "create"},
+                whole_file,
                 _repeats(call),
             )
 
@@ -73,7 +73,7 @@ class WrittenLines(Struct):
     wants: ClassVar[int] = EDIT
 
     def see(self, view: View) -> Iterable[Evidence]:
-        for number, _, verb, path, changes in _all_changes(view):
+        for number, _, whole_file, path, changes in _all_changes(view):
             replaced = tuple(
                 Replaced(
                     line_hash(c.before) if c.before else 0,
@@ -82,8 +82,7 @@ class WrittenLines(Struct):
                 )
                 for c in changes
             )
-            whole = verb in {"write", "create"}
-            yield WroteLines(view.message.index, number, path, whole, replaced)
+            yield WroteLines(view.message.index, number, path, whole_file, replaced)
 
 
 # Code points that are recorded of an output and of a call's own words. Chosen by hand.
@@ -133,14 +132,17 @@ _MAX_LOOKED = 16_000
 _MAX_LINES = 160
 
 
-def _all_changes(view: View) -> "Iterator[tuple[int, ToolCall, str, str, list[Change]]]":
-    """The changes of all calls of a message: part, call, verb, absolute path, changes."""
+def _all_changes(view: View) -> "Iterator[tuple[int, ToolCall, bool, str, list[Change]]]":
+    """The changes of all calls of a message: part, call, whether they write the whole file,
+    absolute path, changes."""
     for number, part in enumerate(view.message.parts):
         if type(part) is ToolCall:
             verb = operation(part)
             if verb in {"write", "create", "edit", "patch"}:
-                for path, changes in _changes(part, verb):
-                    yield number, part, verb, absolute(path, view.message.cwd), changes
+                for path, changes, added in _changes(part, verb):
+                    whole_file = added or verb in {"write", "create"}
+                    path = absolute(path, view.message.cwd)
+                    yield number, part, whole_file, path, changes
 
 
 class Change(Struct, frozen=True):
@@ -196,8 +198,9 @@ def _symbols(changes: Sequence[Change]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change]]]:
-    """The changes of a call, by path as the call names it."""
+def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change], bool]]:
+    """The changes of a call, by path as the call names it, and whether a patch adds the
+    file."""
     if verb == "patch":
         yield from _patch(text_argument(call, "patch"))
         return
@@ -211,7 +214,7 @@ def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change]]]:
                 path = first_text(edit, PATH_KEYS) or (paths[0] if paths else "")
                 if path and (old or new):
                     found.setdefault(path, []).append(_replaced(old, new))
-        yield from found.items()
+        yield from ((path, changes, False) for path, changes in found.items())
         return
     if len(paths) != 1:
         return
@@ -221,14 +224,14 @@ def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change]]]:
     if texts:
         first = given.get("start")
         at = first if type(first) is int and first > 0 else 0
-        yield paths[0], [_replaced(old if isinstance(old, str) else "", texts[0], at)]
+        yield paths[0], [_replaced(old if isinstance(old, str) else "", texts[0], at)], False
     elif blocks := _RE["block"].findall(
         diff if isinstance(diff := given.get("diff"), str) else ""
     ):
-        yield paths[0], [_replaced(old_lines, new_lines) for old_lines, new_lines in blocks]
+        yield paths[0], [_replaced(old_text, new_text) for old_text, new_text in blocks], False
     elif patch := text_argument(call, "patch"):
-        changes = [c for _, cs in _patch(f"+++ {paths[0]}\n{patch}") for c in cs]
-        yield paths[0], changes
+        changes = [c for _, cs, _ in _patch(f"+++ {paths[0]}\n{patch}") for c in cs]
+        yield paths[0], changes, False
 
 
 _OLD = ("old_string", "old_str", "oldString", "oldText", "old", "search")
@@ -273,9 +276,10 @@ def _differing(removed: list[str], added: list[str]) -> tuple[list[str], list[st
 _HEADS = ("*** ", "+++ ")
 
 
-def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
-    """The hunks of a patch by file; unified diffs and the ``*** Begin Patch`` form."""
-    path, found = "", list[Change]()
+def _patch(patch: str) -> Iterator[tuple[str, list[Change], bool]]:
+    """The hunks of a patch by file, and whether it adds the file whole; unified diffs and the
+    ``*** Begin Patch`` form."""
+    path, found, adds = "", list[Change](), False
     removed: list[str] = []
     added: list[str] = []
     first = 0
@@ -295,8 +299,9 @@ def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
         if named is not None:
             close()
             if path and found:
-                yield path, found
+                yield path, found, adds
             path, found, first, before = named["marked"] or named["diff"], [], 0, ""
+            adds = line.startswith("*** Add")
         elif line.startswith("@@"):
             close()
             place = _RE["hunk"].match(line)
@@ -311,4 +316,4 @@ def _patch(patch: str) -> Iterator[tuple[str, list[Change]]]:
             before = line[1:] if line.strip() else before
     close()
     if path and found:
-        yield path, found
+        yield path, found, adds

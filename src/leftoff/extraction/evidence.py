@@ -88,13 +88,15 @@ class Returned(Struct, frozen=True, gc=False, tag="r", array_like=True):
 
 
 class Applied(Struct, frozen=True, gc=False, tag="a", array_like=True):
-    """The recorder itself states which files a call changed."""
+    """The recorder itself states which files a call changed; `files` and `deleted` as in
+    `Changes`."""
 
     ref: Ref
     call_message: int
     call_part: int
     succeeded: bool
     files: tuple[tuple[str, str, str], ...]
+    deleted: tuple[tuple[str, int], ...] = ()
 
 
 class Stood(Struct, frozen=True, gc=False, tag="l", array_like=True):

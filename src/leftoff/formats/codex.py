@@ -321,12 +321,16 @@ def _applied_changes(
     if not isinstance(item.get("changes"), dict):
         return ()
     files: list[FileChange] = []
+    deleted: list[tuple[str, int]] = []
     for path, given in item.at("changes").value.items():
         if isinstance(given, dict):
             change = Fields(given)
             action = ACTIONS.get(change.text("type"), "modified")
             files.append(moved(path, change.text("move_path"), action))
-    return (cursor.changes(item.text(call), files, succeeded=succeeded),)
+            content = change.get("content")
+            if action == "deleted" and isinstance(content, str):
+                deleted.append((path, len(content.splitlines())))
+    return (cursor.changes(item.text(call), files, succeeded=succeeded, deleted=deleted),)
 
 
 def _token_count(info: Fields) -> Iterable[rec.Record]:

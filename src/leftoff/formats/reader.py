@@ -173,10 +173,11 @@ class Cursor(Struct):
         *,
         succeeded: bool = True,
         part: int | None = None,
+        deleted: Iterable[tuple[str, int]] = (),
     ) -> Changes:
         """Changed files that the recorder lists at this place, apart from the calls."""
-        line = self.line or None
-        return Changes(call, tuple(files), succeeded, line, self.item, self.raw, part)
+        place = self.line or None, self.item, self.raw
+        return Changes(call, tuple(files), succeeded, *place, part, tuple(deleted))
 
 
 # `Cursor.message` with some arguments given: those of one record.

@@ -13,6 +13,7 @@ from msgspec import Struct
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import ARROW, act_of
 from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
+from leftoff.analysis.files.edits import temporary_projects
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.checks import command_of, folder_of, last_checks, may_be_one, verdict_of
 from leftoff.handover.facts import Fact, Handover, goal_of, handover_of, net_files
@@ -435,8 +436,10 @@ def _git(event: GitEvent) -> Item:
 
 def _files(summary: SafeSummary, handover: Handover) -> Part:
     files = handover.files
-    did = Counter(map(_counted_as, files))
-    did["read"] = sum(_counted_as(f) == "read" for f in summary.file_modifications)
+    changes = summary.file_modifications
+    projects = temporary_projects(changes, summary.git)
+    did = Counter(_counted_as(f, projects) for f in files)
+    did["read"] = sum(_counted_as(f, projects) == "read" for f in changes)
     words = ("created", "moved", "modified", "changed", "deleted", "read")
     counts = [f"{did[word]} {word}" for word in words if did[word]]
     counts += [plural(did[word], word) for word in ("temporary file", "folder") if did[word]]
@@ -447,8 +450,8 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     items = [_file(f, commits=commits, with_agents=with_agents) for f in files]
     maybe = [
         flat(f.path)
-        for f in summary.file_modifications
-        if f.certainty == "unknown" and _counted_as(f) in {"created", "changed"}
+        for f in changes
+        if f.certainty == "unknown" and _counted_as(f, projects) in {"created", "changed"}
     ]
     more = f" and {len(maybe) - MAYBE} more" if len(maybe) > MAYBE else ""
     notes = [unnamed_changes(summary.unknown_effects, listed=bool(items))]
@@ -456,11 +459,11 @@ def _files(summary: SafeSummary, handover: Handover) -> Part:
     return _part("files", title, items, "; ".join(filter(None, notes)))
 
 
-def _counted_as(file: FileModification) -> str:
+def _counted_as(file: FileModification, projects: Sequence[str]) -> str:
     """As what a file is counted: what happened to it, or that it is none of the project's."""
     if file.path[-1:] == "/":
         return "folder"
-    if is_temporary(file.path):
+    if is_temporary(file.path, projects):
         return "" if file.action == "read" else "temporary file"
     return "moved" if file.renamed_from else action_of(file)
 

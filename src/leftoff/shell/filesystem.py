@@ -206,6 +206,7 @@ class FileState:
 
     def remove(self, path: str) -> None:
         """Record that the path is absent, and so is all below it."""
+        self.contents.pop(path, None)
         # Only below a directory there is something to forget.
         if self._kinds.get(path) != "file":
             self._complete.discard(path)
@@ -341,6 +342,10 @@ class Effects:
         """Whether an effect on a path is recorded."""
         return path in self._changes
 
+    def wrote(self, path: str) -> bool:
+        """Whether a file was written."""
+        return path in self._changes and self._changes[path].wrote
+
     def read(self, path: str, tool: str, uncertainty: int = 0, *, named: bool = True) -> None:
         """Record that a file was read, so that it exists."""
         change = self._change_of(path, tool, uncertainty, named)
@@ -375,6 +380,8 @@ class Effects:
             change.before = "file"
         if not change.wrote:
             change.guess = guess
+        elif restored and path not in self.state.changed():
+            content = path  # as before the command
         if not (change.wrote and change.uncertainty < uncertainty):
             change.uncertainty = (
                 uncertainty if not change.wrote else min(change.uncertainty, uncertainty)

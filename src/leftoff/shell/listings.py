@@ -5,7 +5,7 @@ some that do not. Such a line is evidence about the state of files, not somethin
 did to them."""
 
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -33,58 +33,71 @@ class Observation(msgspec.Struct, frozen=True):
     source: str
 
 
+class _Printed(NamedTuple):
+    """A command whose output is in that of the call: its words, [] where they are not known in
+    full, its directory, and whether all that it prints is."""
+
+    name: str
+    words: list[str]
+    cwd: str | None
+    whole: bool
+
+
+# They print nothing, or nothing that looks like a listing.
+_PRINT_NOTHING = frozenset(("echo", "true", "export", "set", "sleep", "mkdir", "touch", "rm"))
+
+
+def _printing(script: ast.Script) -> list[_Printed]:
+    """The commands that printed the output of a script; [] where that is not clear."""
+    cwd: str | None = script.cwd if script.cwd is not None else "."
+    found: list[_Printed] = []
+    stack: list[tuple[ast.Statement, bool]] = [(script.body, True)]
+    seen = 0
+    while stack:
+        item, whole = stack.pop()
+        seen += 1
+        if isinstance(item, ast.Logical):
+            # What follows `||` mostly did not run, or in another directory.
+            stack += [(item.right, whole and item.both), (item.left, whole)]
+        elif isinstance(item, ast.Sequence):
+            stack += [(one, whole) for one in reversed(item.items)]
+        elif isinstance(item, ast.Pipeline) and all(map(_only_filters, item.items[1:])):
+            stack.append((item.items[0], False))
+        elif not isinstance(item, ast.Command) or seen > _MAX_COMMANDS:
+            return []
+        else:
+            words = [word for word in item.words if isinstance(word, str)]
+            first = item.words[0] if item.words else "true"
+            name = first.rpartition("/")[2] if isinstance(first, str) else ""
+            plain = len(words) == len(item.words) and ast.PATTERN_MARKS.isdisjoint(
+                "".join(words)
+            )
+            if name == "cd" and len(item.words) > 1:
+                known = plain and ast.UNKNOWN not in words[1]
+                cwd = join(cwd, words[1]) if known else None
+            elif name not in _PRINT_NOTHING:
+                away = [one for one in item.redirects if one.operator[:1] != "<"]
+                shown = all(one.descriptor == 2 for one in away)
+                words = words if plain and shown else []
+                found.append(_Printed(name, words, cwd, whole and not away))
+    return found
+
+
 def read_listings(script: ast.Script, output: str) -> list[Observation]:
     """The facts in the output of a script, where it is clear which command printed which
     lines."""
-    body = script.body
-    cwd: str | None = script.cwd if script.cwd is not None else "."
-    commands: list[ast.Command] = []
-    stack = [body]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, ast.Logical):
-            stack.extend((item.right, item.left))
-        elif isinstance(item, ast.Sequence):
-            stack.extend(reversed(item.items))
-        elif isinstance(item, ast.Command):
-            commands.append(item)
-        elif isinstance(item, ast.Pipeline) and all(map(_only_filters, item.items[1:])):
-            stack.append(item.items[0])
-        else:
-            return []
-        # Chosen by hand; not measured.
-        if len(commands) + len(stack) > 12:
-            return []
-    printing: list[tuple[ast.Command, str | None]] = []
-    for command in commands:
-        words = command.words
-        name = words[0] if words and isinstance(words[0], str) else ""
-        if name == "cd" and len(words) > 1:
-            target = words[1]
-            known = isinstance(target, str) and ast.UNKNOWN not in target and cwd is not None
-            cwd = join(cwd, target) if known and isinstance(target, str) else None
-        elif name not in ("echo", "true", "export", "set", "sleep", "mkdir", "touch", "rm", ""):
-            printing.append((command, cwd))
-    if not printing:
-        return []
-    if not any(_program_name(item[0]) in _LISTING for item in printing):
-        return []
+    printing = _printing(script)
     # Of several listings in one output, git alone labels its lines.
-    if len(printing) > 1 and any(item[0].words[0] != "git" for item in printing):
+    if not any(one.name in _LISTING for one in printing) or (
+        len(printing) > 1 and any(one.name != "git" for one in printing)
+    ):
         return []
     lines = output[:400_000].splitlines()[:_MAX_LINES]
-    out: list[Observation] = []
-    for command, place in printing:
-        if any(item.operator[:1] == ">" and item.descriptor != 2 for item in command.redirects):
-            continue
-        plain = [word for word in command.words if isinstance(word, str)]
-        if len(plain) != len(command.words) or any(
-            not ast.PATTERN_MARKS.isdisjoint(word) for word in plain
-        ):
-            continue
-        out.extend(_listed_by(plain, place, lines))
-    return out
+    return [seen for one in printing if one.words for seen in _listed_by(one, lines)]
 
+
+# Statements of a script with listings. Chosen by hand; not measured.
+_MAX_COMMANDS = 24
 
 _FILTERS = frozenset(("sort", "head", "tail", "uniq", "grep", "cat"))
 
@@ -110,15 +123,10 @@ _LOGIC = frozenset(("!", "-not", "-prune", "-o", "-or", ","))
 _LISTING = frozenset(("git", "ls", "find", "fd", "rg", "grep"))
 
 
-def _program_name(command: ast.Command) -> str:
-    word = command.words[0]
-    return word.rpartition("/")[2] if isinstance(word, str) else ""
-
-
-def _listed_by(words: list[str], cwd: str | None, lines: list[str]) -> list[Observation]:
-    name = words[0].rpartition("/")[2]
+def _listed_by(printed: _Printed, lines: list[str]) -> list[Observation]:
+    name, words, cwd, _ = printed
     if name == "git":
-        return _git(words[1:], cwd, lines)
+        return _git(printed, lines)
     operands = [word for word in words[1:] if word[:1] != "-"]
     flags = "".join(word[1:] for word in words[1:] if word[:1] == "-" and word[:2] != "--")
     if name == "ls" and len(operands) < 2 and "R" not in flags and "d" not in flags:
@@ -188,6 +196,7 @@ def _ls(
     return out
 
 
+_SHORT = frozenset(("-s", "--short", "--porcelain", "-sb"))
 # Lines of `git status`: the code or label, and the path, for a rename the new one.
 _SHORT_STATUS = re.compile(r"(?P<code>[ MADRCUT?]{2}) (?:.* -> )?(?P<path>.+)")
 _LONG_STATUS = re.compile(
@@ -195,21 +204,32 @@ _LONG_STATUS = re.compile(
 )
 
 
-def _git(words: list[str], cwd: str | None, lines: list[str]) -> list[Observation]:
-    i = 0
-    while i < len(words) and words[i][:1] == "-":
-        if words[i] == "-C" and i + 1 < len(words):
-            cwd = join(cwd, words[i + 1])
-            i += 1
-        i += 1
-    name, options = words[i] if i < len(words) else "", set(words[i + 1 :])
+def _subcommand(printed: _Printed) -> tuple[str, list[str], str | None]:
+    """What git was asked for, the words after it, and the directory."""
+    words, cwd = printed.words[1:], printed.cwd
+    while words and words[0][:1] == "-":
+        if words[0] == "-C" and len(words) > 1:
+            cwd = join(cwd, words[1])
+            del words[0]
+        del words[0]
+    return "".join(words[:1]), words[1:], cwd
+
+
+def _status(lines: list[str], *, short: bool) -> list[tuple[str, Fact]]:
+    """The files that `git status` lists."""
+    return [
+        (line["path"], "absent" if "D" in line["code"] or line["code"] == "deleted" else "file")
+        for line in map((_SHORT_STATUS if short else _LONG_STATUS).fullmatch, lines)
+        if line
+    ]
+
+
+def _git(printed: _Printed, lines: list[str]) -> list[Observation]:
+    name, words, cwd = _subcommand(printed)
+    options = set(words)
     found: list[tuple[str, Fact]] = []
     if name == "status":
-        short = not options.isdisjoint(("-s", "--short", "--porcelain", "-sb"))
-        matches = map((_SHORT_STATUS if short else _LONG_STATUS).fullmatch, lines)
-        for line in filter(None, matches):
-            gone = "D" in line["code"] or line["code"] == "deleted"
-            found.append((line["path"], "absent" if gone else "file"))
+        found = _status(lines, short=not _SHORT.isdisjoint(options))
     elif name == "diff" and "--name-only" in options:
         found = [(line, "file") for line in lines if " " not in line]
     elif name == "ls-files" and options.isdisjoint(("-s", "--stage", "-d")):
@@ -258,28 +278,22 @@ _HEADS = re.compile(r"(?m)^(?:On branch|HEAD detached|## )")
 def differences(script: ast.Script, output: str) -> Differences | None:
     """What a `git status`, or a `git diff` without a commit to compare with, says that alone
     printed an output; None for other commands."""
-    body, cwd = script.body, script.cwd
-    while isinstance(body, ast.Logical) and body.both and isinstance(body.left, ast.Command):
-        target = body.left.words[1:2]
-        if body.left.words[:1] != ("cd",) or not target or not isinstance(target[0], str):
-            return None
-        body, cwd = body.right, join(cwd, target[0])
-    if not isinstance(body, ast.Command) or body.redirects or cwd is None:
+    printing = _printing(script)
+    if len(printing) != 1 or printing[0].name != "git" or not printing[0].whole:
         return None
-    words = [word for word in body.words if isinstance(word, str)]
-    verb, options = "".join(words[1:2]), {word for word in words[2:] if word[:1] == "-"}
-    if len(words) != len(body.words) or words[0] != "git" or not options <= _COMPLETE:
+    verb, words, cwd = _subcommand(printing[0])
+    options = {word for word in words if word[:1] == "-"}
+    if cwd is None or not options <= _COMPLETE:
         return None
-    operands = [word for word in words[2:] if word[:1] != "-"]
+    operands = [word for word in words if word[:1] != "-"]
     lines = output.splitlines()
     if any(line.lstrip(" [(").startswith(("...", "…")) for line in lines):
         return None  # git shortened a name (` .../a.py | 2 +-`), or the recorder cut the output
     if verb == "status":
-        found = [m["path"] for m in map(_SHORT_STATUS.fullmatch, lines) if m]
-        found += [m["path"] for m in map(_LONG_STATUS.fullmatch, lines) if m]
+        found = [path for short in (True, False) for path, _ in _status(lines, short=short)]
         if output.strip() and not found and _HEADS.search(output) is None:
             return None  # an error
-    elif verb == "diff" and _of_paths(words[2:]):
+    elif verb == "diff" and _of_paths(words):
         if "--name-only" in options:
             found = lines
         elif "--stat" in options:

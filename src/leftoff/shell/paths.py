@@ -1,6 +1,7 @@
 """Normalises the paths of transcripts. Pure: no file system is asked."""
 
 import posixpath
+from collections.abc import Iterable
 from functools import lru_cache
 
 from leftoff import lazy_re as re
@@ -158,9 +159,9 @@ _TEMPORARY = re.compile(
 )
 
 
-def is_temporary(path: str) -> bool:
-    r"""Whether an absolute path lies in a system's folder for temporary files, and so in no
-    project.
+def is_temporary(path: str, projects: Iterable[str] = ()) -> bool:
+    r"""Whether an absolute path lies in a system's folder for temporary files, and in none of
+    the `projects` there.
 
     >>> is_temporary("/private/var/folders/x1/T/out.txt")
     True
@@ -168,4 +169,6 @@ def is_temporary(path: str) -> bool:
     True
     >>> is_temporary("tmp/out.txt") or is_temporary(r"C:\shop\temp\out.txt")
     False"""
-    return _TEMPORARY.match(path) is not None
+    return _TEMPORARY.match(path) is not None and not any(
+        is_within(path, folder) for folder in projects
+    )

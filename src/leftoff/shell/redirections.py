@@ -43,8 +43,9 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
             walk.stderr_hidden = True
         if item.descriptor in (-1, 1) and operator != ">&":
             walk.captured = True
-        # Nothing on a device is a file of the project.
-        if name.startswith("/dev/") or name.lower() == "nul":  # the null device of Windows
+        # Nothing on a device is a file of the project. `nul` is one of Windows.
+        posix = walk.cwd is not None and walk.cwd[:1] in "/~"
+        if name.startswith("/dev/") or name.lower() == "nul" and not posix:
             continue
         append = operator in (">>", "&>>")
         if walk.reports_error(">", name) and ops.write_blocked(walk, name) is not False:

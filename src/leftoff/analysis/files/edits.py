@@ -1,17 +1,19 @@
 """What was changed in each file: lines, places, symbols, the last hunk, committed or not."""
 
 from collections.abc import Iterable, Sequence
+from posixpath import commonprefix
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import UNDO, FileEvent
+from leftoff.analysis.git import git_events
 from leftoff.extraction.evidence import Edited, Ran, Touched
 from leftoff.model import Ref
 from leftoff.session_view import SessionView
 from leftoff.shell.paths import is_temporary, relative
-from leftoff.summary import ACTIONS, FileModification
+from leftoff.summary import ACTIONS, FileModification, GitEvent
 from leftoff.tables import table
 
 _RE = re.patterns(table(__file__, "patterns.toml")["edits"])
@@ -21,8 +23,15 @@ MAX_SYMBOLS = 8
 
 
 class _Changes(Struct):
-    """What edits changed in one file; `counted`: every change of it shows its lines."""
+    """What edits changed in one file; `counted`: every change of it shows its lines.
 
+    Attributes:
+        size: lines that the file has, None where that is not known.
+        removals: calls that removed it and are not counted yet, with the lines that the
+            recorder says, -1 for none."""
+
+    size: int | None = None
+    removals: list[tuple[tuple[int, int, int], int]] = field(default_factory=list)
     added: int = 0
     removed: int = 0
     edits: int = 0
@@ -45,8 +54,9 @@ def with_changes(
 
     Edits of calls that failed do not count. Lines are summed only where every change of the
     file shows both what it added and what it removed: a file that was there and is written
-    whole, one that a command changed, one of a call without a result, and one between whose
-    changes an agent ran that is not recorded have no sum.
+    whole, one that a command changed, one that was removed while its length was not known, one
+    of a call without a result, and one between whose changes an agent ran that is not recorded
+    have no sum.
 
     Args:
         events: what each call did to each file.
@@ -61,9 +71,12 @@ def with_changes(
             found.setdefault(relative(event.path, cwd), _Changes()).counted = False
         wrote = event.action in ACTIONS and event.action != "read" and not event.restored
         if wrote and event.certainty != "unknown":
+            path = relative(event.path, cwd)
             source = event.ref.source if event.ref.source in apart else view.source
             place = source, event.ref.message, event.ref.part or 0
-            own.setdefault(relative(event.path, cwd), {})[place] = event
+            own.setdefault(path, {})[place] = event
+            if event.action == "deleted":
+                found.setdefault(path, _Changes()).removals.append((place, event.lines))
     edited: dict[str, set[str]] = {}
     for number, one in enumerate((view, *children)):
         for edit in one.each(Edited):
@@ -72,11 +85,16 @@ def with_changes(
             if call not in one.outcomes:
                 changes.counted = False
             elif one.succeeded(*call):
-                event_of = own.get(path, {}).get((one.source, *call))
+                place = (one.source, *call)
+                _count_removals(changes, place)
+                events_of = own.get(path, {})
+                # What a recorder states of a call has no part.
+                event_of = events_of.get(place) or events_of.get((one.source, edit.message, 0))
                 _add(changes, edit, event_of, edit.message if number == 0 else -1)
                 if call in one.calls:
                     edited.setdefault(path, set()).add(one.calls[call].name)
     commits = _Commits(view)
+    projects = temporary_projects(modifications, git_events(view))
     # Subagents in the same file number their own messages.
     kinds: tuple[type[Touched | Ran], ...] = (Touched, Ran)
     theirs = {
@@ -100,9 +118,10 @@ def with_changes(
         last = max(of_main, default=(-1, 0))
         file = replace(file, last_message=last[0])
         changes = found.get(file.path, _Changes())
-        if file.action != "read" and not is_temporary(file.path):
+        if file.action != "read" and not is_temporary(file.path, projects):
             file = replace(file, committed=commits.include(file.path, last))
         if changes.edits:
+            _count_removals(changes)
             tools = edited.get(file.path, set())
             whole = changes.counted and all(
                 relative(e.renamed_from, cwd) not in found
@@ -125,10 +144,45 @@ def with_changes(
     return tuple(result)
 
 
+# Changed files, all of one folder, that show a project there. Chosen by hand; not measured.
+_OF_PROJECT = 3
+
+
+def temporary_projects(
+    modifications: Iterable[FileModification], git: Iterable[GitEvent]
+) -> list[str]:
+    """The folders below that for temporary files in which the session made commits, or changed
+    several files and none elsewhere: its project was copied or made there."""
+    found = {e.folder for e in git if e.kind == "commit" and is_temporary(e.folder)}
+    changed = [f.path for f in modifications if f.action != "read"]
+    common = commonprefix(changed).rpartition("/")[0]
+    if len(changed) >= _OF_PROJECT and is_temporary(common):
+        found.add(common)
+    return sorted(found)
+
+
+def _count_removals(changes: _Changes, until: tuple[int, int, int] | None = None) -> None:
+    """Counts the lines of a file that was removed, up to a call of the same recording."""
+    while changes.removals and (until is None or changes.removals[0][0] <= until):
+        place, lines = changes.removals.pop(0)
+        size = lines if lines >= 0 else changes.size
+        if size is None or until is not None and place[0] != until[0]:
+            changes.counted = False
+        changes.removed += size or 0
+        changes.size = 0
+
+
 def _add(changes: _Changes, edit: Edited, event: FileEvent | None, message: int) -> None:
     new = event is not None and (event.action, event.certainty) == ("created", "sure")
-    if edit.repeated or edit.whole and (changes.edits or not new):
+    # What a removed file held is counted already.
+    if edit.whole and (new and not changes.edits or changes.size == 0):
+        changes.size = 0
+    elif edit.whole:
         changes.counted = False
+    if edit.repeated:
+        changes.counted, changes.size = False, None
+    elif changes.size is not None:
+        changes.size += edit.added - edit.removed
     changes.edits += 1
     changes.added += edit.added
     changes.removed += edit.removed

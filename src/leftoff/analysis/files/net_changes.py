@@ -36,7 +36,8 @@ class FileEvent(Struct, frozen=True, gc=False):
         renamed_from: the path that the file had before a rename.
         branch: "" or "abandoned".
         restored: the file is again as it was at the start.
-        late: programs ran before it that may have made the file, or removed it."""
+        late: programs ran before it that may have made the file, or removed it.
+        lines: of a removed file, where the recorder keeps its content; else -1."""
 
     message: int
     path: str
@@ -48,6 +49,7 @@ class FileEvent(Struct, frozen=True, gc=False):
     branch: str = ""
     restored: bool = False
     late: bool = False
+    lines: int = -1
 
 
 class UnknownChange(Struct, frozen=True):

@@ -134,9 +134,13 @@ class Tracker:
             applied.setdefault((one.call_message, one.call_part), []).append(one)
         # What the recorder states of a call replaces what the call asked for.
         alone = dict(applied)
+        removing: dict[tuple[int, int], list[str]] = {}
         if alone:
             for asked in self._file_calls():
-                alone.pop((asked.ref.message, asked.part), None)
+                place = (asked.ref.message, asked.part)
+                alone.pop(place, None)
+                if isinstance(asked, Touched) and asked.verb == "delete" and place in applied:
+                    removing.setdefault(place, []).append(asked.path)
         stated = sorted(chain.from_iterable(alone.values()), key=_place)
         acts: Iterable[Touched | Ran | Applied] = merge(self._file_calls(), stated, key=_place)
         tools: dict[tuple[int, int], str] = {}
@@ -163,6 +167,9 @@ class Tracker:
             if changes is not None:
                 if call not in replaced:
                     replaced.add(call)
+                    # A patch may remove a file and add it anew: recorders state the second.
+                    for path in removing.get(call, ()) if changes[0].succeeded else ():
+                        self.known.put(self.resolve_path(path))
                     for one in changes:
                         self.apply_recorded(one, act.tool)
                 continue
@@ -218,6 +225,7 @@ class Tracker:
         source: str = "",
         tool: str = "",
         restored: bool = False,
+        lines: int = -1,
     ) -> None:
         """Adds an event. What a rewound conversation did is likely at most, since the client
         may have restored the files as well."""
@@ -236,6 +244,7 @@ class Tracker:
                 "abandoned" if call.abandoned else "",
                 restored,
                 bool(self.unseen),
+                lines,
             )
         )
 
@@ -245,27 +254,27 @@ class Tracker:
         call = self.call_site(look.ref, "")
         for given, there in look.files:
             path = self.resolve_path(absolute(given, self.root))
-            if there:
-                self.known.put(path)
-            else:
-                self.known.remove(path)
-                self.known.contents.pop(path, None)
+            (self.known.put if there else self.known.remove)(path)
             if path in self.changed:
                 self.add_event(call, path, "found" if there else "missed", "sure")
 
     def record_listing(self, act: Ran, cwd: str, seen: Iterable[Observation]) -> None:
-        """A command that only looks listed files: those removed before are there again, by
-        something that is not recorded, such as a command of the person's."""
-        found = {
-            self.resolve_path(absolute(one.path, cwd))
-            for one in seen
-            if one.fact == "file" and one.source in _LISTS_DISK
-        }
+        """A command that only looks listed files: those removed before are there again, and
+        those that git misses are removed, by something that is not recorded, such as a command
+        of the person's."""
+        listed: dict[str, set[str]] = {"file": set(), "absent": set()}
+        for one in seen:
+            if one.fact in listed and (one.source in _LISTS_DISK or one.fact == "absent"):
+                listed[one.fact].add(self.resolve_path(absolute(one.path, cwd)))
         call = self.call_site(act.ref, act.tool, cwd)
-        absent = [p for p in sorted(found & self.changed) if self.known.kind(p) == "absent"]
-        for path in absent:
+        shown = sorted(listed["file"] & self.changed)
+        for path in [p for p in shown if self.known.kind(p) == "absent"]:
             self.known.put(path)
             self.add_event(call, path, "back", "likely")
+        for path in [] if self.untracked else sorted(listed["absent"] & self.changed):
+            if self.known.kind(path) == "file":
+                self.record_change(path, "deleted")
+                self.add_event(call, path, "deleted", "likely", tool="git")
 
     def resolve_path(self, path: str) -> str:
         """A relative path as absolute, where the session's directory is known."""
@@ -302,7 +311,7 @@ class Tracker:
                 self.add_event(call, path, "read", sure)
             return
         if verb == "delete":
-            self.record_delete(path)
+            self.record_change(path, "deleted")
             self.add_event(call, path, "deleted", sure)
             return
         if verb == "move":
@@ -320,7 +329,7 @@ class Tracker:
                 action, certainty = "created", "likely"
             else:
                 action = "modified" if before == "file" else "created"
-        self.record_write(path, action)
+        self.record_change(path, action)
         self.update_text(path, act)
         tool, edited = (UNDO, self.edits[path]) if verb == "undo" else ("", 1)
         self.add_event(call, path, action, certainty, tool=tool, restored=not edited)
@@ -330,23 +339,17 @@ class Tracker:
         if not target:
             return
         text = self.known.contents.pop(path, None)
-        self.record_delete(path)
-        self.record_write(target, "created")
+        self.record_change(path, "deleted")
+        self.record_change(target, "created")
         if text is not None:
             self.known.contents[target] = text
         self.add_event(call, path, "deleted", certainty)
         self.add_event(call, target, "created", certainty, source=path)
 
-    def record_write(self, path: str, action: str) -> None:
-        """A file was changed outside of a shell."""
-        self.known.put(path)
-        self.known.record_change(path, "created" if action == "created" else "modified")
-        self.changed.add(path)
-
-    def record_delete(self, path: str) -> None:
-        """A file was removed outside of a shell."""
-        self.known.remove(path)
-        self.known.record_change(path, "deleted")
+    def record_change(self, path: str, action: str) -> None:
+        """A file was created, modified or deleted outside of a shell."""
+        (self.known.remove if action == "deleted" else self.known.put)(path)
+        self.known.record_change(path, action)  # type: ignore[arg-type]
         self.changed.add(path)
 
     def update_text(self, path: str, act: Touched) -> None:
@@ -375,19 +378,16 @@ class Tracker:
         if not act.succeeded:
             return
         call = self.call_site(act.ref, tool)
-        for path, action, former in act.files:
-            path, former = (self.resolve_path(absolute(p, "")) for p in (path, former))
+        for given, action, former in act.files:
+            path, former = (self.resolve_path(absolute(p, "")) for p in (given, former))
             self.known.contents.pop(path, None)
             if former and former != path:
                 self.record_move(call, former, path, "sure")
                 continue
-            if action == "deleted":
-                self.record_delete(path)
-            else:
-                if action == "created" and self.known.kind(path) == "file":
-                    action = "modified"  # "Add File" in a patch replaces what is there
-                self.record_write(path, action)
-            self.add_event(call, path, action, "sure")
+            if action == "created" and self.known.kind(path) == "file":
+                action = "modified"  # "Add File" in a patch replaces what is there
+            self.record_change(path, action)
+            self.add_event(call, path, action, "sure", lines=dict(act.deleted).get(given, -1))
 
     # -- commands ----------------------------------------------------------------------------
 
@@ -491,7 +491,7 @@ class Tracker:
             elif what in {"deleted", "renamed"} and not self.untracked:
                 path = self._of_repository(former or name, call.cwd)
                 if path and self.known.kind(path) == "file":
-                    self.record_delete(path)
+                    self.record_change(path, "deleted")
                     self.add_event(call, path, "deleted", "sure", tool="git")
 
     def _of_repository(self, name: str, cwd: str) -> str:
@@ -532,7 +532,7 @@ class Tracker:
                     self.add_event(call, path, "read", "likely", tool="Get-Content")
                 removed = [p for p in self.changed if p == path or p.startswith(path + "/")]
                 for name in sorted(removed) if did == "removed" else ():
-                    self.record_delete(name)
+                    self.record_change(name, "deleted")
                     self.add_event(call, name, "deleted", "likely", tool="Remove-Item")
 
     def apply_effect(self, call: _CallSite, effect: FileEffect, named: set[str]) -> None:
@@ -562,6 +562,8 @@ class Tracker:
                 return  # it has the contents of a commit of this session
             if effect.restored and path not in self.committed:
                 restored = path in self.changed
+                if not restored and self.unseen:
+                    return  # what a program of the session changed is taken back
                 if not restored:
                     certainty = "unknown"  # whether this changed the file is not known
             if certainty != "unknown":

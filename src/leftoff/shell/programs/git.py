@@ -6,10 +6,13 @@ changes no file of the tree."""
 
 import re
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 
 from leftoff.shell import operations as ops
 from leftoff.shell.commands import Invocation
 from leftoff.shell.filesystem import Action
+from leftoff.shell.paths import is_temporary
+from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import Status, Walk
 
 
@@ -103,26 +106,23 @@ def _restore(walk: Walk, words: list[str]) -> Status:
     staged = bool(options & {"-S", "--staged"})
     if (staged and not options & {"-W", "--worktree"}) or walk.expected_status is False:
         return False if walk.expected_status is False else None
-    return _restore_paths(walk, before + after)
+    return _restore_paths(walk, before + after, last=not options & {"-s", "--source"})
 
 
-def _restore_paths(walk: Walk, fields: list[str]) -> Status:
+def _restore_paths(walk: Walk, fields: list[str], *, last: bool = True) -> Status:
+    """`last`: as they are in the last commit, not in another one."""
     for field in fields:
         path = walk.resolved(field)
         if path is None or not _PLAIN(field) or walk.state.kind(path) == "directory":
-            if field == ".":
-                _restore_all(walk)
-            else:
-                walk.effects.doubt()
-                walk.effects.unknown("git")
+            _restore_all(walk, [field], restored=last)
         # A file that was removed is there again.
         elif walk.state.kind(path) == "absent":
-            walk.effects.write(path, "git", walk.uncertainty, restored=True)
+            walk.effects.write(path, "git", walk.uncertainty, restored=last)
         else:
             # Without changes a file stays as it is; only those of the session are known.
-            seen = path in walk.state.changed()
-            uncertainty = max(walk.uncertainty, 0 if seen else 2)
-            walk.effects.write(path, "git", uncertainty, guess="modified", restored=True)
+            seen = path in walk.effects.changed() or walk.effects.wrote(path)
+            uncertainty = max(walk.uncertainty, 0 if seen and last else 2)
+            walk.effects.write(path, "git", uncertainty, guess="modified", restored=last)
             if not seen and walk.uncertainty < 2:
                 walk.state.put(path)
     return None
@@ -132,18 +132,34 @@ def _restore_paths(walk: Walk, fields: list[str]) -> Status:
 _PLAIN = re.compile(r"(?!\.\Z|:)[^*?\[]*\Z").match
 
 
-def _restore_all(walk: Walk) -> list[tuple[str, Action]]:
-    """Restore every file that the session changed, as far as they are known; returns them."""
+def _restore_all(
+    walk: Walk, fields: list[str] | None = None, *, restored: bool = True
+) -> list[tuple[str, Action]]:
+    """Restore the files that the session changed, as far as they are known, all or those that
+    `fields` name or hold; returns them. `restored`: to their last commit."""
     found: list[tuple[str, Action]] = []
+    beside = not is_temporary(f"{walk.cwd}/")
     for path, action in sorted(walk.effects.changed().items()):
+        if beside and is_temporary(path):
+            continue  # no file of the repository
         if (action == "modified" and walk.state.kind(path) == "file") or (
             action == "deleted" and walk.state.kind(path) == "absent"
         ):
-            walk.effects.write(path, "git", max(walk.uncertainty, 1), restored=True)
-            found.append((path, action))
+            if not fields or any(_names(walk, field, path) for field in fields):
+                uncertainty = max(walk.uncertainty, 1 if restored else 2)
+                walk.effects.write(path, "git", uncertainty, restored=restored)
+                found.append((path, action))
     walk.effects.doubt(restored=False)
     walk.effects.unknown("git")
     return found
+
+
+def _names(walk: Walk, field: str, path: str) -> bool:
+    """Whether a word names a path for git: itself, a folder that holds it, or a pattern."""
+    place = walk.path(unmark_patterns(field))
+    if place in (None, ".", path):
+        return place is not None
+    return path.startswith(f"{place}/") or fnmatchcase(path, str(place))
 
 
 def _checkout(walk: Walk, words: list[str]) -> Status:
@@ -151,13 +167,15 @@ def _checkout(walk: Walk, words: list[str]) -> Status:
     if walk.expected_status is False:
         return False
     if after:
-        return _restore_paths(walk, after)
+        return _restore_paths(walk, after, last=before in ([], ["HEAD"], ["@"]))
     if options & {"-b", "-B", "--orphan"} and not before:
         return None
     paths = [field for field in before if _looks_like_path(walk, field)]
     if not paths:
         return _change_commit(walk)
-    return _restore_paths(walk, paths if len(paths) == len(before) else before[1:])
+    if len(paths) == len(before):
+        return _restore_paths(walk, paths)
+    return _restore_paths(walk, before[1:], last=before[0] in ("HEAD", "@"))
 
 
 def _change_commit(walk: Walk) -> Status:
@@ -263,39 +281,36 @@ _STASHED = re.compile(r"\b(?:WIP on|On) [^:]+:")
 
 
 def _stash(walk: Walk, words: list[str]) -> Status:
-    """``git stash``; what an entry holds is known where its output lists it."""
+    """``git stash``: what the session had changed is put away, and changed again later. Other
+    files that a list in the output names are as they were before."""
     verb = next((word for word in words if word[:1] != "-"), "push")
-    lines = _visible_lines(walk)
-    if verb in ("list", "show", "drop", "clear", "branch"):
+    if verb in ("list", "show", "clear", "branch"):
         return None
     if walk.expected_status is False:
         return False
+    stashes = walk.state.stashes
     if verb in ("push", "save"):
+        _, before, after = _split_words(words, ("-m", "--message"))
+        named = [word for word in before[1:] + after if verb == "push"]
         if not walk.output or _STASHED.search(walk.output):
-            walk.state.stashes.append(_restore_all(walk))
+            stashes.append(_restore_all(walk, named))
         return None  # else what was printed names no stash entry
-    found = False
-    for line in lines:
-        label, colon, path = line.strip().partition(":")
-        path = path.strip()
-        if not colon or not path:
-            continue
-        found = found or label in ("modified", "new file", "deleted")
-        if label == "modified":
-            ops.modify(walk, path, "git")
-        elif label == "new file":
-            ops.write(walk, path, "git")
-        elif label == "deleted":
-            ops.delete(walk, path, force=True, shown=True)
-    if not found:  # the output has no list: what was put away is changed again
-        stashes, uncertainty = walk.state.stashes, max(walk.uncertainty, 1)
-        for path, action in stashes.pop() if stashes else ():
-            if action == "deleted":
-                walk.effects.delete(path, "git", uncertainty)
-            else:
-                walk.effects.write(path, "git", uncertainty, guess="modified", existed=True)
+    entry = stashes[-1:] if verb == "apply" else [stashes.pop()] if stashes else []
+    listed = list(filter(None, map(_LISTED.match, _visible_lines(walk))))
+    uncertainty = max(walk.uncertainty, 0 if listed else 1)
+    for path, action in entry[0] if entry and verb != "drop" else ():
+        if action == "deleted":
+            walk.effects.delete(path, "git", uncertainty)
+        else:
+            walk.effects.write(path, "git", uncertainty, guess="modified", existed=True)
+    # What an entry of another session holds is not known: the list names other changes, too.
+    if verb != "drop" and not (entry and listed):
         walk.effects.unknown("git")
     return None
+
+
+# A changed file in the list that `git stash pop` prints.
+_LISTED = re.compile(r"\s*(?:modified|new file|deleted): +\S")
 
 
 def _reset(walk: Walk, words: list[str]) -> Status:
