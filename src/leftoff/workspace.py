@@ -242,12 +242,6 @@ def _git_text(root: Path, *arguments: str) -> str | None:
     return None if data is None else data.decode("utf-8", "replace").strip()
 
 
-def _environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what would lead git elsewhere or have it run something."""
-    clean = {name: value for name, value in given.items() if not name.startswith("GIT_")}
-    return {**clean, **_ENVIRONMENT}
-
-
 def _git(
     root: Path,
     arguments: Sequence[str],
@@ -258,7 +252,9 @@ def _git(
     """Up to `limit` + 1 bytes of what git says; None if it fails, is absent or takes longer.
     `settings`: for this one call, over the repository's own."""
     command = ["git", "-C", os.fspath(root), *_SAFE_OPTIONS, *arguments]
-    environment = _environment(os.environ)
+    # Without what would lead git elsewhere or have it run something.
+    environment = {n: value for n, value in os.environ.items() if not n.startswith("GIT_")}
+    environment |= _ENVIRONMENT
     # In the environment, since a name may hold the `=` that `-c` divides at.
     for number, (name, value) in enumerate((settings or {}).items()):
         environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}

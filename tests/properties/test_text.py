@@ -20,8 +20,8 @@ from leftoff.extraction.rules import lowered
 from leftoff.extraction.session_state import ContextOccupancy
 from leftoff.redaction.redactor import redact
 from leftoff.redaction.scanner import QuoteEnds, is_quiet, safe_quote_end
-from leftoff.text import clean, prose, sentences
-from leftoff.text.markdown import COMMENT, Layout, blocks_of
+from leftoff.text.markdown import COMMENT, PROSE_KINDS, Layout, Span, blocks_of, sentences
+from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line, short, truncate
 
 # What holds for the layout, the cleaning and the cutting of any text.
@@ -57,6 +57,10 @@ def _is_increasing(spans: list[tuple[int, int]]) -> bool:
     return all(one <= two for one, two in pairwise(ends)) and all(
         start < end for start, end in spans
     )
+
+
+def prose(text: str) -> list[Span]:
+    return [(start, end) for start, end, kind in blocks_of(text)[0] if kind in PROSE_KINDS]
 
 
 @given(_TEXTS)

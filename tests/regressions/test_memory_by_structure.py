@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from itertools import count
 from pathlib import Path
 
@@ -263,7 +264,7 @@ def test_held_bytes_are_what_was_added(piece: bytes) -> None:
     for _ in range(2 * UNPACKED // len(block) + 3):
         held.append(block)
         added.write(block)
-    copy = held.copy()
+    copy = deepcopy(held)
     held.append(b"more")
     assert len(copy) == len(added.getvalue()) == len(held) - 4
     assert copy.whole() == added.getvalue()

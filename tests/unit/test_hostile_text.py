@@ -21,8 +21,8 @@ from leftoff.rendering.conversation import _escape_tags
 from leftoff.shell import analyze, resolve
 from leftoff.shell.effects import FileState, Outcome
 from leftoff.testing.checks import check_any_input
-from leftoff.text import clean, sentences
-from leftoff.text.markdown import Layout
+from leftoff.text.markdown import Layout, sentences
+from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line, truncate
 from leftoff.tokens import estimate_tokens, max_tokens
 

@@ -35,6 +35,7 @@ format. `fork` copies every mutable attribute by hand."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy, deepcopy
 from itertools import islice, starmap
 from sys import intern
 from typing import Any, Self
@@ -399,20 +400,13 @@ class Collector(LineReader):
 
     def fork(self) -> Self:
         """A copy that may be closed without changing this one."""
-        copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__)
-        copy.cursor = codec.unpack_state(codec.pack_state(self.cursor), Cursor)
-        copy.lines = codec.unpack_state(codec.pack_state(self.lines), Lines)
-        copy.issues = dict(self.issues)
-        copy.sessions = [
-            *self.sessions[:-1],
-            {k: r.fork() for k, r in self.sessions[-1].items()},
-        ]
-        copy._main = copy.sessions[-1][""]
-        copy._buffer, copy._partial_line = self._buffer.copy(), self._partial_line.copy()
-        if self.format is not None:
-            copy.reader = codec.unpack_state(codec.pack_state(self.reader), type(self.reader))
-        return copy
+        twin = copy(self)
+        for name in ("cursor", "lines", "reader", "_buffer", "_partial_line"):
+            setattr(twin, name, deepcopy(getattr(self, name, None)))
+        twin.issues = dict(self.issues)
+        states = {agent: state.fork() for agent, state in self.sessions[-1].items()}
+        twin.sessions, twin._main = [*self.sessions[:-1], states], states[""]
+        return twin
 
     # -- saving ----------------------------------------------------------------------------
 

@@ -77,8 +77,8 @@ class WrittenLines(Struct):
             replaced = tuple(
                 Replaced(
                     line_hash(c.before) if c.before else 0,
-                    line_hashes(c.removed if c.old is None else c.old),
-                    line_hashes(c.added if c.new is None else c.new),
+                    line_hashes(c.old),
+                    line_hashes(c.new),
                 )
                 for c in changes
             )
@@ -152,14 +152,14 @@ class Change(Struct, frozen=True):
         removed, added: lines, without the equal ones between them up to `MAX_LINES`.
         first: its first line from 1, 0 where it is not known.
         before: the line before the region that has letters, "" where it is not known.
-        old, new: all lines of the region, None where `removed` and `added` are."""
+        old, new: all lines of the region."""
 
     removed: Sequence[str]
     added: Sequence[str]
-    first: int = 0
-    before: str = ""
-    old: Sequence[str] | None = None
-    new: Sequence[str] | None = None
+    first: int
+    before: str
+    old: Sequence[str]
+    new: Sequence[str]
 
 
 def _hunk(changes: Sequence[Change]) -> str:
@@ -250,11 +250,9 @@ def _replaced(old: str, new: str, first: int = 0) -> Change:
     while end < min(len(before), len(after)) - start and before[-1 - end] == after[-1 - end]:
         end += 1
     removed, added = before[start : len(before) - end], after[start : len(after) - end]
-    old_lines, new_lines = removed, added
     line_before = next((line for line in reversed(before[:start]) if line.strip()), "")
-    removed, added = _differing(removed, added)
     at = first + start if first else 0
-    return Change(removed, added, at, line_before, old_lines, new_lines)
+    return Change(*_differing(removed, added), at, line_before, removed, added)
 
 
 def _differing(removed: list[str], added: list[str]) -> tuple[list[str], list[str]]:

@@ -117,14 +117,6 @@ class HeldBytes:
             return bytes(self._plain)
         return b"".join([*map(zlib.decompress, self._packed), self._plain])
 
-    def copy(self) -> "HeldBytes":
-        """The same bytes; more can be added to one without changing the other."""
-        copy = HeldBytes()
-        copy.first, copy._try_at = self.first, self._try_at
-        copy._packed, copy._packed_size = list(self._packed), self._packed_size
-        copy._plain = bytearray(self._plain)
-        return copy
-
 
 class LineReader(ABC):
     """Reads the bytes of one recording and passes its records to the methods of a subclass.

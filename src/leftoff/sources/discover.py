@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from leftoff import codec
+from leftoff import codec, model
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import Cursor, Sample, detect, formats
 from leftoff.model import Message, Record, SessionFacts
@@ -462,13 +462,12 @@ def parse_time(text: str, now: float) -> float:
     if ago:
         unit = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[ago[2]]
         return now - timedelta(**{unit: int(ago[1])}).total_seconds()
-    try:
-        given = datetime.fromisoformat(text.strip())
-    except ValueError:
+    given = model.parse_time(text.strip())
+    if given is None:
         raise UsageError(
             f"{text!r} is no time: say 2d, 12h or 2w, or a date such as 2026-11-01"
-        ) from None
-    return (given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp()
+        )
+    return given.timestamp()
 
 
 # -- naming ----------------------------------------------------------------------------------

@@ -275,8 +275,5 @@ def _subagents(folder: Path) -> list[tuple[str, str]]:
         found = _recordings(folder / "subagents", "agent-*.jsonl*")
     except OSError:
         return []
-    return [(_agent_id(p.name), str(p)) for p in found if p.is_file()]
-
-
-def _agent_id(name: str) -> str:
-    return name.removeprefix("agent-").split(".jsonl", 1)[0]
+    names = {p: p.name.removeprefix("agent-").split(".jsonl", 1)[0] for p in found}
+    return [(name, str(p)) for p, name in names.items() if p.is_file()]

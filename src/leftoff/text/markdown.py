@@ -1,7 +1,5 @@
 """The layout of markdown-like text: its blocks, and the sentences of those that are prose.
 
-`leftoff.text` exports the public functions of this module.
-
 A block is ``(start, end, kind)``, a span is ``(start, end)``, both in code points of the text
 that was given. Every function takes time linear in the length of its text, whatever the text.
 """
@@ -215,21 +213,6 @@ def _close(text: str, blocks: list[Block], start: int, end: int, kind: int) -> N
     start, end = _trim(text, start, end)
     if start < end:
         blocks.append((start, end, kind))
-
-
-def prose(text: str) -> list[Span]:
-    """Gives the spans of prose, one for each paragraph, list item and heading.
-
-    Left out are fenced and indented code, block quotes, tables and HTML comments, and the
-    markers of items and headings. A fence that is never closed reaches to the end of the text.
-
-    Args:
-        text: Markdown or plain text.
-
-    Returns:
-        Disjoint, increasing ``(start, end)`` spans in code points, without outer white space.
-    """
-    return [(start, end) for start, end, kind in blocks_of(text)[0] if kind in PROSE_KINDS]
 
 
 # ----------------------------------------------------------------------------------------------
