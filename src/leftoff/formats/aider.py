@@ -118,10 +118,7 @@ class AiderReader(TextReader):
     """The files that the next commit is limited to."""
     waiting: list[tuple[str, str, int]] = field(default_factory=list)
     """Id, path and digest of the edits without a result."""
-    sent: int = 0
-    received: int = 0
-    hit: int = 0
-    written: int = 0
+    total: rec.Usage = rec.Usage()
     answer: str = ""
     """The last reply without thoughts, its blanks joined: in architect mode aider gives it to
     the model that edits, as a prompt."""
@@ -188,7 +185,7 @@ class AiderReader(TextReader):
         self.waiting, self.model, self.cwd = [], "", ""
         self.answer = self.command = ""
         self.working = self.silent = self.cut = self.editing = False
-        self.sent = self.received = self.hit = self.written = 0
+        self.total = rec.Usage()
         name = name.replace(":", "")
         return (*found, rec.NewSession(name), rec.SessionFacts(id=name, started=moment))
 
@@ -222,13 +219,11 @@ class AiderReader(TextReader):
         client = _is_client_command(text)
         self.working, self.silent, self.cut = self.working or not client, not client, False
         if not repeated and not text.startswith(_OWN_PROMPTS):
-            if text.startswith(("/", "!")):
-                via = "client" if client else "command"
+            command = text.startswith(("/", "!"))
+            typed = () if command else typed_spans(0, text)
+            if command or not typed and text.startswith("#"):
+                via = "client" if client else "command" if command else "prompt"
                 typed = (rec.Typed(0, 0, len(text), via),)
-            else:
-                typed = typed_spans(0, text) or (
-                    (rec.Typed(0, 0, len(text), "prompt"),) if text.startswith("#") else ()
-                )
         return cursor.message("user", (rec.Text(text),), "", typed, cwd=self.cwd)
 
     def _tool_output(self, texts: list[str], cursor: Cursor) -> Iterator[rec.Record]:
@@ -241,8 +236,7 @@ class AiderReader(TextReader):
         }
         unmatched = any(_UNMATCHED.match(text) for text in shown)
         for text in _statements(shown):
-            applied, skipped = _APPLIED.match(text), _SKIPPED.match(text)
-            if applied is not None:
+            if applied := _APPLIED.match(text):
                 path = applied[1].strip()
                 answered = self._edit_results(path, text, "ok", new=path in new)
                 results += answered
@@ -250,7 +244,7 @@ class AiderReader(TextReader):
                     action = "created" if path in new else "modified"
                     file = path.replace("\\", "/"), action, ""
                     changed.setdefault(len(results), []).append(file)
-            elif skipped is not None:
+            elif skipped := _SKIPPED.match(text):
                 results += self._edit_results(skipped[1].strip(), text, "denied")
             elif _UNMATCHED.match(text):
                 results += self._unmatched(text, new)
@@ -266,13 +260,11 @@ class AiderReader(TextReader):
                 rest.append(text)
         yield from self._session_facts(rest)
         answers = _answers(len(results), rest)
-        if results:
-            parts = (*results, rec.Text("\n".join(rest))) if rest else tuple(results)
-            origin = "meta" if any(map(_UNDONE.match, shown)) else ""  # the person's doing
-            yield cursor.message("tool", parts, origin, answers, cwd=self.cwd)
-        else:
-            parts = (rec.Text("\n".join(rest)),)
-            yield cursor.message("system", parts, "meta", answers, cwd=self.cwd)
+        undone = any(map(_UNDONE.match, shown))  # the person's doing
+        role: rec.Role = "tool" if results else "system"
+        parts = (*results, rec.Text("\n".join(rest))) if rest or not results else tuple(results)
+        origin = "meta" if undone or not results else ""
+        yield cursor.message(role, parts, origin, answers, cwd=self.cwd)
         for part, files in changed.items():
             yield cursor.changes("", files, part=part or None)
         yield from self._token_counts("\n".join(rest))
@@ -334,13 +326,11 @@ class AiderReader(TextReader):
 
     def _session_facts(self, texts: list[str]) -> Iterator[rec.Record]:
         for text in texts:
-            version, model = _VERSION.match(text), _MODEL.match(text)
-            folder = _FOLDER.match(text)
-            if version is not None:
+            if version := _VERSION.match(text):
                 yield rec.SessionFacts(agent_version=version[1])
-            elif model is not None:
+            elif model := _MODEL.match(text):
                 self.model = model[1]
-            elif folder is not None:
+            elif folder := _FOLDER.match(text):
                 self.cwd = folder[1].strip()
                 yield rec.SessionFacts(cwd=self.cwd)
 
@@ -352,14 +342,8 @@ class AiderReader(TextReader):
             # "194 sent, 9,474 cached" of early versions counts the two apart.
             fresh = sent if "d" in cache else max(0, sent - hit - written)
             last = rec.Usage(fresh, received, hit, written)
-            self.sent += last.input
-            self.received += received
-            self.hit += hit
-            self.written += written
-            yield rec.TokenCount(
-                rec.Usage() if self.editing else last,
-                rec.Usage(self.sent, self.received, self.hit, self.written),
-            )
+            self.total += last
+            yield rec.TokenCount(rec.Usage() if self.editing else last, self.total)
 
     def _assistant_message(self, text: str, cursor: Cursor) -> rec.Message:
         if not self.started and not self.turns and self.first == 1:
@@ -424,8 +408,7 @@ def _answers(part: int, lines: list[str]) -> tuple[rec.Typed, ...]:
     spans: list[rec.Typed] = []
     start = 0
     for line in lines:
-        found = _answer_in(line)
-        if found is not None:
+        if found := _answer_in(line):
             a, b = found.span(found.lastgroup or 0)
             spans.append(rec.Typed(part, start + a, start + b, "answer"))
         start += len(line) + 1
@@ -457,8 +440,7 @@ def _thoughts_apart(text: str) -> tuple[list[rec.Part], str]:
             words.append(piece)
         if found:
             position = found.end()
-            thought = (found["tagged"] or found["titled"] or "").strip()
-            if thought:
+            if thought := (found["tagged"] or found["titled"] or "").strip():
                 parts.append(rec.Reasoning(thought))
     return parts, "\n\n".join(words)
 
@@ -469,31 +451,21 @@ def edits_in(text: str) -> list[tuple[str, str, str]]:
     found: list[tuple[str, str, str]] = []
     path = ""
     before: list[str] = []
-    old: list[str] | None = None
-    new: list[str] | None = None
+    texts: list[list[str]] = []  # the lines of the old text, and then of the new one
     for line in text.split("\n"):
-        if new is not None:
-            if _REPLACE.match(line):
-                found.append((path, _joined(old or []), _joined(new)))
-                old = new = None
-                before = []
-            else:
-                new.append(line)
-        elif old is not None:
-            if _MIDDLE.match(line):
-                new = []
-            else:
-                old.append(line)
+        if len(texts) == 2 and _REPLACE.match(line):
+            found.append((path, "".join(texts[0]), "".join(texts[1])))
+            texts, before = [], []
+        elif len(texts) == 1 and _MIDDLE.match(line):
+            texts.append([])
+        elif texts:
+            texts[-1].append(f"{line}\n")
         elif _SEARCH.match(line):
             path = _path_before(before) or path
-            old = []
+            texts = [[]]
         elif line.strip():
             before = [*before[-2:], line]
     return [edit for edit in found if edit[0]]
-
-
-def _joined(lines: list[str]) -> str:
-    return "".join([f"{line}\n" for line in lines])
 
 
 def _path_before(lines: list[str]) -> str:

@@ -5,6 +5,7 @@ message and, if it has results, a second one that holds them."""
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,10 +13,10 @@ from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats import text_calls
-from leftoff.formats.injected import task_span, typed_spans
+from leftoff.formats.injected import task_spans, typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, holds_results
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import PROGRAMS, final_call, with_closing_words
 
@@ -44,7 +45,6 @@ class AtifReader(ItemReader):
     def item(self, step: Fields, cursor: Cursor) -> Iterable[rec.Record]:
         if not step.value:
             yield rec.Unknown("step")
-        if not step.value:
             return
         if step.get("is_copied_context"):
             # The steps of an earlier trajectory: what they did and spent is recorded there. But
@@ -87,8 +87,7 @@ class AtifReader(ItemReader):
                 typed: tuple[rec.Typed, ...] = ()
                 self.final = ""
                 if role == "user" and origin in {"", "prompt"}:
-                    task = None if self.prompted else task_span(text)
-                    typed = (rec.Typed(0, *task),) if task is not None else typed_spans(0, text)
+                    typed = typed_spans(0, text) if self.prompted else task_spans(text)
                     self.prompted = True
                 origin = origin if origin in ORIGINS and origin != "prompt" else ""
                 yield message(role, (rec.Text(text),), origin, typed)
@@ -184,37 +183,33 @@ def write(
     steps: list[Step] = []
     steps_by_call: dict[str, Step] = {}
     model = ""
-    usages: dict[str, rec.Usage] = {}
-    steps_by_response: dict[str, Step] = {}
+    spent: dict[str, tuple[Step, rec.Usage]] = {}
     for message in messages:
         if message.agent:
             continue
         model = model or message.model
-        results = [part for part in message.parts if type(part) is rec.ToolResult]
         step = _step(message)
         if step is not None:
             steps.append(step)
-            for part in message.parts:
-                if type(part) is rec.ToolCall and part.id:
-                    steps_by_call[part.id] = step
-        for result in results:
-            _add_result(result, steps_by_call, steps)
+        for part in message.parts:
+            if type(part) is rec.ToolCall and part.id and step is not None:
+                steps_by_call[part.id] = step
+        for part in message.parts:
+            if type(part) is rec.ToolResult:
+                _add_result(part, steps_by_call, steps)
         if message.usage is not None and step is not None:
             # One response may fill several messages, each with the usage of the whole.
             key = message.response or f"message {message.index}"
-            before = usages.get(key)
-            if before is None or message.usage.total > before.total:
-                usages[key] = message.usage
-            steps_by_response.setdefault(key, step)
-    for key, step in steps_by_response.items():
-        step.metrics = _metrics(usages[key])
+            first, before = spent.get(key, (step, rec.Usage()))
+            spent[key] = first, max(before, message.usage, key=lambda usage: usage.total)
+    for step, usage in spent.values():
+        step.metrics = _metrics(usage)
     for number, step in enumerate(steps, 1):
         step.step_id = number
-    total = sum(usages.values(), rec.Usage())
     described = {"name": agent, "version": facts.agent_version or "unknown"}
     if model:
         described["model_name"] = model
-    metrics = _metrics(total)
+    metrics = _metrics(sum((usage for _, usage in spent.values()), rec.Usage()))
     document = {
         "schema_version": version,
         "session_id": facts.id or "unknown",
@@ -240,14 +235,13 @@ class Step(Struct, omit_defaults=True):
     tool_calls: list[dict[str, object]] = []
     observation: dict[str, list[dict[str, str]]] = {}
     metrics: dict[str, object] = {}
-    extra: dict[str, object] = {}
+    extra: dict[str, Any] = {}
 
 
 def _step(message: rec.Message) -> Step | None:
     calls = [part for part in message.parts if type(part) is rec.ToolCall]
     thought = [part.text for part in message.parts if type(part) is rec.Reasoning]
-    only_results = not message.text and not calls and not thought
-    if only_results and any(type(part) is rec.ToolResult for part in message.parts):
+    if holds_results(message.parts) and not message.text and not calls and not thought:
         return None
     source = {"assistant": "agent", "system": "system"}.get(message.role, "user")
     step = Step(timestamp=message.time, source=source, message=message.text)
@@ -256,11 +250,7 @@ def _step(message: rec.Message) -> Step | None:
         step.reasoning_content = "\n\n".join(thought)
         for call in calls:
             given = call.input if isinstance(call.input, dict) else {"input": call.input}
-            called: dict[str, object] = {
-                "tool_call_id": call.id,
-                "function_name": call.name,
-                "arguments": given,
-            }
+            called = {"tool_call_id": call.id, "function_name": call.name, "arguments": given}
             step.tool_calls.append(called)
         if message.response:
             step.extra["response"] = message.response
@@ -273,7 +263,7 @@ def _step(message: rec.Message) -> Step | None:
 def _add_result(
     result: rec.ToolResult, steps_by_call: dict[str, Step], steps: list[Step]
 ) -> None:
-    step = steps_by_call.get(result.call_id) if result.call_id else None
+    step = steps_by_call.get(result.call_id)
     shown = {"content": result.text}
     if step is None:
         step = Step(source="system", message="")
@@ -283,9 +273,7 @@ def _add_result(
         outcome: dict[str, object] = {"status": result.status}
         if result.exit_code is not None:
             outcome["exit_code"] = result.exit_code
-        outcomes = step.extra.setdefault("outcomes", {})
-        if isinstance(outcomes, dict):
-            outcomes[result.call_id] = outcome
+        step.extra.setdefault("outcomes", {})[result.call_id] = outcome
     step.observation.setdefault("results", []).append(shown)
 
 

@@ -11,15 +11,7 @@ from msgspec import Struct, field
 
 from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.formats.claude_code_records import (
-    Block,
-    Body,
-    CompactMetadata,
-    Line,
-    Progress,
-    Result,
-    Tokens,
-)
+from leftoff.formats.claude_code_records import Block, Body, Line, Progress, Result, Tokens
 from leftoff.formats.injected import (
     JOB_ENDED,
     answer_spans,
@@ -30,7 +22,7 @@ from leftoff.formats.injected import (
     transcript_span,
     typed_spans,
 )
-from leftoff.formats.lenient_json import Fields, dict_of, text_of
+from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, known_id, text_of
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample, mostly
 from leftoff.formats.vocabulary import KINDS, PERSONS_SHELL, tool_call
@@ -240,10 +232,10 @@ class ClaudeReader(Struct):
             records = (Link(line.uuid, line.parentUuid or line.logicalParentUuid or ""),)
         if kind == "system":
             if line.subtype == "compact_boundary":
-                facts = line.compactMetadata or line.compact_metadata or CompactMetadata()
-                before = facts.preTokens or facts.pre_tokens or 0
-                after = facts.postTokens or facts.post_tokens or 0
-                records += (cursor.compaction(facts.trigger, before, after),)
+                facts = Fields(line.compactMetadata or line.compact_metadata)
+                before = facts.count("preTokens", "pre_tokens")
+                after = facts.count("postTokens", "post_tokens")
+                records += (cursor.compaction(facts.text("trigger"), before, after),)
             elif line.subtype == "init" and line.sessionId and not self.session:
                 records += (self._facts(line),)
         elif kind == "result":
@@ -284,9 +276,8 @@ class ClaudeReader(Struct):
         A backup proves little: it may have been made before the edit that it belongs to or just
         after it, so it shows neither the original contents nor whether the file changed later.
         """
-        tracked = dict_of(line.snapshot.trackedFileBackups) if line.snapshot else {}
         changed: list[tuple[str, bool]] = []
-        for path, given in tracked.items():
+        for path, given in Fields(line.snapshot).at("trackedFileBackups").value.items():
             backup = dict_of(given)
             if type(version := backup.get("version")) is not int:
                 continue
@@ -432,14 +423,11 @@ def _part(block: Block) -> Part:
 def _result(
     block: Block, facts: Result | str | list[object] | None, part: int
 ) -> tuple[ToolResult, tuple[Typed, ...]]:
-    content = block.content
-    if isinstance(content, str):
-        text = content
-    else:
-        text = "\n".join([b.text for b in content or () if b.text])
-    call = block.tool_use_id or ""
-    if call == "REDACTED":  # a recorder's redaction; many calls share it
-        call = ""
+    text = text_of(block.content)
+    if not text:
+        texts = (text_of(part.get("text")) for part in dicts_of(block.content))
+        text = "\n".join(filter(None, texts))
+    call = known_id(block.tool_use_id)
     detail: dict[str, object] | None = None
     typed: tuple[Typed, ...] = ()
     status, code = "ok", None

@@ -3,11 +3,6 @@
 from msgspec import Struct
 
 
-class SubBlock(Struct, gc=False):
-    type: str = ""
-    text: str | None = None
-
-
 class Block(Struct, gc=False):
     type: str = ""
     text: str | None = None
@@ -17,7 +12,7 @@ class Block(Struct, gc=False):
     input: object = None
     tool_use_id: str | None = None
     is_error: bool | None = None
-    content: str | list[SubBlock] | None = None
+    content: object = None
 
 
 class Tokens(Struct, gc=False):
@@ -45,23 +40,14 @@ class Result(Struct, gc=False):
     backgroundTaskId: object = None
     answers: object = None
     isAsync: object = None
-
-
-class CompactMetadata(Struct, gc=False):
-    trigger: str = ""
-    preTokens: int | None = None
-    postTokens: int | None = None
-    pre_tokens: int | None = None
-    post_tokens: int | None = None
+    # iFlow's
+    status: object = None
+    toolName: object = None
 
 
 class Attachment(Struct, gc=False):
     type: str = ""
     prompt: object = None
-
-
-class Snapshot(Struct, gc=False):
-    trackedFileBackups: object = None
 
 
 class Progress(Struct, gc=False):
@@ -93,17 +79,17 @@ class Line(Struct, gc=False):
     toolUseResult: Result | str | list[object] | None = None
     data: Progress | None = None
     attachment: Attachment | None = None
-    compactMetadata: CompactMetadata | None = None
+    compactMetadata: object = None
     summary: str | None = None
     leafUuid: str | None = None
     aiTitle: str | None = None
     customTitle: str | None = None
-    snapshot: Snapshot | None = None
+    snapshot: object = None
     # stream-json and the Agent SDK write these instead of their twins above
     session_id: str | None = None
     parent_tool_use_id: str | None = None
     tool_use_result: Result | str | list[object] | None = None
-    compact_metadata: CompactMetadata | None = None
+    compact_metadata: object = None
     claude_code_version: str | None = None
     isSynthetic: bool | None = None
     is_error: bool | None = None

@@ -12,25 +12,11 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.formats import claude_code as claude
-from leftoff.formats import claude_code_records as records
+from leftoff.formats.claude_code_records import Block, Line, Result
 from leftoff.formats.gemini_parts import STATUS, response_texts, result_of
-from leftoff.formats.lenient_json import dict_of, dicts_of, text_of
+from leftoff.formats.lenient_json import dicts_of, text_of
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.model import Message, Part, Record, ToolCall, ToolResult
-
-
-class Block(records.Block, gc=False):
-    content: object = None  # type: ignore[assignment]
-
-
-class Body(records.Body, gc=False):
-    content: str | list[Block] | None = None  # type: ignore[assignment]
-
-
-class Line(records.Line, gc=False):
-    message: Body | None = None
-    toolUseResult: object = None  # type: ignore[assignment]
-
 
 # Last calls that are remembered; a call is repeated on the very next line. Chosen by hand.
 _MAX_REMEMBERED = 64
@@ -47,18 +33,18 @@ class IflowReader(Struct):
 
     def read(self, line: Line, cursor: Cursor) -> Iterable[Record]:
         # The client's own object, which Claude Code's reader would take for its own.
-        facts = dict_of(line.toolUseResult)
-        line.toolUseResult = None
+        facts, line.toolUseResult = line.toolUseResult, None
+        known = facts if isinstance(facts, Result) else Result()
         for block in line.message.content or () if line.message else ():
             if isinstance(block, Block):
                 _unwrap(block)
         for found in self.claude.read(line, cursor):
             if isinstance(found, Message):
-                yield msgspec.structs.replace(found, parts=self._new_parts(found, facts))
+                yield msgspec.structs.replace(found, parts=self._new_parts(found, known))
             else:
                 yield found
 
-    def _new_parts(self, message: Message, facts: dict[str, object]) -> tuple[Part, ...]:
+    def _new_parts(self, message: Message, facts: Result) -> tuple[Part, ...]:
         parts: list[Part] = []
         for part in message.parts:
             if type(part) is ToolCall and part.id:
@@ -68,8 +54,8 @@ class IflowReader(Struct):
                 del self.calls[:-_MAX_REMEMBERED]
             elif type(part) is ToolResult and part.status in ("ok", "error"):
                 # The client's object tells apart what the block only calls an error.
-                status = STATUS.get(text_of(facts.get("status")), part.status)
-                name = text_of(facts.get("toolName"))
+                status = STATUS.get(text_of(facts.status), part.status)
+                name = text_of(facts.toolName)
                 parts.append(result_of(part.call_id, name, part.text, status))
                 continue
             parts.append(part)

@@ -208,6 +208,12 @@ def task_span(text: str) -> tuple[int, int] | None:
     return found
 
 
+def task_spans(text: str) -> tuple[Typed, ...]:
+    """The typed spans of a first prompt: the task in it, where a benchmark built it."""
+    task = task_span(text)
+    return typed_spans(0, text) if task is None else (Typed(0, *task),)
+
+
 def typed_parts(parts: Iterable[Part]) -> tuple[Typed, ...]:
     """The typed spans of all texts of a message."""
     spans: tuple[Typed, ...] = ()

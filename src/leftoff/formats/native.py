@@ -6,17 +6,15 @@ line is a message: {"role", "text"} in the short form, or {"role", "parts": [...
 {"result": {"call_id", "text", "status", "exit_code"}}."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff import model as rec
 from leftoff.errors import FormatError
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import Fields, dicts_of
-from leftoff.formats.reader import Cursor, Format, Sample
+from leftoff.formats.lenient_json import Fields, usage_by
+from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import tool_call
 
@@ -24,95 +22,64 @@ SCHEMA = "session/1"
 ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 
-class Line(Struct, gc=False):
-    leftoff: str | None = None
-    id: str | None = None
-    cwd: str | None = None
-    branch: str | None = None
-    title: str | None = None
-    window: int | None = None
-    role: str | None = None
-    text: str | None = None
-    parts: list[Any] | None = None
-    origin: str | None = None
-    key: str | None = None
-    parent: str | None = None
-    response: str | None = None
-    time: str | None = None
-    agent: str | None = None
-    model: str | None = None
-    usage: rec.Usage | None = None
-    compaction: str | None = None
+# What a first line may say of the session.
+_FACTS = ("id", "cwd", "branch", "title", "window")
+_TOKENS = "input output cache_read cache_write reasoning"
 
 
-class NativeReader(Struct):
+class NativeReader(ItemReader):
     """Reads the lines of one file. Fields are its state between lines."""
 
-    record: ClassVar[type] = Line
-
-    calls: int = 0
     cwd: str = ""
 
-    def read(self, line: Line, cursor: Cursor) -> Iterable[rec.Record]:
-        if line.compaction is not None:
-            return (rec.Compaction(line=cursor.line, trigger=line.compaction, raw=cursor.raw),)
-        if line.role is None:
-            if line.leftoff is None:
-                return (rec.Unknown(""),)
-            if cursor.line <= 1 and line.leftoff.startswith("session/"):
-                if line.leftoff != SCHEMA:
-                    raise FormatError(
-                        f"written by a newer leftoff ({line.leftoff[:20]!r}, this one knows "
-                        f"{SCHEMA!r}); update leftoff to read it"
-                    )
-            self.cwd = line.cwd or ""
-            return (
-                rec.SessionFacts(
-                    id=line.id or "",
-                    cwd=self.cwd,
-                    branch=line.branch or "",
-                    title=line.title or "",
-                    window=line.window,
-                ),
+    def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        schema, role = line.text("leftoff"), line.text("role")
+        if line.get("compaction") is not None:
+            return (cursor.compaction(line.text("compaction")),)
+        if role in ROLES:
+            return (self._message(line, role, cursor),)
+        if role or not schema:
+            return (rec.Unknown(role),)
+        if cursor.line <= 1 and schema.startswith("session/") and schema != SCHEMA:
+            raise FormatError(
+                f"written by a newer leftoff ({schema[:20]!r}, this one knows "
+                f"{SCHEMA!r}); update leftoff to read it"
             )
-        if line.role not in ROLES:
-            return (rec.Unknown(line.role),)
-        parts = [p for p in map(self._part, dicts_of(line.parts)) if p is not None]
-        if line.text is not None:
-            parts.insert(0, rec.Text(line.text))
-        by_person = line.role == "user" and line.origin in {None, "prompt"}
-        typed = typed_parts(parts) if by_person else ()
-        default = {"assistant": "agent", "system": "injected", "tool": "tool"}.get(line.role)
-        if line.role == "user":
-            default = "prompt" if typed else "injected"
-            if not typed and any(type(p) is rec.ToolResult for p in parts):
-                default = "tool"
-        origin = line.origin if line.origin in ORIGINS else default or "agent"
+        facts = line.facts(id="id", cwd="cwd", branch="branch", title="title")
+        self.cwd = facts.cwd
+        return (replace(facts, window=line.number("window")),)
+
+    def _message(self, line: Fields, role: str, cursor: Cursor) -> rec.Message:
+        parts = [p for p in map(self._part, line.each("parts")) if p is not None]
+        if isinstance(text := line.get("text"), str):
+            parts.insert(0, rec.Text(text))
+        origin = line.text("origin")
+        typed = typed_parts(parts) if role == "user" and origin in {"", "prompt"} else ()
         message = cursor.message(
-            line.role,  # type: ignore[arg-type]
+            role,  # type: ignore[arg-type]
             tuple(parts),
-            origin,
+            origin if origin in ORIGINS else "prompt" if typed else "",
             typed,
-            key=line.key or "",
-            parent=line.parent or "",
-            time=line.time or "",
-            agent=line.agent or "",
-            cwd=line.cwd or self.cwd,
+            key=line.text("key"),
+            parent=line.text("parent"),
+            time=line.text("time"),
+            agent=line.text("agent"),
+            cwd=line.text("cwd") or self.cwd,
         )
         # This format records these three for any role.
-        more = {"response": line.response or "", "model": line.model or ""}
-        return (replace(message, usage=line.usage, **more),)
+        usage = usage_by(line.get("usage"), _TOKENS)
+        more = {"response": line.text("response"), "model": line.text("model")}
+        return replace(message, usage=usage, **more)
 
-    def _part(self, value: dict[str, object]) -> rec.Part | None:
-        if isinstance(text := value.get("text"), str):
+    def _part(self, part: Fields) -> rec.Part | None:
+        if isinstance(text := part.get("text"), str):
             return rec.Text(text)
-        if isinstance(text := value.get("reasoning"), str):
+        if isinstance(text := part.get("reasoning"), str):
             return rec.Reasoning(text)
-        call, result = Fields(value.get("call")), Fields(value.get("result"))
+        call, result = part.at("call"), part.at("result")
         if call.value:
-            self.calls += 1
-            identity = call.text("id") or f"call-{self.calls}"
-            return tool_call(identity, call.text("name"), call.get("input"))
+            own = self.call_id()
+            return tool_call(call.text("id") or own, call.text("name"), call.get("input"))
         if result.value:
             return rec.ToolResult(
                 result.text("call_id") or f"call-{self.calls}",
@@ -126,7 +93,7 @@ class NativeReader(Struct):
 def write(messages: Iterable[rec.Message], facts: rec.SessionFacts | None = None) -> bytes:
     """Messages as a file of this format."""
     named = codec.to_builtins(facts).items() if facts is not None else ()
-    known = {k: v for k, v in named if k in Line.__struct_fields__ and v not in ("", None)}
+    known = {k: v for k, v in named if k in _FACTS and v not in ("", None)}
     lines = [codec.dumps({"leftoff": SCHEMA, **known})]
     for m in messages:
         line = {"role": m.role, "parts": [_part_json(p) for p in m.parts]}

@@ -4,6 +4,7 @@ A data set is a list (or one object on each line) of rows, each a whole session:
 and its outcome. A request log has one line for each request and one for each response, and
 each request repeats the whole conversation so far."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import ClassVar
@@ -155,8 +156,7 @@ class OpenAIRequestLogReader(Struct):
         if not messages:
             yield Unknown("request without messages")
             return
-        digests = _occurrences(messages)
-        beginning = _conversation_key(messages)
+        digests, beginning = _occurrences(messages), _conversation_key(messages)
         place = self.known.get(beginning, -1)
         begins = not any(_role(m) == "assistant" for m in messages)
         if place < 0 or (begins and self.talks[place].answered):
@@ -275,11 +275,10 @@ def _role(message: Fields) -> str:
 
 
 def _occurrences(messages: list[Fields]) -> list[tuple[int, int]]:
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     found = []
-    for message in messages:
-        digest = _digest(message)
-        counts[digest] = counts.get(digest, 0) + 1
+    for digest in map(_digest, messages):
+        counts[digest] += 1
         found.append((digest, counts[digest]))
     return found
 
@@ -305,12 +304,9 @@ def _digest(m: Fields) -> int:
 
 def _conversation_key(messages: list[Fields]) -> int:
     """Identifies a conversation of a log by its instructions and its first message."""
-    found = []
-    for message in messages:
-        found.append(_digest(message))
-        if _role(message) not in {"system", "developer"}:
-            break
-    joined = ",".join(map(str, found)).encode()
+    instructs = [_role(message) in {"system", "developer"} for message in messages]
+    first = instructs.index(False) if False in instructs else len(messages)
+    joined = ",".join(map(str, map(_digest, messages[: first + 1]))).encode()
     return int.from_bytes(blake2b(joined, digest_size=8).digest())
 
 

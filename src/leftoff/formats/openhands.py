@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.formats.injected import task_span, typed_spans
+from leftoff.formats.injected import task_span, task_spans, typed_spans
 from leftoff.formats.lenient_json import Fields, items_of, text_of, value_of
 from leftoff.formats.openai_parts import (
     calls_of,
@@ -113,35 +113,31 @@ class OpenHandsReader(ItemReader):
     def _sdk_event(
         self, event: Fields, kind: str, say: Builder, cursor: Cursor
     ) -> Iterable[rec.Record]:
-        if kind == "ActionEvent":
-            return (self._sdk_action(event, say),)
-        if kind == "MessageEvent":
-            return (self._sdk_message(event, say),)
-        if kind in {"ObservationEvent", "AgentErrorEvent", "UserRejectObservation"}:
-            return (self._sdk_result(event, kind, say),)
-        if kind == "SystemPromptEvent":
-            shown = rec.Text(content_text([event.get("system_prompt")]))
-            return (say("system", (shown,)),)
-        if kind == "ConversationErrorEvent":
-            shown = rec.Text(event.text("detail"))
-            return (say("system", (shown,), "meta"),)
-        if kind == "Condensation":
-            return (cursor.compaction("auto"),)
-        return () if kind in IGNORED_KINDS else (rec.Unknown(f"event {kind}"),)
+        match kind:
+            case "ActionEvent":
+                yield self._sdk_action(event, say)
+            case "MessageEvent":
+                yield self._sdk_message(event, say)
+            case "ObservationEvent" | "AgentErrorEvent" | "UserRejectObservation":
+                yield self._sdk_result(event, kind, say)
+            case "SystemPromptEvent":
+                yield say("system", (rec.Text(content_text([event.get("system_prompt")])),))
+            case "ConversationErrorEvent":
+                yield say("system", (rec.Text(event.text("detail")),), "meta")
+            case "Condensation":
+                yield cursor.compaction("auto")
+            case _ if kind not in IGNORED_KINDS:
+                yield rec.Unknown(f"event {kind}")
 
     def _sdk_message(self, event: Fields, say: Builder) -> rec.Message:
         said = event.at("llm_message")
         text = content_text(said.get("content"))
         if event.get("source") == "agent":
             return self._reply(event, [*_sdk_thoughts(event, said), rec.Text(text)], say)
-        typed: tuple[rec.Typed, ...] = ()
-        if event.get("source") == "user":
-            span = _task_span(text)
-            typed = (rec.Typed(0, *span),) if span is not None else typed_spans(0, text)
         # Skills that the recorder adds to the prompt; nobody typed them.
         added = content_text(event.get("extended_content"))
         shown = (rec.Text(text), rec.Text(added)) if added else (rec.Text(text),)
-        return say("user", shown, "", typed)
+        return say("user", shown, "", _task(text) if event.get("source") == "user" else ())
 
     def _sdk_action(self, event: Fields, say: Builder) -> rec.Message:
         name = event.text("tool_name", "tool_call.name")
@@ -191,10 +187,7 @@ class OpenHandsReader(ItemReader):
             return say("system", (rec.Text(text),))
         source = event.get("source")
         if source == "user" or not isinstance(source, str) and not self.spoken:
-            typed = typed_spans(0, text)
-            if not self.spoken:
-                task = _task_span(text)
-                typed = (rec.Typed(0, *task),) if task is not None else typed
+            typed = typed_spans(0, text) if self.spoken else _task(text)
             self.spoken = True
             return say("user", (rec.Text(text),), "", typed)
         if source == "environment":
@@ -329,12 +322,13 @@ def _sdk_thoughts(event: Fields, said: Fields) -> Iterator[rec.Part]:
         yield rec.Reasoning(text)
 
 
-def _task_span(text: str) -> tuple[int, int] | None:
+def _task(text: str) -> tuple[rec.Typed, ...]:
+    """The typed spans of a first prompt; in some the task stands below a heading."""
     heading = _HEADING.search(text)
-    if (task := task_span(text)) is not None or heading is None:
-        return task
+    if heading is None or task_span(text) is not None:
+        return task_spans(text)
     end = text.find("\n# ", heading.end())
-    return trim_span(text, heading.end(), end if end >= 0 else len(text))
+    return (rec.Typed(0, *trim_span(text, heading.end(), end if end >= 0 else len(text))),)
 
 
 def _identity(instance: Fields) -> str:

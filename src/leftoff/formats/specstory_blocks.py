@@ -42,11 +42,13 @@ _ERROR_STEP = re.compile(
     r"|(?:The m|M)odel (?:supplied|provided) (?:an ambiguous|invalid|non-existent) )"
 )
 _STEP_BEGINS = re.compile(r"Read file: |`{3,}diff\s*$|<details>\s*$|Tool use: \*\*")
+_LISTED = re.compile(r"Listed (?:directory )?(.*?)(?: • .*)?$")
 _RULE_FILE = re.compile(r"### Rule: (\S.*)$")
 _CALLING = re.compile(r"Error calling tool '([\w.-]+)'")
 _ANSWERED = re.compile(r"(?:Result|Error):[ \t]*$")
-# Headings without a name, between the steps of one turn (the second one escaped).
-_STEP_RULES = frozenset({"_****_", r"_\*\*\*\*_"})
+# Lines between the steps of one turn: a rule, or a heading without a name (the last one
+# escaped).
+_RULES = frozenset({"---", "_****_", r"_\*\*\*\*_"})
 # What the client writes when an agent may take no further step.
 _STOPPED = re.compile(
     r"Copilot has been working on this problem for a while\. It can continue to iterate, or you"
@@ -101,8 +103,8 @@ class Turn:
         self._thought_ends = [n for n, x in enumerate(lines) if "</think>" in x]
         self._detail_ends = [n for n, x in enumerate(lines) if x.strip() == "</details>"]
         self._rules = [n for n, x in enumerate(lines) if _is_rule(lines, n)]
-        self._answers = self._find_answers() if self.pending else []
-        self._answered_at = frozenset(self._answers)
+        answers = [n for n, x in enumerate(lines) if self.pending and _is_answer(lines, n)]
+        self._answers, self._answered_at = answers, frozenset(answers)
         at = 0
         while at < len(lines):
             at = self._take(at, lines[at])
@@ -119,25 +121,16 @@ class Turn:
         at = lines.index("```text")
         before = [x for x in lines[:at] if x.strip()]
         output = unescape("\n".join(lines[at + 1 : -1]))
-        if not before:
-            name = "Edit" if path_in(output) else ""
-        elif before[0].startswith(" "):
-            name = ("Grep" if " pattern `" in before[0] else "Read") if len(before) == 1 else ""
-        elif before[0].startswith("`"):
-            name = "Write" if before[-1] == "```" else ""
-        else:
-            shown = before[1:] and before[1].startswith("`") and before[-1].endswith("`")
-            name = "Bash" if shown else ""
-        if before and not name:
-            return False
-        if not name:
+        if not before and not path_in(output):
             self.results.append(ToolResult("", output, *outcome(output)))
             return True
+        name = _flat_name(before)
+        if not name:
+            return False
         kind = kind_of(name)
         given, _ = parse_tool_use(kind, "", body)
         if name == "Bash" and before[1].startswith("```"):
-            first = lines.index(before[1])
-            command = "\n".join(lines[first + 1 : at]).rstrip()
+            command = "\n".join(lines[lines.index(before[1]) + 1 : at]).rstrip()
             given = {"command": unescape(command.removesuffix("```").rstrip("\n"))}
         self._call(name, kind, given, output)
         return True
@@ -151,8 +144,8 @@ class Turn:
         thought = None if self._fence else _THINK.search(line)
         if thought is not None and line.count("`", 0, thought.start()) % 2 == 0:
             return self._thought(at, line, thought)
-        unnamed = line.strip() in _STEP_RULES
-        if (unnamed or line.strip() == "---") and _is_rule(self._lines, at):
+        if _is_rule(self._lines, at):
+            unnamed = line.strip() != "---"
             if not self._fence or unnamed or self._begins_step(at + 1):
                 # A step's end: what follows may be a step of its own kind.
                 self._step, self._fence = True, ""
@@ -194,10 +187,9 @@ class Turn:
 
     def _say(self) -> None:
         words, self._words, self._fence = self._words, [], ""
-        while words and words[-1].strip() in {"", "---"}:
-            words.pop()
-        first = next((n for n, x in enumerate(words) if x.strip() not in {"", "---"}), 0)
-        said = "\n".join(words[first:])
+        told = [n for n, x in enumerate(words) if x.strip() not in {"", "---"}]
+        words = words[told[0] : told[-1] + 1] if told else []
+        said = "\n".join(words)
         if _STOPPED.search(said):
             self.notices += _STOPPED.findall(said)
             said = _STOPPED.sub("", said).strip()
@@ -208,13 +200,14 @@ class Turn:
             self.stopped = False
 
     def _next(self, places: list[int], at: int) -> int:
+        """The first of these places behind a line; the end where there is none."""
         found = bisect_right(places, at)
-        return places[found] if found < len(places) else -1
+        return places[found] if found < len(places) else len(self._lines)
 
     def _tool_use(self, at: int, line: str, opening: re.Match[str]) -> int:
-        end = at if line.rstrip().endswith("</tool-use>") else self._next(self._tool_ends, at)
-        end = len(self._lines) - 1 if end < 0 else end
-        text = "\n".join(self._lines[at : end + 1])
+        closed = line.rstrip().endswith("</tool-use>")
+        after = (at if closed else self._next(self._tool_ends, at)) + 1
+        text = "\n".join(self._lines[at:after])
         name = unescape(opening["name"])
         known = kind_of(name)
         if known == "other":
@@ -227,31 +220,28 @@ class Turn:
             body = text[summary + len("</summary>") :]
         body = body.rstrip().removesuffix("</tool-use>").rstrip().removesuffix("</details>")
         empty = not body.strip() and not rest.strip()
-        error = ""
-        if empty:
-            error = "\n".join(self._words).strip("\n -")
-            if _ERROR_STEP.match(error) and "\n\n" not in error:
-                self._words = []
-            else:
-                error = ""
+        error = "\n".join(self._words).strip("\n -") if empty else ""
+        if _ERROR_STEP.match(error) and "\n\n" not in error:
+            self._words = []
+        else:
+            error = ""
         self._say()
         self._step = True
-        repeats = bool(line[opening.end() :].strip())
-        if empty and repeats and self.waiting.get(name):
+        repeats = empty and bool(line[opening.end() :].strip())
+        if repeats and self.waiting.get(name):
             # The recorder repeats the call without its contents, and with `<details>` on the
             # first line: it is the same one.
             self.waiting[name] -= 1
             if error:
-                status = self._failure(error)
-                self.results.append(ToolResult(f"call-{self.calls}", error, status))
-            return end + 1
+                self._answered(error, (self._failure(error), None))
+            return after
         given, output = parse_tool_use(known, rest, body)
-        if not (empty and repeats):
+        if not repeats:
             self.waiting[name] = self.waiting.get(name, 0) + 1
         self._call(name, known, given, error or output, failed=bool(error))
         if output is None and is_loading(body):
-            self.results.append(ToolResult(f"call-{self.calls}", "", "running"))
-        return end + 1
+            self._answered("", ("running", None))
+        return after
 
     def _call(
         self,
@@ -265,43 +255,35 @@ class Turn:
         self._say()
         self._step, self.stopped = True, False
         self.calls += 1
-        identity = f"call-{self.calls}"
-        self.parts.append(ToolCall(identity, name, kind, given))
+        self.parts.append(ToolCall(f"call-{self.calls}", name, kind, given))
         if output is not None:
-            output = as_printed(output) if kind in {"shell", "powershell"} else output
+            shell = kind in {"shell", "powershell"}
+            output = as_printed(output) if shell else output
             status = (self._failure(output), None) if failed else outcome(output)
             if type(code := given.get("exit_code")) is int:
                 status = ("error" if code else "ok", code)
-            elif status == ("ok", None) and kind in {"shell", "powershell"} and name != "Bash":
+            elif status == ("ok", None) and shell and name != "Bash":
                 status = ("unknown", None)  # only Claude Code marks what failed
-            self.results.append(ToolResult(identity, output, *status))
+            self._answered(output, status)
+
+    def _answered(self, output: str, status: tuple[str, int | None]) -> None:
+        """Adds the result of the last call."""
+        self.results.append(ToolResult(f"call-{self.calls}", output, *status))
 
     def _thought(self, at: int, line: str, opening: re.Match[str]) -> int:
-        before = line[: opening.start()]
+        before, first = line[: opening.start()], line[opening.end() :]
         if before.strip():
             self._words.append(before)
         self._say()
-        # Its end may stand on the same line.
-        same = line.find("</think>", opening.end())
-        end = at if same >= 0 else self._next(self._thought_ends, at)
-        block = self._next(self._tool_starts, at)
-        if end < 0 or 0 <= block < end:  # never closed
-            end = block if block >= 0 else len(self._lines)
-            inside = [line[opening.end() :], *self._lines[at + 1 : end]]
+        # Its end may stand on the same line; one that is never closed ends with the next tool.
+        end = at if "</think>" in first else self._next(self._thought_ends, at)
+        after = min(end + 1, self._next(self._tool_starts, at))
+        inside = "\n".join([first, *self._lines[at + 1 : after]])
+        thought, _, tail = inside.partition("</think>")
+        if tail.strip():
+            self._lines[end] = tail
             after = end
-        else:
-            closing = same if end == at else self._lines[end].find("</think>")
-            last = self._lines[end]
-            if end == at:
-                inside = [line[opening.end() : closing]]
-            else:
-                inside = [line[opening.end() :], *self._lines[at + 1 : end], last[:closing]]
-            tail = last[closing + len("</think>") :]
-            after = end + 1
-            if tail.strip():
-                self._lines[end] = tail
-                after = end
-        thought = "\n".join(inside).rstrip().removesuffix("</details>")
+        thought = thought.rstrip().removesuffix("</details>")
         self.parts.append(Reasoning(unescape(thought).strip("\n")))
         self._step = True
         return after
@@ -349,7 +331,6 @@ class Turn:
             # A fence inside is odd: the first rule ends this one and, to spare time, the rest.
             self._no_end = True
             end = self._next(self._rules, at)
-            end = len(self._lines) if end < 0 else end
         body = "\n".join(self._lines[at + 1 : end]).strip("\n")
         rest, name = opening[2], opening[1].strip()
         details = re.match(
@@ -366,16 +347,6 @@ class Turn:
             self.pending[0].append(f"call-{self.calls}")
         return end
 
-    def _find_answers(self) -> list[int]:
-        lines = self._lines
-        return [
-            n
-            for n, line in enumerate(lines)
-            if _ANSWERED.match(line)
-            and (not n or not lines[n - 1].strip())
-            and any(x.startswith("```") for x in lines[n + 1 : n + 3])
-        ]
-
     def _answer(self, at: int) -> int:
         """A result that stands apart from its call.
 
@@ -383,15 +354,13 @@ class Turn:
         and it has no call's id."""
         self._say()
         end = self._next(self._answers, at)
-        end = len(self._lines) if end < 0 else end
-        body = "\n".join(self._lines[at + 1 : end])
-        output = parse_tool_use("other", "", body)[1]
+        output = parse_tool_use("other", "", "\n".join(self._lines[at + 1 : end]))[1] or ""
         waiting = next((calls for calls in self.pending if calls), [])
         identity = waiting.pop() if len(waiting) == 1 else ""
         self._several = self._several or waiting
         failed = self._lines[at].startswith("Error:")
-        status = ("error", None) if failed else outcome(output or "")
-        self.results.append(ToolResult(identity, output or "", *status))
+        status = ("error", None) if failed else outcome(output)
+        self.results.append(ToolResult(identity, output, *status))
         return end
 
     def _tasks(self, at: int) -> int:
@@ -415,34 +384,29 @@ class Turn:
 
     def _details(self, at: int, line: str) -> int:
         """An older tool use, `<details>` with a summary of known words; 0 if it is none."""
-        first = line.removeprefix("<details>")
-        head = at
+        first, head = line.removeprefix("<details>"), at
         if not first.strip():
             head = at + 1
-            first = self._lines[head] if head < len(self._lines) else ""
+            first = "".join(self._lines[head : head + 1])
         summary = _OLD_DETAILS.match(first)
-        if summary is None:
-            return 0
-        name = next((n for words, n in _STEP_NAMES if summary[1].startswith(words)), "")
+        shown = summary[1] if summary is not None else ""
+        name = next((n for words, n in _STEP_NAMES if shown.startswith(words)), "")
         end = self._next(self._detail_ends, head)
-        if not name or end < 0:
+        if not name or end == len(self._lines):
             return 0
         body = "\n".join(self._lines[head + 1 : end]).rstrip()
         if name == "list_dir":
-            path = re.match(r"Listed (?:directory )?(.*?)(?: • .*)?$", summary[1])
+            path = _LISTED.match(shown)
             where = path[1] if path is not None else ""
-            given: dict[str, object] = {
-                "path": {"current directory": ".", "undefined": ""}.get(where, where)
-            }
-            self._call(name, kind_of(name), given, body.strip("\n") or None)
+            where = {"current directory": ".", "undefined": ""}.get(where, where)
+            self._call(name, kind_of(name), {"path": where}, body.strip("\n") or None)
         else:
-            self._finish(name, summary[1], body)
+            self._finish(name, shown, body)
         return end + 1
 
     def _old_step(self, at: int, line: str) -> int:
         """A step of the oldest layouts that is a tool use and nothing else; 0 if it is none."""
         end = self._next(self._rules, at)
-        end = len(self._lines) if end < 0 else end
         read = _READ_STEP.match(line)
         if read is not None and (at + 1 == end or not self._lines[at + 1].strip()):
             path = "" if read[1] == "undefined" else read[1].strip()
@@ -469,17 +433,14 @@ class Turn:
         if close < 0:
             return 0
         # A command, and its output, if any, to the end of the step: fences in it may be odd.
-        first, last = close + 1, end - 1
-        while first < end and not self._lines[first].strip():
-            first += 1
-        while last > first and not self._lines[last].strip():
-            last -= 1
-        if first < end and not (
-            first < last and self._lines[first].rstrip() == self._lines[last].rstrip() == "```"
+        shown = [n for n in range(close + 1, end) if self._lines[n].strip()]
+        first, last = (shown[0], shown[-1]) if shown else (close, close)
+        if shown and (
+            first == last or {self._lines[n].rstrip() for n in (first, last)} != {"```"}
         ):
             return 0
         command = "\n".join(self._lines[at + 1 : close])
-        output = "\n".join(self._lines[first + 1 : last]) if first < end else None
+        output = "\n".join(self._lines[first + 1 : last]) if shown else None
         self._call("run_terminal_cmd", "shell", {"command": command}, output)
         return end
 
@@ -487,11 +448,9 @@ class Turn:
         """What stands in place of a tool use that failed: the call itself is not recorded."""
         self._say()
         text = "\n".join(x.strip() for x in self._lines[at:end] if x.strip())
-        calling = _CALLING.match(line)
-        identity = ""
-        if calling is not None:
+        if calling := _CALLING.match(line):
             self._call(calling[1], kind_of(calling[1]), {})
-            identity = f"call-{self.calls}"
+        identity = f"call-{self.calls}" if calling else ""
         self.results.append(ToolResult(identity, text, self._failure(text)))
         return end
 
@@ -527,9 +486,27 @@ class Turn:
         return -1
 
 
+def _flat_name(before: list[str]) -> str:
+    """The tool whose use is written above an output without markup; "" for words."""
+    first, last = (before[0], before[-1]) if before else ("", "")
+    if not first:
+        return "Edit"
+    if first.startswith(" "):
+        return ("Grep" if " pattern `" in first else "Read") if len(before) == 1 else ""
+    if first.startswith("`"):
+        return "Write" if last == "```" else ""
+    return "Bash" if before[1:2] and before[1].startswith("`") and last.endswith("`") else ""
+
+
 def _is_rule(lines: list[str], at: int) -> bool:
     """Whether a line is the recorder's rule between two steps: alone between blank lines."""
-    return (lines[at].strip() == "---" or lines[at].strip() in _STEP_RULES) and (
-        (not at or not lines[at - 1].strip())
-        and (at + 1 >= len(lines) or not lines[at + 1].strip())
+    return lines[at].strip() in _RULES and not any(
+        line.strip() for line in (*lines[max(0, at - 1) : at], *lines[at + 1 : at + 2])
     )
+
+
+def _is_answer(lines: list[str], at: int) -> bool:
+    """Whether a line is the heading of a result: a fence stands below it."""
+    if not _ANSWERED.match(lines[at]) or at and lines[at - 1].strip():
+        return False
+    return any(line.startswith("```") for line in lines[at + 1 : at + 3])

@@ -325,9 +325,7 @@ class Thread:
     def unpack(cls, packed: Packed) -> Thread:
         """The thread that `pack` saved."""
         thread = cls()
-        thread.rows.frombytes(packed.rows)
-        for name in cls.COLUMNS:
-            thread.column(name).frombytes(getattr(packed, name))
+        thread.extend(packed)
         return thread
 
     def extend(self, packed: Packed) -> None:
