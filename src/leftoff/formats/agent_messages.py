@@ -75,11 +75,9 @@ def _text(value: object, depth: int = 20) -> str:
 
 def is_message(value: object) -> bool:
     """Whether a JSON value looks like a message of this format: a `type` and no `role`."""
-    if not isinstance(value, dict) or "role" in value:
-        return False
-    if not isinstance(value.get("type"), str) or value["type"] not in TYPES:
-        return False
-    return "content" in value and "message" not in value and "payload" not in value
+    found = Fields(value)
+    known = found.text("type") in TYPES and "content" in found.value
+    return known and not {"role", "message", "payload"} & found.value.keys()
 
 
 FORMAT = Format("agent_messages", "document", AgentMessageReader, items_under(is_message))

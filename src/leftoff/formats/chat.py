@@ -144,11 +144,10 @@ def _usage(given: dict[str, object]) -> rec.Usage | None:
 
 def is_message(value: object) -> bool:
     """Whether a JSON value looks like a message of this format."""
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("role"), str)
-        and value["role"].casefold() in ROLES
-        and ("content" in value or "tool_calls" in value or "function_call" in value)
+    found = Fields(value)
+    known = found.text("role").casefold() in ROLES
+    return known and not found.value.keys().isdisjoint(
+        {"content", "tool_calls", "function_call"}
     )
 
 

@@ -17,8 +17,8 @@ from leftoff.formats.injected import (
     answer_spans,
     is_continuation,
     is_interruption,
-    shifted,
     slash_command,
+    spans_around,
     transcript_span,
     typed_spans,
 )
@@ -349,15 +349,9 @@ def _typed_words(
         blocks = [found.span() for found in _NOTICE_BLOCK.finditer(text)]
     elif pasted := transcript_span(text):
         blocks = [pasted]
-    if not blocks:
-        return text, typed_spans(part, text, via)
-    spans: list[Typed] = []
-    start = 0
-    for begins, ends in (*blocks, (len(text), len(text))):
-        # What is left of a prompt in front of a pasted block ends with the line.
-        spans += shifted(typed_spans(part, text[start:begins].rstrip(), via), start)
-        start = ends
-    return text, tuple(spans)
+    if blocks:
+        return text, spans_around(blocks, text, part, via)
+    return text, typed_spans(part, text, via)
 
 
 def _is_notice(text: str) -> bool:
@@ -467,17 +461,16 @@ def _failure(text: str) -> tuple[str, int | None]:
 
 def _detect(sample: Sample) -> bool:
     for line in sample.each_line():
-        kind = str(line.get("type"))
-        if "parentUuid" in line and "sessionId" in line:
-            return not str(line.get("sessionId")).startswith("session-") and (
-                "parts" not in dict_of(line.get("message"))
-            )
-        if kind == "summary" and "leafUuid" in line:
-            return True
-        if kind in {"file-history-snapshot", "queue-operation", "last-prompt"}:
-            return True
-        if kind in {"permission-mode", "custom-title", "ai-title"} and "sessionId" in line:
-            return True
+        match line:
+            case {"parentUuid": _, "sessionId": session}:
+                others = "parts" in dict_of(line.get("message"))
+                return not others and not str(session).startswith("session-")
+            case (
+                {"type": "file-history-snapshot" | "queue-operation" | "last-prompt"}
+                | {"type": "permission-mode" | "custom-title" | "ai-title", "sessionId": _}
+                | {"type": "summary", "leafUuid": _}
+            ):
+                return True
         if is_sdk_message(line):
             return True
     return False
@@ -506,18 +499,13 @@ def _detect_list(sample: Sample) -> bool:
 def is_sdk_message(value: dict[str, object]) -> bool:
     """Whether a JSON object is a message of stream-json or of the Agent SDK: {"type",
     "message"}, or the first or last line of a stream."""
-    kind = value.get("type")
-    if kind in ("user", "assistant"):
-        body = value.get("message")
-        return (
-            isinstance(body, dict)
-            and body.get("role") == kind
-            and isinstance(body.get("content"), (str, list))
-            and "parts" not in body
-        )
-    if "session_id" not in value or "subtype" not in value:
-        return False
-    return kind == "system" or kind == "result" and ("result" in value or "usage" in value)
+    match value:
+        case {"type": "user" | "assistant" as kind, "message": {"content": str() | list()}}:
+            body = dict_of(value["message"])
+            return body.get("role") == kind and "parts" not in body
+        case {"type": "system" | "result" as kind, "session_id": _, "subtype": _}:
+            return kind == "system" or "result" in value or "usage" in value
+    return False
 
 
 FORMAT = Format("claude_code", "lines", ClaudeReader, _detect)

@@ -32,6 +32,13 @@ _NOTICE = re.compile(
     r"(?:came to rest|completed|finished|failed|stopped|was (?:stopped|killed))\b"
 )
 _INTERRUPTED = ("Interrupted ·", "Interrupted by user", "[Request interrupted")
+# How the result of a call begins that was not done.
+_OUTCOMES = {
+    "interrupted": _INTERRUPTED,
+    "denied": ("User rejected ", "Tool use rejected", "No (tell Claude"),
+    "error": ("Error", "Invalid tool parameters"),
+    "running": ("Running", "Waiting", "Initializing"),
+}
 _COMPACTED = re.compile(r"(?:Conversation compacted|Compacted\b)")
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,9})\b")
 # Names on the screen that differ from the tool's own.
@@ -127,16 +134,16 @@ class ClaudeCodeExportReader(TextReader):
         head = "\n".join([texts[0][2:], *[text.strip() for text in texts[1:hanging]]]).strip()
         below = texts[hanging:]
         call = _CALL.match(head)
-        name = ""
+        name = _NAMES.get(call["name"], call["name"]) if call is not None else ""
         # Words may look so, too: `see the notes (below)`. Without a result only a known tool is
         # a call.
-        if call is not None and (below or kind_of(_tool_name(call["name"])) != "other"):
-            name, given = _tool_name(call["name"]), call["given"]
-        # 40 characters: chosen by hand.
-        elif below and not _is_interruption(below[0]) and hanging == 1 and len(head) < 40:
-            name, given = head, ""  # tools without arguments: Update Todos
-        if name:
-            yield from self._use(name, given, below, cursor)
+        if call is not None and (below or kind_of(name) != "other"):
+            yield from self._use(name, call["given"], below, cursor)
+            return
+        # Tools without arguments: Update Todos. 40 characters: chosen by hand.
+        bare = hanging == 1 and 0 < len(head) < 40
+        if below and bare and not _is_interruption(below[0]):
+            yield from self._use(head, "", below, cursor)
             return
         if _NOTICE.match(head):
             yield self._meta(texts, cursor)
@@ -181,12 +188,9 @@ class ClaudeCodeExportReader(TextReader):
         )
         if below:
             text = "\n".join([_below(one) for one in below[:end]]).strip("\n")
-            status, code = _outcome(text)
-            written = _WRITTEN.match(text)
-            detail = None
-            if kind == "create" and written is not None:
-                detail = {"created": written[1] is not None}
-            result = ToolResult(identity, text, status, code, detail)
+            written = _WRITTEN.match(text) if kind == "create" else None
+            detail = {"created": written[1] is not None} if written else None
+            result = ToolResult(identity, text, *_outcome(text), detail)
             yield cursor.message("tool", (result,))
         yield from self._printed(below[end:], cursor)
 
@@ -216,16 +220,10 @@ class ClaudeCodeExportReader(TextReader):
 def _facts(texts: list[str]) -> Iterator[Record]:
     # Lines of the banner; chosen by hand.
     for text in texts[:20]:
-        version = _VERSION.search(text)
-        folder = _FOLDER.match(text)
-        if version is not None:
+        if version := _VERSION.search(text):
             yield SessionFacts(agent_version=version[1])
-        elif folder is not None and " " not in folder[1]:
+        elif (folder := _FOLDER.match(text)) and " " not in folder[1]:
             yield SessionFacts(cwd=folder[1])
-
-
-def _tool_name(shown: str) -> str:
-    return _NAMES.get(shown, shown)
 
 
 def _arguments(kind: str, given: str) -> dict[str, object]:
@@ -249,10 +247,9 @@ def _arguments(kind: str, given: str) -> dict[str, object]:
 
 
 def _below(text: str) -> str:
-    hanging = _HANGING.match(text)
-    if hanging is not None:
+    if hanging := _HANGING.match(text):
         return text[hanging.end() :].rstrip()
-    return (text[5:] if not text[:5].strip() else text.strip()).rstrip()
+    return (text.strip() if text[:5].strip() else text[5:]).rstrip()
 
 
 def _is_interruption(text: str) -> bool:
@@ -260,18 +257,10 @@ def _is_interruption(text: str) -> bool:
 
 
 def _outcome(text: str) -> tuple[str, int | None]:
-    if text.startswith(_INTERRUPTED):
-        return "interrupted", None
-    if text.startswith(("User rejected ", "Tool use rejected", "No (tell Claude")):
-        return "denied", None
-    code = _EXIT_CODE.match(text)
-    if code is not None:
+    if code := _EXIT_CODE.match(text):
         return ("error" if int(code[1]) else "ok"), int(code[1])
-    if text.startswith(("Error", "Invalid tool parameters")):
-        return "error", None
-    if text.startswith(("Running", "Waiting", "Initializing")):
-        return "running", None
-    return "ok", None
+    found = (status for status, heads in _OUTCOMES.items() if text.startswith(heads))
+    return next(found, "ok"), None
 
 
 def _detect(sample: Sample) -> bool:

@@ -5,6 +5,7 @@ list, and a task writes both: docs/formats/cline.md."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain
 
 from msgspec import field
 
@@ -19,7 +20,7 @@ from leftoff.formats.openai_parts import (
     tag_spans,
     trim_span,
 )
-from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
+from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample, holds_results
 from leftoff.formats.vocabulary import KINDS, NAMES, kind_of
 
 # Kinds without a message: copies, progress, notices of the panel.
@@ -91,10 +92,10 @@ class ClineReader(ItemReader):
         self, item: Fields, message: Builder, cursor: Cursor
     ) -> Iterator[rec.Record]:
         removed = item.get("conversationHistoryDeletedRange")
-        if isinstance(removed, list) and len(removed) == 2 and count_of(removed[1]):
-            if removed[1] != self.removed:
-                self.removed = count_of(removed[1])
-                yield cursor.compaction("auto")
+        last = count_of(removed[1]) if isinstance(removed, list) and len(removed) == 2 else 0
+        if last and last != self.removed:
+            self.removed = last
+            yield cursor.compaction("auto")
         side, text = item.text("type"), item.text("text")
         kind = item.text(side) if side in {"say", "ask"} else ""
         given = Fields(decode_arguments(text))
@@ -165,15 +166,13 @@ class ClineReader(ItemReader):
         heads: list[tuple[re.Match[str], str]] = []
         waiting = list(self.waiting)
         for head in _RESULT_HEADER.finditer(request):
-            place = next(
-                (n for n, (_, name) in enumerate(waiting) if _same_tool(name, head[1])), None
-            )
-            if place is not None:
+            same = (n for n, (_, name) in enumerate(waiting) if _same_tool(name, head[1]))
+            if (place := next(same, None)) is not None:
                 heads.append((head, waiting[place][0]))
                 del waiting[: place + 1]
         results: list[rec.ToolResult] = []
-        for n, (head, call) in enumerate(heads):
-            end = heads[n + 1][0].start() if n + 1 < len(heads) else len(request)
+        ends = [*(head.start() for head, _ in heads[1:]), len(request)]
+        for (head, call), end in zip(heads, ends, strict=False):
             results.append(_result(call, request[head.end() : end].rstrip("\n")))
             self.output.pop(call, None)
         if heads:  # results that this request lacks are not in a later one either
@@ -190,13 +189,12 @@ class ClineReader(ItemReader):
 
     def _api_message(self, item: Fields, message: Builder) -> rec.Record:
         role, blocks = item.text("role"), blocks_of(item.get("content"))
-        if role == "assistant":
-            self.waiting = []
-            parts = (part for block in blocks for part in self._assistant_parts(block))
-            return message("assistant", tuple(parts))
-        return (
-            self._api_input(blocks, message) if role == "user" else rec.Unknown(f"role {role}")
-        )
+        if role == "user":
+            return self._api_input(blocks, message)
+        if role != "assistant":
+            return rec.Unknown(f"role {role}")
+        self.waiting = []
+        return message("assistant", tuple(chain(*map(self._assistant_parts, blocks))))
 
     def _assistant_parts(self, block: Fields) -> Iterator[rec.Part]:
         kind, text = block.text("type"), block.text("text")
@@ -245,7 +243,7 @@ class ClineReader(ItemReader):
             else:
                 typed += _tagged_spans(len(parts), text)
                 parts.append(rec.Text(text))
-        if any(type(part) is rec.ToolResult for part in parts):
+        if holds_results(parts):
             return message("tool", tuple(parts), "", typed)
         if any(type(part) is rec.Text and is_continuation(part.text) for part in parts):
             return message("user", tuple(parts), "compaction")
@@ -286,9 +284,7 @@ def _result(call: str, text: str, *, failed: bool = False) -> rec.ToolResult:
     status = "ok"
     if head.startswith(("The user denied", "The user rejected")):
         status = "denied"
-    elif failed or code or _FAILED.match(head):
-        status = "error"
-    elif "<error>" in head:
+    elif failed or code or _FAILED.match(head) or "<error>" in head:
         status = "error"
     elif "Command is still running" in head:
         status = "running"
@@ -299,14 +295,11 @@ def _result(call: str, text: str, *, failed: bool = False) -> rec.ToolResult:
 
 def _tagged_spans(part: int, text: str) -> tuple[rec.Typed, ...]:
     """The spans that the person typed, which are tagged in the API history."""
-    spans = (
-        (name, *trim_span(text, start, end)) for name, start, end in tag_spans(text, _USER_TAGS)
-    )
-    return tuple(
-        rec.Typed(part, start, end, _USER_TAGS[name])
-        for name, start, end in spans
-        if end > start
-    )
+    spans = [
+        rec.Typed(part, *trim_span(text, start, end), _USER_TAGS[name])
+        for name, start, end in tag_spans(text, _USER_TAGS)
+    ]
+    return tuple(span for span in spans if span.end > span.start)
 
 
 def _detect(sample: Sample) -> bool:

@@ -11,7 +11,7 @@ from msgspec import field
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.formats.injected import answer_spans, shifted, transcript_span, typed_spans
+from leftoff.formats.injected import answer_spans, spans_around, transcript_span, typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments
 from leftoff.formats.reader import (
@@ -287,16 +287,10 @@ def _typed(part: int, text: str) -> tuple[tuple[rec.Typed, ...], bool]:
     start = 0
     if _ATTACHED.match(text) and (at := text.find(_REQUEST)) >= 0:
         start = at + len(_REQUEST)
-    spans = typed_spans(part, text) if not start else _shifted(part, text, start, len(text))
-    pasted = transcript_span(text) if spans else None
-    if pasted is None:
-        return spans, False
-    before = _shifted(part, text, start, max(start, pasted[0]))
-    return before + _shifted(part, text, max(start, pasted[1]), len(text)), True
-
-
-def _shifted(part: int, text: str, start: int, end: int) -> tuple[rec.Typed, ...]:
-    return shifted(typed_spans(part, text[start:end].rstrip()), start)
+    spans = spans_around((), text, part, start=start) if start else typed_spans(part, text)
+    if spans and (pasted := transcript_span(text)):
+        return spans_around([pasted], text, part, start=start), True
+    return spans, False
 
 
 def _texts(content: object) -> list[str]:

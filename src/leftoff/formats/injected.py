@@ -279,6 +279,18 @@ def shifted(spans: Iterable[Typed], by: int) -> tuple[Typed, ...]:
     return tuple(Typed(s.part, s.start + by, s.end + by, s.via) for s in spans)
 
 
+def spans_around(
+    blocks: Iterable[tuple[int, int]], text: str, part: int, via: str = "prompt", start: int = 0
+) -> tuple[Typed, ...]:
+    """The typed spans of a text outside some blocks of it, from a position on. What is left of
+    a prompt in front of a block ends with the line."""
+    spans: list[Typed] = []
+    for begins, ends in (*blocks, (len(text), len(text))):
+        spans += shifted(typed_spans(part, text[start:begins].rstrip(), via), start)
+        start = max(start, ends)
+    return tuple(spans)
+
+
 def _around_commands(part: int, text: str, via: str) -> tuple[Typed, ...]:
     """The names of Cursor's commands in a text, and what was typed around them."""
     spans: list[Typed] = []

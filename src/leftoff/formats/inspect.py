@@ -16,7 +16,7 @@ from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.codec import MAX_DOCUMENT
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import Fields, items_of, usage_by
+from leftoff.formats.lenient_json import Fields, items_of, text_of, usage_by
 from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import PROGRAMS, kind_of, tool_call
@@ -83,21 +83,17 @@ class InspectReader(Struct):
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
             yield rec.Unknown("damaged archive")
             return
-        for name in ("header.json", "_journal/start.json"):
-            if name in members:
-                header = Fields.of(_unpack(archive, members[name], MAX_DOCUMENT) or b"0")
-                self._header(header)
-                break
+        named = (n for n in ("header.json", "_journal/start.json") if n in members)
+        if (header := next(named, None)) is not None:
+            self._header(Fields.of(_unpack(archive, members[header], MAX_DOCUMENT)))
         remaining = MAX_ARCHIVE
         for name, member in members.items():
             if not name.startswith("samples/") or not name.endswith(".json"):
                 continue
             allowed = min(remaining, MAX_DOCUMENT)
-            unpacked = _unpack(archive, member, allowed)
-            if member.file_size <= allowed:
-                # A damaged one counts too: it was unpacked to find out.
-                remaining -= member.file_size
-            sample = Fields.of(unpacked or b"0")
+            sample = Fields.of(_unpack(archive, member, allowed))
+            # A damaged one counts too: it was unpacked to find out.
+            remaining -= member.file_size if member.file_size <= allowed else 0
             if sample.value:
                 yield from self._sample(sample, cursor)
             else:
@@ -112,7 +108,7 @@ class InspectReader(Struct):
     def _sample(self, sample: Fields, cursor: Cursor) -> Iterator[rec.Record]:
         listed = sample.raw("messages")
         identity, epoch = sample.get("id"), sample.get("epoch")
-        named = str(identity) if isinstance(identity, str | int) else "sample"
+        named = identity if isinstance(identity, str | int) else "sample"
         name = f"{named}_epoch_{epoch if isinstance(epoch, int) else 1}"
         yield rec.NewSession(name)
         # Logs of 2024 keep the events in a `transcript`.
@@ -200,12 +196,11 @@ class InspectReader(Struct):
             parts.append(tool_call(call.text("id"), name, given))
         is_input = item.get("source") == "input"
         reply = Call("", "", "", "", None)
-        if not is_input:
-            for place, known in enumerate(calls):
-                if identity and known.id == identity or not known.id and known.text == text:
-                    reply = known
-                    del calls[: place + 1]
-                    break
+        for place, known in enumerate(() if is_input else calls):
+            if identity and known.id == identity or not known.id and known.text == text:
+                reply = known
+                del calls[: place + 1]
+                break
         # The log names a model with its provider and the events without: both would read as two
         # models.
         self.replied = item.text("model") or reply.model or self.replied
@@ -221,18 +216,18 @@ class InspectReader(Struct):
         )
 
 
-def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes | None:
-    """The bytes of a member; None if it is damaged or larger than the limit.
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes:
+    """The bytes of a member; none if it is damaged or larger than the limit.
 
     The size in the directory is not trusted: at most `limit` bytes are unpacked."""
     if member.file_size > limit:
-        return None
+        return b""
     try:
         with archive.open(member) as stream:
             data = stream.read(limit + 1)
     except _DAMAGE:
-        return None
-    return data if len(data) <= limit else None
+        return b""
+    return data if len(data) <= limit else b""
 
 
 def _calls(events: Raw, attachments: dict[str, object]) -> tuple[list[Call], dict[str, str]]:
@@ -310,20 +305,17 @@ def _joined(text: str) -> str:
 
 
 def _with_attachments(content: object, attachments: dict[str, object]) -> object:
-    def put_back(found: re.Match[str]) -> str:
-        text = attachments.get(found[1])
-        return text if isinstance(text, str) else found[0]
-
-    if isinstance(content, str):
-        return _ATTACHMENT.sub(put_back, content)
+    """A content, its blocks, or the fields of a block, with the texts that are stored apart."""
     if isinstance(content, list):
-        return [
-            {k: _ATTACHMENT.sub(put_back, v) if isinstance(v, str) else v for k, v in b.items()}
-            if isinstance(b, dict)
-            else b
-            for b in content
-        ]
-    return content
+        return [_with_attachments(one, attachments) for one in content]
+    if isinstance(content, dict):
+        return {
+            key: _with_attachments(one, attachments) if isinstance(one, str) else one
+            for key, one in content.items()
+        }
+    if not isinstance(content, str):
+        return content
+    return _ATTACHMENT.sub(lambda m: text_of(attachments.get(m[1])) or m[0], content)
 
 
 def _detect(sample: Sample) -> bool:

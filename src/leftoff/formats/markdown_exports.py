@@ -106,10 +106,9 @@ class OpencodeMarkdownReader(ExportReader):
         return ()
 
     def _facts(self, text: str) -> Iterator[rec.Record]:
-        session, created = _SESSION.match(text), _CREATED.match(text)
-        if session is not None:
+        if session := _SESSION.match(text):
             yield rec.SessionFacts(id=session[1])
-        elif created is not None:
+        elif created := _CREATED.match(text):
             # The time has no zone: it is that of the person's machine.
             month, day, year, hour, minute, second, half = created.groups()
             # 12 AM is 0, 12 PM is 12.
@@ -130,15 +129,10 @@ class OpencodeMarkdownReader(ExportReader):
         if self.who == "user":
             yield from self._prompt(texts, cursor)
             return
-        parts: list[rec.Part] = []
-        results: list[rec.Part] = []
-        for found in self._parts(texts):
-            if isinstance(found, rec.Uncertain):
-                yield found
-            elif isinstance(found, rec.ToolResult):
-                results.append(found)
-            else:
-                parts.append(found)
+        found = list(self._parts(texts))
+        yield from (one for one in found if isinstance(one, rec.Uncertain))
+        parts = [one for one in found if not isinstance(one, rec.ToolResult | rec.Uncertain)]
+        results = [one for one in found if isinstance(one, rec.ToolResult)]
         self.turns += 1
         if parts:
             yield self._said(parts, cursor, model=self.model)
@@ -154,13 +148,12 @@ class OpencodeMarkdownReader(ExportReader):
             # The recorder's own marks stand below a blank line.
             marked = not place or not texts[place - 1]
             tool = _TOOL.match(text) if marked else None
+            place += 1
             if tool is None and not (marked and text == _THINKING):
                 words.append(text)
-                place += 1
                 continue
             yield from _words(words, thought, self.first + begun)
-            words, thought, begun = [], tool is None, place + 1
-            place += 1
+            words, thought, begun = [], tool is None, place
             if tool is not None:
                 place = yield from self._use(tool["name"], texts, place)
         yield from _words(words, thought, self.first + begun)
@@ -173,9 +166,8 @@ class OpencodeMarkdownReader(ExportReader):
         identity = f"call-{self.calls}"
         given: object = {}
         if texts[place : place + 3] == ["", "**Input:**", "```json"]:
-            start = place = place + 3
-            while place < len(texts) and texts[place] != "```":
-                place += 1
+            start, end = place + 3, len(texts)
+            place = next((n for n in range(start, end) if texts[n] == "```"), end)
             given = recorded_arguments("\n".join(texts[start:place]))
             place += 1
         yield tool_call(identity, name, given)
@@ -256,13 +248,10 @@ def _words(words: list[str], thought: bool, line: int) -> Iterator[rec.Part | re
     Nothing marks where a thought ends, so words of the agent may stand in what is taken for a
     thought, up to the next tool or the end of the turn. That is reported."""
     text = "\n".join(words).strip("\n")
-    if not text.strip():
-        return
-    if not thought:
-        yield rec.Text(text)
-        return
-    yield rec.Uncertain(UNMARKED_THOUGHT, line)
-    yield rec.Reasoning(text)
+    if text.strip() and thought:
+        yield rec.Uncertain(UNMARKED_THOUGHT, line)
+    if text.strip():
+        yield rec.Reasoning(text) if thought else rec.Text(text)
 
 
 def _status(kind: str, verdict: str, text: str) -> str:

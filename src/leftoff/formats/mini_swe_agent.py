@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.formats.lenient_json import Fields, dict_of, time_of_ms
+from leftoff.formats.lenient_json import Fields, time_of_ms
 from leftoff.formats.openai_parts import calls_of, content_text, trim_span, usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.swe_agent import run_end
@@ -170,14 +170,11 @@ def _result(call: str, text: str, extra: Fields) -> rec.ToolResult:
 
 
 def _detect(sample: Sample) -> bool:
-    document = sample.document
-    if isinstance(document, dict):
-        named = document.get("trajectory_format")
-        if isinstance(named, str):
+    match sample.document:
+        case {"trajectory_format": str(named)}:
             return named.startswith("mini-swe-agent")
-        return {"info", "messages"} <= sample.keys and "mini_version" in dict_of(
-            document.get("info")
-        )
+        case {"info": {"mini_version": _}, "messages": _}:
+            return True
     # A bare list of messages: the system prompt, the task, then blocks and return codes.
     replies = results = 0
     for item in sample.items:

@@ -64,15 +64,14 @@ class OpencodeReader(ItemReader):
         origin = "injected" if by_user else "agent"
         for piece in item.each("parts"):
             kind = piece.text("type")
+            text = piece.text("text")
             if kind == "text":
-                text = piece.text("text")
                 recorded = piece.get("synthetic") or piece.get("ignored")
                 if by_user and not self.child and not recorded:
                     typed += typed_spans(len(parts), text)
                 parts.append(rec.Text(text))
             elif kind == "reasoning":
-                if piece.text("text"):
-                    parts.append(rec.Reasoning(piece.text("text")))
+                parts += [rec.Reasoning(text)] if text else []
             elif kind == "tool":
                 parts += self._tool(piece, changes, cursor)
             # A subagent is asked in the client's words, so nothing of it was typed.
@@ -175,11 +174,10 @@ def _usage(tokens: Fields) -> rec.Usage | None:
 
 
 def _detect(sample: Sample) -> bool:
-    if not {"info", "messages"} <= sample.keys:
-        return False
-    if str(dict_of(sample.document["info"]).get("id")).startswith("ses_"):
-        return isinstance(sample.document["messages"], list)
-    return mostly(
+    match sample.document:
+        case {"info": {"id": str(name)}, "messages": list()} if name.startswith("ses_"):
+            return True
+    return "info" in sample.keys and mostly(
         lambda item: "parts" in item and "role" in dict_of(item.get("info")),
         sample.listed("messages"),
     )

@@ -6,18 +6,13 @@ resume state."""
 from collections.abc import Iterable
 
 from leftoff import model as rec
+from leftoff.formats.chat import ROLES
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, dicts_of, json_text, time_of_ms
 from leftoff.formats.openai_parts import decode_arguments, usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
 
-_ROLES: dict[str, rec.Role] = {
-    "user": "user",
-    "assistant": "assistant",
-    "system": "system",
-    "developer": "system",
-    "tool": "tool",
-}
+_NAMED = ("user", "assistant", "system", "developer", "tool")
 
 
 class SemanticKernelReader(ItemReader):
@@ -35,9 +30,9 @@ class SemanticKernelReader(ItemReader):
         item = _lowered(item)
         # .NET writes the role as an object: `{"Label": "user"}`.
         named = (item.text("role") or _lowered(item.at("role")).text("label")).casefold()
-        if named not in _ROLES:
+        if named not in _NAMED:
             return (rec.Unknown(f"role {named}" if item.value else "message"),)
-        role = _ROLES[named]
+        role = ROLES[named]
         self.turns += role == "assistant"
         parts = tuple(self._parts(item, role))
         about = _lowered(item.at("metadata"))
@@ -102,23 +97,18 @@ def _time(about: Fields) -> str:
 
 
 def _is_message(value: object) -> bool:
-    if not isinstance(value, dict):
-        return False
-    if value.get("content_type") == "message" and "role" in value:
-        return True
-    label = value.get("Role")
-    return (
-        isinstance(label, dict)
-        and "Label" in label
-        and ("Items" in value or "Content" in value)
-    )
+    match value:
+        case {"content_type": "message", "role": _}:
+            return True
+        case {"Role": {"Label": _}, "Items": _} | {"Role": {"Label": _}, "Content": _}:
+            return True
+    return False
 
 
 def _detect(sample: Sample) -> bool:
-    if isinstance(sample.document, dict):
-        if "chat_history" in sample.keys:
-            history = dicts_of(sample.document["chat_history"])
-            return "workflow_metadata" in sample.keys and any("role" in m for m in history)
+    if "chat_history" in sample.keys:
+        history = dicts_of(sample.document["chat_history"])
+        return "workflow_metadata" in sample.keys and any("role" in m for m in history)
     return mostly(_is_message, sample.listed("messages"))
 
 

@@ -42,7 +42,7 @@ _TITLE_TIME = re.compile(r"# .*\((?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\)\s*$"
 _FILE_TIME = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)-(?=\d\d)")
 _RESUMED = re.compile(r"Resumed from an? .{1,40} session via SpecStory\.")
 _ENDS = frozenset({b"", b"---"})
-_ANSWER = re.compile(r"\*\*Answer:\*\* ?")
+_ANSWER = re.compile(r"\*\*Answer:\*\* ?(.*)")
 
 
 class SpecStoryReader(TextReader):
@@ -82,24 +82,17 @@ class SpecStoryReader(TextReader):
         if number == 1:
             text = text.removeprefix("\ufeff")
         if not self.who and not self.session:
-            session = _SESSION.match(text)
-            if session is not None:
-                self.session = session["id"]
-                self.apart = session["client"] == "Claude Code"
+            if session := _SESSION.match(text):
+                self.session, client = session["id"], session["client"]
+                self.apart = client == "Claude Code"
                 started = _iso(session["time"] or "")
                 self.began = _minute(started)
-                return (
-                    SessionFacts(
-                        id=session["id"], started=started, agent_version=session["client"]
-                    ),
-                )
-            titled = _TITLE_TIME.match(text) if text.startswith("# ") else None
-            if titled is not None:
+                return (SessionFacts(id=self.session, started=started, agent_version=client),)
+            if titled := _TITLE_TIME.match(text):
                 return (SessionFacts(started=_iso(titled["time"])),)
         found: list[Record] = []
-        if text.startswith("_**") and self.blank:
-            marker = _MARKER.match(text)
-            if marker is not None and self._begins(marker, number, found):
+        if self.blank and (marker := _MARKER.match(text)):
+            if self._begins(marker, number, found):
                 found += self._flush(cursor)
                 self._begin(marker, line, number)
                 return found
@@ -141,8 +134,7 @@ class SpecStoryReader(TextReader):
             self.held.append(len(self.lines))
             return False
         if self.fences % 2 and spelling not in self.spellings:
-            seen = [each for each in self.spellings if each.startswith(marker["who"])]
-            if seen:
+            if any(known.startswith(marker["who"]) for known in self.spellings):
                 found.append(Uncertain("uncertain_turn", number))
                 return False
         if self.cut and self.fences % 2 and self.closes:
@@ -193,15 +185,13 @@ class SpecStoryReader(TextReader):
             if not agent:
                 self.waiting, self.pending, self.asked = {}, [], []
             expands = bool(self.time) and self.time == self.command
-            command = slash_command(body)
-            self.command = self.time if command is not None else ""
-            if command is not None:
-                body, typed = command
-                origin = "prompt" if typed else "injected"
+            origin, self.command = "", ""
+            if command := slash_command(body):
+                (body, typed), self.command = command, self.time
             else:
                 origin, typed = sent_by(body)
             # The client puts the text that a slash command stands for below it, at that second.
-            if origin == "prompt" and (agent or expands):
+            if typed and (agent or expands):
                 origin, typed = "injected", ()
             yield cursor.message("user", (Text(body),), origin, typed, **here)
             return
@@ -217,24 +207,23 @@ class SpecStoryReader(TextReader):
             origin = "meta" if self.model == "<synthetic>" else "agent"
             yield self._said(turn.parts, cursor, origin=origin, model=self.model, **here)
         if turn.results:
-            for place, result in enumerate(turn.results):
-                for answer in _ANSWER.finditer(result.text):
-                    line_end = result.text.find("\n", answer.end())
-                    end = len(result.text) if line_end < 0 else line_end
-                    typed += (Typed(place, answer.end(), end, "answer"),)
+            typed = tuple(
+                Typed(place, *answer.span(1), "answer")
+                for place, result in enumerate(turn.results)
+                for answer in _ANSWER.finditer(result.text)
+            )
             yield self._said(turn.results, cursor, "tool", typed=typed, **here)
         for notice in turn.notices:
             yield self._said((Text(notice),), cursor, "system", origin="meta", **here)
-        spoke = bool(turn.parts) and type(turn.parts[-1]) is Text
-        silent = bool(turn.results) or not spoke
+        final = type(turn.parts[-1]) if turn.parts else None
         # The rule stands at the end of a file that was written in the middle of a turn, too.
         running = bool(turn.results) and turn.results[-1].status == "running"
-        if last and (running or bool(turn.parts) and type(turn.parts[-1]) is Reasoning):
-            ruled = False
+        ruled = ruled and not (last and (running or final is Reasoning))
         if turn.stopped:
             yield TurnEnd("interrupted")
-        elif ruled and silent and not agent and _WHOLE_TURNS.match(cursor.raw):
-            yield TurnEnd("ended")
+        elif ruled and (turn.results or final is not Text) and not agent:
+            if _WHOLE_TURNS.match(cursor.raw):
+                yield TurnEnd("ended")
 
 
 def _minute(time: str) -> str:

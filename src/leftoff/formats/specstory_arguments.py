@@ -73,9 +73,9 @@ def _parse_parameters(
         output = unescape(head.strip())
     if kind == "plan" and output and '"finalTodos"' in output and "todos" not in given:
         given = {**given, **_final_todos(output)}
-    named = _FILE.search(rest)
-    if named is not None and kind in {"read", "edit", "create", "delete"}:
-        given = {**given, "file_path": unescape(named[1].strip())}
+    named = _file_in(rest)
+    if named and kind in {"read", "edit", "create", "delete"}:
+        given = {**given, "file_path": named}
     return given, output
 
 
@@ -93,18 +93,14 @@ def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, object], 
         return _parse_parameters(kind, rest, parameters[1], body[parameters.end() :])
     if (listed := _INPUT.match(body)) is not None:
         return _parse_listed(body[listed.end() :])
-    if rest.strip() and not body.strip():
-        body = ""
     body, answer = _split_answer(body)
     path = _PATH.match(body) if kind in _WITH_PATH else None
     given, output = _parse_shown(kind, rest, body if path is None else body[path.end() :])
     if path is not None:
         given = {**given, "file_path": _whole_path(unescape(path[1]), answer or "")}
-    if answer is not None:
-        output = answer
-        if given.get("file_path") == "":
-            given["file_path"] = path_in(output)
-    return given, output
+    if given.get("file_path") == "" and answer is not None:
+        given["file_path"] = path_in(answer)
+    return given, output if answer is None else answer
 
 
 def _parse_listed(body: str) -> tuple[dict[str, object], str | None]:
@@ -147,16 +143,22 @@ def _split_answer(body: str) -> tuple[str, str | None]:
     return body[: result.start()], answer
 
 
+def _file_in(rest: str) -> str:
+    """The file that a summary names; "" for none."""
+    named = _FILE.search(rest)
+    return unescape(named[1].strip()) if named is not None else ""
+
+
 def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, object], str | None]:
     if kind == "ask":
         question, mark, answer = body.partition("**Answer:**")
+        output = f"{mark}{unescape(answer).rstrip()}" if mark else None
         if not mark:
             question, output = _one_fence(body)
-            return {"question": unescape(question.strip())}, output
-        return {"question": unescape(question.strip())}, f"{mark}{unescape(answer).rstrip()}"
-    named = _FILE.search(rest)
-    if kind == "create" and named is not None and "```diff" in body:
-        return {"file_path": unescape(named[1].strip()), "diff": _one_fence(body)[1]}, None
+        return {"question": unescape(question.strip())}, output
+    named = _file_in(rest)
+    if kind == "create" and named and "```diff" in body:
+        return {"file_path": named, "diff": _one_fence(body)[1]}, None
     if kind in {"patch", "create"}:
         # What was written may hold fences itself, so the outermost ones count.
         content, output = _two_fences(body)
@@ -183,15 +185,12 @@ def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, object], st
             given = {"query": query[1]}
             output = body.strip("\n") if body.strip() else output
     elif kind == "edit" and inline is None:
-        path = named[1].strip() if named is not None else ""
-        given["file_path"] = unescape(path) or path_in(output)
-        if named is not None and output is not None and "```diff" in body:
+        given["file_path"] = named or path_in(output)
+        if named and output is not None and "```diff" in body:
             return {**given, "diff": output}, None
     elif kind in {"read", "edit", "list", "notebook", "delete"}:
-        if inline is not None:
-            given["file_path"] = unescape(inline[1])
-        elif named is not None:
-            given["file_path"] = unescape(named[1].strip())
+        if inline is not None or named:
+            given["file_path"] = unescape(inline[1]) if inline is not None else named
         elif (link := _LINK.search(rest) or _LINK.search(head)) is not None:
             path = unquote(link[1])
             given["file_path"] = path[1:] if path[2:3] == ":" else path
@@ -204,15 +203,14 @@ def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, object], st
 
 def _terminal(given: dict[str, object]) -> tuple[dict[str, object], str | None]:
     """A command of VS Code's terminal, which holds its output and exit code beside it."""
-    made: dict[str, object] = {
-        "command": Fields(given["commandLine"]).text("userEdited", "toolEdited", "original")
-    }
-    code = Fields(given).number("terminalCommandState.exitCode")
+    told = Fields(given)
+    command = told.at("commandLine").text("userEdited", "toolEdited", "original")
+    code, text = told.number("terminalCommandState.exitCode"), "terminalCommandOutput.text"
+    made: dict[str, object] = {"command": command}
     if code is not None:
         made["exit_code"] = code
-    if isinstance(text := Fields(given).get("terminalCommandOutput.text"), str):
-        return made, text
-    return made, "" if code is not None else None
+    output = told.text(text) if isinstance(told.get(text), str) or code is not None else None
+    return made, output
 
 
 def _final_todos(output: str) -> dict[str, object]:
@@ -255,9 +253,9 @@ def _two_fences(body: str) -> tuple[str, str | None]:
 
 def _patch(body: str) -> str:
     heads = list(_PATCH_FILE.finditer(body))
+    ends = [*(head.start() for head in heads[1:]), len(body)]
     patch = ["*** Begin Patch"]
-    for place, head in enumerate(heads):
-        end = heads[place + 1].start() if place + 1 < len(heads) else len(body)
+    for head, end in zip(heads, ends, strict=False):
         # The client's patches know no verb for a move: it is an update with a target.
         verb = "Update" if head[1] == "Move" else head[1]
         patch.append(f"*** {verb} File: {head[2]}")
