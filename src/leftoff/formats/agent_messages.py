@@ -15,8 +15,6 @@ TYPES = frozenset({"user", "assistant", "system", "tool", "tool_use", "tool_resu
 
 
 class AgentMessageReader(ItemReader):
-    """Reads one message on each line, or a list of them. Fields are its state between lines."""
-
     lists = ()
 
     def item(self, m: Fields, cursor: Cursor) -> Iterable[rec.Record]:

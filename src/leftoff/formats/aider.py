@@ -98,8 +98,6 @@ _OUTPUT = re.compile(r"> (?:Tokens: |Applied |Commit |Add |Added |Did not|You |R
 
 
 class AiderReader(TextReader):
-    """Reads the lines of one history. Fields are its state between lines."""
-
     block: str = ""  # the kind of block that the last lines are of: user | tool | reply | ""
     open: bool = False
     """Inside an output of several lines: only its first and last line are marked."""

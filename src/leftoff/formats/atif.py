@@ -29,8 +29,6 @@ _STATUSES = frozenset({"ok", "error", "denied", "interrupted", "timeout", "runni
 
 
 class AtifReader(ItemReader):
-    """Reads one trajectory. Fields are its state."""
-
     lists = ("steps",)
 
     model: str = ""

@@ -10,7 +10,7 @@ from msgspec import field
 
 from leftoff import model as rec
 from leftoff.formats import text_calls
-from leftoff.formats.injected import typed_spans
+from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, dicts_of, text_of, usage_by
 from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, items_under, lines_of
@@ -26,8 +26,6 @@ ROLES: dict[str, rec.Role] = {
 
 
 class ChatReader(ItemReader):
-    """Reads messages, one at a time. Fields are its state between lines."""
-
     model: str = ""
     # Where no id of a response is recorded, each reply counts as one.
     turn: int = 0
@@ -51,8 +49,8 @@ class ChatReader(ItemReader):
             parts = self._assistant_parts(m)
             self.turn += 1
         else:
-            parts, typed = self._user_parts(m)
-            typed = typed if role == "user" else ()
+            parts = self._user_parts(m)
+            typed = typed_parts(parts) if role == "user" else ()
             # Anthropic's API has no role for tools: what they return stands in the person's
             # place, as models without calls get them in the prompt.
             only = all(type(p) is rec.ToolResult for p in parts)
@@ -102,9 +100,8 @@ class ChatReader(ItemReader):
             parts.append(self._call(known.text("id"), named, given))
         return with_closing_words(parts)
 
-    def _user_parts(self, m: Fields) -> tuple[tuple[rec.Part, ...], tuple[rec.Typed, ...]]:
+    def _user_parts(self, m: Fields) -> tuple[rec.Part, ...]:
         parts: list[rec.Part] = []
-        typed: tuple[rec.Typed, ...] = ()
         for block in blocks_of(m.get("content")):
             # Without the flag a result counts as good: the API sets it on failures only.
             if block.get("type") == "tool_result":
@@ -114,12 +111,11 @@ class ChatReader(ItemReader):
             elif isinstance(text := block.get("text"), str):
                 if self.text_call_ids and text_calls.is_result(text):
                     parts.append(text_calls.result_of(self.text_call_ids.pop(0), text))
-                    continue
-                typed += typed_spans(len(parts), text)
-                parts.append(rec.Text(text))
+                else:
+                    parts.append(rec.Text(text))
             else:
                 parts.append(rec.Media(block.text("type")))
-        return tuple(parts), typed
+        return tuple(parts)
 
     def _text_call(self, name: str, given: object) -> rec.ToolCall:
         identity = f"text-call-{self.turn}-{len(self.text_call_ids)}"

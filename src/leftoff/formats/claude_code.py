@@ -75,8 +75,6 @@ Said: TypeAlias = tuple[tuple[Part, ...], str, tuple[Typed, ...]]
 
 
 class ClaudeReader(Struct):
-    """Reads the lines of one file. Fields are its state between lines."""
-
     record: ClassVar[type] = Line
 
     session: str = ""

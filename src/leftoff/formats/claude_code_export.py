@@ -51,8 +51,6 @@ _SUBAGENT = re.compile(r"Done \(\d+ tool uses?\b")
 
 
 class ClaudeCodeExportReader(TextReader):
-    """Reads the lines of one export. Fields are its state between lines."""
-
     kind: str = "banner"  # banner | user | agent | notice: whose block the line is in
     mark: str = ""  # the mark of the file's prompts, once one was read
     padded: bool = False

@@ -45,8 +45,6 @@ _ASKING = KINDS["cline_asking"]
 
 
 class ClineReader(ItemReader):
-    """Reads one list of either kind. Fields are its state."""
-
     lists = ()
 
     model: str = ""

@@ -5,6 +5,7 @@ only for what the items lack: token counts, exit codes, applied changes."""
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import chain
 from typing import TypeVar
 
 from msgspec import field
@@ -14,15 +15,7 @@ from leftoff import model as rec
 from leftoff.formats.injected import answer_spans, spans_around, transcript_span, typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments
-from leftoff.formats.reader import (
-    Builder,
-    Cursor,
-    FileChange,
-    Format,
-    ItemReader,
-    Sample,
-    moved,
-)
+from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample, moved
 from leftoff.formats.vocabulary import KINDS, tool_call
 
 T = TypeVar("T")
@@ -49,8 +42,14 @@ TOKENS = "input_tokens output_tokens cached_input_tokens - reasoning_output_toke
 _PHASES = {"final_answer": "end", "commentary": "more"}
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:) (-?\d+)")
 _RUNNING = "Process running with session ID"
-# Calls that the client refused before anything ran.
-_NEVER_RAN = ("unsupported call", "unsupported custom tool call", "failed to parse")
+# Calls that the client or the person refused before anything ran.
+_NEVER_RAN = (
+    "unsupported call",
+    "unsupported custom tool call",
+    "failed to parse",
+    "user rejected",
+    "patch rejected",
+)
 # How the client's own tools say so: `exec_command failed for …`, `collab spawn failed: …`; not
 # `2 tests failed`, what a program printed.
 _FAILED = re.compile(
@@ -72,8 +71,6 @@ _ATTACHED = re.compile(
 
 
 class CodexReader(ItemReader):
-    """Reads the lines of one rollout. Fields are its state between lines."""
-
     session: str = ""
     cwd: str = ""
     model: str = ""
@@ -192,8 +189,8 @@ class CodexReader(ItemReader):
             answers = _answers(self.questions.pop(result.call_id, []), result.text)
             return (message("tool", (result,), "", answers),)
         if kind == "reasoning":
-            text = "\n\n".join(_texts(item.get("summary")))
-            text = text or "\n\n".join(_texts(item.get("content")))
+            summary, content = (_texts(item.get(name)) for name in ("summary", "content"))
+            text = "\n\n".join(summary) or "\n\n".join(content)
             return (self._said(rec.Reasoning(text), message),) if text else ()
         if kind == "web_search_call":
             search = rec.ToolCall("", "web_search_call", "fetch", item.at("action").value)
@@ -213,14 +210,10 @@ class CodexReader(ItemReader):
         self.speaking = False
         if role != "user":
             return message("system", parts)
-        typed: tuple[rec.Typed, ...] = ()
-        pasted = False
-        for number, text in enumerate(texts):
-            spans, found = _typed(number, text)
-            typed += spans
-            pasted = pasted or found
+        found = [_typed(number, text) for number, text in enumerate(texts)]
+        typed = tuple(chain.from_iterable(spans for spans, _ in found))
         # A prompt that is nothing but a pasted transcript was sent by the person all the same.
-        origin = "prompt" if typed or pasted else "injected"
+        origin = "prompt" if typed or any(pasted for _, pasted in found) else "injected"
         if self.asked or self.task and texts == [self.task]:
             origin, typed = "injected", ()
             self.task, self.copied = "", False
@@ -240,18 +233,17 @@ class CodexReader(ItemReader):
         call = item.text("call_id")
         text, code = _output(item.get("output"))
         code = self.exit_codes.pop(call, code)
+        status = "ok"
         if code is not None:
-            status = "ok" if code == 0 else "error"
+            status = "error" if code else "ok"
         elif _RUNNING in text[:400]:
             status = "running"
-        elif text.startswith((*_NEVER_RAN, "user rejected", "patch rejected")):
+        elif text.startswith(_NEVER_RAN):
             status = "denied"
         elif text.startswith("aborted"):
             status = "interrupted"
         elif _FAILED.match(text):
             status = "denied" if _REJECTED.search(text, 0, 1000) else "error"
-        else:
-            status = "ok"
         return rec.ToolResult(call, text, status, code)
 
 
@@ -338,14 +330,12 @@ def _token_count(info: Fields) -> Iterable[rec.Record]:
 
 def _detect(sample: Sample) -> bool:
     wrapped = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
-    bare = False
-    for line in sample.each_line():
-        if str(line.get("type")) in wrapped and "payload" in line:
-            return True
-        if "record_type" in line and "type" not in line:
-            bare = True
-    first = sample.lines[0] if sample.lines else {}
-    return bare and "id" in first and "timestamp" in first
+    if any(
+        str(line.get("type")) in wrapped and "payload" in line for line in sample.each_line()
+    ):
+        return True
+    bare = any("record_type" in line and "type" not in line for line in sample.lines)
+    return bare and {"id", "timestamp"} <= sample.lines[0].keys()
 
 
 FORMAT = Format("codex", "lines", CodexReader, _detect)

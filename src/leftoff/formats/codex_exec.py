@@ -20,8 +20,6 @@ _SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
 
 
 class CodexExecReader(ItemReader):
-    """Reads the events of one stream. Fields are its state between lines."""
-
     thread: str = ""
     run: int = 0  # number of `thread.started` events: the ids of items begin anew in each run.
     turn: int = 0  # number of the model response that is being recorded

@@ -20,8 +20,6 @@ _DENIED = ("The user chose to skip", "The user cancelled", "User cancelled", "Ca
 
 
 class CopilotChatReader(ItemReader):
-    """Reads one export. Fields are its state."""
-
     lists = ("requests",)
 
     session: str = ""

@@ -28,8 +28,6 @@ _ANSWER_PREFIXES = ("User responded: ", "User selected: ")
 
 
 class CopilotReader(ItemReader):
-    """Reads the lines of one event log. Fields are its state between lines."""
-
     cwd: str = ""
     model: str = ""
     before: rec.Usage = rec.Usage()  # tokens that the recorder totalled up at the last shutdown

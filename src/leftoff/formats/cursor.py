@@ -23,8 +23,6 @@ _THOUGHT = re.compile(r"(?:\A|\n\n)(\*\*[A-Z][a-z]+ing\b[^*\n]{0,200}\*\*)\s*\Z"
 
 
 class CursorReader(ItemReader):
-    """Reads the lines of one transcript. Fields are its state between lines."""
-
     def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:
         role = line.text("role")
         if role not in ("user", "assistant"):

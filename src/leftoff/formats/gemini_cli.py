@@ -43,8 +43,6 @@ _MAX_REWIND = 4096
 
 
 class GeminiReader(GeminiPartsReader):
-    """Reads one document."""
-
     subagent: bool = False  # another agent started the session, so its prompts were not typed
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
@@ -239,8 +237,6 @@ _STOCK_REPLY = rec.Text("Got it. Thanks for the additional context!")
 
 
 class GeminiApiReader(GeminiPartsReader):
-    """Reads one history of the Gemini API."""
-
     lists = ("clientHistory", "history")
 
     def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:

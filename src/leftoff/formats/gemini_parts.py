@@ -26,8 +26,6 @@ Content: TypeAlias = tuple[tuple[Part, ...], tuple[Typed, ...]]
 
 
 class GeminiPartsReader(ItemReader):
-    """Reads objects with lists of parts."""
-
     def content(self, parts: object, *, person: bool = False) -> Content:
         """The parts in our types; `person`: a person may have typed their text."""
         if isinstance(parts, (str, dict)):

@@ -23,8 +23,6 @@ _MAX_REMEMBERED = 64
 
 
 class IflowReader(Struct):
-    """Reads the lines of one session. Fields are its state between lines."""
-
     record: ClassVar[type] = Line
 
     claude: claude.ClaudeReader = field(default_factory=claude.ClaudeReader)

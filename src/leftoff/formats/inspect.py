@@ -53,8 +53,6 @@ class Call(Struct):
 
 
 class InspectReader(Struct):
-    """Reads one log. Fields are its state."""
-
     record: ClassVar[type] = bytes
 
     model: str = ""

@@ -13,8 +13,6 @@ from leftoff.formats.vocabulary import tool_call
 
 
 class KiroReader(ItemReader):
-    """Reads one document."""
-
     lists = ("history",)
 
     cwd: str = ""

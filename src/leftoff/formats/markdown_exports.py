@@ -85,8 +85,6 @@ class ExportReader(TextReader):
 
 
 class OpencodeMarkdownReader(ExportReader):
-    """Reads the lines of one export. Fields are its state between lines."""
-
     model: str = ""
     step: int = 0  # how far a tool's block was read, see `_next_step`
 
@@ -270,8 +268,6 @@ def _model(about: str) -> str:
 
 
 class CursorMarkdownReader(ExportReader):
-    """Reads the lines of one export. Fields are its state between lines."""
-
     def _speaker(self, text: str) -> str:
         return _SPEAKERS.get(text, "")
 

@@ -28,8 +28,6 @@ _FORMAT_ERROR = (
 
 
 class MiniSweAgentReader(ItemReader):
-    """Reads one trajectory. Fields are its state."""
-
     turns: int = 0
     prompted: bool = False
     finishing: bool = False  # the last command hands in the work
@@ -110,34 +108,31 @@ class MiniSweAgentReader(ItemReader):
         )
 
     def _task_span(self, text: str) -> tuple[int, int]:
-        start, end = 0, len(text)
+        start = 0
         known = text.find(self.before) if self.before else -1
-        opening = _TASK.search(text)
         if known >= 0:
             start = known + len(self.before)
         elif text.startswith(_TASK_PREFIX):
             start = len(_TASK_PREFIX)
-        elif opening is not None:
+        elif opening := _TASK.search(text):
             start = opening.end()
-        for mark in (self.after, "</pr_description>", "\n\nYou can execute bash commands"):
-            place = text.find(mark, start) if mark else -1
-            if place >= 0:
-                end = place
-                break
+        marks = (self.after, "</pr_description>", "\n\nYou can execute bash commands")
+        places = (text.find(mark, start) for mark in marks if mark)
+        end = next((place for place in places if place >= 0), len(text))
         return trim_span(text, start, end)
 
 
 def bash_blocks(text: str) -> list[str]:
     """The bash blocks of a reply."""
     found: list[str] = []
-    opening = _BLOCK_START.search(text)
-    while opening is not None:
+    end = 0
+    while opening := _BLOCK_START.search(text, end):
         # An empty block closes with the same line end that opens it.
-        end = text.find("\n```", opening.end() - 1)
-        if end < 0:
+        close = text.find("\n```", opening.end() - 1)
+        if close < 0:
             break
-        found.append(text[opening.end() : max(end, opening.end())])
-        opening = _BLOCK_START.search(text, end + 4)
+        found.append(text[opening.end() : max(close, opening.end())])
+        end = close + 4
     return found
 
 

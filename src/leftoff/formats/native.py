@@ -28,8 +28,6 @@ _TOKENS = "input output cache_read cache_write reasoning"
 
 
 class NativeReader(ItemReader):
-    """Reads the lines of one file. Fields are its state between lines."""
-
     cwd: str = ""
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:

@@ -24,8 +24,6 @@ _ACTION = {"add": "created", "added": "created", "delete": "deleted", "deleted":
 
 
 class OpencodeReader(ItemReader):
-    """Reads one document."""
-
     child: bool = False  # another session started this one, so its prompts were not typed
     cwd: str = ""
     statuses: dict[str, str] = field(default_factory=dict)

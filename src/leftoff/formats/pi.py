@@ -19,8 +19,6 @@ _EXIT_CODE = re.compile(r"Command exited with code (\d{1,9})\s*$")
 
 
 class PiReader(ItemReader):
-    """Reads the lines of one session. Fields are its state between lines."""
-
     cwd: str = ""
     model: str = ""
     commands: int = 0  # how many commands the person ran; their calls have no ids

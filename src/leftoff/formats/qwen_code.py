@@ -20,8 +20,6 @@ _TOKENS = (
 
 
 class QwenReader(GeminiPartsReader):
-    """Reads the lines of one session. Fields are its state between lines."""
-
     facts: rec.SessionFacts = rec.SessionFacts()
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[rec.Record]:

@@ -185,7 +185,8 @@ Builder: TypeAlias = Callable[..., Message]
 
 
 class Reader(Protocol):
-    """Turns records into messages. A msgspec Struct: its fields are its whole state."""
+    """Turns the records of one recording into messages. A msgspec Struct: its fields are its
+    whole state between two records."""
 
     record: ClassVar[type]
     """The Struct type that a record is decoded into, or `bytes` for text and documents."""

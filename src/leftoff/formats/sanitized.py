@@ -24,8 +24,6 @@ REASON = (
 
 
 class SanitizedReader(ItemReader):
-    """Reads the lines of one session. Fields are its state between lines."""
-
     turns: int = 0
 
     def item(self, line: Fields, cursor: Cursor) -> Iterable[Record]:

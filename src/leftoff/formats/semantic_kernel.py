@@ -16,8 +16,6 @@ _NAMED = ("user", "assistant", "system", "developer", "tool")
 
 
 class SemanticKernelReader(ItemReader):
-    """Reads one history. Fields are its state."""
-
     lists = ("messages", "chat_history")
 
     turns: int = 0

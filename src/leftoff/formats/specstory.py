@@ -46,8 +46,6 @@ _ANSWER = re.compile(r"\*\*Answer:\*\* ?(.*)")
 
 
 class SpecStoryReader(TextReader):
-    """Reads the lines of one history. Fields are its state between lines."""
-
     who: str = ""
     side: bool = False
     model: str = ""

@@ -5,6 +5,7 @@ The agent types one command for each turn: an editor command of its own interfac
 
 import shlex
 from collections.abc import Iterable
+from functools import partial
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
@@ -56,8 +57,6 @@ _IN_OPEN_FILE = frozenset(
 
 
 class SweAgentReader(ItemReader):
-    """Reads one trajectory. Fields are its state."""
-
     lists = ("history",)
 
     opened: str = ""
@@ -95,27 +94,27 @@ class SweAgentReader(ItemReader):
         if role not in {"system", "user", "tool"}:
             return rec.Unknown(f"role {role}")
         state = _STATE.search(text)
-        cwd = self.cwd
         if state is not None:
             opened = state["open"].strip()
             self.opened = "" if opened == "n/a" else opened
-            self.cwd = cwd = state["cwd"].strip()
+            self.cwd = state["cwd"].strip()
+        message = partial(cursor.message, cwd=self.cwd)
         if role == "system":
-            return cursor.message("system", (rec.Text(text),), cwd=cwd)
+            return message("system", (rec.Text(text),))
         if not self.waiting:
+            typed: tuple[rec.Typed, ...] = ()
             if role == "user" and not self.prompted:
                 self.prompted = True
-                typed = (rec.Typed(0, *_task_span(text)),)
-                return cursor.message("user", (rec.Text(text),), "prompt", typed, cwd=cwd)
-            return cursor.message("user", (rec.Text(text),), cwd=cwd)
+                span = task_span(text) or (0, len(_without_state(text, state)))
+                typed = (rec.Typed(0, *span),)
+            return message("user", (rec.Text(text),), "", typed)
         given, known = item.get("tool_call_ids"), dict(self.waiting)
         ids = given if isinstance(given, list) else ()
         call = self.answered(next((i for i in known if i in ids), ""))
         name = known[call]
         self.submitted = name == "submit"
         shown = _without_state(text, state)
-        result = rec.ToolResult(call, shown, _status(name, shown))
-        return cursor.message("tool", (result,), cwd=cwd)
+        return message("tool", (rec.ToolResult(call, shown, _status(name, shown)),))
 
     def _assistant_message(self, item: Fields, text: str, cursor: Cursor) -> rec.Message:
         self.turns += 1
@@ -124,15 +123,12 @@ class SweAgentReader(ItemReader):
         given = calls_of(item.get("tool_calls"))
         self.waiting = []
         ended = bool(_EXIT_ACTION.match(action.strip()))
-        parts: list[rec.Part] = []
         thought = item.text("thought")
         # Without calls of its own, the reply's text holds the command a second time.
         shown = thought if thought.strip() and action and not given else text
-        if shown:
-            parts.append(rec.Text(shown))
-        if given:
-            parts += [self._call(c) for c in given]
-        elif action.strip() and not ended:
+        parts: list[rec.Part] = [rec.Text(shown)] if shown else []
+        parts += map(self._call, given)
+        if action.strip() and not given and not ended:
             parts.append(self._command(action))
         return cursor.message(
             "assistant",
@@ -151,31 +147,24 @@ class SweAgentReader(ItemReader):
         return self.call(call.id, call.name, given)
 
     def _command(self, action: str) -> rec.ToolCall:
-        head = action.split(None, 1)
-        name = head[0] if head else ""
-        if name == "edit":
-            found = _EDIT_COMMAND.match(action)
-            if found is not None:
-                new = re.sub(r"\n?end_of_edit\s*$", "\n", found[4])
-                lines = (found[2], found[3]) if found[2] else self.lines
-                path = found[1] or self.opened
-                given: dict[str, object] = {"path": path, "new_string": new}
-                for key, number in zip(("start", "end"), lines or "00", strict=True):
-                    given[key] = int(number[:9])  # 0: lines that are not known
-                self.lines = ()
-                return self.call("", name, given)
-        if (
-            name == "submit"
-            or (name in _IN_OPEN_FILE or name in _COMMAND_ARGUMENTS)
-            and "\n" not in (action.strip())
-        ):
-            given = dict(
-                zip(_COMMAND_ARGUMENTS.get(name, ()), _arguments(action), strict=False)
-            )
+        name = "".join(action.split(None, 1)[:1])
+        if name == "edit" and (found := _EDIT_COMMAND.match(action)):
+            new = re.sub(r"\n?end_of_edit\s*$", "\n", found[4])
+            lines = (found[2], found[3]) if found[2] else self.lines
+            path = found[1] or self.opened
+            given: dict[str, object] = {"path": path, "new_string": new}
+            for key, number in zip(("start", "end"), lines or "00", strict=True):
+                given[key] = int(number[:9])  # 0: lines that are not known
+            self.lines = ()
+            return self.call("", name, given)
+        editor = name in _IN_OPEN_FILE or name in _COMMAND_ARGUMENTS
+        if name == "submit" or editor and "\n" not in action.strip():
+            words = _arguments(action)
+            given = dict(zip(_COMMAND_ARGUMENTS.get(name, ()), words, strict=False))
             if name in _IN_OPEN_FILE and self.opened and "file" not in given:
                 given["path"] = self.opened
             if name == "set_cursors":
-                named = tuple(n for n in _arguments(action)[:2] if n.isdecimal())
+                named = tuple(n for n in words[:2] if n.isdecimal())
                 self.lines = named if len(named) == 2 else ()
             return self.call("", name, given)
         return self.call("", "bash", {"command": action.strip("\n")})
@@ -194,10 +183,6 @@ def _arguments(action: str) -> list[str]:
         return shlex.split(action)[1:]
     except ValueError:
         return action.split()[1:]
-
-
-def _task_span(text: str) -> tuple[int, int]:
-    return task_span(text) or (0, len(_without_state(text, _STATE.search(text))))
 
 
 def _without_state(text: str, state: re.Match[str] | None) -> str:
