@@ -128,8 +128,7 @@ class AiderReader(TextReader):
     """The words of the last command, if aider sends them as a prompt: /ask and the like."""
 
     def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[rec.Record]:
-        header = _HEADER.match(text)
-        if header is not None and self.blank:
+        if self.blank and (header := _HEADER.match(text)):
             return self._begin_session(f"{header[1]}T{header[2]}", cursor)
         kind = self._kind(text)
         self.blank = 0 if text.strip() else self.blank + 1
@@ -295,15 +294,15 @@ class AiderReader(TextReader):
         count, others = _UNMATCHED.match(text), _OTHERS.search(text)
         if count is not None and len(waiting) == int(count[1]):
             failed = {digest for _, _, digest in waiting}
-        rest = [w for w in waiting if w[2] not in failed]
-        applied = others is not None and int(others[1]) == len(rest)
+        rest = sum(digest not in failed for _, _, digest in waiting)
+        applied = others[0][2:] if others is not None and int(others[1]) == rest else ""
         results: list[rec.Part] = []
         for identity, path, digest in waiting:
             if digest in failed:
                 results.append(rec.ToolResult(identity, line, "error"))
-            elif applied and others is not None:
+            elif applied:
                 detail = {"created": True} if path in new else None
-                results.append(rec.ToolResult(identity, others[0][2:], "ok", detail=detail))
+                results.append(rec.ToolResult(identity, applied, "ok", detail=detail))
         return results
 
     def _commit(self, text: str) -> list[rec.Part]:

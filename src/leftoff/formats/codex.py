@@ -180,13 +180,14 @@ class CodexReader(ItemReader):
                 self.task = Fields(given).text("message")
             call = tool_call(item.text("call_id"), name, given)
             if call.kind == "ask":
-                asked = [one.text("id") for one in Fields(given).each("questions")]
-                _store(self.questions, call.id, asked)
+                names = [one.text("id") for one in Fields(given).each("questions")]
+                _store(self.questions, call.id, names)
             return (self._said(call, message),)
         if kind in {"function_call_output", "custom_tool_call_output"}:
             self.speaking = False
             result = self._result(item)
-            answers = _answers(self.questions.pop(result.call_id, []), result.text)
+            asked = self.questions.pop(result.call_id, ())
+            answers = _answers(asked, result.text) if asked else ()
             return (message("tool", (result,), "", answers),)
         if kind == "reasoning":
             summary, content = (_texts(item.get(name)) for name in ("summary", "content"))
@@ -255,10 +256,10 @@ def _store(known: dict[str, T], call: str, value: T | None) -> None:
             del known[next(iter(known))]
 
 
-def _answers(questions: list[str], text: str) -> tuple[rec.Typed, ...]:
+def _answers(questions: Iterable[str], text: str) -> tuple[rec.Typed, ...]:
     """The person's answers to questions, in the order of the questions: first one to each, then
     the notes beside them; none where a question has no answer."""
-    given = Fields(decode_arguments(text)).at("answers") if questions else Fields(None)
+    given = Fields(decode_arguments(text)).at("answers")
     spans: list[tuple[rec.Typed, ...]] = []
     for name in questions:
         answers, start = given.at(name).get("answers"), text.find(f'"{name}"')

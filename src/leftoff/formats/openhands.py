@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import task_span, task_spans, typed_spans
-from leftoff.formats.lenient_json import Fields, items_of, text_of, value_of
+from leftoff.formats.lenient_json import Fields, dicts_of, items_of, text_of, value_of
 from leftoff.formats.openai_parts import (
     calls_of,
     content_text,
@@ -264,15 +264,14 @@ class OpenHandsReader(ItemReader):
         self, call: str, kind: str, text: str, code: int | None, extras: Fields
     ) -> rec.ToolResult:
         status = "ok"
+        cell = kind == "run_ipython" and any(mark in text for mark in _FAILED_CELL)
         if kind == "user_rejected":
             status = "denied"
         elif kind == "error" or text.lstrip()[:6].upper() == "ERROR:":
             status = "error"
         elif code == -1:  # the command was still running when the observation was written
             status, code = ("timeout" if "timed out" in text[-400:] else "running"), None
-        elif code:
-            status = "error"
-        elif kind == "run_ipython" and any(mark in text for mark in _FAILED_CELL):
+        elif code or cell:
             status = "error"
         detail: dict[str, object] | None = None
         if status == "ok" and call in self.created and "old_content" in extras.value:
@@ -365,23 +364,19 @@ def _is_sdk_event(item: object) -> bool:
 
 def _is_event(item: object) -> bool:
     """Whether this is an event of either generation."""
-    if _is_sdk_event(item):
-        return True
-    if not isinstance(item, dict) or not ("action" in item or "observation" in item):
-        return False
-    return "source" in item or "args" in item or "extras" in item or "cause" in item
+    keys = Fields(item).value.keys()
+    known = {"action", "observation"} & keys and {"source", "args", "extras", "cause"} & keys
+    return bool(known) or _is_sdk_event(item)
 
 
 def _is_instance(item: dict[str, object]) -> bool:
     """Whether this is an instance of an evaluation output, with a history of events."""
     history = item.get("history")
-    if not isinstance(history, list):
-        return False
-    if not {"instance_id", "issue", "git_patch"} & item.keys():
+    named = {"instance_id", "issue", "git_patch"} & item.keys()
+    if not named or not isinstance(history, list):
         return False
     return bool({"test_result", "git_patch"} & item.keys()) or any(
-        isinstance(e, dict) and ("action" in e or "observation" in e or _is_sdk_event(e))
-        for e in history
+        "action" in e or "observation" in e or _is_sdk_event(e) for e in dicts_of(history)
     )
 
 

@@ -211,13 +211,9 @@ class Turn:
         name = unescape(opening["name"])
         known = kind_of(name)
         if known == "other":
-            known = _RECORDED_KINDS.get(opening["type"], "other")
-        rest, body = "", text
-        start = text.find(_SUMMARY)
-        summary = text.find("</summary>", start) if start >= 0 else -1
-        if summary >= 0:
-            rest = text[start + len(_SUMMARY) : summary].partition("**")[2]
-            body = text[summary + len("</summary>") :]
+            known = _RECORDED_KINDS.get(opening["type"], known)
+        summary, closing, below = text.partition(_SUMMARY)[2].partition("</summary>")
+        rest, body = (summary.partition("**")[2], below) if closing else ("", text)
         body = body.rstrip().removesuffix("</tool-use>").rstrip().removesuffix("</details>")
         empty = not body.strip() and not rest.strip()
         error = "\n".join(self._words).strip("\n -") if empty else ""
@@ -290,17 +286,15 @@ class Turn:
 
     def _thinking_fence(self, at: int) -> int:
         self._say()
-        depth, end = 0, at + 1
+        nested, end = False, at + 1
         while end < len(self._lines):
             line = self._lines[end].strip()
-            if line == "```":
-                # The recorder leaves a blank line after its own fence.
-                after = self._lines[end + 1 : end + 2]
-                if not depth and not any(x.strip() for x in after):
-                    break
-                depth = 1 - depth
-            elif line.startswith("```"):
-                depth = 1
+            # The recorder leaves a blank line after its own fence.
+            below = "".join(self._lines[end + 1 : end + 2]).strip()
+            if line == "```" and not nested and not below:
+                break
+            if line.startswith("```"):
+                nested = line != "```" or not nested
             end += 1
         thought = "\n".join(self._lines[at + 1 : end]).strip("\n")
         self.parts.append(Reasoning(thought))
@@ -407,19 +401,17 @@ class Turn:
     def _old_step(self, at: int, line: str) -> int:
         """A step of the oldest layouts that is a tool use and nothing else; 0 if it is none."""
         end = self._next(self._rules, at)
+        rest = self._lines[at + 1 : end]
         read = _READ_STEP.match(line)
-        if read is not None and (at + 1 == end or not self._lines[at + 1].strip()):
+        if read is not None and not (rest and rest[0].strip()):
             path = "" if read[1] == "undefined" else read[1].strip()
             self._call("read_file", "read", {"file_path": path})
             return at + 1
-        if _ERROR_STEP.match(line) and all(
-            not self._lines[n].strip() or self._lines[n].startswith("- ")
-            for n in range(at + 1, end)
-        ):
+        notes = all(not x.strip() or x.startswith("- ") for x in rest)
+        if notes and _ERROR_STEP.match(line):
             return self._failed_step(line, at, end)
         rules = _RULE_FILE.match(line)
-        head = self._lines[at + 1 : min(end, at + 7)]
-        if rules is not None and any(x.startswith("```") for x in head):
+        if rules is not None and any(x.startswith("```") for x in rest[:6]):
             inside = "\n".join(self._lines[at:end]).rstrip()
             self._call("fetch_rules", "read", {"rule": rules[1]}, inside)
             return end
@@ -461,16 +453,14 @@ class Turn:
     def _edit_step(self, at: int, end: int, fence: str) -> int:
         """A step of nothing but `diff` fences is one edit; 0 if it is none."""
         inside: list[str] = []
-        place = at
-        while place < end:
+        close = at - 1
+        for place in range(at, end):
             line = self._lines[place].rstrip()
-            if line:
+            if place > close and line:
                 close = self._fence_end(place, fence, end) if line == f"{fence}diff" else -1
                 if close < 0:
                     return 0
                 inside += self._lines[place + 1 : close]
-                place = close
-            place += 1
         self._call("edit_file", "edit", {"file_path": "", "diff": "\n".join(inside)})
         return end
 
