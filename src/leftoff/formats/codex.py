@@ -15,7 +15,15 @@ from leftoff import model as rec
 from leftoff.formats.injected import answer_spans, spans_around, transcript_span, typed_spans
 from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
 from leftoff.formats.openai_parts import content_text, decode_arguments
-from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample, moved
+from leftoff.formats.reader import (
+    Builder,
+    Cursor,
+    FileChange,
+    Format,
+    ItemReader,
+    Sample,
+    moved,
+)
 from leftoff.formats.vocabulary import KINDS, tool_call
 
 T = TypeVar("T")
