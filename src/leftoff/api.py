@@ -261,14 +261,13 @@ def create_context_summary(messages: Iterable[object]) -> ContextSummary:
     ours = [m for m in given if isinstance(m, Message)]
     others = [m for m in given if not isinstance(m, Message)]
     odd: object = None
+    # Where both kinds stand in the list, it is not known which it was meant to be of.
+    tries: list[bytes] = []
     if not given:
         return Pass("<messages>").conclude()
-    if ours and not others:
+    if not others:
         tries = [native.write(ours)]
-    elif ours:
-        # Which of the two kinds the list was meant to be is not recorded.
-        tries = []
-    else:
+    elif not ours:
         made = [plain_message(m) for m in others]
         odd = next((m for m in made if not isinstance(m, (dict, list, NoneType))), None)
         plain = codec.to_valid_json(made)
@@ -376,11 +375,8 @@ def refs_of(value: object) -> Iterator[tuple[Ref, str]]:
     """Every reference in a summary (or part of one) with the words that stand beside it."""
     if isinstance(value, Ref):
         yield value, ""
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from refs_of(item)
-    elif isinstance(value, dict):
-        for item in value.values():
+    elif isinstance(value, (tuple, list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
             yield from refs_of(item)
     elif hasattr(value, "__struct_fields__"):
         words = getattr(value, "text", "")
@@ -405,12 +401,10 @@ def verify(summary: ContextSummary) -> list[str]:
         wanted.setdefault(ref.source, []).append((ref, words))
     problems: list[str] = []
     for number, refs in sorted(wanted.items()):
-        source = summary.session.sources[number]
-        records = _records(source.path, refs)
-        for ref, words in refs:
-            problem = _check(ref, words, records, Redactor())
-            if problem:
-                problems.append(f"{source.path}: {problem}")
+        path = summary.session.sources[number].path
+        records = _records(path, refs)
+        found = (_check(ref, words, records, Redactor()) for ref, words in refs)
+        problems += [f"{path}: {problem}" for problem in found if problem]
     return problems
 
 
@@ -443,9 +437,7 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
     candidates = records.get((ref.line, ref.item), [])
     if not candidates:
         return f"{where}: nothing there"
-    for message in candidates:
-        if not _is_of(ref, message):
-            continue
+    for message in (m for m in candidates if _is_of(ref, m)):
         if ref.start is None or ref.part is None:
             return ""
         whole = getattr(message.parts[ref.part], "text", "")

@@ -127,24 +127,21 @@ class SecondReading(Struct, frozen=True):
 AnyReader: TypeAlias = str | second_reader.Reader | SecondReading
 
 
-def second_reading(
-    reader: str | second_reader.Reader, *, folder: Path | None = None, refresh: bool = False
-) -> SecondReading:
+def second_reading(reader: str | second_reader.Reader) -> SecondReading:
     """How a reader is asked: a registered name (`claude`, `codex`), a command line that takes a
     question on standard input and writes the answer to standard output, or a callable. One that
     does not exist is a reader that gives no answer."""
     if isinstance(reader, str):
-        return SecondReading(reader, _named(reader), folder, refresh=refresh)
-    name = getattr(reader, "__name__", type(reader).__name__)
-    return SecondReading(name, reader, folder, refresh=refresh)
+        return SecondReading(reader, _named(reader))
+    return SecondReading(getattr(reader, "__name__", type(reader).__name__), reader)
 
 
 def project_reading(
     reader: str, home: Path, *, refresh: bool = False, limit: float = TIME_LIMIT
 ) -> SecondReading:
     """How a reader is asked whose answers are stored in leftoff's folder of a project."""
-    found = second_reading(reader, folder=home / STORED, refresh=refresh)
-    return replace(found, limit=limit)
+    folder = home / STORED
+    return replace(second_reading(reader), folder=folder, refresh=refresh, limit=limit)
 
 
 def stored_cost(home: Path, session: str) -> ReaderCost | None:

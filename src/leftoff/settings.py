@@ -10,6 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
 
@@ -333,20 +334,19 @@ def unknown_setting(path: str, origin: str) -> UsageError:
 
 def nearest_valid(type_: object, value: object, default: Any) -> str:
     """The valid value that is most like a wrong one, as it would be written."""
-    if get_origin(type_) is tuple:
-        inner = get_args(type_)[0]
-        if get_origin(inner) is Literal and isinstance(value, (list, tuple)):
-            fixed = [_nearest_word(v, get_args(inner)) for v in value]
-            return repr([v for v in fixed if v is not None] or list(default))
-        return repr(msgspec.to_builtins(default))
-    if get_origin(type_) is Literal:
+    kind = get_origin(type_)
+    inner = get_args(type_)[0] if kind is tuple else None
+    if get_origin(inner) is Literal and isinstance(value, (list, tuple)):
+        fixed = [_nearest_word(v, get_args(inner)) for v in value]
+        return repr([v for v in fixed if v is not None] or list(default))
+    if kind is Literal:
         return repr(_nearest_word(value, get_args(type_)) or default)
-    if get_origin(type_) is Annotated and isinstance(value, (int, float)):
+    if kind is Annotated and isinstance(value, (int, float)):
         limits: Meta = get_args(type_)[1]
         if limits.le is not None and value > limits.le:
             return repr(limits.le)
         return repr(limits.ge if limits.ge is not None and value < limits.ge else default)
-    return repr(default)
+    return repr(msgspec.to_builtins(default))
 
 
 def _nearest_word(value: object, known: Mapping[str, str] | Sequence[str]) -> str | None:
@@ -396,20 +396,15 @@ def _project(folder: Path) -> list[tuple[str, object]]:
     part = tree.get("context_management") if isinstance(tree, Mapping) else None
     if part is not None:
         found.append((str(folder / YAML), {"context_management": part}))
-    if "[tool.leftoff" in _raw(folder / "pyproject.toml"):
-        tree = _read(folder / "pyproject.toml")
-        found.append((f"{folder / 'pyproject.toml'} [tool.leftoff]", tree["tool"]["leftoff"]))
+    file, ours = folder / "pyproject.toml", False
+    with suppress(OSError):
+        ours = "[tool.leftoff" in _text(file, "replace")
+    if ours:
+        found.append((f"{file} [tool.leftoff]", _read(file)["tool"]["leftoff"]))
     tree = _read(folder / TOML)
     if tree:
         found.append((str(folder / TOML), tree))
     return found
-
-
-def _raw(path: Path) -> str:
-    try:
-        return _text(path, "replace")
-    except OSError:
-        return ""
 
 
 def from_mapping(tree: Mapping[str, object], origin: str = "configuration") -> LoadedSettings:

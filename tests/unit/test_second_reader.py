@@ -205,14 +205,14 @@ def test_answers_are_stored_by_question_and_reader(recording: str, tmp_path: Pat
     folder = tmp_path / "answers"
     outputs = []
     for refresh in (False, False, True):
-        reading = second_reading(reader, folder=folder, refresh=refresh)
+        reading = replace(second_reading(reader), folder=folder, refresh=refresh)
         outputs.append(leftoff.summarize(recording, reader=reading).key_decisions)
     assert len(asked) == 2  # the second time it was stored
     assert outputs[0] == outputs[1] == outputs[2]
     (stored,) = folder.iterdir()
     assert stored.stat().st_mode & 0o777 == 0o600
     stored.write_bytes(b"damaged")
-    leftoff.summarize(recording, reader=second_reading(reader, folder=folder))
+    leftoff.summarize(recording, reader=replace(second_reading(reader), folder=folder))
     assert len(asked) == 3
 
 

@@ -125,7 +125,7 @@ def metrics_text(figures: codec.JsonObject) -> str:
     """The figures in words, one line each."""
     mean = figures["rounds_per_review"]
     each = "" if mean is None else f", {mean:.1f} each"
-    times = figures["response_time"]
+    resumed, full = (_seconds(figures["response_time"][how]) for how in ("resumed", "full"))
     lines = [
         ("Reviews", number(figures["reviews"])),
         ("Rounds", number(figures["rounds"]) + each),
@@ -134,10 +134,7 @@ def metrics_text(figures: codec.JsonObject) -> str:
         ("  in 24 hours", _tried(figures["resume_within_day"])),
         ("Prompt tokens", _reduced(figures, "token") + ", estimated"),
         ("Prompt bytes", _reduced(figures, "byte")),
-        (
-            "Follow-up takes",
-            f"{_seconds(times['resumed'])} resumed, {_seconds(times['full'])} in full",
-        ),
+        ("Follow-up takes", f"{resumed} resumed, {full} in full"),
         ("Fallbacks", number(figures["fallbacks"])),
         ("No answer", plural(figures["failed"], "round")),
     ]

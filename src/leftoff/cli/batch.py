@@ -61,16 +61,10 @@ def batch(
         outputs.check(place)  # said before the first file is looked for
     found = settings.load_here().settings
     wanted = BatchOptions(
-        what,
-        only,
-        extra,
-        hide,
-        recorder or "",
-        personal,
-        found.watched() if what == "budget" else None,
-        found.windows if what == "budget" else (),
-        found.prices,
+        what, only, extra, hide, recorder or "", personal, prices=found.prices
     )
+    if what == "budget":
+        wanted = replace(wanted, preset=found.watched(), windows=found.windows)
     reading = asked.reading
     if reading is not None:
         # A session must be finished, with or without answers, before it is stopped.
@@ -183,11 +177,9 @@ def summary_line(report: Report) -> str:
         lines += [f"  {clean(f.path)}: {clean(f.reason)[:200]}" for f in shown]
         if report.failures > len(shown):
             lines.append(f"  and {report.failures - len(shown):,} more")
-    if report.slowest:
-        lines.append(
-            "slowest: "
-            + ", ".join(f"{clean(s.path)} ({s.seconds:.1f} s)" for s in report.slowest[:3])
-        )
+    slowest = [f"{clean(s.path)} ({s.seconds:.1f} s)" for s in report.slowest[:3]]
+    if slowest:
+        lines.append("slowest: " + ", ".join(slowest))
     rate = report.read / 1e6 / max(report.seconds, 1e-9)
     lines.append(
         f"{report.known:,} of {plural(report.jobs, 'job')} unchanged; "

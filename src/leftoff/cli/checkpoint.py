@@ -76,9 +76,8 @@ def create(
     budget = budget_of(summary, task_id, settings, provider, limit)
     # The original format knows three levels; a checkpoint on request takes the nearest.
     level: Any = capacity or nearest(budget)
-    note = ""
-    if budget.percent_used < int(level):
-        note = f"made on request at {int(budget.percent_used)} %"
+    early = budget.percent_used < int(level)
+    note = f"made on request at {int(budget.percent_used)} %" if early else ""
     contents = checkpoint_source(summary, found.messages, goal=goal, role=chosen)
     made = checkpoint_of(
         contents,
@@ -194,8 +193,7 @@ def clean(*, days: float | None, keep: int | None, dry_run: bool) -> None:
     done = prune(store, "checkpoint", Retention(keep, days), now=now, dry_run=dry_run)
     # Damaged documents are not removed, so they are not announced.
     removed = [e for e in done.removed if not dry_run or _whole(store, e)]
-    for entry in removed:
-        deliver(f"{entry.id}\n")
+    deliver("".join(f"{entry.id}\n" for entry in removed))
     verb = "would be removed" if dry_run else "removed"
     remaining = len(done.removed) + len(done.kept) - len(removed)
     print(f"{len(removed)} {verb}, {remaining} left", file=sys.stderr)
@@ -226,8 +224,7 @@ def accept(file: str) -> int:
     done = store.accept("checkpoint", name)
     if done.changed is None:
         print("no earlier version to compare with", file=sys.stderr)
-    for place in done.changed or ():
-        deliver(f"{place}\n")
+    deliver("".join(f"{place}\n" for place in done.changed or ()))
     tell(f"sealed {done.where}")
     return 0
 
@@ -239,27 +236,26 @@ def _store() -> FileStore:
 def _load(id: str) -> StoredDocument:
     """The checkpoint of an id, its unambiguous beginning, `latest`, or a file; says what is
     wrong with its file."""
-    found = _stored(id)
+    if Path(id).suffix in {".json", ".gz"} and os.path.isfile(id):  # noqa: PTH113
+        with _hint(id):
+            opened = unseal("checkpoint", read_whole(id), id)
+        found = StoredDocument(opened.document, opened.issues, id)
+    else:
+        found = _stored(id)
     for issue in found.issues:
         complain(issue.what)
     return found
 
 
 def _stored(id: str) -> StoredDocument:
-    path = Path(id)
-    if path.suffix in {".json", ".gz"} and os.path.isfile(id):  # noqa: PTH113
-        with _hint(path):
-            opened = unseal("checkpoint", read_whole(id), id)
-        return StoredDocument(opened.document, opened.issues, id)
     store = _store()
-    entries = {entry.id: entry for entry in store.list("checkpoint")}
-    newest = next(iter(entries), id)
-    found = newest if id == "latest" else params.chosen_id("checkpoint", id, list(entries))
-    where = entries[found].where if found in entries else ""
-    with _hint(Path(where)):
+    places = {entry.id: entry.where for entry in store.list("checkpoint")}
+    newest = next(iter(places), id)
+    found = newest if id == "latest" else params.chosen_id("checkpoint", id, list(places))
+    with _hint(places.get(found, "")):
         saved = store.load("checkpoint", found)
     if saved is None:
-        raise UnknownName("checkpoint", id, list(entries)[:20])
+        raise UnknownName("checkpoint", id, list(places)[:20])
     return saved
 
 
@@ -272,10 +268,10 @@ def _whole(store: FileStore, entry: Entry) -> bool:
 
 
 @contextmanager
-def _hint(file: Path) -> Iterator[None]:
+def _hint(file: str) -> Iterator[None]:
     """Says how a checkpoint that was changed by hand can be taken as right."""
     try:
         yield
     except Damaged as error:
-        hint = f"if it was edited on purpose: leftoff checkpoint accept {file}"
+        hint = f"if it was edited on purpose: leftoff checkpoint accept {Path(file)}"
         raise Damaged(f"{error}; {hint}") from error

@@ -12,7 +12,7 @@ from leftoff.cli.output import deliver
 from leftoff.cli.params import ReaderOptions, grouped, options, reader_options
 from leftoff.errors import UsageError
 from leftoff.evaluation import label_runs
-from leftoff.evaluation.report import Block, Run, as_text, from_json, to_json
+from leftoff.evaluation.report import Block, R, as_text, from_json, to_json
 from leftoff.sources.open import read_whole
 
 # A labelled source repository that is not looked at while rules are built; on demand only.
@@ -29,13 +29,15 @@ class RunOptions(Struct, frozen=True):
     machine: str
     resamples: int = 0
 
-    def deliver(self, run: Run, blocks: Iterable[Block]) -> None:
-        """Prints a run, as JSON or as text, and writes it to the output file."""
+    def deliver(self, run: R, blocks: Iterable[Block] | None = None) -> R:
+        """Prints a run with its notes, as JSON or as text, and writes it to the output file."""
         # The clock and the machine are not ours to read: a run is to be the same anywhere.
-        data = to_json(replace(run, date=self.date, machine=self.machine))
-        deliver(data.decode() if self.as_json else as_text(blocks))
+        run = replace(run, date=self.date, machine=self.machine)
+        data = to_json(run)
+        deliver(data.decode() if self.as_json else as_text(blocks or run.blocks()))
         if self.output:
             deliver(data, self.output)
+        return run
 
 
 run_options = grouped("options", RunOptions)
@@ -68,8 +70,7 @@ def budget_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     the compactions that came."""
     from leftoff.evaluation.budget import evaluate_budget
 
-    run = evaluate_budget(paths, progress=progress(), resamples=options.resamples)
-    options.deliver(run, run.blocks())
+    options.deliver(evaluate_budget(paths, progress=progress(), resamples=options.resamples))
 
 
 @evaluate.command("files", params=options("eval files"))
@@ -83,8 +84,7 @@ def files_command(paths: tuple[str, ...], *, options: RunOptions) -> None:
     themselves, commits from the `.groundtruth.json` file beside a recording."""
     from leftoff.evaluation.file_runs import evaluate_files
 
-    run = evaluate_files(paths, progress=progress(), resamples=options.resamples)
-    options.deliver(run, run.blocks())
+    options.deliver(evaluate_files(paths, progress=progress(), resamples=options.resamples))
 
 
 @evaluate.command("resume", params=options("eval resume"))
@@ -120,7 +120,7 @@ def resume_command(
         tuned=tuned,
         resamples=options.resamples,
     )
-    options.deliver(run, run.blocks())
+    options.deliver(run)
 
 
 @evaluate.command("truth", params=options("eval truth"))
@@ -185,8 +185,7 @@ def labels_command(
     )
     for problem in finished.problems:
         complain(problem)
-    report = replace(finished.report, date=options.date, machine=options.machine)
-    options.deliver(report, report.blocks())
+    report = options.deliver(finished.report)
     if html:
         from leftoff.evaluation.pages import page
 

@@ -1,5 +1,6 @@
 """`leftoff follow`."""
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,42 +38,39 @@ def follow(
     with ended_in_order(), ExitStack() as stack:
         # Where nothing is to be saved, the state is private and ends with the process.
         folder = keep or stack.enter_context(TemporaryDirectory(prefix="leftoff-"))
-        watch = _Watch(Follower(path_of(session), Path(folder)))
-        for _ in polls(interval, seconds):
-            found = watch.news()
-            if found is not None and (as_json or form == "json"):
+        follower = Follower(path_of(session), Path(folder))
+        for found in _summaries(follower, polls(interval, seconds)):
+            if as_json or form == "json":
                 deliver(to_json(found), output)
-            elif found is not None:
-                text = rendered(found, form, output, budget=budget)
-                if budget is not None and not text.strip():
-                    raise UsageError(nothing_fits(budget))
-                deliver(text.rstrip("\n") + "\n\n", output)
+                continue
+            text = rendered(found, form, output, budget=budget)
+            if budget is not None and not text.strip():
+                raise UsageError(nothing_fits(budget))
+            deliver(text.rstrip("\n") + "\n\n", output)
 
 
-class _Watch:
-    def __init__(self, follower: Follower) -> None:
-        self._follower = follower
-        self._first, self._due, self._said = True, True, ""
-
-    def news(self) -> ContextSummary | None:
-        """The summary, if it is another than the last time. `InputError` or `StateError` where
-        there is nothing that can be followed, or nowhere to keep the place; later such things
-        are said, and tried again."""
+def _summaries(follower: Follower, polls: Iterator[None]) -> Iterator[ContextSummary]:
+    """The summary whenever it is another than the last time. `InputError` or `StateError` where
+    there is nothing that can be followed, or nowhere to keep the place; later such things are
+    said, and tried again."""
+    first, due, said = True, True, ""
+    for _ in polls:
         try:
-            look = self._follower.look()
-            self._due = self._due or look.changed
+            look = follower.look()
+            due = due or look.changed
             for path in look.deleted:
                 complain(f"{path}: the recording was removed; a new one begins")
-            found = self._follower.summary() if self._due else None
+            found = follower.summary() if due else None
         except (InputError, StateError) as error:
             early = isinstance(error, FormatError)  # nothing may have been said in it yet
-            if self._first and not early:
+            if first and not early:
                 raise
-            empty = all(part.mark.offset == 0 for part in self._follower.parts)
-            if str(error) != self._said and not (early and empty):
+            empty = all(part.mark.offset == 0 for part in follower.parts)
+            if str(error) != said and not (early and empty):
                 complain(str(error))
             # Part of it may have been read already; the next poll does not report it again.
-            self._first, self._due, self._said = False, True, str(error)
-            return None
-        self._first, self._due, self._said = False, False, ""
-        return found
+            first, due, said = False, True, str(error)
+            continue
+        first, due, said = False, False, ""
+        if found is not None:
+            yield found

@@ -135,7 +135,8 @@ def status(*, as_json: bool) -> int:
         if row.get("program_missing"):
             lines.append(f"{'':<17}{row['program_missing']}: not on this shell's PATH")
     if any(event["last"] for event in events):
-        lines += ["", *_event_lines(events, installed)]
+        head = f"{'event':<17} {'last ran':<20} {'took':>7}  gave it to  seen in the transcript"
+        lines += ["", head, *(_event_line(event, installed) for event in events)]
     deliver(clean("\n".join(lines)) + "\n")
     return 0 if installed else 1
 
@@ -195,16 +196,13 @@ def _settings() -> Iterator[tuple[str, str, Path]]:
 _SEEN = {True: "yes", False: "no, it is given again with the next prompt", None: "not known"}
 
 
-def _event_lines(events: list[dict[str, Any]], installed: set[str]) -> list[str]:
-    lines = [f"{'event':<17} {'last ran':<20} {'took':>7}  gave it to  seen in the transcript"]
-    for row in events:
-        took = f"{row['milliseconds']} ms" if row["milliseconds"] is not None else ""
-        last = row["last"] or ("never" if row["event"] in installed else "not installed")
-        seen = _SEEN[row["seen"]] if row["given"] else ""
-        if row["event"] != "SessionStart" and row["seen"] is False:
-            seen = "no"
-        if seen and row["output"] != "agent":
-            seen += f" (given {row['given']})"
-        line = f"{row['event']:<17} {last:<20} {took:>7}  {row['output']:<10}  {seen}".rstrip()
-        lines.append(f"{line}  failed: {row['failed']}" if row["failed"] else line)
-    return lines
+def _event_line(row: dict[str, Any], installed: set[str]) -> str:
+    took = f"{row['milliseconds']} ms" if row["milliseconds"] is not None else ""
+    last = row["last"] or ("never" if row["event"] in installed else "not installed")
+    seen = _SEEN[row["seen"]] if row["given"] else ""
+    if row["event"] != "SessionStart" and row["seen"] is False:
+        seen = "no"
+    if seen and row["output"] != "agent":
+        seen += f" (given {row['given']})"
+    line = f"{row['event']:<17} {last:<20} {took:>7}  {row['output']:<10}  {seen}".rstrip()
+    return f"{line}  failed: {row['failed']}" if row["failed"] else line

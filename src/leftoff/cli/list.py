@@ -65,12 +65,11 @@ def list_command(
         count += 1
         value = _redacted(listed, gate)
         if as_json:
-            sys.stdout.write(codec.dumps(value).decode())
+            shown = codec.dumps(value).decode()
         else:
             value["id"] = codec.to_valid_json(names.get(listed.id, value["id"]))
-            sys.stdout.write(line(value, width, home) + "\n")
-        if count == 1:
-            sys.stdout.flush()
+            shown = line(value, width, home) + "\n"
+        print(shown, end="", flush=count == 1)
     if count and limit and next(found, None) is not None:
         print(MORE, file=sys.stderr)
     for error in unread:
@@ -102,12 +101,10 @@ def _list_contained(path: str, recorder: str | None, limit: int, *, as_json: boo
         if as_json:
             deliver(codec.dumps(value))
             continue
-        started = value["started"][:16].replace("T", " ")
         messages = f"{value['messages']} message{'s' * (value['messages'] != 1)}"
         work = "" if value["works"] else "no work"
-        head = f"{value['number']:>4}  {started:<16}  {messages:>14}  {work:<7}"
-        title = one_line(value["title"], max(10, width - len(head) - 2))
-        sys.stdout.write(f"{head}  {title}".rstrip() + "\n")
+        head = f"{value['number']:>4}  {_minute(value['started']):<16}  {messages:>14}"
+        print(_titled(f"{head}  {work:<7}", value["title"], width))
     if limit and len(found) > limit:
         print(MORE, file=sys.stderr)
     return 0
@@ -130,14 +127,21 @@ def line(listed: dict[str, str], width: int, home: str) -> str:
         project = "~" + project[len(home) :]
     if len(project) > 20:
         project = "…" + project[-19:]
-    first = f"{listed['id']:<8}  {listed['modified'][:16].replace('T', ' ')}  "
-    first += f"{listed['client']:<11}"
-    second = f"{clean(project) or '-':<20}"
-    if width < len(first) + len(second) + _LEAST_TITLE:
-        title = one_line(listed["title"], max(10, width - len(second) - 4))
-        return f"{first.rstrip()}\n  {second}  {title}".rstrip()
-    head = f"{first}  {second}"
-    return f"{head}  {one_line(listed['title'], max(10, width - len(head) - 2))}".rstrip()
+    first = f"{listed['id']:<8}  {_minute(listed['modified'])}  {listed['client']:<11}"
+    second = f"  {clean(project) or '-':<20}"
+    # Both have two columns before the project.
+    if width < len(first) + len(second) - 2 + _LEAST_TITLE:
+        return f"{first.rstrip()}\n{_titled(second, listed['title'], width)}"
+    return _titled(first + second, listed["title"], width)
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")
+
+
+def _titled(head: str, title: str, width: int) -> str:
+    """A line of at most `width` columns that ends in a title."""
+    return f"{head}  {one_line(title, max(10, width - len(head) - 2))}".rstrip()
 
 
 def newest() -> int:

@@ -10,7 +10,6 @@ from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.cli.params import RecordingOptions, chosen_id, options, path_of, recording_options
 from leftoff.errors import StateError
-from leftoff.handover.wording import inline, number, plural
 from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.redaction.redactor import Redactor
 from leftoff.settings import load_here
@@ -73,7 +72,6 @@ def list_logs(*, as_json: bool) -> None:
     """List the saved logs, newest first.
 
     Example: leftoff log list"""
-    for_people = []
     found = _generator().entries()
     if as_json:
         rows = [{"session_id": e.id, **codec.to_builtins(e)} for e in found]
@@ -83,8 +81,7 @@ def list_logs(*, as_json: bool) -> None:
         saved = datetime.fromtimestamp(entry.saved, UTC).strftime("%Y-%m-%d %H:%M UTC")
         notes = ["pinned"] * entry.pinned + ["damaged"] * (not entry.readable)
         words = [saved, f"{entry.size:>8,} B", sanitize.clean(entry.id), *notes]
-        for_people.append("  ".join(words) + "\n")
-    deliver("".join(for_people))
+        deliver("  ".join(words) + "\n")
 
 
 @log.command(params=options("log pin"))
@@ -94,24 +91,6 @@ def pin(name: str, *, off: bool) -> None:
     Example: leftoff log pin b0b81e65"""
     made = _generator()
     made.pin_resume_log(_meant(made, name), pinned=not off)
-
-
-@log.command(params=options("log stats"))
-def stats(*, as_json: bool) -> None:
-    """Show number, size and age of the saved logs, and why they were made.
-
-    Example: leftoff log stats"""
-    found = _generator().get_stats()
-    if as_json:
-        deliver(codec.dumps(found, indent=2))
-        return
-    lines = [f"{plural(found['count'], 'log')}, {number(found['bytes'])} bytes"]
-    if found["count"]:
-        lines.append(f"oldest {found['oldest']}, newest {found['newest']}")
-        lines += [
-            f"  {inline(reason)}: {count}" for reason, count in found["by_trigger"].items()
-        ]
-    deliver("\n".join(lines) + "\n")
 
 
 @log.command(params=options("log clean"))

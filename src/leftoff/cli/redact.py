@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -40,14 +41,12 @@ def redact(
     gate = Redactor(personal=personal, extra=[redactors.get(name) for name in hide])
     on_terminal = output in {None, "-"} and sys.stdout.isatty()
     with open_recoded(file) as (found, wide), _opened(file, output) as out:
-        encoder = None if wide is None or on_terminal else _Encoder(wide)
         lines = _of_one_encoding(file, lines_of(found, file), wide)
-        for piece in _redacted(file, lines, form, gate):
-            shown = clean(piece) if on_terminal else piece
-            data = shown.encode("utf-8", "surrogateescape")
-            out.write(data if encoder is None else encoder.encode(data))
-        if encoder is not None:
-            out.write(encoder.end())
+        shown = _redacted(file, lines, form, gate)
+        if on_terminal:
+            shown, wide = map(clean, shown), None
+        pieces = (piece.encode("utf-8", "surrogateescape") for piece in shown)
+        out.writelines(pieces if wide is None else _encoded(pieces, wide))
     counts = ", ".join(f"{kind} {n}" for kind, n in sorted(gate.counts.items()))
     print(f"replaced {gate.total}" + (f": {counts}" if counts else ""), file=sys.stderr)
 
@@ -67,21 +66,16 @@ def _opened(file: str, output: str | None) -> Iterator[IO[bytes]]:
         yield out
 
 
-class _Encoder:
-    def __init__(self, wide: Utf8Reader) -> None:
-        self._wide, self._begun = wide, False
-
-    def encode(self, data: bytes) -> bytes:
-        """UTF-8 in that encoding; first with the byte order mark, where there was one."""
-        text = data.decode("utf-8", "surrogatepass")
-        if not self._begun and self._wide.marked:
-            text = "\ufeff" + text
-        self._begun = True
-        return text.encode(self._wide.encoding, "surrogatepass")
-
-    def end(self) -> bytes:
-        """The bytes of an incomplete last character; the mark alone of an empty file."""
-        return (b"" if self._begun else self.encode(b"")) + self._wide.rest
+def _encoded(pieces: Iterator[bytes], wide: Utf8Reader) -> Iterator[bytes]:
+    """UTF-8 in that encoding, the byte order mark first, where there was one, and last the
+    bytes of an incomplete character."""
+    mark = "\ufeff"
+    for piece in chain(pieces, (b"",)):
+        # Known when the first piece was read.
+        head, mark = mark if wide.marked else "", ""
+        text = head + piece.decode("utf-8", "surrogatepass")
+        yield text.encode(wide.encoding, "surrogatepass")
+    yield wide.rest
 
 
 def _redacted(file: str, data: Iterator[bytes], form: str, gate: Redactor) -> Iterator[str]:

@@ -74,12 +74,14 @@ def resume(
     if checkpoint is not None:
         return _from_file(Path(checkpoint), resumed, command, quiet=prompt_only)
     if not workflow:
-        return _refuse("no_argument")
+        _notice("no_argument")
+        return 2
     found = _find(manager, workflow)
     if found is None:
         made = _of_recording(manager, workflow, file, options)
         if made is None:
-            return _refuse("no_state", workflow=workflow)
+            _notice("no_state", workflow=workflow)
+            return 2
         return resumed(made, workflow)
     _fault(found.issues, quiet=prompt_only)
     if not file and os.path.isfile(workflow):  # noqa: PTH113 - a name may be too long for one
@@ -98,18 +100,15 @@ def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
     """The state that is meant: by id, by the beginning of one, or by the workflow's file."""
     listed = manager.list_available_workflows()
     ids = [one.workflow_id for one in listed]
-    if workflow in ids:
-        return manager.load(workflow)
-    begins = [one for one in ids if one.startswith(workflow)]
+    begins = [workflow] if workflow in ids else [i for i in ids if i.startswith(workflow)]
     if len(begins) == 1:
         return manager.load(begins[0])
-    # A workflow is best known by its file, which may be named from another folder.
+    # A workflow is best known by its file, which may be named from another folder; the newest
+    # is the first.
     wanted = _absolute(workflow)
-    of_file = [
-        one for one in listed if not one.problem and _absolute(one.workflow_file_path) == wanted
-    ]
-    if of_file:
-        return manager.load(of_file[0].workflow_id)  # the newest is the first
+    for one in listed:
+        if not one.problem and _absolute(one.workflow_file_path) == wanted:
+            return manager.load(one.workflow_id)
     if begins:
         known = ", ".join(sorted(begins)[:8])
         raise UsageError(f"{workflow}: several workflows begin so: {known}")
@@ -120,11 +119,11 @@ def _of_recording(
     manager: FileResumeStateManager, name: str, file: str | None, options: RecordingOptions
 ) -> ResumeState | None:
     try:
-        path, state = path_of(name), _made(name, file, options)
+        state = _made(name, file, options)
     # It is no recording either: the caller says that there is no state.
     except (FormatError, SourceError):
         return None
-    tell(f"{path}: a recording; a resume state is made of it, as by --save")
+    tell(f"{path_of(name)}: a recording; a resume state is made of it, as by --save")
     tell(f"saved {manager.save(state)}")
     return state
 
@@ -165,18 +164,16 @@ def _resume(
 
 
 def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
-    tell(COMMAND_TEXTS["resuming"].format(workflow=name))
-    elapsed = format_elapsed(state.start_time, state.last_activity)
-    tell(COMMAND_TEXTS["duration"].format(duration=elapsed))
+    _notice("resuming", workflow=name)
+    _notice("duration", duration=format_elapsed(state.start_time, state.last_activity))
     # A state that was cut to its size limit says how many calls it dropped.
     done = sum(tool.success for tool in state.completed_tools)
-    done += state.dropped.get("completed_tools", 0)
-    tell(COMMAND_TEXTS["tools"].format(count=done))
-    tell(COMMAND_TEXTS["messages"].format(count=len(state.chat_history)))
+    _notice("tools", count=done + state.dropped.get("completed_tools", 0))
+    _notice("messages", count=len(state.chat_history))
     if verdict.warnings:
-        tell(COMMAND_TEXTS["warnings"])
-        for warning in verdict.warnings:
-            tell(COMMAND_TEXTS["warning"].format(warning=warning))
+        _notice("warnings")
+    for warning in verdict.warnings:
+        _notice("warning", warning=warning)
     for reason in verdict.reasons:
         tell(f"  {reason}")
     if state.needs_value:
@@ -184,12 +181,16 @@ def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
 
 
 def _refused(verdict: Compatibility) -> None:
-    tell(COMMAND_TEXTS["refused"])
+    _notice("refused")
     for warning in verdict.warnings:
-        tell(COMMAND_TEXTS["problem"].format(warning=warning))
+        _notice("problem", warning=warning)
     for reason in verdict.reasons:
         tell(f"    {reason}")
-    tell(COMMAND_TEXTS["force"])
+    _notice("force")
+
+
+def _notice(text: str, **values: object) -> None:
+    tell(COMMAND_TEXTS[text].format(**values))
 
 
 def _deliver(message: str, command: str | None) -> int:
@@ -259,11 +260,6 @@ def _from_file(
     except StateError as error:
         raise StateError(f"{path}: {error}") from error
     return resumed(state, str(path))
-
-
-def _refuse(word: str, **values: str) -> int:
-    tell(COMMAND_TEXTS[word].format(**values))
-    return 2
 
 
 def _say(line: str) -> None:

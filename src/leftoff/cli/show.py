@@ -17,7 +17,7 @@ from leftoff.rendering.messages import between, message_text
 from leftoff.sources.forerunners import forerunners
 from leftoff.sources.session_choice import split_choice
 
-_RANGE = re.compile(r"^(?P<session>.*?)(?:#(?P<first>\d+)(?:-(?P<last>\d+)?)?)?$", re.DOTALL)
+_RANGE = re.compile(r"(.*?)(?:#(\d+)(?:(-)(\d+)?)?)?", re.DOTALL)
 
 
 @click.command(params=options("show"))
@@ -31,14 +31,12 @@ def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) 
     recordings that it continues, unless --alone is given. In a file that contains several
     sessions, @N or --session N selects one by its number, id or date (`leftoff list FILE` lists
     them): chat.md@3#4."""
-    match = _RANGE.match(place)
-    session = match["session"] if match else place
-    first = int(match["first"]) if match and match["first"] else 1
-    if match and match["last"]:
-        last = int(match["last"])
-    else:
-        # `#12` is one message, `#12-` all from there on.
-        last = first if match and match["first"] and not place.endswith("-") else 1 << 60
+    match = _RANGE.fullmatch(place)
+    assert match is not None  # it fits any text
+    session, begin, more, end = match.groups()
+    first = int(begin or 1)
+    # `#12` is one message, `#12-` all from there on.
+    last = int(end or (first if begin and not more else 1 << 60))
     if last < first or first < 1:
         raise UsageError(f"{place}: a range counts up from 1, as in {session}#12-20")
     gate = gate_of(bare=bare, output=None)
@@ -46,10 +44,8 @@ def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) 
     numbered = _numbered(_one_session(path_of(session), which), alone=alone)
     for number, message in between(numbered, first, last):
         shown = True
-        if number != message.index + 1:
-            message = replace(message, index=number - 1)
-        text = message_text(message, gate, full=full, colour=coloured())
-        deliver(text)
+        numbered_so = replace(message, index=number - 1)
+        deliver(message_text(numbered_so, gate, full=full, colour=coloured()))
     if not shown:
         raise UsageError(f"{session}: has no message #{first}")
 
@@ -57,8 +53,11 @@ def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) 
 def _numbered(path: str, *, alone: bool) -> Iterator[tuple[int, Message]]:
     """The messages of the main thread with the numbers that summaries of this path cite: those
     of a fork count on from the recordings that it goes on from."""
+    parts = [path]
     # To gather reads the whole of every file: only a fork needs it.
-    parts = [path] if alone or not forerunners(path) else _parts(path)
+    if not alone and forerunners(path):
+        gathered = gather([path])
+        parts = [gathered.sources[source].path for _, source in gathered.mains]
     seen: set[str] = set()
     number = 0
     for part in parts:
@@ -70,11 +69,6 @@ def _numbered(path: str, *, alone: bool) -> Iterator[tuple[int, Message]]:
             if len(parts) > 1 and message.key:
                 seen.add(message.key)
             yield number if len(parts) > 1 else message.index + 1, message
-
-
-def _parts(path: str) -> list[str]:
-    gathered = gather([path])
-    return [gathered.sources[source].path for _, source in gathered.mains]
 
 
 def _one_session(path: str, which: str | None) -> str:

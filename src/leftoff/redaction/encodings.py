@@ -23,21 +23,15 @@ _KEY_RUN = re.compile(
 MAX_KEY: Final = 20_000
 
 
-def _key_words(text: str) -> list[int]:
-    found: list[int] = []
-    for word in ("PRIVATE KEY", "Private-Lines"):
-        at = text.find(word)
-        while at >= 0:
-            found.append(at)
-            at = text.find(word, at + len(word))
-    return sorted(found)
+_KEY_WORDS = re.compile("PRIVATE KEY|Private-Lines")
 
 
 def private_key_spans(text: str) -> Iterator[tuple[int, int]]:
     """Private key blocks with a body; a truncated one ends where its body ends."""
     after = 0
     closing = 0
-    for word in _key_words(text):
+    for words in _KEY_WORDS.finditer(text):
+        word = words.start()
         if word < after:
             continue
         # Before the words stand at most 75 characters: 30 of dashes, `BEGIN `, and 39 of words.
@@ -49,20 +43,18 @@ def private_key_spans(text: str) -> Iterator[tuple[int, int]]:
             # Looked for only where the last one was passed: many keys take linear time. -1
             # stays, since there is no end further on.
             closing = text.find("-----END ", body)
-        end = -1
-        if closing >= 0 and closing - body <= MAX_KEY:
-            inner = text[body:closing]
-            # Else the end is that of a later key: this one was cut off.
-            if "-----BEGIN" not in inner and _KEY_BODY.search(inner):
-                tail = text.find("-----", closing + 9)
-                end = tail + 5 if 0 <= tail <= closing + 60 else closing
-        if end < 0:
-            run = _KEY_RUN.match(text, body, body + MAX_KEY)
-            end = run.end() if run is not None else body
-            if not _KEY_BODY.search(text, body, end):
-                continue
-        yield begin.start(), end
-        after = end
+        inner = text[body:closing] if body <= closing <= body + MAX_KEY else "-----BEGIN"
+        # Else the end is that of a later key: this one was cut off.
+        if "-----BEGIN" not in inner and _KEY_BODY.search(inner):
+            tail = text.find("-----", closing + 9)
+            after = tail + 5 if 0 <= tail <= closing + 60 else closing
+            yield begin.start(), after
+            continue
+        run = _KEY_RUN.match(text, body, body + MAX_KEY)
+        end = run.end() if run is not None else body
+        if _KEY_BODY.search(text, body, end):
+            yield begin.start(), end
+            after = end
 
 
 _LINE_END = re.compile(r"\r?\n|\\n")
@@ -93,7 +85,7 @@ def base64_text(text: str, hints: Iterable[int]) -> Iterator[tuple[int, int, str
         if hint < after:
             continue
         start = hint
-        while start >= after + 4 and _is_base64(text, start - 4):
+        while start >= after + 4 and _BASE64_DIGITS.issuperset(text[start - 4 : start]):
             start -= 4
         run = _BASE64_RUN.match(text, start)
         if run is None:
@@ -109,10 +101,6 @@ def base64_text(text: str, hints: Iterable[int]) -> Iterator[tuple[int, int, str
         decoded = _as_text(binascii.a2b_base64(body + "=" * (-len(body) % 4)))
         if decoded:
             yield start, after, decoded
-
-
-def _is_base64(text: str, start: int) -> bool:
-    return _BASE64_DIGITS.issuperset(text[start : start + 4])
 
 
 def hex_text(text: str) -> Iterator[tuple[int, int, str]]:

@@ -37,24 +37,19 @@ def expand_macros(pattern: str) -> str:
 _MACROS: Final = {name: re.folded(macro) for name, macro in _TABLE["macros"].items()}
 
 
-def _load() -> tuple[tuple[Rule, ...], dict[str, list[str]]]:
-    rules = tuple(
-        Rule(
-            kind=entry["kind"],
-            gate=expand_macros(entry["gate"]),
-            pattern=entry.get("pattern", ""),
-            back=entry.get("back", 0),
-            check=entry.get("check", ""),
-            matcher=entry.get("matcher", ""),
-            personal=entry.get("set") == "personal",
-            rank=rank,
-        )
-        for rank, entry in enumerate(_TABLE["rule"])
+RULES: Final = tuple(
+    Rule(
+        kind=entry["kind"],
+        gate=expand_macros(entry["gate"]),
+        pattern=entry.get("pattern", ""),
+        back=entry.get("back", 0),
+        check=entry.get("check", ""),
+        matcher=entry.get("matcher", ""),
+        personal=entry.get("set") == "personal",
+        rank=rank,
     )
-    return rules, _TABLE["paths"]
-
-
-RULES, _PATHS = _load()
+    for rank, entry in enumerate(_TABLE["rule"])
+)
 
 
 @cache
@@ -62,7 +57,7 @@ def rules_digest() -> str:
     """Sixteen hex digits that change whenever a rule changes."""
     import hashlib  # loads OpenSSL
 
-    return hashlib.sha256(repr((RULES, _PATHS)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((RULES, _TABLE["paths"])).encode()).hexdigest()[:16]
 
 
 def _glob(patterns: list[str]) -> re.Pattern[str]:
@@ -70,8 +65,7 @@ def _glob(patterns: list[str]) -> re.Pattern[str]:
     return re.compile(rf"(?:^|/)(?:{'|'.join(parts)})$")
 
 
-_SECRET_PATH = _glob(_PATHS["secret"])
-_PLAIN_PATH = _glob(_PATHS["plain"])
+_SECRET_PATH, _PLAIN_PATH = (_glob(_TABLE["paths"][name]) for name in ("secret", "plain"))
 
 
 def is_secret_path(path: str) -> bool:

@@ -1,6 +1,6 @@
 """A token account as plain values and as text: window occupancy, spend, forecast."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -33,22 +33,22 @@ def plain(
 ) -> codec.JsonObject:
     """An account as plain JSON values, redacted. Every figure is in tokens. `second_reader` is
     there only where one was asked about the session."""
-    # A subagent has a window of its own, and its tokens are paid for like all others.
-    total = _sum([*account.spend.values(), *account.subagents.values()])
+    main = sum(account.spend.values(), Usage())
     value = {
         "schema": SCHEMA,
         "session": {"id": id, "format": format, "path": path, "models": list(models)},
         "context": codec.to_builtins(account.context),
         "spend": {
-            "main": _usage(_sum(account.spend.values())),
-            "with_subagents": _usage(total),
+            "main": _usage(main),
+            # A subagent has a window of its own, and its tokens are paid for like all others.
+            "with_subagents": _usage(sum(account.subagents.values(), main)),
             "by_model": {m: _usage(u) for m, u in account.spend.items()},
             "by_model_of_subagents": {m: _usage(u) for m, u in account.subagents.items()},
         },
         "cost": codec.to_builtins(account.cost),
         "estimated": account.estimated,
         "calls": len(account.curve),
-        "curve": [codec.to_builtins(point) for point in account.curve],
+        "curve": codec.to_builtins(account.curve),
         "preset": preset,
         "crossed": [
             {
@@ -61,15 +61,11 @@ def plain(
             }
             for c in account.crossed
         ],
-        "forecast": codec.to_builtins(account.forecast) if account.forecast else None,
+        "forecast": codec.to_builtins(account.forecast),
     }
     if reader is not None:
         value["second_reader"] = codec.to_builtins(reader)
     return dict(numbered((gate or Redactor()).value(value)))
-
-
-def _sum(usages: Iterable[Usage]) -> Usage:
-    return sum(usages, Usage())
 
 
 def _usage(usage: Usage) -> dict[str, int]:
@@ -141,8 +137,10 @@ def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
     # Without a window the fullest call is the top of the chart.
     capacity = value["context"]["usable_window"] or max(p["tokens"] for p in curve)
     top = max(capacity, *(p["tokens"] for p in curve))
-    columns_available = max(16, width - 10)
-    columns = _columns([p["tokens"] for p in curve], min(columns_available, len(curve)))
+    available = min(max(16, width - 10), len(curve))
+    # A column is the highest of its calls: a mean would hide that the window was full.
+    edges = [len(curve) * i // available for i in range(available + 1)]
+    columns = [max(p["tokens"] for p in curve[a:b]) for a, b in pairwise(edges)]
     lines = [""]
     for row in range(_CHART_HEIGHT - 1, -1, -1):
         cells = []
@@ -155,13 +153,6 @@ def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
     note = plural(len(curve), "call") + (", " + plural(count, "compaction") if count else "")
     lines.append(" " * 8 + style(note, "dim", colour))
     return lines
-
-
-def _columns(counts: list[int], columns_available: int) -> list[int]:
-    """At most `columns_available` counts, each the maximum of a range of calls."""
-    # The highest call of a column: a mean would hide that the window was full.
-    edges = [len(counts) * i // columns_available for i in range(columns_available + 1)]
-    return [max(counts[a:b]) for a, b in pairwise(edges)]
 
 
 def _crossing_line(crossing: Mapping[str, Any], colour: bool) -> str:
@@ -193,18 +184,15 @@ def _spend_table(spend: Mapping[str, Any], colour: bool, width: int) -> list[str
     headings = [kind.replace("_", " ") for kind in _USAGE_FIELDS]
     counted = ([clean(n), *(number(u[k]) for k in _USAGE_FIELDS)] for n, u in rows)
     table = [["", *headings], *counted]
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    first, *widths = (max(map(len, column)) for column in zip(*table, strict=True))
     lines = ["", style("Spent", "bold", colour)]
-    if sum(widths) + 2 * len(widths) > width:
-        size = max(widths[1:])
+    if first + sum(widths) + 2 * len(table[0]) > width:
+        size = max(widths)
         for name, *counts in table[1:]:
-            lines.append(f"  {name}")
-            lines += (
-                f"    {kind:<11} {n:>{size}}" for kind, n in zip(headings, counts, strict=True)
-            )
+            pairs = zip(headings, counts, strict=True)
+            lines += [f"  {name}", *(f"    {kind:<11} {n:>{size}}" for kind, n in pairs)]
         return lines
-    for row in table:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(size) for cell, size in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  " + "  ".join(cells))
+    for name, *counts in table:
+        cells = [cell.rjust(size) for cell, size in zip(counts, widths, strict=True)]
+        lines.append("  ".join([f"  {name:<{first}}", *cells]))
     return lines

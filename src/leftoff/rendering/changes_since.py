@@ -1,13 +1,13 @@
 """`since`: a summary filtered to what is new after a position in its recording."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from leftoff.analysis.seed001 import format_context_summary
 from leftoff.model import Ref
-from leftoff.summary import ContextSummary, KeyDecision
+from leftoff.summary import ContextSummary
 
 
 def since(
@@ -27,31 +27,33 @@ def since(
     def is_new(ref: Ref) -> bool:
         if ref.source != 0:
             return True
-        if line is not None:
-            place = ref.line if ref.line is not None else ref.item
-            if place is None:
-                return True
-            number = place if ref.line is not None else place + 1
-            return number > line
-        return message is None or ref.message + 1 > message
+        if line is None:
+            return message is None or ref.message + 1 > message
+        number = ref.line if ref.line is not None or ref.item is None else ref.item + 1
+        return number is None or number > line
 
     def new(items: Iterable[Any]) -> tuple[Any, ...]:
         return tuple(item for item in items if is_new(item.ref))
 
-    checks = new(summary.checks)
-    # By identity: two runs of one check may be equal as values.
-    places = {id(check): number for number, check in enumerate(checks)}
-    milestones = []
-    for m in summary.progress.milestones:
-        number = None if m.check is None else places.get(id(summary.checks[m.check]))
-        milestones.append(replace(m, check=number))
-    progress, context = summary.progress, summary.context
+    def renumbered(items: Sequence[Any], field: str, others: Sequence[Any]) -> tuple[Any, ...]:
+        """The new items, in which `field` is the index of another one among the new `others`;
+        None where that is not new. By identity: two runs of one check may be equal."""
+        numbers = {id(other): number for number, other in enumerate(new(others))}
+        found = []
+        for item in new(items):
+            at = getattr(item, field)
+            number = None if at is None else numbers.get(id(others[at]))
+            found.append(replace(item, **{field: number}))
+        return tuple(found)
+
+    progress, context, decisions = summary.progress, summary.context, summary.key_decisions
+    milestones = renumbered(progress.milestones, "check", summary.checks)
     lists = ("user_requests", "checks", "git", "key_findings", "errors", "next_steps")
     filtered = replace(
         summary,
         **{name: new(getattr(summary, name)) for name in lists},
-        key_decisions=_renumbered(summary.key_decisions, new(summary.key_decisions)),
-        progress=replace(progress, milestones=new(milestones), timeline=new(progress.timeline)),
+        key_decisions=renumbered(decisions, "replaced_by", decisions),
+        progress=replace(progress, milestones=milestones, timeline=new(progress.timeline)),
         file_modifications=tuple(
             f for f in summary.file_modifications if not f.refs or any(map(is_new, f.refs))
         ),
@@ -60,17 +62,3 @@ def since(
     )
     # The text form is part of the summary and must not show what was left out.
     return replace(filtered, formatted=format_context_summary(filtered))
-
-
-def _renumbered(
-    all_decisions: tuple[KeyDecision, ...], selected: tuple[KeyDecision, ...]
-) -> tuple[KeyDecision, ...]:
-    """The selected decisions with `replaced_by` as an index into the selection; None where the
-    replacing decision is not selected."""
-    index = {id(decision): number for number, decision in enumerate(selected)}
-    renumbered = []
-    for decision in selected:
-        successor = decision.replaced_by
-        number = index.get(id(all_decisions[successor])) if successor is not None else None
-        renumbered.append(replace(decision, replaced_by=number))
-    return tuple(renumbered)

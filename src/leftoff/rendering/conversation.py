@@ -75,7 +75,7 @@ class Conversation:
         self.rewound = rewound
         self.results: dict[tuple[str, str], tuple[int, ToolResult]] = {}
         calls: set[tuple[str, str]] = set()
-        self.usage_by_response: dict[tuple[str, str], Usage] = {}
+        usage: dict[tuple[str, str], Usage] = {}
         for m in messages:
             for part in m.parts:
                 if type(part) is ToolCall and part.id:
@@ -85,10 +85,11 @@ class Conversation:
                 elif type(part) is ToolResult and (m.agent, part.call_id) in calls:
                     self.results.setdefault((m.agent, part.call_id), (m.index, part))
             if m.usage is not None:
-                known = self.usage_by_response.get(_response_key(m))
-                if known is None or m.usage.total > known.total:
-                    self.usage_by_response[_response_key(m)] = m.usage
-        self._usage_shown: set[tuple[str, str]] = set()
+                known = usage.get(_response_key(m), m.usage)
+                usage[_response_key(m)] = max(known, m.usage, key=lambda u: u.total)
+        self.total = sum(usage.values(), Usage())
+        # Of the responses whose first message with something to show is still to come.
+        self._usage_to_show = usage
 
     def single_line(self, text: str, limit: int = 200) -> str:
         """Recorded text, redacted, on one line."""
@@ -104,7 +105,6 @@ class Conversation:
     def facts(self) -> list[tuple[str, str]]:
         """What is known of the session, by name."""
         session = self.session
-        total = sum(self.usage_by_response.values(), Usage())
         times = (session.started, session.ended)
         found = {
             "Session": session.id,
@@ -114,7 +114,7 @@ class Conversation:
             "Models": ", ".join(session.models),
             "Time": " to ".join(recorded_time(t) for t in times if t),
             "Messages": f"{len(self.messages):,}",
-            "Tokens": _tokens(total) if total.total else "",
+            "Tokens": _tokens(self.total) if self.total.total else "",
         }
         return [(name, self.single_line(value)) for name, value in found.items() if value]
 
@@ -122,11 +122,8 @@ class Conversation:
         """The main thread, named "", then each subagent's, with what was said in it."""
         # The main thread comes first even where a subagent's lines were recorded before it.
         for agent in dict.fromkeys(["", *(m.agent for m in self.messages)]):
-            yield self.single_line(agent), self._entries(agent)
-
-    def _entries(self, agent: str) -> Iterator[Entry]:
-        entries = (self._entry(m) for m in self.messages if m.agent == agent)
-        yield from (entry for entry in entries if entry.blocks)
+            entries = map(self._entry, [m for m in self.messages if m.agent == agent])
+            yield self.single_line(agent), (entry for entry in entries if entry.blocks)
 
     def _entry(self, message: Message) -> Entry:
         blocks = tuple(b for part in message.parts if (b := self._block(message, part)))
@@ -134,10 +131,8 @@ class Conversation:
         if message.origin not in {"prompt", "agent", "tool"}:
             speaker = f"{speaker} ({message.origin})"
         notes = [message.model, recorded_time(message.time)]
-        response = _response_key(message)
-        if blocks and response in self.usage_by_response and response not in self._usage_shown:
-            self._usage_shown.add(response)
-            notes.append(_tokens(self.usage_by_response[response]))
+        usage = self._usage_to_show.pop(_response_key(message), None) if blocks else None
+        notes.append(_tokens(usage) if usage is not None else "")
         rewound = not message.agent and message.index in self.rewound
         if rewound:
             notes.append("rewound")

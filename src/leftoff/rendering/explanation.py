@@ -22,22 +22,19 @@ def text(explanation: Explanation, *, width: int = 96, gate: Redactor | None = N
     """The explanation as text, redacted. Only quoted text is truncated to `width` columns."""
     value = plain(explanation, gate)
     columns = max(40, width)
-    least = f"Decisions, reported from {value['threshold']:.2f} on"
-    sections = (
-        (least, value["decisions"], _decision),
-        ("Milestones", value["milestones"], _milestone),
-        ("Stages", value["stages"], _stage),
-    )
     lines: list[str] = []
-    for title, items, describe in sections:
-        reported = [item for item in items if item["reported"]]
-        omitted = [item for item in items if not item["reported"]]
-        lines += ["", f"{title}: {len(reported)}"] if lines else [f"{title}: {len(reported)}"]
-        lines += [line for item in reported for line in describe(item, columns)]
-        if omitted:
-            lines += ["", f"{title.partition(',')[0]} left out: {len(omitted)}"]
-            lines += [line for item in omitted for line in describe(item, columns)]
-    return "\n".join(lines) + "\n"
+    for name, describe in (
+        ("Decisions", _decision),
+        ("Milestones", _milestone),
+        ("Stages", _stage),
+    ):
+        least = f", reported from {value['threshold']:.2f} on" if name == "Decisions" else ""
+        for title, reported in ((f"{name}{least}", True), (f"{name} left out", False)):
+            items = [i for i in value[name.lower()] if i["reported"] == reported]
+            if items or reported:
+                lines += ["", f"{title}: {len(items)}"]
+            lines += [line for item in items for line in describe(item, columns)]
+    return "\n".join(lines[1:]) + "\n"
 
 
 def _quoted(item: codec.JsonObject, head: str, width: int) -> str:

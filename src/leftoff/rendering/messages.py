@@ -12,8 +12,9 @@ from leftoff.text.sanitize import clean
 # hand; not measured.
 MAX_PART_LENGTH = 1200
 _STYLES = {"bold": "1", "dim": "2", "green": "32", "red": "31", "yellow": "33", "cyan": "36"}
-_OLD_TEXT_KEYS = frozenset({"old_string", "old_str", "old_text", "oldText", "search"})
-_NEW_TEXT_KEYS = frozenset({"new_string", "new_str", "new_text", "newText", "replace"})
+# Arguments with the old and the new text of an edit.
+_SIGNS = dict.fromkeys("old_string old_str old_text oldText search".split(), "-")
+_SIGNS |= dict.fromkeys("new_string new_str new_text newText replace".split(), "+")
 
 
 def speaker_of(message: Message) -> str:
@@ -37,19 +38,19 @@ def call_text(name: str, arguments: object) -> str:
         whole = arguments if isinstance(arguments, str) else _json(arguments)
         return "" if arguments is None else whole
     lines: list[str] = []
-    remaining = dict(arguments)
+    shown: tuple[str, ...] = ()
     tool = tool_of(name)
     if tool.kind in {"shell", "powershell"}:
         command = text_argument(ToolCall("", name, tool.kind, arguments), "command")
         if command:
             lines.append("$ " + command.replace("\n", "\n  "))
             # The command line has been shown; the words that clients put beside it have not.
-            for key in tool.arguments.get("command", ()):
-                remaining.pop(key, None)
-    for key, value in remaining.items():
-        if isinstance(value, str) and key in _OLD_TEXT_KEYS | _NEW_TEXT_KEYS:
-            sign = "-" if key in _OLD_TEXT_KEYS else "+"
-            lines += [f"{sign} {line}" for line in value.splitlines()]
+            shown = tuple(tool.arguments.get("command", ()))
+    for key, value in arguments.items():
+        if key in shown:
+            continue
+        if isinstance(value, str) and key in _SIGNS:
+            lines += [f"{_SIGNS[key]} {line}" for line in value.splitlines()]
         elif isinstance(value, str):
             body = value.rstrip("\n").replace("\n", "\n  ")
             lines.append(f"{key}:\n  {body}" if "\n" in body else f"{key}: {body}")
@@ -143,8 +144,7 @@ def _truncated(text: SafeText, *, full: bool) -> str:
 
 
 def _indented(label: str, text: str, colour_name: str, body: str, colour: bool) -> list[str]:
-    lines = ["  " + style(label, colour_name, colour)]
-    for line in text.split("\n") if text else ():
-        sign = {"- ": "red", "+ ": "green"}.get(line[:2], "") if label[0] == "→" else ""
-        lines.append("    " + style(line, sign or body, colour))
-    return lines
+    signs = {"- ": "red", "+ ": "green"} if label[0] == "→" else {}
+    lines = text.split("\n") if text else []
+    shown = ("    " + style(line, signs.get(line[:2], body), colour) for line in lines)
+    return ["  " + style(label, colour_name, colour), *shown]

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import ARROW, act_of
-from leftoff.analysis.decisions.shown import MAX_SHOWN, person_decisions_shown, shown_decisions
+from leftoff.analysis.decisions.shown import person_decisions_shown, shown_decisions
 from leftoff.analysis.files.edits import temporary_projects
 from leftoff.analysis.summary_json import SafeSummary
 from leftoff.handover.checks import command_of, folder_of, last_checks, may_be_one, verdict_of
@@ -157,9 +157,8 @@ def session_title(summary: SafeSummary) -> str:
 def main_source(summary: ContextSummary) -> int:
     """The index of the source that holds the end of the main thread: that of the last stage,
     else of the last request."""
-    known = [r.ref for r in summary.user_requests[-1:]]
-    known += [c.ref for c in summary.progress.timeline[-1:]]
-    return known[-1].source if known else 0
+    last = summary.progress.timeline[-1:] or summary.user_requests[-1:]
+    return last[0].ref.source if last else 0
 
 
 def flat(text: str) -> str:
@@ -178,7 +177,8 @@ def session_facts(summary: SafeSummary) -> list[str]:
     # Exports name the client whose session they hold where others have a version.
     exported = session.agent_version and not any(map(str.isdigit, session.agent_version))
     recorder = f"{session.format} ({session.agent_version})" if exported else session.format
-    found = [recorder, *session.models, moment(session.started)]
+    found = [recorder, "subagent" if session.parent_id else "", *session.models]
+    found.append(moment(session.started))
     # Recorders that write one time for all messages give 0 seconds.
     found += [duration(stats.duration_seconds or None), plural(stats.message_count, "message")]
     # Where there is none, the recorder may have left them out.
@@ -191,10 +191,10 @@ def session_facts(summary: SafeSummary) -> list[str]:
 
 def chosen_of(summary: SafeSummary) -> str:
     """Which session of its file it is; "" where the file holds no other."""
-    several = (i for i in summary.issues if i.code == "several_sessions")
-    return next(
-        (f"session {i.what.split()[-1]} of {number(i.count)} in the file" for i in several), ""
-    )
+    for issue in summary.issues:
+        if issue.code == "several_sessions":
+            return f"session {issue.what.split()[-1]} of {number(issue.count)} in the file"
+    return ""
 
 
 def branches(summary: SafeSummary) -> str:
@@ -231,8 +231,7 @@ def notes(summary: SafeSummary) -> list[str]:
 
 
 def _part(key: str, title: str, items: Sequence[Item], note: str = "") -> Part:
-    first = range(min(len(items), FIRST.get(key, MAX_SHOWN)))
-    return Part(key, title, tuple(items), tuple(first), note)
+    return Part(key, title, tuple(items), tuple(range(len(items)))[: FIRST[key]], note)
 
 
 def _goal(summary: SafeSummary, goal: Fact | None) -> Item:
@@ -267,28 +266,28 @@ def _ref(summary: SafeSummary, fact: Fact) -> Ref | None:
 
 def _state(summary: SafeSummary, handover: Handover) -> Item:
     state, turn = handover.state, summary.turn
-    since = moment(state.since)
-    since_when, at = (f" {word} {since}" if since else "" for word in ("since", "at"))
-    failed = flat(state.failed)
+    when = moment(state.since)
+    since, at = (f" {word} {when}" if when else "" for word in ("since", "at"))
+    failed, outcome = flat(state.failed), ""
+    inner = bool(summary.session.parent_id)  # another agent asked
     # The recorder's word on the turn comes before everything that is read out of it.
     if turn.status == "interrupted":
-        return Item(f"interrupted by you{at}", turn.ref, "open", output=failed)
-    if turn.status == "open":
-        return Item(f"stopped in the middle{at}", turn.ref, "open", output=failed)
-    if turn.status != "closed":
-        return Item(f"not known{f'; last event {since}' if since else ''}", turn.ref)
-    if failed:
-        text = f"stopped{at}: the agent could not go on"
-        return Item(text, turn.ref, "bad", output=failed)
-    if turn.ended:
-        return Item(f"the run ended{at}: {flat(turn.ended)}", turn.ref)
-    inner = bool(summary.session.parent_id)  # another agent asked
-    if state.question and not inner:
-        text = f"waiting for your answer{since_when}: {flat(state.question)}"
-        return Item(text, turn.ref, "open")
-    if handover.goal is None or inner:
-        return Item(f"the agent's turn ended{at}", turn.ref)
-    return Item(f"waiting for you{since_when}", turn.ref)
+        text, outcome = f"interrupted by you{at}", "open"
+    elif turn.status == "open":
+        text, outcome = f"stopped in the middle{at}", "open"
+    elif turn.status != "closed":
+        text, failed = f"not known{f'; last event {when}' if when else ''}", ""
+    elif failed:
+        text, outcome = f"stopped{at}: the agent could not go on", "bad"
+    elif turn.ended:
+        text = f"the run ended{at}: {flat(turn.ended)}"
+    elif state.question and not inner:
+        text, outcome = f"waiting for your answer{since}: {flat(state.question)}", "open"
+    elif handover.goal is None or inner:
+        text = f"the agent's turn ended{at}"
+    else:
+        text = f"waiting for you{since}"
+    return Item(text, turn.ref, outcome, output=failed)
 
 
 def _wholes(summary: SafeSummary) -> list[UserRequest]:
@@ -344,10 +343,11 @@ def _decisions(key: str, title: str, summary: SafeSummary) -> Part:
 
 
 def _decision(decision: KeyDecision) -> Item:
-    ended = ("past", decision.status) if decision.status != "made" else ("", "")
     text = flat(decision.text)
     short = _deciding(text) if decision.owner == "user" else ""
-    return Item(text, decision.ref, *ended, short=short)
+    if decision.status == "made":
+        return Item(text, decision.ref, short=short)
+    return Item(text, decision.ref, "past", decision.status, short=short)
 
 
 def _deciding(text: str) -> str:
@@ -367,18 +367,13 @@ def _deciding(text: str) -> str:
 
 
 def _checks(checks: Sequence[Check]) -> Part:
-    found = last_checks(checks)
-    known = [check for check in found if check.verdict != "unknown"]
     # A result that is not known tells a reader least.
-    ordered = known + [check for check in found if check.verdict == "unknown"]
+    found = sorted(last_checks(checks), key=lambda check: check.verdict == "unknown")
     # The same was run in several folders: each is named with its own.
     folders: dict[str, list[str]] = {}
-    for check in ordered:
+    for check in found:
         folders.setdefault(_check_name(check), []).append(folder_of(check))
-    items = [
-        _check(check, _in_folder(folder_of(check), folders[_check_name(check)]))
-        for check in ordered
-    ]
+    items = [_check(c, _in_folder(folder_of(c), folders[_check_name(c)])) for c in found]
     return _part("checks", "Checks", items)
 
 
@@ -393,12 +388,9 @@ def _in_folder(folder: str, folders: Sequence[str]) -> str:
 def _check_name(check: Check) -> str:
     """What ran, and on what."""
     name = f"{check.tool} {check.scope}".strip()
-    if (
-        check.tool in {"", "npm"}
-        or check.kind == "build"
-        and ("build" not in check.tool or check.tool not in check.command)
-    ):
-        # `cargo check` is no `cargo build`
+    built = "build" in check.tool and check.tool in check.command
+    # `cargo check` is no `cargo build`
+    if check.tool in {"", "npm"} or (check.kind == "build" and not built):
         name = _RE["program_folder"].sub("", command_of(check))
     return one_line(name, MAX_SCOPE)
 
@@ -492,7 +484,6 @@ def left_open(summary: SafeSummary) -> list[NextStep]:
     """The to-do list, then what else was left open, the latest first; the question that the
     state names is not repeated, nor is what stands under "You asked"."""
     asked = flat(summary.turn.question)
-    rank = {"in_progress": -2, "pending": -1}
     known = {r.ref.message for r in summary.user_requests}
     steps = [
         s
@@ -500,9 +491,8 @@ def left_open(summary: SafeSummary) -> list[NextStep]:
         if (not asked or flat(s.text) != asked)
         and not (s.status == "next" and s.ref.message in known)
     ]
-    places = {id(step): n for n, step in enumerate(reversed(steps))}
-    steps.sort(key=lambda s: (rank.get(s.status, 0), 0 if s.status in rank else places[id(s)]))
-    return steps
+    listed = [s for word in ("in_progress", "pending") for s in steps if s.status == word]
+    return listed + [s for s in reversed(steps) if s.status not in {"in_progress", "pending"}]
 
 
 def _open(summary: SafeSummary) -> Part:
@@ -531,12 +521,13 @@ def _failed(summary: SafeSummary, handover: Handover) -> Part:
     ]
     since = max((r.ref.message for r in summary.user_requests), default=-1)
     recent = [n for n, e in enumerate(errors) if e.ref.message > since]
-    items = []
-    for e in errors:
-        times = f"{e.count} times" if e.count > 1 else ""
-        items.append(Item(flat(e.tool), e.ref, "bad", times, flat(e.text)))
+    times = (f"{e.count} times" if e.count > 1 else "" for e in errors)
+    items = tuple(
+        Item(flat(e.tool), e.ref, "bad", often, flat(e.text))
+        for e, often in zip(errors, times, strict=True)
+    )
     title = "Failed, not seen to work later"
-    return Part("failed", title, tuple(items), tuple(recent[: FIRST["failed"]]))
+    return Part("failed", title, items, tuple(recent[: FIRST["failed"]]))
 
 
 def turns(summary: SafeSummary) -> list[Turn]:
@@ -546,14 +537,14 @@ def turns(summary: SafeSummary) -> list[Turn]:
     prompts = [r for r in _wholes(summary) if has_words(r)]
     prompts.sort(key=lambda r: r.ref.message)
     ends = [*(r.ref.message for r in prompts[1:]), summary.stats.message_count + 1]
-    changed = [f for f in summary.file_modifications if f.action != "read"]
+    changed = net_files([f for f in summary.file_modifications if f.action != "read"])
     found = []
     for request, end in zip(prompts, ends, strict=False):
         span = range(request.ref.message, end)
         checks = last_checks(c for c in summary.checks if c.ref.message in span)
         files = tuple(
             flat(f.path)
-            for f in net_files(changed)
+            for f in changed
             if any(r.source == request.ref.source and r.message in span for r in f.refs)
         )
         shown = tuple(_check(check) for check in reversed(checks))

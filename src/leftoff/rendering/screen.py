@@ -115,7 +115,7 @@ class _Screen:
         return style(text, name, self.colour)
 
     def add_line(self, text: str = "", style: str = "") -> None:
-        self.lines.append((self.style(text, style) if style else text).rstrip())
+        self.lines.append(self.style(text, style).rstrip())
 
     def add_wrapped(self, text: str, style: str = "", lines: int = MAX_LINES) -> None:
         for line in wrap(text, self.width, lines):
@@ -132,16 +132,25 @@ class _Screen:
             line = longer
         self.add_wrapped(line, "dim", 1)
 
+    def add_marked(
+        self, head: str, indent: int, lines: Sequence[str], tail: str, style: str = ""
+    ) -> None:
+        """The lines of an item: the first behind a head, the others below it. What stands at
+        the end of a line as a note of ours is dim."""
+        for place, line in enumerate(lines):
+            end = next((e for e in (tail, tail.strip()) if e and line.endswith(e)), "")
+            text = line.removesuffix(end)
+            shown = self.style(text, style) + self.style(end, "dim")
+            self.add_line((" " * indent if place else head) + shown)
+
     def add_labelled(self, label: str, item: Item, style: str, lines: int) -> None:
         """A line that begins with a word of ours."""
-        indent = " " * (len(label) + 2)
+        indent = len(label) + 2
         tail = " ".join(filter(None, (item.note, message_number(item.ref) if item.ref else "")))
         tail = f"  {tail}" if tail else ""
         text, marker = _with_output(item)
-        room = self.width - len(indent)
-        for place, line in enumerate(wrap(text, room, lines, tail, marker)):
-            head = self.style(label, "bold") + "  " if place == 0 else indent
-            self.add_line(head + self._tailed(line, tail, style))
+        found = wrap(text, self.width - indent, lines, tail, marker)
+        self.add_marked(self.style(label, "bold") + "  ", indent, found, tail, style)
 
     def add_part(self, part: Part) -> None:
         shown = part.shown(everything=self.everything)
@@ -160,21 +169,17 @@ class _Screen:
                 self.add_line(("    " if place else "  ? ") + line, "dim")
 
     def add_item(self, item: Item) -> None:
-        mark, style = _MARKS.get(item.outcome, _OTHER_MARK)
         text, marker = _with_output(item)
         tail = self._tail(item)
         lines = wrap(text, self.width - 4, MAX_LINES, tail, marker)
         # Only where the whole does not fit: the part that decides instead of the beginning.
         if item.short and lines[-1].endswith(marker + tail):
             lines = wrap(item.short, self.width - 4, MAX_LINES, tail, marker)
-        for place, line in enumerate(lines):
-            head = "    " if place else f"  {self.style(mark, style)} "
-            self.add_line(head + self._tailed(line, tail))
+        self.add_marked(self._mark(item), 4, lines, tail)
 
     def add_path(self, item: Item) -> None:
         """A file: folders give way to its name, and a name that is wider than the screen goes
         on in the next line."""
-        mark, style = _MARKS.get(item.outcome, _OTHER_MARK)
         tail, room = self._tail(item), self.width - 4
         names = [item.was, item.text] if item.was else [item.text]
         lines = [" → ".join(names)]
@@ -189,22 +194,15 @@ class _Screen:
             lines[-1] += tail
         else:
             lines.append(tail.strip())
-        for place, line in enumerate(lines):
-            head = "    " if place else f"  {self.style(mark, style)} "
-            self.add_line(head + self._tailed(line, tail))
+        self.add_marked(self._mark(item), 4, lines, tail)
+
+    def _mark(self, item: Item) -> str:
+        return f"  {self.style(*_MARKS.get(item.outcome, _OTHER_MARK))} "
 
     def _tail(self, item: Item) -> str:
         words = wrap(item.note, self.width // 2, 1) if item.note else []
         words += [message_number(item.ref)] if item.ref else []
         return "  " + " ".join(words) if words else ""
-
-    def _tailed(self, line: str, tail: str, style: str = "") -> str:
-        """A line whose end is a note of ours."""
-        for end in (tail, tail.strip()):
-            if end and line.endswith(end):
-                text = line.removesuffix(end)
-                return (self.style(text, style) if style else text) + self.style(end, "dim")
-        return self.style(line, style) if style else line
 
 
 def _with_output(item: Item) -> tuple[str, str]:
@@ -221,15 +219,18 @@ def _short_path(path: str, room: int) -> str:
     short = path_end(path, max(4, room)) if path.isascii() or text_width(path) <= room else ""
     if short == path or short.startswith("…/"):
         return short
-    name = "…/" + path.replace("\\", "/").rsplit("/", 1)[-1]
+    name = f"…/{_name_of(path)}"
     return name if text_width(name) <= room else ""
 
 
 def _path_lines(path: str, room: int) -> list[str]:
     """The end of a path with its whole name, on as many lines as the name needs."""
     short = _short_path(path, room)
-    name = path.replace("\\", "/").rsplit("/", 1)[-1]
-    return [short] if short else [piece.strip() for piece in _pieces(name, room)]
+    return [short] if short else [piece.strip() for piece in _pieces(_name_of(path), room)]
+
+
+def _name_of(path: str) -> str:
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def render_screen(
@@ -261,9 +262,8 @@ def _add_facts(out: _Screen, summary: SafeSummary) -> None:
     where = [session.cwd, f"on {branch}" if branch else ""]
     if any(where):
         place = " ".join(flat(word) for word in where if word)
-        out.add_line(
-            place if text_width(place) <= out.width else path_end(place, out.width), "dim"
-        )
+        fits = text_width(place) <= out.width
+        out.add_line(place if fits else path_end(place, out.width), "dim")
     tokens = []
     if context.occupancy is not None:
         held = number(context.occupancy, about=context.occupancy_estimated)
@@ -279,14 +279,9 @@ def _add_milestones(out: _Screen, summary: SafeSummary) -> None:
     found: dict[tuple[str, Ref], list[str]] = {}
     for milestone in summary.progress.milestones:  # one sentence may state several
         found.setdefault((flat(milestone.text), milestone.ref), []).append(milestone.evidence)
-    items = tuple(
-        Item(
-            text,
-            ref,
-            min(((*outcomes,).index(e), outcomes[e]) for e in several)[1],
-            ", ".join(dict.fromkeys(several)),
-        )
-        for (text, ref), several in found.items()
-    )
+    items = []
+    for (text, ref), several in found.items():
+        worst = next(outcome for evidence, outcome in outcomes.items() if evidence in several)
+        items.append(Item(text, ref, worst, ", ".join(dict.fromkeys(several))))
     if items:
-        out.add_part(Part("milestones", "Results that were stated", items, ()))
+        out.add_part(Part("milestones", "Results that were stated", tuple(items), ()))

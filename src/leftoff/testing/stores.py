@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from leftoff.errors import Damaged, NotPlainName, TooNew, UnknownName
@@ -89,8 +90,7 @@ def check_store(
     Raises:
         AssertionError: names the broken promise."""
     store = make_store()
-    for kind in KINDS:
-        assert store.list(kind) == [], f"{kind}: the place must be empty at first"
+    _check_empty(store, KINDS, "the place must be empty at first")
     _check_round_trips(store, make_store)
     _check_ids(store)
     _check_redaction(store, tamper)
@@ -111,7 +111,7 @@ def _check_round_trips(store: Store, make_store: Callable[[], Store]) -> None:
         where = store.save(kind, "one", document, text=f"# A {kind}\n\n🙂 words\n")
         assert where and isinstance(where, str), "save() must say where"  # noqa: PT018
         for opened in (store, make_store()):
-            loaded = _loaded(opened, kind, "one", "what was saved is not there")
+            loaded = _loaded(opened, kind, "one")
             assert loaded.document == document, f"{kind}: {loaded.document} is not {document}"
             assert loaded.issues == (), f"{kind}: {loaded.issues}"
             assert loaded.where, "a saved document must say where it is"
@@ -127,20 +127,22 @@ def _check_round_trips(store: Store, make_store: Callable[[], Store]) -> None:
         assert entry.size > 0, f"{kind}: the list must know the size"
         assert store.delete(kind, "one") is True, f"{kind}: delete() must say that it did"
         assert store.load(kind, "one") is None, f"{kind}: what was deleted is still there"
-        assert store.list(kind) == [], f"{kind}: what was deleted is still listed"
-    for call in (
-        lambda: store.save("diary", "one", {}),
-        lambda: store.load("diary", "one"),
-        lambda: store.list("diary"),
-        lambda: store.delete("diary", "one"),
-    ):
-        _check_raises(UnknownName, call, "a kind that is none")
+        _check_empty(store, (kind,), "what was deleted is still listed")
+    _check_refused(store, UnknownName, "diary", "one", "a kind that is none")
+    _check_raises(UnknownName, lambda: store.list("diary"), "a kind that is none")
 
 
-def _loaded(store: Store, kind: str, id: str, otherwise: str) -> StoredDocument:
+def _loaded(
+    store: Store, kind: str, id: str, otherwise: str = "what was saved is not there"
+) -> StoredDocument:
     found = store.load(kind, id)
     assert found is not None, f"{kind}: {otherwise}"
     return found
+
+
+def _check_empty(store: Store, kinds: Iterable[str], otherwise: str) -> None:
+    for kind in kinds:
+        assert store.list(kind) == [], f"{kind}: {otherwise}"
 
 
 def _check_raises(error: type[Exception], call: Callable[[], object], what: str) -> None:
@@ -149,6 +151,12 @@ def _check_raises(error: type[Exception], call: Callable[[], object], what: str)
     except error:
         return
     raise AssertionError(f"{what} must raise {error.__name__}")
+
+
+def _check_refused(store: Store, error: type[Exception], kind: str, id: str, what: str) -> None:
+    _check_raises(error, lambda: store.save(kind, id, {}), what)
+    _check_raises(error, lambda: store.load(kind, id), what)
+    _check_raises(error, lambda: store.delete(kind, id), what)
 
 
 def _check_ids(store: Store) -> None:
@@ -162,24 +170,16 @@ def _check_ids(store: Store) -> None:
         assert same, f"{id_!r} differs"
         assert store.delete("task", id_), f"{id_!r} cannot be deleted"
     for id_ in _BAD_IDS:
-        for call in (
-            lambda id_=id_: store.save("task", id_, {}),
-            lambda id_=id_: store.load("task", id_),
-            lambda id_=id_: store.delete("task", id_),
-        ):
-            _check_raises(NotPlainName, call, f"the id {id_[:50]!r}")
-    assert store.list("task") == [], "an id that was refused left something"
-    saved = []
+        _check_refused(store, NotPlainName, "task", id_, f"the id {id_[:50]!r}")
+    _check_empty(store, ("task",), "an id that was refused left something")
+    saved = {}
     for id_ in _TWINS:
-        try:
+        with suppress(NotPlainName):
             store.save("task", id_, {"id": id_})
-        except NotPlainName:
-            continue
-        saved.append(id_)
+            saved[id_] = {"id": id_}
     for id_ in _TWINS:
         twin = store.load("task", id_)
-        expected = {"id": id_} if id_ in saved else None
-        same = (twin.document if twin else None) == expected
+        same = (twin.document if twin else None) == saved.get(id_)
         assert same, f"{id_!r} and its twin are mixed up"
     for id_ in saved:
         store.delete("task", id_)
@@ -188,7 +188,7 @@ def _check_ids(store: Store) -> None:
 def _check_redaction(store: Store, tamper: Tamper | None) -> None:
     document = {"note": f"the key is {_SECRET}", _SECRET: [{"again": _SECRET}]}
     store.save("resume_log", "secret", document, text=f"# Key\n{_SECRET}\n")
-    loaded = _loaded(store, "resume_log", "secret", "what was saved is not there")
+    loaded = _loaded(store, "resume_log", "secret")
     shown = f"{loaded.document} {loaded.text}"
     assert _SECRET not in shown, f"a secret is saved: {shown}"
     assert "[REDACTED:" in loaded.text, "the markdown must be redacted, not dropped"
@@ -210,7 +210,7 @@ def _check_order(store: Store, pause: float) -> None:
     slack = max(2.0, pause)
     within = all(began - slack <= e.saved <= time.time() + slack for e in entries)
     assert within, f"`saved` is in seconds since 1970: {entries}"
-    assert store.list("task") == [], "a document of one kind is listed under another"
+    _check_empty(store, ("task",), "a document of one kind is listed under another")
     for entry in entries:
         store.delete("review", entry.id)
 
@@ -295,7 +295,7 @@ def _check_retention(store: Store, pause: float) -> None:
     assert not store.drop("checkpoint", stale), "what is saved meanwhile must stay"
     assert pin(store, "checkpoint", "c1", pinned=False), "pin() must say that it did"
     prune(store, "checkpoint", Retention(keep=0), now=later)
-    assert store.list("checkpoint") == [], "what is no longer pinned may go"
+    _check_empty(store, ("checkpoint",), "what is no longer pinned may go")
 
 
 def _check_damage(store: Store, tamper: Tamper) -> None:
@@ -320,25 +320,21 @@ def _check_damage(store: Store, tamper: Tamper) -> None:
     store.save("resume_state", "new", document)
     schema = b'"leftoff.resume_state/'
     tamper("resume_state", "new", lambda b: b.replace(schema + b"1", schema + b"2"))
-    for call in (
-        lambda: store.load("resume_state", "new"),
-        lambda: store.save("resume_state", "new", {"n": 3}),
-    ):
-        _check_raises(TooNew, call, "a newer schema")
+    what = "a newer schema"
+    _check_raises(TooNew, lambda: store.load("resume_state", "new"), what)
+    _check_raises(TooNew, lambda: store.save("resume_state", "new", {"n": 3}), what)
     prune(store, "resume_state", Retention(keep=0), now=time.time() + 86_400)
-
     seen = _bytes_of(tamper, "resume_state", "new")
     assert schema + b"2" in seen, "what a newer leftoff wrote must not be touched"
     store.delete("resume_state", "new")
 
 
 def _bytes_of(tamper: Tamper, kind: str, id: str) -> bytes:
-    seen = b""
+    seen: list[bytes] = []
 
     def capture(data: bytes) -> bytes:
-        nonlocal seen
-        seen = data
+        seen.append(data)
         return data
 
     tamper(kind, id, capture)
-    return seen
+    return seen[0]

@@ -79,25 +79,20 @@ def _percent(part: float, whole: int) -> float:
 
 def _downsampled(points: Sequence[Filling], count: int) -> list[Filling]:
     """The first point, the peak and the last point of each range; every compaction."""
-    sampled: list[Filling] = []
-    column_points: list[Filling] = []
+    columns: list[list[Filling]] = []
+    last = -1
     for point in points:
         column = point.message * MAX_COLUMNS // max(1, count)
-        if column_points and (
-            point.emptied or column != column_points[0].message * MAX_COLUMNS // max(1, count)
-        ):
-            sampled += _first_peak_last(column_points)
-            column_points = []
-        column_points.append(point)
-    return sampled + _first_peak_last(column_points)
-
-
-def _first_peak_last(column_points: list[Filling]) -> list[Filling]:
-    if len(column_points) < 3:
-        return column_points
-    peak = max(column_points, key=lambda p: p.tokens)
-    selected = {id(p): p for p in (column_points[0], peak, column_points[-1])}
-    return [p for p in column_points if id(p) in selected]
+        if not columns or point.emptied or column != last:
+            columns.append([])
+        columns[-1].append(point)
+        last = column
+    sampled: list[Filling] = []
+    for several in columns:
+        peak = max(several, key=lambda p: p.tokens)
+        chosen = {id(p) for p in (several[0], peak, several[-1])}
+        sampled += [p for p in several if id(p) in chosen]
+    return sampled
 
 
 def _svg_paths(points: Sequence[Filling], count: int, top: float) -> tuple[str, str]:
@@ -108,10 +103,9 @@ def _svg_paths(points: Sequence[Filling], count: int, top: float) -> tuple[str, 
         if point.emptied or not curves:
             curves.append([])
         curves[-1].append(point)
-    for curve_points in curves:
-        coordinates = [
-            (1000 * p.message / max(1, count), 100 * (1 - p.tokens / top)) for p in curve_points
-        ]
+    width = max(1, count)
+    for several in curves:
+        coordinates = [(1000 * p.message / width, 100 * (1 - p.tokens / top)) for p in several]
         if len(coordinates) == 1:  # one call: drawn wide enough to be seen
             coordinates.append((coordinates[0][0] + 3, coordinates[0][1]))
         edge = " L".join(f"{x:.1f} {y:.1f}" for x, y in coordinates)

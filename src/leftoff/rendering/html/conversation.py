@@ -1,6 +1,7 @@
 """A whole session as one HTML page: the messages in order, tools folded, filters, search."""
 
 from collections.abc import Iterator
+from itertools import groupby
 
 from markupsafe import Markup, escape
 
@@ -120,11 +121,6 @@ def _lines(block: Block, gate: Redactor) -> list[tuple[str, str]]:
     """A call's arguments in lines: (class, line); what an edit removes and adds is marked."""
     text = gate.shown(call_text(block.title, block.arguments))
     signs = {"- ": "removed", "+ ": "added"}
-    runs: list[tuple[str, str]] = []
-    for line in text.split("\n") if text else ():
-        sign = signs.get(line[:2], "")
-        if runs and runs[-1][0] == sign:
-            runs[-1] = (sign, f"{runs[-1][1]}\n{line}")
-        else:
-            runs.append((sign, line))
-    return runs
+    lines = text.split("\n") if text else []
+    runs = groupby(lines, key=lambda line: signs.get(line[:2], ""))
+    return [(sign, "\n".join(run)) for sign, run in runs]

@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.codec import JsonObject
-from leftoff.model import Media, Message, Reasoning, Ref, Text, ToolCall, ToolResult
-from leftoff.rendering.messages import call_text, speaker_of, status_of
+from leftoff.model import Message, Part, Reasoning, Ref, Text, ToolCall, ToolResult
+from leftoff.rendering.messages import call_text, recorded_time, speaker_of, status_of
 from leftoff.rendering.overview import main_source
 from leftoff.summary import ContextSummary
 from leftoff.text.sanitize import clean
@@ -79,7 +79,7 @@ def quotable_messages(
     is the position of the words as a fraction of the text, 0 to 1. Without the message, its
     parts are the texts that the summary itself holds."""
     summary_texts = dict(_summary_texts(summary))
-    quotes: dict[MessageKey, JsonObject] = {}
+    quotes: list[JsonObject] = []
     refs_of_message: dict[MessageKey, list[Ref]] = {}
     for ref in wanted:
         key = (ref.source, ref.message)
@@ -88,17 +88,15 @@ def quotable_messages(
             refs_of_message.setdefault(key, []).append(ref)
     for key, refs in refs_of_message.items():
         message = next((messages[ref] for ref in refs if ref in messages), None)
-        if message is None:
-            held = (summary_texts[ref] for ref in refs if summary_texts.get(ref))
-            words = list(dict.fromkeys(held))
-            if not words:
-                continue
-            parts = [{"kind": "words", "title": "", "text": text} for text in words]
-            quotes[key] = {"who": "", "notes": [], "parts": parts, "marks": []}
-        else:
-            quotes[key] = _raw_quote(message, refs)
-        quotes[key]["key"] = list(key)
-    return list(quotes.values())
+        if message is not None:
+            quotes.append({**_raw_quote(message, refs), "key": list(key)})
+            continue
+        words = dict.fromkeys(summary_texts[ref] for ref in refs if summary_texts.get(ref))
+        parts = [{"kind": "words", "title": "", "text": text} for text in words]
+        if parts:
+            held = {"who": "", "notes": [], "parts": parts, "marks": []}
+            quotes.append({**held, "key": list(key)})
+    return quotes
 
 
 def _summary_texts(summary: ContextSummary) -> Iterator[tuple[Ref, str]]:
@@ -135,7 +133,7 @@ def _raw_quote(message: Message, refs: list[Ref]) -> JsonObject:
                 at = (start - first) / max(1, last - first)
                 marks.append([len(parts), text[start:end], at])
         parts.append(shown)
-    notes = [note for note in (message.model, message.time[:19].replace("T", " ")) if note]
+    notes = [note for note in (message.model, recorded_time(message.time)) if note]
     return {"who": speaker_of(message), "notes": notes, "parts": parts, "marks": marks}
 
 
@@ -152,7 +150,7 @@ def _redaction_window(text: str, cited_spans: list[tuple[int, int]]) -> tuple[in
     return begin.end() if begin else first, max(end, cited_spans[-1][1]) if cited_spans else end
 
 
-def _raw_part(part: object) -> JsonObject | None:
+def _raw_part(part: Part) -> JsonObject | None:
     if isinstance(part, Text):
         return {"kind": "text", "title": "", "text": part.text}
     if isinstance(part, Reasoning):
@@ -161,9 +159,7 @@ def _raw_part(part: object) -> JsonObject | None:
         return {"kind": "call", "title": part.name, "text": "", "input": part.input}
     if isinstance(part, ToolResult):
         return {"kind": "result", "title": status_of(part), "text": part.text}
-    if isinstance(part, Media):
-        return {"kind": "media", "title": part.media_type or "media", "text": ""}
-    return None
+    return {"kind": "media", "title": part.media_type or "media", "text": ""}
 
 
 # -- after the gate --------------------------------------------------------------------------
@@ -225,13 +221,14 @@ def _locate(text: str, words: str, at: float) -> tuple[int, int]:
     nearest to `at`, else an empty span there."""
     words = words.strip()
     near = round(at * len(text))
-    best, place, tries = -1, text.find(words) if words else -1, 0
+    places: list[int] = []
+    place = text.find(words) if words else -1
     # A word that stands thousands of times must not take time with their number.
-    while place >= 0 and tries < 100:
-        if best < 0 or abs(place - near) < abs(best - near):
-            best = place
-        place, tries = text.find(words, place + 1), tries + 1
-    return (best, best + len(words)) if best >= 0 else (near, near)
+    while place >= 0 and len(places) < 100:
+        places.append(place)
+        place = text.find(words, place + 1)
+    best = min(places, default=None, key=lambda one: abs(one - near))
+    return (near, near) if best is None else (best, best + len(words))
 
 
 def _excerpt(text: str, spans: list[tuple[int, int]], quote_length: int) -> list[Segment]:
@@ -240,11 +237,10 @@ def _excerpt(text: str, spans: list[tuple[int, int]], quote_length: int) -> list
     if not spans:
         end = _word_boundary(text, quote_length, 1) if len(text) > quote_length else len(text)
         return _segments(text, [(0, end)], [])
-    spans = [
+    spans = _merged(
         (s, e if e - s <= quote_length else _word_boundary(text, s + quote_length, 1))
         for s, e in sorted(spans)
-    ]
-    spans = _merged(spans)
+    )
     marked_length = sum(end - start for start, end in spans)
     around = max(60, (quote_length - marked_length) // (2 * len(spans)))
     windows, shown = [], 0
@@ -257,7 +253,7 @@ def _excerpt(text: str, spans: list[tuple[int, int]], quote_length: int) -> list
     return _segments(text, _merged(windows), spans)
 
 
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for start, end in spans:
         if found and start <= found[-1][1]:

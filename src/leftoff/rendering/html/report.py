@@ -1,6 +1,6 @@
 """The report over many sessions: an overview, totals by project and week, a search box."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -156,16 +156,16 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
     # Two sorts, so that sessions of one time are in the order of their paths.
     ordered = sorted(rows, key=lambda row: row.path)
     ordered.sort(key=lambda row: row.started, reverse=True)
+    by_project = _grouped(ordered, lambda row: row.project)
+    projects = [_total(name, members) for name, members in by_project.items()]
+    weeks = _grouped(ordered, lambda row: iso_week(row.started))
     body = render_template(
         "report.html",
         rows=ordered,
         total=_total("", ordered),
-        projects=sorted(
-            _grouped_totals(ordered, lambda r: r.project),
-            key=lambda t: (-t["sessions"], -t["messages"], t["name"]),
-        ),
-        weeks=_grouped_totals(ordered, lambda r: iso_week(r.started)),
-        ledgers=_ledgers(ordered),
+        projects=sorted(projects, key=lambda t: (-t["sessions"], -t["messages"], t["name"])),
+        weeks=[_total(name, members) for name, members in weeks.items()],
+        ledgers=list(_ledgers(by_project)),
         unread=list(unread),
         shown=MAX_ITEMS,
     )
@@ -173,12 +173,13 @@ def report(rows: Iterable[ReportRow], unread: Sequence[str] = ()) -> str:
     return html_document(title, body, style=_STYLE, script=_SCRIPT, kind="many")
 
 
-def _ledgers(rows: Sequence[ReportRow]) -> list[tuple[str, list[Standing[Statement]]]]:
-    by_project: dict[str, list[Statement]] = {}
-    for row in rows:
-        by_project.setdefault(row.project, []).extend(row.statements[::-1])
-    found = [(name, standing(said)) for name, said in sorted(by_project.items())]
-    return [(name, holds) for name, holds in found if name and holds]
+def _ledgers(
+    by_project: Mapping[str, Sequence[ReportRow]],
+) -> Iterator[tuple[str, list[Standing[Statement]]]]:
+    for name, members in sorted(by_project.items()):
+        holds = standing([said for row in members for said in row.statements[::-1]])
+        if name and holds:
+            yield name, holds
 
 
 def iso_week(started: str) -> str:
@@ -198,10 +199,10 @@ def _total(name: str, rows: Sequence[ReportRow]) -> codec.JsonObject:
     return {"name": name, "sessions": len(rows), **sums}
 
 
-def _grouped_totals(
+def _grouped(
     rows: Sequence[ReportRow], key: Callable[[ReportRow], str]
-) -> list[codec.JsonObject]:
+) -> dict[str, list[ReportRow]]:
     groups: dict[str, list[ReportRow]] = {}
     for found in rows:
         groups.setdefault(key(found), []).append(found)
-    return [_total(name, members) for name, members in groups.items()]
+    return groups

@@ -195,15 +195,12 @@ def _occupancy_text(info: ContextInfo, account: Account | None) -> str:
 
 
 def _facts(safe: SafeSummary) -> list[tuple[str, str]]:
-    return session_rows(safe, ("Time", _times(safe.session.started, safe.session.ended)))
-
-
-def _times(started: str, ended: str) -> str:
-    first, last = (t[:16].replace("T", " ") for t in (started, ended))
+    times = (safe.session.started, safe.session.ended)
+    first, last = (time[:16].replace("T", " ") for time in times)
     # The day is not said twice.
     if first[:10] == last[:10]:
         last = last[11:]
-    return " to ".join(t for t in (first, last) if t)
+    return session_rows(safe, ("Time", " to ".join(t for t in (first, last) if t)))
 
 
 def _key_figures(safe: SafeSummary, shown: Overview) -> list[tuple[str, str, str]]:
