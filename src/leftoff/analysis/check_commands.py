@@ -72,6 +72,12 @@ def kind_of_script(name: str) -> str:
     return next((kind for kind, pattern in _SCRIPTS.items() if pattern.search(low)), "")
 
 
+def _kind_of_all(names: Sequence[str]) -> str:
+    """The kind of several scripts or targets that are run together, "" if none is a check."""
+    kinds = {kind for name in names if (kind := kind_of_script(name))}
+    return "other" if len(kinds) > 1 else "".join(kinds)
+
+
 def identified(words: list[str], depth: int = 0) -> Run | None:
     """The check that one program call is, None if it is none."""
     if depth > 4 or not words or not WORDS["no_run"].isdisjoint(words[1:3]):
@@ -95,15 +101,11 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
     if name in WORDS["managers"] or name in {"turbo", "nx"}:
         return _managed(name, rest, depth)
     operands = _operands(rest)
-    tool = None
-    for second in (operands[:1], rest[:1]):
-        if second and tool is None:
-            tool = _BY_COMMAND.get(f"{name} {second[0]}")
-            found = second
-    if tool is not None:
-        rest = rest[rest.index(found[0]) + 1 :]
-    else:
-        tool = _BY_COMMAND.get(name)
+    tool = _BY_COMMAND.get(name)
+    for second in (*operands[:1], *rest[:1]):
+        if f"{name} {second}" in _BY_COMMAND:
+            tool, rest = _BY_COMMAND[f"{name} {second}"], rest[rest.index(second) + 1 :]
+            break
     if name in WORDS["tasks"] and (tool is None or tool.name in {"", "make"}):
         return _target(name, [o for o in operands if o not in WORDS["run"]])
     if tool is None:
@@ -115,13 +117,9 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
     kind = tool.kind
     if tool.name in {"gradle", "maven"}:
         goals = [o.rpartition(":")[2] for o in operands]
-        kinds = [
-            kind for kind, pattern in _GOALS.items() for goal in goals if pattern.search(goal)
-        ]
-        if not kinds:
-            return None
-        return Run(tool.name, "test" if "test" in kinds else "build", _scope(rest, tool))
-    return Run(tool.name, kind, _scope(rest, tool))
+        kinds = (kind for kind, goal in _GOALS.items() if any(map(goal.search, goals)))
+        kind = next(kinds, "")
+    return Run(tool.name, kind, _scope(rest, tool)) if kind else None
 
 
 def mended_by(words: list[str]) -> Run | None:
@@ -196,11 +194,9 @@ def _managed(name: str, rest: list[str], depth: int) -> Run | None:
     if name == "bun" and operands[:1] == ["test"]:
         return Run("bun", "test", _scope(rest[1:], BY_NAME["bun"]))
     if name in {"turbo", "nx"}:
-        named = [w.split("=")[-1] for w in rest if w not in WORDS["run"]]
-        kinds = [k for w in named for k in [kind_of_script(w.rpartition(":")[2])] if k]
-        if not kinds:
-            return None
-        return Run(name, kinds[0] if len(set(kinds)) == 1 else "other", "", True)
+        named = [w.split("=")[-1].rpartition(":")[2] for w in rest if w not in WORDS["run"]]
+        kind = _kind_of_all(named)
+        return Run(name, kind, "", True) if kind else None
     while operands and (operands[0] in WORDS["run"] or operands[0] == "workspace"):
         if operands[0] == "t":
             return Run("npm", "test", "", True, script="test")
@@ -209,19 +205,13 @@ def _managed(name: str, rest: list[str], depth: int) -> Run | None:
         return None
     script = operands[0]
     base = _base(script)
-    if (
-        base in _BY_COMMAND
-        and base not in WORDS["managers"]
-        or " ".join(operands[:2]) in _BY_COMMAND
-    ):
-        if script in rest:
-            return identified([base, *rest[rest.index(script) + 1 :]], depth + 1)
+    known = base in _BY_COMMAND and base not in WORDS["managers"]
+    if known or " ".join(operands[:2]) in _BY_COMMAND:
+        return identified([base, *rest[rest.index(script) + 1 :]], depth + 1)
     if name in {"npx", "bunx"} or script in {"install", "add", "i", "ci", "create", "init"}:
         return None
     kind = kind_of_script(script)
-    if not kind:
-        return None
-    return Run("npm", kind, _script_scope(script, rest), True, script=script)
+    return Run("npm", kind, _script_scope(script, rest), True, script=script) if kind else None
 
 
 def _script_scope(script: str, rest: list[str]) -> str:
@@ -268,11 +258,11 @@ def _target(name: str, targets: list[str]) -> Run | None:
     tool = "make" if name in {"make", "gmake"} else ""
     if not targets:
         return Run(tool, "build", "", True) if tool else None
-    kinds = [kind for target in targets if (kind := kind_of_script(target))]
-    if not kinds:
-        return Run(tool, "build", " ".join(targets), True) if targets == ["all"] else None
+    kind = _kind_of_all(targets)
+    if not kind:
+        return Run(tool, "build", "all", True) if targets == ["all"] else None
     scope = [t for t in targets if re.search(r"[:._-]\w", t) or _RE["level"].search(t)]
-    return Run(tool, kinds[0] if len(set(kinds)) == 1 else "other", _bounded(scope), True)
+    return Run(tool, kind, _bounded(scope), True)
 
 
 def _script(name: str, rest: list[str]) -> Run | None:

@@ -61,8 +61,6 @@ def implied(tree: Tree, ok: bool, line: Line) -> dict[int, bool]:
     if isinstance(tree, str) or not tree[1]:
         return {}
     name, items = tree
-    if name == "group":
-        return implied(items[0], ok, line)
     if name == "not":
         return implied(items[0], not ok, line)
     if name == "pipe":
@@ -141,7 +139,7 @@ def never_ran(tree: Tree, failed: frozenset[int], line: Line) -> set[int]:
 
 def _echoed(tree: Tree, lines: frozenset[str]) -> bool:
     """Whether the first thing that a statement prints stands in the output."""
-    while isinstance(tree, tuple) and tree[1] and tree[0] in {"seq", "group", "and"}:
+    while isinstance(tree, tuple) and tree[1] and tree[0] in {"seq", "and"}:
         tree = tree[1][0]
     if not isinstance(tree, str) or len(tree) <= len("echo:") + 3:
         return False  # a program may print "OK", too
@@ -192,9 +190,7 @@ def _leaves(tree: Tree) -> Iterator[int | str]:
 
 def numbers_of(tree: Tree) -> list[int]:
     """The numbers of the runs of a statement that are run once if it is."""
-    if isinstance(tree, int):
-        return [tree]
-    return [] if isinstance(tree, str) else [n for item in tree[1] for n in numbers_of(item)]
+    return [leaf for leaf in _leaves(tree) if isinstance(leaf, int)]
 
 
 _NOTHING = Line()
@@ -307,9 +303,9 @@ class _Walk:
             how = _redirected(node.redirects, how)
             before = self.merged
             self.merged |= _merges(node.redirects)
-            inner_tree = self.statement(node.item, how)
+            tree = self.statement(node.item, how)
             self.merged = before
-            return "group", (inner_tree,)
+            return tree
         if isinstance(node, Negated):
             return "not", (self.statement(node.item, how),)
         if isinstance(node, Function):
@@ -471,10 +467,7 @@ def _inner_script(words: list[str]) -> str | None:
     _, script = unwrapped(words)
     if script:
         return script
-    for at, word in enumerate(words[:8]):
-        if word.rpartition("/")[2] in WORDS["shells"]:
-            for i in range(at + 1, min(len(words) - 1, at + 5)):
-                if re.fullmatch(r"-\w*c|-[Cc]ommand", words[i]):
-                    return words[i + 1]
-            return None
-    return None
+    names = [word.rpartition("/")[2] for word in words[:8]]
+    at = next((n for n, name in enumerate(names) if name in WORDS["shells"]), len(words))
+    after = zip(words[at + 1 : at + 5], words[at + 2 :], strict=False)
+    return next((text for word, text in after if _RE["command_option"].fullmatch(word)), None)

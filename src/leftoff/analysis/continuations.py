@@ -19,13 +19,9 @@ def related(one: SessionState, other: SessionState) -> bool:
     """Whether two recordings belong to one line of work: one session id, a parent or fork
     link, or records in common."""
     a, b = one.header, other.header
-    if a.id and a.id in {b.id, b.parent_id, b.forked_from}:
-        return True
-    if b.id and b.id in {a.parent_id, a.forked_from}:
-        return True
-    shared = set(one.thread.keys) & set(other.thread.keys)
-    shared.discard(0)
-    return bool(shared)
+    linked = a.id and a.id in {b.id, b.parent_id, b.forked_from}
+    linked = linked or b.id and b.id in {a.parent_id, a.forked_from}
+    return bool(linked or {*one.thread.keys} & {*other.thread.keys} - {0})
 
 
 def groups(recordings: Sequence[SessionState]) -> list[list[int]]:

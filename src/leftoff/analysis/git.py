@@ -102,8 +102,6 @@ class _Judge:
         for shown in view.all(Shown):
             if shown.kind.startswith("git_"):
                 place = (shown.call_message, shown.call_part)
-                if place == (-1, -1):
-                    place = (shown.ref.message, -1 - (shown.ref.part or 0))
                 self.shown.setdefault(place, []).append(shown)
 
     def events(self) -> list[GitEvent]:
@@ -240,8 +238,7 @@ class _Judge:
         urls = call.of("git_pr")
         creates = [s for s in call.steps if s.verb in _PR_CREATE]
         by_tool = call.made is not None and bool(_RE["pr_tool"].search(call.made.name))
-        by_api = any(_posts(ran.command) for ran in call.commands)
-        if not urls or not (creates or by_tool or by_api):
+        if not urls or not (creates or by_tool):
             return
         if not all(s.certain or s.counted for s in creates):
             return
@@ -347,31 +344,21 @@ def _each_once(found: Iterable[tuple[GitEvent, bool]]) -> list[GitEvent]:
         key = _identity(event)
         if key in seen:
             continue
-        if key:
-            seen.add(key)
+        seen.add(key)
         if event.kind == "commit" and amends:
-            for at in range(len(events) - 1, -1, -1):
-                if events[at].kind == "commit":
-                    if not events[at].branch or events[at].branch == event.branch:
-                        del events[at]
-                    break
+            before = next((e for e in reversed(events) if e.kind == "commit"), None)
+            if before is not None and before.branch in {"", event.branch}:
+                events.remove(before)
         events.append(event)
     return events
 
 
 def _identity(event: GitEvent) -> tuple[str, ...]:
-    if event.kind == "commit" and event.hash:
-        return "commit", event.hash[:7]
-    if event.kind == "push" and event.hash:
-        return "push", event.hash[:7], event.branch
-    if event.kind == "pull_request" and event.url:
-        return "pull_request", event.url
-    return event.kind, str(event.ref.message), str(event.ref.part), event.text, event.url
-
-
-def _posts(command: str) -> bool:
-    """Whether a command line creates a pull request by the forge's API."""
-    return bool(_RE["requests"].search(command) and _RE["post"].search(command))
+    if event.hash and event.kind in {"commit", "push"}:
+        return event.kind, event.hash[:7], event.branch if event.kind == "push" else ""
+    if event.url:
+        return event.kind, event.url
+    return event.kind, str(event.ref.message), str(event.ref.part), event.text
 
 
 def _remote(pushes: list[GitStep]) -> str:
@@ -386,12 +373,8 @@ def _branch(step: GitStep) -> str:
 
 def _tag_name(step: GitStep) -> str:
     """The tag that `git tag` makes, "" where it lists or deletes."""
-    if step.has("-l", "--list", "-d", "--delete", "-v", "--verify"):
-        return ""
-    if any(
-        w is None or w.startswith(("--sort", "--contains", "--points", "--merged", "-n"))
-        for w in step.words
-    ):
+    looks = ("-l", "-d", "-v", "-n", "--list", "--delete", "--verify", "--sort", "--contains")
+    if any(w is None or w.startswith((*looks, "--points", "--merged")) for w in step.words):
         return ""
     names = [
         word

@@ -62,12 +62,10 @@ class GitStep(Struct, frozen=True):
 
     def value(self, *flags: str) -> str:
         """The value of an option, "" if it is not given or not literal."""
-        for at, word in enumerate(self.words):
-            if word in flags and at + 1 < len(self.words):
-                return self.words[at + 1] or ""
-            for flag in flags:
-                if word and flag.startswith("--") and word.startswith(flag + "="):
-                    return word[len(flag) + 1 :]
+        for word, following in zip(self.words, (*self.words[1:], None), strict=True):
+            option, _, value = (word or "").partition("=")
+            if option in flags and (value or following):
+                return value or following or ""
         return ""
 
     @property
@@ -234,9 +232,6 @@ def _subject(rest: list[str | Word], node: Command, command: str) -> str:
         if word in {"-F", "--file"} and rest[at + 1 : at + 2] == ["-"]:
             documents = [r.target for r in node.redirects if isinstance(r.target, Document)]
             message = documents[0].text if documents else None
-            if message is None:
-                match = _HEREDOC.search(command, max(0, command.find("commit")))
-                message = match[2] if match else None
             break
     else:
         return ""

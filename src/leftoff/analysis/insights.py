@@ -300,18 +300,16 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
 def _unanswered(view: SessionView, turn: TurnState, prompt: Asked) -> bool:
     """Whether the last prompt, to which nothing was said, is not done: the agent's turn goes
     on, or it ended with calls that changed nothing."""
-    requests = user_requests(view)
-    if requests and requests[-1].ref.message == prompt.ref.message:
-        if requests[-1].kind == "remark":
-            return False  # it asks for nothing
+    request = user_requests(view)[-1]
+    if request.kind == "remark":
+        return False  # it asks for nothing
     if turn.status != "closed":
         return True
     last = next(view.latest(Called), None)
     if last is not None and last.kind == "finish" and last.message > prompt.ref.message:
         return False  # the call that ends the work holds the answer
-    if not requests or requests[-1].status in {"done", "worked_on"}:
-        return False
-    return not (turn.ended and requests[-1].kind in LAST_WORDS)
+    done = request.status in {"done", "worked_on"}
+    return not (done or turn.ended and request.kind in LAST_WORDS)
 
 
 def _said_last(view: SessionView, topic: str) -> list[NextStep]:
@@ -565,12 +563,8 @@ def to_dos(view: SessionView) -> list[tuple[str, str, Ref]]:
             }
             continue
         for key, words, status in plan.items:
-            old = items.get(f"#{key}")
-            items[f"#{key}"] = (
-                words or (old[0] if old else ""),
-                status or (old[1] if old else "pending"),
-                plan.ref,
-            )
+            old = items.get(f"#{key}", ("", "pending", plan.ref))
+            items[f"#{key}"] = (words or old[0], status or old[1], plan.ref)
     for child in view.children:
         for plan in child.active(Planned):
             for key, _, status in () if plan.whole else plan.items:

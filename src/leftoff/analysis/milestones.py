@@ -126,22 +126,21 @@ class Claims:
             return
         if said.value in {"done", "did"}:
             yield from self._completion(said)
-        elif said.value == "check":
+            return
+        negated, hedged = (_says(name, _clause(before)) for name in ("negated", "hedged"))
+        if said.value == "check":
             wrong = _says("passes-something", after) or _says("other-clean", before)
             noun = after[:5].rstrip().lower() == "pass" and _says("a-pass", before)
-            if not wrong and not noun and not _says("negated", _clause(before)):
+            if not wrong and not noun and not negated:
                 yield from self._checks(said, text)
-        elif rule == "review-passed":
-            if not _says("negated", _clause(before)):
+        elif rule in {"review-passed", "in-commit"}:
+            if not negated and (
+                rule != "in-commit" or "commit" in self._done(said.ref.message)
+            ):
                 yield said.value
-        elif rule == "in-commit":
-            committed = "commit" in self._done(said.ref.message)
-            if committed and not _says("negated", _clause(before)):
-                yield "committed"
-        elif rule == "deployed":
-            if not _says("hedged", _clause(before)):
-                yield "deployed"
-        elif not _says("hedged", _clause(before)) and not _says("condition-after", after[12:]):
+        elif rule == "deployed" and not hedged:
+            yield rule
+        elif not hedged and not _says("condition-after", after[12:]):
             yield said.value
 
     def _checks(self, said: Said, text: str) -> Iterator[str]:

@@ -11,7 +11,6 @@ from leftoff.analysis.checks import checks
 from leftoff.analysis.insights import to_dos
 from leftoff.extraction.checks import Checks
 from leftoff.extraction.evidence import Asked, Called, Checked, Edited, Failed, Ran, Touched
-from leftoff.extraction.requests import Requests
 from leftoff.formats.vocabulary import EDITS, READ_ONLY_KINDS
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
@@ -57,7 +56,7 @@ def recent_calls(view: SessionView, limit: int = MAX_CALLS) -> tuple[CallOutcome
         text, edit = _words(view, call), edits.get(place)
         if edit is not None:
             text = edit.path + (f":{edit.first}-{edit.last}" if edit.first else "")
-        ref = view.ref(places.get(place) or Ref(message=call.message, part=call.part))
+        ref = view.ref(places.get(place) or _ref(call))
         line = reasons.get(place) or reasons.get(ends.get(place, place), "")
         found.append(CallOutcome(call.name, text, status, ref, line))
     return tuple(found)
@@ -107,10 +106,9 @@ def steps(
     Args:
         written: the files that each call since then created or modified, by its message and
             part."""
-    heard = view.state.extractors.get("requests")
-    if not isinstance(heard, Requests):
+    if "requests" not in view.state.extractors:
         return ()
-    did = activities(view)
+    heard, did = view.heard, activities(view)
     judged = {(c.ref.message, c.ref.part): c for c in checks(view)}
     cwd = view.state.header.cwd
     found: list[tuple[tuple[int, int], Step]] = []
@@ -119,8 +117,8 @@ def steps(
             found.append(((at, -1), Step("said", words, "", view.ref(Ref(message=at)))))
     for call in recent_calls(view, MAX_STEP_CALLS):
         place = call.ref.message, call.ref.part or 0
-        made = view.calls.get(place)
-        if place[0] <= heard.since or made is None or made.kind in {"plan", "ask", "poll"}:
+        made = view.calls[place]
+        if place[0] <= heard.since or made.kind in {"plan", "ask", "poll"}:
             continue
         kind, text, status, line = "ran", call.text or call.tool, call.status, call.line
         check = judged.get(place)
@@ -151,9 +149,7 @@ def steps(
     found.sort(key=itemgetter(0))
     merged: list[list[Step]] = []
     same: dict[tuple[str, ...], list[Step]] = {}  # since the last words or other command
-    typed = [
-        asked.ref.message for asked in view.active(Asked) if asked.ref.message > heard.since
-    ]
+    typed = [a.ref.message for a in view.active(Asked) if a.ref.message > heard.since]
     for (at, _), step in found:
         quiet = step.kind in {"edited", "looked"}
         if typed and typed[0] < at:
@@ -199,20 +195,22 @@ def running(view: SessionView) -> tuple[CallOutcome, ...]:
     heard = view.state.extractors.get("checks")
     if not isinstance(heard, Checks) or not heard.open:
         return ()
-    started = {place: view.calls.get(place) for place in heard.open.values()}
-    texts = {call.text for call in started.values() if call is not None}
-    last = {c.text: (c.message, c.part) for c in view.each(Called) if c.text in texts}
+    jobs = {place: job for job, place in heard.open.items()}
+    started = [(call, job) for place, job in jobs.items() if (call := view.calls.get(place))]
+    texts = {call.text for call, _ in started}
+    last = {c.text: c for c in view.each(Called) if c.text in texts}
     return tuple(
-        CallOutcome(
-            call.name, _words(view, call), "running", view.ref(Ref(message=at, part=part)), job
-        )
-        for (at, part), job in {place: job for job, place in heard.open.items()}.items()
-        if at not in view.abandoned
+        CallOutcome(call.name, _words(view, call), "running", view.ref(_ref(call)), job)
+        for call, job in started
+        if call.message not in view.abandoned
         and job not in view.state.header.ended_jobs
-        and (call := started[at, part]) is not None
         and call.kind != "poll"
-        and (not call.text or last.get(call.text) == (at, part))
+        and (not call.text or last.get(call.text) == call)
     )
+
+
+def _ref(call: Called) -> Ref:
+    return Ref(message=call.message, part=call.part)
 
 
 def to_do_list(view: SessionView) -> tuple[ToDo, ...]:

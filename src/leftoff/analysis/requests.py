@@ -79,7 +79,7 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
     is, and after a prompt the rules that stand inside it.
 
     A prompt that was interrupted and sent again counts once, where it was sent last."""
-    asked = [a for a in view.active(Asked) if a.text.strip()]
+    asked = view.active(Asked)
     calls = sorted(c.message for c in view.each(Called))
     edited_in = sorted({message for message, _ in edits(view)})
     moved_in = sorted(
@@ -311,20 +311,14 @@ def _kind(item: Asked, effort: int, *, edited: bool, first: bool) -> str:
         return "command"
     if item.via == "plan":
         return "plan"
-    if item.via == "answer":
+    if item.via == "answer" or item.option:
         return "choice"
-    if item.option:
-        return "choice"
-    if is_request(words, item.via, effort, edited=edited) or first and not _is_remark(words):
-        return kind_of_request(words, item.via, first=first and not _is_remark(words))
-    if matches("goes_on", words) or matches("approval", words):
+    first = first and not (len(words) <= 40 and matches("greeting", words))
+    if first or is_request(words, item.via, effort, edited=edited):
+        return kind_of_request(words, item.via, first=first)
+    if matches("goes_on", words):
         return "approval"
     return "question" if matches("asks", words[:700]) else "remark"
-
-
-def _is_remark(words: str) -> bool:
-    """Whether a first prompt is a greeting or the like, and no task."""
-    return len(words) <= 40 and matches("greeting", words)
 
 
 def is_request(text: str, via: str, effort: int, *, edited: bool) -> bool:
@@ -381,8 +375,6 @@ MAX_OWN = 1000
 
 def kind_of_request(text: str, via: str, *, first: bool = False) -> str:
     """The kind of a request, by its text and channel: one of `DIRECTIVE_KINDS`."""
-    if via == "answer":
-        return "choice"
     if first:
         return "task"
     words = text.strip()

@@ -44,19 +44,16 @@ def working_set(view: SessionView) -> WorkingSet:
         commands=_commands(view),
         variables=_variables(view),
         names=names_in_use(view),
-        last_words=_last_words(view),
-        report=_report(view),
+        last_words=_words(view, view.state.last_at, view.state.last_words),
+        report=_words(view, *view.heard.report),
         queued=_queued(view),
         task=_task(view),
         links=_links(view),
     )
 
 
-def _last_words(view: SessionView) -> Words:
-    recording = view.state
-    if recording.last_at in view.abandoned:
-        return Words()
-    return Words(recording.last_words, recording.last_at)
+def _words(view: SessionView, at: int, text: str) -> Words:
+    return Words() if at in view.abandoned else Words(text, at)
 
 
 def _queued(view: SessionView) -> tuple[str, ...]:
@@ -64,11 +61,6 @@ def _queued(view: SessionView) -> tuple[str, ...]:
     waiting = view.state.header.queued
     known = {asked.text.strip() for asked in view.active(Asked)} if waiting else set()
     return tuple(text for text in waiting if text.strip() not in known)
-
-
-def _report(view: SessionView) -> Words:
-    at, words = view.heard.report
-    return Words() if at in view.abandoned else Words(words, at)
 
 
 def _task(view: SessionView) -> CallOutcome | UnsetType:
