@@ -389,6 +389,11 @@ class Ref(Struct, frozen=True, gc=False):
     end: int | None = None
     hash: str = ""
 
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """What orders references of one thread: message, part, start."""
+        return self.message, self.part or 0, self.start or 0
+
 
 class Issue(Struct, frozen=True):
     """Something that the input got wrong, counted and located; never fatal by itself.

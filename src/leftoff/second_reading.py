@@ -22,6 +22,7 @@ from leftoff import codec
 from leftoff.analysis.decisions.select import key_decisions
 from leftoff.errors import UnknownName
 from leftoff.handover import second_reader
+from leftoff.handover.wording import limit_words
 from leftoff.model import Issue
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
@@ -102,7 +103,7 @@ class SecondReading(Struct, frozen=True):
         for attempt in range(ATTEMPTS):
             left = end - self.clock()
             if left <= 0:
-                raise TimeoutError(f"no answer within {self.limit:.0f} seconds")
+                raise TimeoutError(f"no answer within {limit_words(self.limit)}")
             # A callable need not know of time limits.
             within = getattr(self.reader, "within", None)
             answer = (within(left) if within else self.reader)(text)

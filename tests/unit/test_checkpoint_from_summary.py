@@ -68,10 +68,10 @@ SUMMARY = ContextSummary(
         Check("test", "pytest", "pytest -q", "failed", ref(23), failed=2, line="no header"),
     ),
     file_modifications=(
-        FileModification("/w/src/export.py", "created", 1, ("Write",), last_message=22),
-        FileModification("/w/src/sort.py", "modified", 2, ("Edit",), last_message=12, added=3, removed=1),
-        FileModification("/w/old.py", "deleted", 1, ("Bash",), last_message=6),
-        FileModification("/w/README.md", "read", 1, ("Read",)),
+        FileModification("src/export.py", "created", 1, ("Write",), last_message=22),
+        FileModification("src/sort.py", "modified", 2, ("Edit",), last_message=12, added=3, removed=1),
+        FileModification("old.py", "deleted", 1, ("Bash",), last_message=6),
+        FileModification("README.md", "read", 1, ("Read",)),
     ),
     errors=(
         ErrorSeen("early failure of the linter", "Bash", ref(9)),

@@ -13,7 +13,6 @@ from leftoff.errors import StateError
 from leftoff.handover.lines import TITLES
 from leftoff.handover.packing import BudgetTooSmall
 from leftoff.handover.resume_state.document import (
-    ChatMessage,
     CompletedTool,
     ContextEvolution,
     ResumeState,
@@ -23,7 +22,6 @@ from leftoff.handover.resume_state.document import (
 from leftoff.handover.resume_state.from_summary import KEYS
 from leftoff.handover.resume_state.message import resume_message
 from leftoff.handover.resume_state.running_workflow import optimize_for_storage
-from leftoff.model import Ref
 from leftoff.tokens import max_tokens
 
 
@@ -112,10 +110,6 @@ def test_within_the_bounds_nothing_is_dropped(example: dict[str, Any]) -> None:
     assert optimize_for_storage(state) == state
 
 
-def says(text: str) -> ChatMessage:
-    return ChatMessage(role="assistant", content=text)
-
-
 # -- the message -----------------------------------------------------------------------------
 
 
@@ -140,11 +134,6 @@ def test_the_message_keeps_its_budget_and_counts_what_is_left_out(strategy: Any)
 
 
 # -- of a recording --------------------------------------------------------------------------
-
-
-def at(message: int) -> Ref:
-    return Ref(source=0, line=message + 1, item=None, message=message, part=None,
-               start=None, end=None, hash="")  # fmt: skip
 
 
 def test_every_part_of_a_handover_has_a_variable() -> None:

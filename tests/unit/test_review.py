@@ -5,13 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff.handover.review import (
-    PERMANENT_FAILURES,
-    Review,
-    ReviewRound,
-    full_prompt,
-    metrics,
-)
+from leftoff.handover.review import Review, ReviewRound, full_prompt, metrics
 from leftoff.model import Usage
 from leftoff.tokens import max_tokens
 
@@ -94,7 +88,3 @@ def test_figures_do_not_depend_on_the_order_and_shares_are_shares(
     assert made["resume_within_day"]["tried"] <= made["resume"]["tried"]
     assert sum(m["rounds"] for m in made["by_model"].values()) == made["rounds"]
     assert made["reviews"] == len(reviews)
-
-
-def test_dead_is_what_cannot_come_back() -> None:
-    assert {"unknown", "wrong_model", "full"} == PERMANENT_FAILURES

@@ -71,11 +71,8 @@ def contradictions(
     a check's last run failed with nothing edited or run since; everything is said to be
     committed and a file was changed after the last commit; something is said to be pushed and
     nothing was pushed; a file is said to be created that was deleted."""
-    person = _flat(
-        " ".join(f.text for f in (*handover.said, *handover.task, *handover.constraints))
-    )
-    if handover.last_message is not None:
-        person += _flat(handover.last_message.text)
+    own = (handover.last_message, *handover.said, *handover.task, *handover.constraints)
+    person = _flat(" ".join(fact.text for fact in own if fact))
     sentences = [
         sentence
         for match in _RE["sentence"].finditer(recorded)
@@ -113,26 +110,26 @@ def _wrong_in(handover: Handover, summary: ContextSummary | None, sentence: str)
     """What is wrong in a plain statement, in words; "" for nothing."""
     if summary is None:
         return ""
-    if _RE["passes"].search(sentence) and not _RE["fails"].search(sentence):
-        wrong = _failed_run(summary, sentence)
-        if wrong:
-            return wrong
-    if _RE["all_committed"].search(sentence) and not _RE["fails"].search(sentence):
+    negated = _RE["fails"].search(sentence) is not None
+
+    def says(rule: str) -> bool:
+        return not negated and _RE[rule].search(sentence) is not None
+
+    if says("passes") and (wrong := _failed_run(summary, sentence)):
+        return wrong
+    commits = [g.ref.message for g in summary.git if g.kind == "commit"]
+    if says("all_committed"):
         loose = [f for f in handover.files if f.committed is False and f.certainty == "sure"]
-        places = [g.ref.message for g in summary.git if g.kind == "commit"]
         newest = max(loose, key=lambda f: f.last_message, default=None)
-        if newest is not None and newest.last_message > max(places, default=sys.maxsize):
+        if newest is not None and newest.last_message > max(commits, default=sys.maxsize):
             place = f"#{newest.last_message + 1}"
             return f"{inline(newest.path)} was changed after the last commit ({place})"
-    if _RE["pushed"].search(sentence) and not _RE["fails"].search(sentence):
-        commits = [g for g in summary.git if g.kind == "commit"]
-        others = any(g.kind in {"push", "pull_request", "merge"} for g in summary.git)
-        if commits and not others:
-            return "no push is seen in the recording"
+    others = any(g.kind in {"push", "pull_request", "merge"} for g in summary.git)
+    if says("pushed") and commits and not others:
+        return "no push is seen in the recording"
     if _RE["created"].search(sentence) and not _RE["removed"].search(sentence):
         for file in handover.files:
-            base = file.path.rsplit("/", 1)[-1]
-            known = re.search(rf"(?<![\w.-]){re.escape(base)}(?![\w-]|\.\w)", sentence)
+            known = _has_name(sentence, file.path.rsplit("/", 1)[-1])
             if file.action == "deleted" and file.certainty == "sure" and known:
                 return f"{inline(file.path)} was deleted (#{file.last_message + 1})"
     return ""
@@ -157,4 +154,4 @@ def _failed_run(summary: ContextSummary, sentence: str) -> str:
 
 
 def _has_name(sentence: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w]|\.\w)", sentence) is not None
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", sentence) is not None

@@ -85,13 +85,8 @@ def briefing(
 
     Raises:
         BudgetTooSmall: not even the head fits `whole`."""
-    gate = Redactor()
-    # Redacted before anything is cut: no rule recognises half of a secret.
-    known = gate.value(summary) if recorded else None
-    shown, first = beside(gate.value(handover_of(summary)), recorded, known)
-    head = _head(summary, where, place, shown, gate)
     fit = partial(pack, budget=whole, measure=size, what="the hook's block", unit="bytes")
-    return _packed(shown, head, fit, first, earlier_parts(earlier))
+    return _packed(summary, fit, Redactor(), place, where, recorded, earlier_parts(earlier))
 
 
 def render_prompt(
@@ -104,29 +99,33 @@ def render_prompt(
     """The summary as a block for the next agent's prompt, of at most `budget` tokens (an upper
     bound); `place` as for `briefing`. `BudgetTooSmall` where not even the head fits the budget.
     """
-    gate = gate or Redactor()
-    shown: Handover = gate.value(handover_of(summary))
-    head = _head(summary, "", place, shown, gate)
-    return _packed(shown, head, partial(pack, budget=budget, what="a prompt"))
+    fit = partial(pack, budget=budget, what="a prompt")
+    return _packed(summary, fit, gate or Redactor(), place)
 
 
 def _packed(
-    shown: Handover,
-    head: str,
+    summary: ContextSummary,
     fit: Callable[..., str],
-    before: Sequence[Part] = (),
+    gate: Redactor,
+    place: str,
+    where: str = "",
+    recorded: str = "",
     after: Sequence[Part] = (),
 ) -> str:
     """The block, as `fit` packs it; what another line of it says, and a name in one, is not
     listed again."""
+    # Redacted before anything is cut: no rule recognises half of a secret.
+    known = gate.value(summary) if recorded else None
+    shown, before = beside(gate.value(handover_of(summary)), recorded, known)
+    head = _head(summary, where, place, shown, gate)
     lines: dict[str, list[str]] = {}
+    missing: dict[str, int] = {}
 
     def text(chosen: Sequence[Chosen]) -> str:
         lines.update((part.title, [line for line, _ in part.lines]) for part in chosen)
         missing.update((part.title, part.left_out) for part in chosen)
         return head + block_text(chosen) + "</leftoff>\n"
 
-    missing: dict[str, int] = {}
     for listed in (None, *LISTED):
         whole = [*before, *parts(shown, listed=listed), *after]
         block = fit(whole, render=text)
@@ -135,11 +134,8 @@ def _packed(
     fresh = _fresh(whole, lines)
     if any(part.title in REMARKS for part in whole):
         block = fit(fresh, render=text)
-    named = set(
-        _NAME.findall(
-            "\n".join(line for t, all_ in lines.items() if t != NAMES for line in all_)
-        )
-    )
+    others = (line for title, found in lines.items() if title != NAMES for line in found)
+    named = set(_NAME.findall("\n".join(others)))
     names = tuple(name for name in shown.names if name not in named)
     if len(names) < len(shown.names):
         fresh = [

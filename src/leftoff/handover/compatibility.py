@@ -141,58 +141,47 @@ def assess(
     Args:
         force: resume even if the score is too low."""
     limits = limits or Limits()
-    missing = _missing_tools(state, workspace)
+    missing, tools_reasons = _compare_tools(state, workspace)
     factor = limits.missing_tool_factor if missing else 1.0
-    similarity, content_reasons = _compare_content(state, workspace, limits, factor)
+    similarity, reasons = _compare_content(state, workspace, limits, factor)
     alike = 1.0 if similarity is None else similarity.value
     # Floating point: 0.7 x 6/7 must not be below 0.6.
     score = round(alike * factor, 12)
-    warnings: list[str] = []
-    adaptations: list[str] = []
-    reasons = [*content_reasons, *_tools_reason(state, workspace, missing)]
-    if alike < limits.similarity_warning:
-        warnings.append(COMPATIBILITY_TEXTS["changed"])
-        adaptations.append(ADDED_TEXTS["adaptations"]["content"])
-    if alike < limits.similarity_reset:
-        adaptations.append(COMPATIBILITY_TEXTS["reset"])
-    if missing:
-        warnings.append(COMPATIBILITY_TEXTS["tools"].format(tools=", ".join(missing)))
-        adaptations.append(ADDED_TEXTS["adaptations"]["tools"])
+    least = limits.minimum_score
+    fits = score >= least
+    shown = round(score, 4)
+    changed, reset = alike < limits.similarity_warning, alike < limits.similarity_reset
     world = tuple(_environment_warnings(state, workspace, limits))
-    if world:
-        adaptations.append(ADDED_TEXTS["adaptations"]["world"])
-    fits = score >= limits.minimum_score
+    texts, advice = COMPATIBILITY_TEXTS, ADDED_TEXTS["adaptations"]
+    # Whether it holds, the warning, what to do about it.
+    rows = (
+        (changed, texts["changed"], advice["content"]),
+        (reset, "", texts["reset"]),
+        (bool(missing), texts["tools"].format(tools=", ".join(missing)), advice["tools"]),
+        (bool(world), "", advice["world"]),
+    )
+    if fits:
+        why = f"at least {least:g}"
+    else:
+        why = f"below {least:g}" + ("; resumed because it was forced" if force else "")
     verdict: Verdict = "same"
     if not fits and not force:
         verdict = "refuse"
-    elif not fits or alike < limits.similarity_warning or missing or world:
+    elif not fits or changed or missing or world:
         verdict = "adapt"
-    reasons.append(_score_reason(score, limits, fits=fits, force=force))
     return Compatibility(
         can_resume=verdict != "refuse",
-        requires_adaptation=verdict == "adapt" or alike < limits.similarity_reset,
-        compatibility_score=_round_score(score, limits.minimum_score),
-        warnings=(*warnings, *world),
-        adaptations=tuple(adaptations),
+        requires_adaptation=verdict == "adapt" or reset,
+        # Rounding must not move it across the minimum.
+        compatibility_score=shown if (shown >= least) == fits else score,
+        warnings=(*(text for holds, text, _ in rows if holds and text), *world),
+        adaptations=tuple(text for holds, _, text in rows if holds),
         migration_strategies={} if fits else dict(STRATEGY_TEXTS),
         verdict=verdict,
         similarity=similarity,
-        reasons=tuple(reasons),
+        reasons=(*reasons, *tools_reasons, f"score {score:.2f}, {why}"),
         missing_tools=missing,
     )
-
-
-def _round_score(score: float, fits: float) -> float:
-    """The score with four digits, unless rounding would move it across the minimum score."""
-    shown = round(score, 4)
-    return shown if (shown >= fits) == (score >= fits) else score
-
-
-def _score_reason(score: float, limits: Limits, *, fits: bool, force: bool) -> str:
-    if fits:
-        return f"score {score:.2f}, at least {limits.minimum_score:g}"
-    forced = "; resumed because it was forced" if force else ""
-    return f"score {score:.2f}, below {limits.minimum_score:g}{forced}"
 
 
 # -- the workflow's content -------------------------------------------------------------------
@@ -231,43 +220,29 @@ def _compare_content(
     if then == now:
         secret = "" if workspace.content == now else " but for secrets, which are not saved"
         return found, [f"{name} is unchanged{secret}"]
-    return found, [
-        f"{name} changed in {number(found.changed)} of {plural(found.lines, 'line')}",
-        _similarity_reason(found),
-    ]
-
-
-def _similarity_reason(found: Similarity) -> str:
     if found.exact:
-        return f"the content is {found.value:.1%} the same"
-    bounds = f"the content is between {found.low:.1%} and {found.high:.1%} the same"
+        alike = f"the content is {found.value:.1%} the same"
+    else:
+        alike = f"the content is between {found.low:.1%} and {found.high:.1%} the same"
     if found.estimated:
-        return f"{bounds}; the lower figure is taken, because closer would take too long"
-    return bounds
+        alike += "; the lower figure is taken, because closer would take too long"
+    changed = f"{name} changed in {number(found.changed)} of {plural(found.lines, 'line')}"
+    return found, [changed, alike]
 
 
-# -- tools -----------------------------------------------------------------------------------
-
-
-def _missing_tools(state: ResumeState, workspace: Workspace) -> tuple[str, ...]:
-    """Tools that were used and are not available now, each once, in order of first use."""
-    if workspace.tools is None:
-        return ()
+def _compare_tools(
+    state: ResumeState, workspace: Workspace
+) -> tuple[tuple[str, ...], list[str]]:
+    """Tools that were used and are not available now, in order of first use; and reasons."""
     used = dict.fromkeys(tool.function_name for tool in state.completed_tools)
-    return tuple(name for name in used if name not in workspace.tools)
-
-
-def _tools_reason(
-    state: ResumeState, workspace: Workspace, missing: tuple[str, ...]
-) -> list[str]:
-    used = len({tool.function_name for tool in state.completed_tools})
     if not used:
-        return []
+        return (), []
     if workspace.tools is None:
-        return ["which tools are available now is not known"]
+        return (), ["which tools are available now is not known"]
+    missing = tuple(name for name in used if name not in workspace.tools)
     if missing:
-        return [f"{len(missing)} of {plural(used, 'used tool')} not available"]
-    return ["every used tool is available"]
+        return missing, [f"{len(missing)} of {plural(len(used), 'used tool')} not available"]
+    return (), ["every used tool is available"]
 
 
 # -- the world -------------------------------------------------------------------------------
@@ -288,21 +263,14 @@ def _environment_warnings(
     if world.cwd and workspace.root and workspace.root != world.cwd:
         places = f"{brief(world.cwd, 200)}; what is in {brief(workspace.root, 200)}"
         yield f"The work was in {places} was compared"
-    remaining_files = [
-        f for f in world.files if f.action != "deleted" and f.path in workspace.files
-    ]
-    missing_files = [f.path for f in remaining_files if not workspace.files[f.path].exists]
-    if len(missing_files) > 1 and len(missing_files) == len(remaining_files):
-        yield f"None of the {plural(len(missing_files), 'file')} that the session left is there"
-    elif missing_files:
-        yield f"Files of the session that are missing: {_join_paths(missing_files)}"
-    changed = [
-        f.path
-        for f in world.files
-        if f.path not in missing_files
-        and (seen := workspace.files.get(f.path))
-        and seen.changed
-    ]
+    known = [(f, workspace.files[f.path]) for f in world.files if f.path in workspace.files]
+    left = [f.path for f, _ in known if f.action != "deleted"]
+    missing = [f.path for f, now in known if f.action != "deleted" and not now.exists]
+    if len(missing) > 1 and len(missing) == len(left):
+        yield f"None of the {plural(len(missing), 'file')} that the session left is there"
+    elif missing:
+        yield f"Files of the session that are missing: {_join_paths(missing)}"
+    changed = [f.path for f, now in known if f.path not in missing and now.changed]
     if changed:
         yield f"Files of the session that changed since: {_join_paths(changed)}"
     occupancy, window = world.occupancy, workspace.window
@@ -321,11 +289,8 @@ def _commit_warnings(recorded: str, workspace: Workspace) -> Iterable[str]:
     if ahead is None or behind is None:
         yield f"The recorded commit {brief(recorded[:12])} is not in this repository"
         return
-    parts = []
-    if ahead:
-        parts.append(f"{plural(ahead, 'commit')} newer")
-    if behind:
-        parts.append(f"{plural(behind, 'commit')} missing")
+    counts = (ahead, "newer"), (behind, "missing")
+    parts = [f"{plural(count, 'commit')} {word}" for count, word in counts if count]
     if parts:
         yield f"The repository is not at the recorded commit: {', '.join(parts)}"
 

@@ -128,49 +128,35 @@ def decide(situation: Situation) -> Decision:
     needed = max(s.need, s.growth)
     suffices = s.current.remaining >= needed
     if s.capacity == "90" and suffices:
-        return Decision(
-            "continue",
-            s.current.name,
-            reason=f"{left}; an iteration takes about {thousands(needed)}K",
-        )
+        reason = f"{left}; an iteration takes about {thousands(needed)}K"
+        return Decision("continue", s.current.name, reason=reason)
     other = _best_provider(s)
     if other is None:
         return Decision("continue", s.current.name, reason=f"{left}; {_why_no_other(s)}")
     why = "the window is nearly full" if suffices else "the next iteration may not fit"
-    return Decision(
-        "fallback",
-        other.name,
-        reason=f"{left}, {why}; {other.name} takes over, with {thousands(other.remaining)}K",
-    )
+    taken = f"{other.name} takes over, with {thousands(other.remaining)}K"
+    return Decision("fallback", other.name, reason=f"{left}, {why}; {taken}")
 
 
 def _hand_over(s: Situation) -> Decision:
     """The decision if the current session cannot continue: the first possible successor."""
     why = s.error.replace("_", " ") or f"{s.capacity} % of {s.current.name} is used"
     if s.handoffs >= MAX_HANDOFFS:
-        return Decision(
-            "stop", reason=f"{why}, and {s.handoffs} handoffs have brought no progress"
-        )
+        why += f", and {s.handoffs} handoffs have brought no progress"
+        return Decision("stop", reason=why)
     other = _best_provider(s)
     if other is not None:
         room = f"{thousands(other.remaining)}K tokens left"
         return Decision("force_handoff", other.name, reason=f"{why}; {other.name} has {room}")
+    name, why = s.current.name, f"{why}; {_why_no_other(s)}"
     usable = s.current.available and s.error not in _UNUSABLE
     if usable and s.need < NEARLY_FULL * s.current.total:
-        return Decision(
-            "force_handoff",
-            s.current.name,
-            fresh=True,
-            reason=f"{why}; {_why_no_other(s)}, so {s.current.name} begins a fresh session",
-        )
+        why += f", so {name} begins a fresh session"
+        return Decision("force_handoff", name, fresh=True, reason=why)
     if s.helper:
-        return Decision(
-            "helper_agent",
-            role=HELPER,
-            reason=f"{why}; {_why_no_other(s)}, and a fresh session of {s.current.name} is no "
-            "way out, so a helper agent looks at it",
-        )
-    return Decision("stop", reason=f"{why}; {_why_no_other(s)}, and there is no helper agent")
+        why += f", and a fresh session of {name} is no way out, so a helper agent looks at it"
+        return Decision("helper_agent", role=HELPER, reason=why)
+    return Decision("stop", reason=f"{why}, and there is no helper agent")
 
 
 def _best_provider(s: Situation) -> Candidate | None:
@@ -187,9 +173,7 @@ def _why_no_other(s: Situation) -> str:
     available = sum(c.available for c in others)
     if available == len(others):
         return "no other provider has room"
-    return (
-        "no other provider is available" if not available else "no available provider has room"
-    )
+    return "no available provider has room" if available else "no other provider is available"
 
 
 def handoff_log_line(task_id: str, before: str, after: str, checkpoint_id: str) -> str:

@@ -7,12 +7,13 @@ log, prompt, hook's block, checkpoint, resume message) only differ in frame and 
 
 import math
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import is_sure
+from leftoff.analysis.decisions.shown import by_weight, is_sure
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
@@ -21,15 +22,14 @@ from leftoff.handover.standing import (
     INTENT,
     MIN_WORDS,
     Decided,
-    branch_at_end,
     decided,
     first_task,
     is_deleted,
     is_move,
     is_rule,
     is_statement,
+    last_commits_branch,
     objections,
-    standing_requests,
     takes_up,
     with_words,
 )
@@ -72,6 +72,9 @@ _WORD = re.compile(r"\w+")
 _PLAIN = re.compile(r"[a-z]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _BOX = re.compile(r"\[[ xX]\]\s*\Z")
+
+
+_place = attrgetter("ref.place")
 
 
 class Fact(Struct, frozen=True):
@@ -141,7 +144,7 @@ class Handover(Struct, frozen=True):
         read: files only read, by recency.
         lessons: failures with what mended them.
         failures: failures that nothing is seen to have mended, the latest first.
-        decisions: those that stand, the person's, then the agent's by confidence.
+        decisions: those that stand, the person's by what they settle, then the agent's.
         likely, on_the_way: what may have changed since, and what else the agent would take up.
         discarded: files that were written and removed or renamed again.
         git: commits, pushes, pull requests.
@@ -192,8 +195,13 @@ class Handover(Struct, frozen=True):
 
 def goal_of(summary: ContextSummary) -> Fact | None:
     """The session's task alone: `goal` of its handover."""
-    first = first_task(summary, *with_words(standing_requests(summary)))
+    first = first_task(summary, *with_words(_standing(summary)))
     return _request(first) if first else None
+
+
+def _standing(summary: ContextSummary) -> list[UserRequest]:
+    """The requests that the person did not take back."""
+    return [r for r in summary.user_requests if r.status != "withdrawn"]
 
 
 def changed_files(summary: ContextSummary) -> list[FileModification]:
@@ -203,7 +211,7 @@ def changed_files(summary: ContextSummary) -> list[FileModification]:
 
 def handover_of(summary: ContextSummary) -> Handover:
     """The handover of a recorded session; a pure function."""
-    requests = standing_requests(summary)
+    requests = _standing(summary)
     wholes, typed = with_words(requests)
     first, last = first_task(summary, wholes, typed), max(typed, key=_place, default=None)
     reader = summary.second_reader or None
@@ -311,10 +319,6 @@ def _is_repeated(request: UserRequest, wholes: Sequence[UserRequest]) -> bool:
     )
 
 
-def _place(request: UserRequest) -> tuple[int, int, int]:
-    return request.ref.message, request.ref.part or 0, request.ref.start or 0
-
-
 def _request(request: UserRequest) -> Fact:
     # Whether it is done is not in its status alone: the agent may have answered in between.
     return Fact(
@@ -343,10 +347,10 @@ def _blocks(text: str, message: int) -> tuple[Fact, ...]:
     if len(text) <= MIN_SPLIT_LENGTH:
         return ()
     blocks = [text[start:end] for start, end, _ in blocks_of(text)[0]]
-    found = [b for b in blocks if _LETTER.search(b)]
+    blocks = [block for block in blocks if _LETTER.search(block)]
     return tuple(
-        Fact(block, "", message, "person", 1 - n / (len(found) + 1))
-        for n, block in enumerate(found)
+        Fact(block, "", message, "person", 1 - n / (len(blocks) + 1))
+        for n, block in enumerate(blocks)
     )
 
 
@@ -361,7 +365,7 @@ def _state(summary: ContextSummary, changed: Sequence[FileModification]) -> Stat
         question=turn.question,
         failed=turn.failed,
         ended=turn.ended,
-        branch=branch_at_end(summary),
+        branch=summary.session.branch or last_commits_branch(summary),
         commit=summary.working_set.commit,
         uncommitted=len(loose) if git else None,
         loose=tuple(f.path.rpartition("/")[2] for f in loose)
@@ -472,11 +476,11 @@ def _plan(summary: ContextSummary) -> tuple[Fact, ...]:
     if not call or call.ref.message < end - PLAN_AGE or is_deleted(call, summary):
         return ()
     blocks = [
-        block
+        _tick(call.line[:start]) + call.line[start:end].strip()
         for start, end, kind in blocks_of(call.line)[0]
-        for block in (_tick(call.line[:start]) + call.line[start:end].strip(),)
-        if kind in PROSE_KINDS and _LETTER.search(block) and not block.isupper()
+        if kind in PROSE_KINDS
     ]
+    blocks = [block for block in blocks if _LETTER.search(block) and not block.isupper()]
     return (
         Fact(call.text or call.tool, "", call.ref.message, "tool", 1.0),
         *(
@@ -499,12 +503,11 @@ def _open(block: str) -> float:
 def _report(words: Words) -> tuple[Fact, ...]:
     """The blocks of a report, without code; of one that was cut, those after the cut."""
     text = words.text if len(words.text) < TAIL else words.text.partition("\n")[2]
+    blocks = [text[start:end] for start, end, k in blocks_of(text)[0] if k in PROSE_KINDS]
     blocks = [
         block
-        for start, end, kind in blocks_of(text)[0]
-        for block in (text[start:end],)
-        if kind in PROSE_KINDS
-        and (len(_WORD.findall(block)) >= MIN_WORDS or not block.isascii())
+        for block in blocks
+        if (len(_WORD.findall(block)) >= MIN_WORDS or not block.isascii())
         and not block.rstrip(" *_").endswith("?")  # the person's words followed
     ]
     return tuple(
@@ -551,23 +554,21 @@ def _failures(summary: ContextSummary) -> tuple[Fact, ...]:
 def _decisions(
     found: Iterable[Decided], requests: Sequence[UserRequest], rules: Sequence[str]
 ) -> tuple[list[Fact], list[Fact], list[Fact]]:
-    """Those that stand, other likely ones, and what else was said on the way, by confidence;
+    """Those that stand, other likely ones, and what else was said on the way, `by_weight`;
     what was reversed stands with what took its place. What a short message of the person says,
     or one of the `rules`, is there in the person's words."""
     quoted = [r.text for r in requests if len(r.text) <= MAX_REPEATED]
-    kinds: tuple[list[Fact], list[Fact], list[Fact]] = ([], [], [])
-    standing, likely, others = kinds
-    for one in found:
+    standing, likely, others = list[Fact](), list[Fact](), list[Fact]()
+    ranked = sorted(found, key=lambda one: by_weight(one.decision))
+    for place, one in enumerate(ranked):
         decision, text = one.decision, one.decision.text
         own = decision.owner == "user"
         notes = ["the person's"] if own else []
         notes += [decision.status] if decision.status != "made" else []
         notes += [f"instead of: {one.before.text}"] if one.before else []
         if own and len(notes) == 1:
-            if (
-                not is_sure(decision.rule, decision.confidence)
-                or len(_WORD.findall(text)) <= MIN_WORDS
-            ):
+            sure = is_sure(decision.rule, decision.confidence)
+            if not sure or len(_WORD.findall(text)) <= MIN_WORDS:
                 continue  # in the person's words, if there is room
             answer = text.rpartition(" → ")[2]
             if any(text in other or answer == other for other in quoted):
@@ -578,14 +579,12 @@ def _decisions(
         if not notes and not chosen and is_move(text):
             continue  # by now it was made, or it is among the last steps
         may_stand = one.likely and decision.status != "reversed"
-        place = standing if one.stands else likely if may_stand else others
+        kind = standing if one.stands else likely if may_stand else others
         why = "" if decision.rationale in text else decision.rationale
         speaker, note = "person" if own else "agent", ", ".join(notes)
-        fact = Fact(text, note, decision.message_index, speaker, decision.confidence, why)
-        place.append(fact)
-    for facts in kinds:
-        facts.sort(key=lambda fact: (-fact.weight, -fact.message))
-    return kinds
+        weight = 1 - place / len(ranked)
+        kind.append(Fact(text, note, decision.message_index, speaker, weight, why))
+    return standing, likely, others
 
 
 def _git(events: Sequence[GitEvent]) -> Iterable[Fact]:

@@ -41,13 +41,11 @@ def _least(file: FileModification, *, short: bool = False) -> list[str]:
     its place: something else may have made the file again since."""
     counted = file.added is not None
     notes = [] if file.action == "modified" and counted else [change_of(file)]
-    if file.renamed_from:
-        base, was = _base(file.path), _base(file.renamed_from)
-        folder = file.renamed_from.rpartition("/")[0]
-        notes.append(
-            f"was {brief(was, 120)}" if was != base else f"was in {brief(folder, 120)}"
-        )
-        notes = ["moved"] if short and was == base else notes
+    folder, _, was = file.renamed_from.rpartition("/")
+    if was and was != _base(file.path):
+        notes.append(f"was {brief(was, 120)}")
+    elif file.renamed_from:
+        notes = ["moved"] if short else [*notes, f"was in {brief(folder, 120)}"]
     notes += [file.certainty] if file.certainty != "sure" else []
     notes += [f"{file.branch} branch"] if file.branch else []
     if short and file.action == "deleted" and file.last_message >= 0:
@@ -64,11 +62,9 @@ def file_lines(
     known = [*(f.path for f in handover.files if f.action != "deleted"), *handover.read]
     folders = _folders([f.path for f in files[HUNKS:]], known) if grouped else {}
     commits = [fact.message for fact in handover.git if fact.note.startswith("commit")]
-    ran = max((r.message for e in handover.unnamed for r in e.refs), default=-1)
-    removed = max(
-        (r.message for e in handover.unnamed if e.action == "deleted" for r in e.refs),
-        default=-1,
-    )
+    effects = [(r.message, e.action) for e in handover.unnamed for r in e.refs]
+    ran = max((at for at, _ in effects), default=-1)
+    removed = max((at for at, action in effects if action == "deleted"), default=-1)
     placed: dict[str, list[Line]] = {}
     for place, file in enumerate(files):
         folder = folders.get(file.path, "")
@@ -134,13 +130,11 @@ def _named_together(
 
 def _discarded(file: DiscardedFile) -> str:
     """What became of a file that the session wrote and discarded."""
-    place = f"#{file.ref.message + 1}"
+    become = "deleted"
     if file.renamed_to:
         folder, _, name = file.renamed_to.rpartition("/")
-        name = name if name != _base(file.path) else folder + "/"
-        become = f"renamed {inline(name)}"
-        return f"{inline(file.path)} (made here, then {become} {place})"
-    return f"{inline(file.path)} (made here, then deleted {place})"
+        become = f"renamed {inline(name if name != _base(file.path) else folder + '/')}"
+    return f"{inline(file.path)} (made here, then {become} #{file.ref.message + 1})"
 
 
 def _base(path: str) -> str:

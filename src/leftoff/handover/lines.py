@@ -208,16 +208,15 @@ def earlier_parts(facts: Sequence[Fact]) -> list[Part]:
 
 
 def _note(fact: Fact) -> str:
-    place = f"#{fact.message + 1}" if fact.message >= 0 else ""
-    if not fact.note:
-        return f" {place}" if place else ""
-    return f" ({inline(fact.note)}{', ' if place else ''}{place})"
+    place = [f"#{fact.message + 1}"] if fact.message >= 0 else []
+    if fact.note:
+        return f" ({', '.join([inline(fact.note), *place])})"
+    return f" {place[0]}" if place else ""
 
 
 def _condensed(fact: Fact, limit: int) -> str:
     """The shortest form of a fact in words, without reasons."""
-    text = condensed(fact.text)
-    text = inline_prose(text, limit)
+    text = inline_prose(condensed(fact.text), limit)
     if fact.more and fact.speaker == "person":
         text = f"{inline_prose(condensed(fact.more), limit // 2)} - answered: {text}"
     return text + _note(replace(fact, note="") if fact.speaker == "person" else fact)
@@ -240,18 +239,12 @@ def words_of(fact: Fact, limit: int) -> str:
 
 def _whole(facts: Iterable[Fact]) -> tuple[Line, ...]:
     """A line for each fact that is shown whole, up to `LONG`, wherever the budget allows."""
-    return tuple(
-        line_of(
-            [
-                words_of(f, LONG),
-                *(_ends_of(f, limit) for limit in (2 * MIDDLE, MIDDLE)),
-                *(words_of(f, limit) for limit in (SHORT, LEAST)),
-            ],
-            BULLET,
-            f.weight,
-        )
-        for f in facts
-    )
+    found = []
+    for fact in facts:
+        forms = [words_of(fact, limit) for limit in (LONG, SHORT, LEAST)]
+        forms[1:1] = [_ends_of(fact, limit) for limit in (2 * MIDDLE, MIDDLE)]
+        found.append(line_of(forms, BULLET, fact.weight))
+    return tuple(found)
 
 
 def _ends_of(fact: Fact, limit: int) -> str:

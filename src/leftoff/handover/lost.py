@@ -28,7 +28,6 @@ from leftoff.handover.stated_facts import (
     text_items,
 )
 from leftoff.handover.text_match import TextMatcher, content_words
-from leftoff.shell.paths import relative
 from leftoff.summary import ContextSummary
 
 # Kinds of points, in the order of the tables.
@@ -91,7 +90,6 @@ class Audit(Struct, frozen=True):
 
 def points(summary: ContextSummary) -> list[Point]:
     """The points of a session, by kind, then in recorded order, without duplicates."""
-    cwd = summary.session.cwd
     binding = [
         Point("constraint", r.text, r.kind, r.ref.message)
         for r in summary.user_requests
@@ -105,7 +103,7 @@ def points(summary: ContextSummary) -> list[Point]:
     ]
     found += binding
     found += [
-        Point("file", relative(f.path, cwd), f.action)
+        Point("file", f.path, f.action)
         for f in summary.file_modifications
         if f.action != "read" and not f.branch
     ]
@@ -141,13 +139,13 @@ def compare(
 def _is_stated(
     point: Point, text: TextMatcher, listed: Sequence[Item], files: Sequence[str]
 ) -> bool:
+    if point.kind == "file" and point.state == "deleted":
+        deleted = VALUE_WORDS["deleted"]
+        return any(
+            names_file(i.text, point.text, files) and deleted & (i.words | i.heading)
+            for i in listed
+        )
     if point.kind == "file":
-        if point.state == "deleted":
-            deleted = VALUE_WORDS["deleted"]
-            return any(
-                names_file(i.text, point.text, files) and deleted & (i.words | i.heading)
-                for i in listed
-            )
         return names_file(text.text, point.text, files)
     if point.kind == "command":
         core = core_command(point.text) or point.text

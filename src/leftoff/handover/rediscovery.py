@@ -15,18 +15,18 @@ change files at large (git checkout, inline scripts); for searches and commands 
 counts that does more than show or check. The figures are lower bounds."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff.codec import leaves
 from leftoff.formats.vocabulary import EDITS, argument, text_argument
 from leftoff.handover.facts import Handover
 from leftoff.handover.file_lines import file_notes
 from leftoff.handover.stated_facts import core_command, names_file
 from leftoff.handover.text_match import TextMatcher, content_words, names
-from leftoff.model import Message, ToolCall, ToolResult
+from leftoff.model import Message, ToolCall, ToolResult, parse_time
 from leftoff.shell.paths import relative
 from leftoff.tables import table
 from leftoff.tokens import estimate_tokens
@@ -189,10 +189,8 @@ def _calls(messages: Iterable[Message]) -> Iterator[_Call]:
 
 
 def _seconds(time: str) -> float:
-    try:
-        return datetime.fromisoformat(time).timestamp()
-    except ValueError:
-        return 0.0
+    found = parse_time(time)
+    return found.timestamp() if found else 0.0
 
 
 def _covered(spans: Iterable[tuple[float, float]]) -> float:
@@ -205,11 +203,7 @@ def _covered(spans: Iterable[tuple[float, float]]) -> float:
 
 
 def _flat(value: Any) -> str:
-    if isinstance(value, dict):
-        return "\n".join(map(_flat, value.values()))
-    if isinstance(value, list):
-        return "\n".join(map(_flat, value))
-    return "" if value is None else str(value)
+    return "\n".join(str(leaf) for leaf in leaves(value) if leaf is not None)
 
 
 def _path(one: _Call) -> str:
@@ -219,29 +213,24 @@ def _path(one: _Call) -> str:
 
 def _asked(one: _Call) -> Iterator[tuple[str, str, str]]:
     """What a call asks for: kind, words, and a key that is equal for an equal question."""
-    call = one.call
-    if call.kind == "read":
-        path = _path(one)
-        if path:
-            given = call.input if isinstance(call.input, dict) else {}
-            own = text_argument(call, "path")
-            ranges = sorted(
-                f"{k}={v}" for k, v in given.items() if v != own and v not in (None, "", False)
-            )
-            yield "read", path, f"{path}\n{' '.join(ranges)}"
+    call, path = one.call, _path(one)
+    given = call.input if isinstance(call.input, dict) else {}
+    if call.kind == "read" and path:
+        own = text_argument(call, "path")
+        left_out = (own, None, "", False)
+        ranges = sorted(f"{k}={v}" for k, v in given.items() if v not in left_out)
+        yield "read", path, f"{path}\n{' '.join(ranges)}"
     elif call.kind in {"search", "list"}:
-        given = call.input if isinstance(call.input, dict) else {}
-        words = " in ".join(filter(None, (text_argument(call, "query"), _path(one))))
+        words = " in ".join(filter(None, (text_argument(call, "query"), path)))
+        values = sorted(f"{k}={v}" for k, v in given.items() if k != "description")
         if words:
-            values = sorted(f"{k}={v}" for k, v in given.items() if k != "description")
             yield "search", words, f"{call.name}\n{' '.join(values)}"
     elif call.kind == "shell":
         command = normal_command(text_argument(call, "command"))
         shown = _RE["shown"].fullmatch(command)
-        if shown and shown["all"]:
-            yield "read", shown["all"], f"{shown['all']}\n"
-        elif shown:
-            yield "read", shown["part"], f"{shown['part']}\n{shown['lines']}"
+        if shown:
+            file = shown["all"] or shown["part"]
+            yield "read", file, f"{file}\n{'' if shown['all'] else shown['lines']}"
         elif command:
             yield "command", command, f"{one.message.cwd}\n{command}"
     elif call.kind == "ask":
@@ -354,40 +343,34 @@ class _Known:
     def place(self, kind: str, key: str, later: _Changes, one: _Call) -> int | None:
         """The message where the answer was last seen; None if there is none that still held."""
         if kind == "question":
-            return self._question(key)
+            return next((at for k, at in self._last.items() if _same_question(k, key)), None)
         found = self._last.get((kind, key), -1)
+        touched = bool(later.paths or later.commands)
         if kind == "read":
             path = key.partition("\n")[0]
             found = max(found, self._last.get((kind, f"{path}\n"), -1))
             changed = max(self._foreign.get(path, -1), self._at_large)
-            held = (
-                found >= changed and not later.touched(path) and not _RE["polled"].search(path)
-            )
+            polled = _RE["polled"].search(path)
+            held = found >= changed and not later.touched(path) and not polled
         elif kind == "search":
             inside = _path(one)
             times = [at for p, at in self._edits.items() if _is_inside(p, inside)]
-            touched = any(_is_inside(p, inside) for p in later.paths) or later.commands
+            touched = any(_is_inside(p, inside) for p in later.paths) or bool(later.commands)
             held = found > max([*times, self._moved]) and not touched
         else:
             command = key.partition("\n")[2]
             answer = only_shows(command) and not _RE["polled"].search(command)
-            held = (
-                (answer or command in self.checks)
-                and found > max([*self._edits.values(), self._moved])
-                and not (later.paths or later.commands)
-            )
+            held = answer or command in self.checks
+            held = held and found > max([*self._edits.values(), self._moved]) and not touched
         return found if found >= 0 and held else None
 
-    def _question(self, asked: str) -> int | None:
-        wanted = content_words(asked)
-        for (kind, earlier), at in self._last.items():
-            if kind != "question":
-                continue
-            words = content_words(earlier)
-            both = len(wanted & words)
-            if both >= SAME_QUESTION * max(len(wanted), len(words)):
-                return at
-        return None
+
+def _same_question(known: tuple[str, str], asked: str) -> bool:
+    """Whether what is known is the answer to a question in about the same words."""
+    if known[0] != "question":
+        return False
+    wanted, words = content_words(asked), content_words(known[1])
+    return len(wanted & words) >= SAME_QUESTION * max(len(wanted), len(words))
 
 
 def _is_inside(path: str, folder: str) -> bool:
@@ -410,20 +393,19 @@ def _fact(kind: str, text: str, handover: Handover) -> tuple[str, str]:
                 return "check", f"{check.text}: {check.note}"
         if _RE["git"].match(text):
             state = handover.state
-            known = [f"branch {state.branch}" if state.branch else ""]
-            known += [f"last commit {state.commit}" if state.commit else ""]
+            known = [f"branch {state.branch}"] if state.branch else []
+            known += [f"last commit {state.commit}"] if state.commit else []
             if state.uncommitted is not None:
                 known.append(f"{state.uncommitted} files not committed")
-            return ("state", ", ".join(filter(None, known))) if any(known) else ("", "")
+            return ("state", ", ".join(known)) if known else ("", "")
         for call in handover.steps:
             if call.speaker == "tool" and normal_command(call.text) == text:
                 return "command", f"{call.text}: {call.note}"
     elif kind == "question":
         wanted = content_words(text)
-        last = [handover.last_message] if handover.last_message else []
-        for fact in [*last, *handover.said, *handover.constraints]:
-            words = content_words(fact.more)
-            if fact.more and len(wanted & words) >= SAME_QUESTION * len(wanted):
+        for fact in (handover.last_message, *handover.said, *handover.constraints):
+            words = content_words(fact.more) if fact and fact.more else frozenset()
+            if fact and words and len(wanted & words) >= SAME_QUESTION * len(wanted):
                 return "message", fact.text
     return "", ""
 

@@ -132,13 +132,10 @@ class Review(Value, frozen=True, rename="camel"):
     def without_session_id(self, client: str, session_id: str) -> "Review":
         """A copy without an expired session id; other ids stay."""
         known = self.session_ids(client)
-        remaining = {
-            model: known_id for model, known_id in known.items() if known_id != session_id
-        }
-        single_id = self.claude_session_id
-        if remaining == known and single_id != session_id:
+        if session_id not in {self.claude_session_id, *known.values()}:
             return self
-        return self._changed(client, remaining)
+        left = {model: own for model, own in known.items() if own != session_id}
+        return self._changed(client, left)
 
     def _changed(self, client: str, ids: dict[str, str]) -> "Review":
         if client == "codex":
@@ -147,10 +144,8 @@ class Review(Value, frozen=True, rename="camel"):
 
     def last_round(self, client: str, model: str) -> ReviewRound | None:
         """The last round that a model answered."""
-        answered_rounds = (
-            r for r in reversed(self.rounds) if (r.client, r.model) == (client, model)
-        )
-        return next((r for r in answered_rounds if not r.error), None)
+        own = (r for r in reversed(self.rounds) if (r.client, r.model) == (client, model))
+        return next((r for r in own if not r.error), None)
 
 
 def is_valid_session_id(session_id: str) -> bool:
@@ -268,22 +263,19 @@ def sizes(rounds: Sequence[ReviewRound]) -> JsonObject:
 def _times(follow_ups: Sequence[ReviewRound]) -> JsonObject:
     """Median seconds of follow-ups, with failed attempts to resume, and input tokens as the
     client reports them."""
-    answered = [r for r in follow_ups if not r.error]
-    groups = [
-        [r for r in answered if (r.resume == "resumed") is resumed] for resumed in (True, False)
-    ]
-    resumed, full = (_median(r.seconds + r.lost_seconds for r in group) for group in groups)
-    tokens = [
-        _median(
-            r.usage.input + r.usage.cache_read + r.usage.cache_write for r in group if r.usage
-        )
-        for group in groups
-    ]
-    inputs = [None if value is None else round(value) for value in tokens]
+    seconds: list[float | None] = []
+    inputs: list[int | None] = []
+    for resumed in (True, False):
+        own = [r for r in follow_ups if not r.error and (r.resume == "resumed") is resumed]
+        usages = [r.usage for r in own if r.usage]
+        tokens = _median(u.input + u.cache_read + u.cache_write for u in usages)
+        seconds.append(_median(r.seconds + r.lost_seconds for r in own))
+        inputs.append(None if tokens is None else round(tokens))
+    first, full = seconds
     return {
-        "resumed": resumed,
+        "resumed": first,
         "full": full,
-        "ratio": round(resumed / full, 3) if resumed is not None and full else None,
+        "ratio": round(first / full, 3) if first is not None and full else None,
         "input_resumed": inputs[0],
         "input_full": inputs[1],
     }

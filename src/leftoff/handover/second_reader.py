@@ -142,12 +142,8 @@ def questions(
                 room = most - frame
             parts[-1].append(line)
             room -= cost
-    found = []
-    for lines in parts:
-        if any(line.speaker == "S" for line in lines):
-            text = _text(lines)
-            found.append(Question(text, tuple(lines), max_tokens(text)))
-    return found
+    texts = [(_text(lines), lines) for lines in parts if any(n.speaker == "S" for n in lines)]
+    return [Question(text, tuple(lines), max_tokens(text)) for text, lines in texts]
 
 
 def _lines(summary: ContextSummary, candidates: Sequence[KeyDecision]) -> list[Line]:
@@ -155,30 +151,25 @@ def _lines(summary: ContextSummary, candidates: Sequence[KeyDecision]) -> list[L
     found: dict[tuple[int, int, int], tuple[str, str, Ref]] = {}
     typed = {r.ref.message for r in summary.user_requests}
     for request in summary.user_requests:
-        found.setdefault(_place(request.ref), ("P", request.text, request.ref))
+        found.setdefault(request.ref.place, ("P", request.text, request.ref))
     for decision in candidates:
         if decision.owner != "user":
-            found.setdefault(_place(decision.ref), ("S", decision.text, decision.ref))
+            found.setdefault(decision.ref.place, ("S", decision.text, decision.ref))
     for step in summary.next_steps:
         if step.ref.message not in typed:
-            found.setdefault(_place(step.ref), ("S", step.text, step.ref))
+            found.setdefault(step.ref.place, ("S", step.text, step.ref))
     last = summary.working_set.last_words
     offered = {text for _, text, _ in found.values()}
     for start, end in sentences(last.text) if last.text else ():
         text = last.text[start:end].strip()
         if text and text not in offered:
             ref = Ref(0, None, None, last.message, None, start, end)
-            found.setdefault(_place(ref), ("S", text, ref))
-    numbered = []
-    for number, place in enumerate(sorted(found), 1):
-        speaker, text, ref = found[place]
-        limit = MAX_PERSON if speaker == "P" else MAX_STATEMENT
-        numbered.append(Line(number, speaker, brief(text, limit), ref))
-    return numbered
-
-
-def _place(ref: Ref) -> tuple[int, int, int]:
-    return ref.message, ref.part or 0, ref.start or 0
+            found.setdefault(ref.place, ("S", text, ref))
+    limits = {"P": MAX_PERSON, "S": MAX_STATEMENT}
+    return [
+        Line(number, speaker, brief(text, limits[speaker]), ref)
+        for number, (_, (speaker, text, ref)) in enumerate(sorted(found.items()), 1)
+    ]
 
 
 def _blocks(lines: Iterable[Line]) -> Iterator[list[tuple[Line, int]]]:
@@ -218,17 +209,15 @@ def parse_answer(answer: str, question: Question) -> Choice:
         raise InvalidAnswer(f"not the JSON that was asked for ({error})") from error
     speakers = {line.number: line.speaker for line in question.lines}
     decided = [d.n for d in choice.decisions]
-    for numbers, speaker in (
-        (decided, "S"),
-        (choice.constraints, "P"),
-        ([d.replaces for d in choice.decisions if d.replaces is not None], "S"),
-        (choice.open, ""),
-        ([n for n in (choice.goal, choice.state) if n is not None], ""),
-    ):
+    replaced = [d.replaces for d in choice.decisions]
+    others = [*choice.open, choice.goal, choice.state]
+    named: dict[str, Sequence[int | None]]
+    named = {"S": [*decided, *replaced], "P": [*choice.constraints], "": others}
+    for speaker, numbers in named.items():
         for number in numbers:
-            if number not in speakers:
+            if number is not None and number not in speakers:
                 raise InvalidAnswer(f"line {number} was not offered")
-            if speaker and speakers[number] != speaker:
+            if number is not None and speaker not in {"", speakers[number]}:
                 raise InvalidAnswer(f"line {number} is not a line of {speaker}")
     if len(decided) != len(set(decided)):
         raise InvalidAnswer("a line is named twice")
@@ -255,22 +244,22 @@ def with_choices(
     it did not choose stay as they were; open items that it named are shown first."""
     lines = {line.number: line for question, _ in answered for line in question.lines}
     chosen = [d for _, choice in answered for d in choice.decisions if d.sure >= SURE]
-    wanted = {_place(lines[d.n].ref): d for d in chosen}
-    known = {_place(d.ref) for d in summary.key_decisions}
+    wanted = {lines[d.n].ref.place: d for d in chosen}
+    known = {d.ref.place for d in summary.key_decisions}
     decisions = list(summary.key_decisions)
     decisions += [
         replace(c, status="made", replaced_by=None)  # an index into the candidates
         for c in candidates
-        if _place(c.ref) in wanted and _place(c.ref) not in known
+        if c.ref.place in wanted and c.ref.place not in known
     ]
-    decisions.sort(key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
-    position = {_place(d.ref): at for at, d in enumerate(decisions)}
+    decisions.sort(key=lambda d: d.ref.place)
+    position = {d.ref.place: at for at, d in enumerate(decisions)}
     before = [d.ref for d in summary.key_decisions]
     for at, decision in enumerate(decisions):
         if decision.replaced_by is not None:  # an index in the shorter list
-            moved = position[_place(before[decision.replaced_by])]
+            moved = position[before[decision.replaced_by].place]
             decisions[at] = decision = replace(decision, replaced_by=moved)
-        one = wanted.get(_place(decision.ref))
+        one = wanted.get(decision.ref.place)
         if one is not None and decision.owner != "user":
             decisions[at] = replace(
                 decision,
@@ -279,8 +268,8 @@ def with_choices(
                 judged_by=name,
             )
     for one in chosen:
-        old = position.get(_place(lines[one.replaces].ref)) if one.replaces else None
-        new = position.get(_place(lines[one.n].ref))
+        old = position.get(lines[one.replaces].ref.place) if one.replaces else None
+        new = position.get(lines[one.n].ref.place)
         if old is not None and new is not None and old < new:
             decisions[old] = replace(decisions[old], status="superseded", replaced_by=new)
     named = [lines[n] for _, choice in answered for n in choice.open]
@@ -306,9 +295,8 @@ def _first(lines: dict[int, Line], numbers: Iterable[int | None]) -> Ref | None:
 def _open_last(steps: Sequence[NextStep], named: Sequence[Line]) -> tuple[NextStep, ...]:
     """The items that were named behind the others, since forms show the last first; a line that
     is no step becomes one."""
-    by_place = {_place(step.ref): step for step in steps}
+    by_place = {step.ref.place: step for step in steps}
     found = [
-        by_place.get(_place(line.ref)) or NextStep(line.text, "said", line.ref)
-        for line in named
+        by_place.get(line.ref.place) or NextStep(line.text, "said", line.ref) for line in named
     ]
     return (*(step for step in steps if step not in found), *found)

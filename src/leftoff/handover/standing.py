@@ -69,11 +69,6 @@ def is_deleted(call: CallOutcome, summary: ContextSummary) -> bool:
     return any(shown.endswith(f"/{p}") and at > call.ref.message for p, at in places.items())
 
 
-def branch_at_end(summary: ContextSummary) -> str:
-    """The branch at the end of the session, else that of its last commit."""
-    return summary.session.branch or last_commits_branch(summary)
-
-
 def last_commits_branch(summary: ContextSummary) -> str:
     """The branch of the last commit in the session's own repository, as git printed it."""
     made = (e for e in reversed(summary.git) if e.kind == "commit" and not e.folder)
@@ -96,10 +91,6 @@ class Said(Struct, frozen=True):
     message: int
     names: frozenset[str]
     words: frozenset[str]
-
-    def precedes(self, other: "Said") -> bool:
-        """Whether the other words were said later."""
-        return self.message < other.message
 
 
 def said(text: str, message: int) -> Said:
@@ -145,7 +136,8 @@ def _is_last(about: Said, own: bool, later: Iterable[Said]) -> bool:
     words cannot be told apart."""
     if own and len(about.words) < MIN_WORDS:
         return False
-    return not any(_is_about(about, one) for one in takewhile(about.precedes, later))
+    since = takewhile(lambda one: one.message > about.message, later)
+    return not any(_is_about(about, one) for one in since)
 
 
 def _is_choice(decision: KeyDecision) -> bool:
@@ -221,8 +213,7 @@ def inner_requests(requests: Sequence[UserRequest]) -> set[UserRequest]:
     longest: dict[tuple[int, int | None], UserRequest] = {}
     for request in requests:
         key = request.ref.message, request.ref.part
-        if key not in longest or len(longest[key].text) < len(request.text):
-            longest[key] = request
+        longest[key] = max(longest.get(key, request), request, key=lambda r: len(r.text))
     return {
         r
         for r in requests
@@ -238,20 +229,15 @@ def with_words(requests: Sequence[UserRequest]) -> tuple[list[UserRequest], list
     return wholes, [r for r in wholes if has_words(r)] or wholes
 
 
-def standing_requests(summary: ContextSummary) -> list[UserRequest]:
-    """The requests that the person did not take back."""
-    return [r for r in summary.user_requests if r.status != "withdrawn"]
-
-
 def first_task(
     summary: ContextSummary, wholes: Sequence[UserRequest], typed: Sequence[UserRequest]
 ) -> UserRequest | None:
     """The session's task: the request that a second reader chose, else the first."""
     reader = summary.second_reader or None
-    chosen = (r for r in typed if reader and r.ref == reader.goal)
+    chosen = [r for r in typed if reader and r.ref == reader.goal]
     tasks = [r for r in typed if r.kind in {"task", "plan", "command"}]
-    tasks = tasks or [r for r in wholes if r.kind != "choice"] or [*typed]
-    return next(chosen, next(iter(tasks), None))
+    asked = [r for r in wholes if r.kind != "choice"]
+    return next(iter((*chosen, *tasks, *asked, *typed)), None)
 
 
 def has_words(request: UserRequest) -> bool:
@@ -277,14 +263,11 @@ def is_rule(request: UserRequest) -> bool:
 def takes_up(request: UserRequest) -> bool:
     """Whether words answer the question before them: they choose, agree or refuse, or share a
     word with it. A question in return is no answer."""
-    if request.kind == "choice" and not request.text.rstrip().endswith("?"):
-        return True
     if request.text.rstrip().endswith("?"):
         return False
-    shared = _content(request.text) & _content(request.question)
     return (
-        request.kind == "approval"
-        or bool(shared)
+        request.kind in {"choice", "approval"}
+        or not _content(request.text).isdisjoint(_content(request.question))
         or _RE["reply"].match(request.text) is not None
     )
 

@@ -96,21 +96,14 @@ class TextMatcher:
         self.lines = [line for line in text.splitlines() if line.strip()]
 
     @cached_property
-    def windows(self) -> list[frozenset[str]]:
+    def windows(self) -> set[frozenset[str]]:
         """The word sets of all windows: `WINDOW` sentences, single lines and `WINDOW` lines."""
-        by_sentence: list[list[str]] = []
-        by_line: list[list[str]] = []
-        for line in self.lines:
-            parts = [part for part in sentences(line) if part]
-            by_sentence += parts
-            by_line.append([word for part in parts for word in part])
-        found = set(_windows(by_sentence))
-        found.update(
-            window
-            for size in (1, WINDOW)
-            for window in _windows(by_line, size, max_words=WINDOW * MAX_SENTENCE_WORDS)
-        )
-        return sorted(found, key=sorted)
+        parts = [[part for part in sentences(line) if part] for line in self.lines]
+        by_sentence = [part for line in parts for part in line]
+        by_line = [[word for part in line for word in part] for line in parts]
+        most = WINDOW * MAX_SENTENCE_WORDS
+        several = _windows(by_line, max_words=most)
+        return {*_windows(by_sentence), *_windows(by_line, 1, max_words=most), *several}
 
     @cached_property
     def names(self) -> set[str]:

@@ -4,7 +4,7 @@ from types import UnionType
 from typing import Any, ClassVar, Self, Union, get_args, get_origin
 
 import msgspec
-from msgspec import NODEFAULT, Struct, field
+from msgspec import Struct, field
 from msgspec.structs import fields
 
 from leftoff.errors import StateError, squashed
@@ -59,14 +59,15 @@ class Value(Struct, frozen=True, kw_only=True):
             if found is None or found.name in taken:
                 extra[str(key)] = item
             elif item is not None:
-                place = f"{where}.{found.name}" if where else found.name
-                taken[found.name] = _read(item, found.type, place)
+                taken[found.name] = _read(item, found.type, _below(where, found.name))
         for needed in known.values():
-            fallback = needed.default is NODEFAULT and needed.default_factory is NODEFAULT
-            if fallback and needed.name not in taken:
-                place = f"{where}.{needed.name}" if where else needed.name
-                raise StateError(f"{place}: is missing")
+            if needed.required and needed.name not in taken:
+                raise StateError(f"{_below(where, needed.name)}: is missing")
         return cls(**taken, extra=extra)
+
+
+def _below(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
 
 
 def type_name(value: object) -> str:
@@ -86,7 +87,8 @@ def _written(value: object) -> object:
 def _read(value: object, type_: object, place: str) -> object:
     """A plain value converted to a field's type: a `Value`, a tuple of them, or any type that
     msgspec supports."""
-    for option in _options(type_):
+    either = get_origin(type_) in {Union, UnionType}
+    for option in get_args(type_) if either else (type_,):
         if isinstance(option, type) and issubclass(option, Value):
             return option.from_dict(value, place)
         if get_origin(option) is tuple:
@@ -98,8 +100,3 @@ def _read(value: object, type_: object, place: str) -> object:
         return msgspec.convert(value, type_)
     except (ValueError, RecursionError) as error:
         raise StateError(f"{place}: {error}") from error
-
-
-def _options(type_: object) -> tuple[object, ...]:
-    """The members of a union, or the type itself."""
-    return get_args(type_) if get_origin(type_) in {Union, UnionType} else (type_,)

@@ -85,6 +85,11 @@ def duration(seconds: int | None) -> str:
     return f"{hours} h {rest} min" if hours else f"{minutes} min"
 
 
+def limit_words(limit: float) -> str:
+    """A time limit in seconds, to a tenth: what is left of one is a little less."""
+    return f"{max(limit, 0.1):.1f}".removesuffix(".0") + " seconds"
+
+
 def action_of(file: FileModification) -> str:
     """What happened to a file in a word. Of an edit without a recorded result it is not known
     whether it made the file."""

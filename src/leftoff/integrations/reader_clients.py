@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff.errors import ClientError
+from leftoff.handover.wording import limit_words
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.integrations.codex_cli import CodexClient
 from leftoff.live.reviews import Answer, Client, ReviewCalls
@@ -60,7 +61,7 @@ class CommandReader(_Program, frozen=True):
         except OSError as error:
             raise ClientError(f"{name} cannot be started ({error.strerror})") from error
         if done.stopped == "time_out":
-            raise ClientError(f"{name}: no answer within {self.limit:.0f} seconds")
+            raise ClientError(f"{name}: no answer within {limit_words(self.limit)}")
         if len(done.stdout) >= MAX_ANSWER:  # whether we stopped it or the closed pipe did
             raise ClientError(f"{name}: too much output")
         if done.code:

@@ -159,21 +159,24 @@ def person_decisions_shown(summary: ContextSummary) -> tuple[KeyDecision, ...]:
         )
 
     own = [d for d in summary.key_decisions if d.owner == "user"]
-    return _in_order(_different(own, shows, rank))
+    return _in_order(_different(own, shows))
+
+
+def by_weight(decision: KeyDecision) -> tuple[float, ...]:
+    """The key by which decisions are sorted wherever they are listed: the person's first, by
+    what they settle; then by confidence, the later before the earlier."""
+    settles = rank(decision) if decision.owner == "user" else -1
+    return -settles, -decision.confidence, -decision.message_index
 
 
 def _different(
-    decisions: Iterable[KeyDecision],
-    fits: Callable[[KeyDecision], bool] = lambda _: True,
-    settles: Callable[[KeyDecision], int] = lambda _: 0,
+    decisions: Iterable[KeyDecision], fits: Callable[[KeyDecision], bool] = lambda _: True
 ) -> list[KeyDecision]:
-    """The decisions that stand and fit, by what they settle and confidence, the later before
-    the earlier; of those of different messages that say almost the same, or its opposite, the
-    last."""
+    """The decisions that stand and fit, `by_weight`; of those of different messages that say
+    almost the same, or its opposite, the last."""
     found: list[KeyDecision] = []
     standing = [d for d in decisions if d.status == "made"]
-    ranked = sorted(standing, key=lambda d: (-settles(d), -d.confidence, -d.message_index))
-    for one in filter(fits, ranked):
+    for one in filter(fits, sorted(standing, key=by_weight)):
         if len(found) == MAX_LIKELY:
             break
         same = [other for other in found if _same(one, other)]
@@ -204,5 +207,4 @@ def _words(text: str) -> frozenset[str]:
 
 def _in_order(decisions: list[KeyDecision]) -> tuple[KeyDecision, ...]:
     """The first `MAX_SHOWN` in the order of the session."""
-    place = attrgetter("message_index", "ref.part", "ref.start")
-    return tuple(sorted(decisions[:MAX_SHOWN], key=lambda d: [n or 0 for n in place(d)]))
+    return tuple(sorted(decisions[:MAX_SHOWN], key=attrgetter("ref.place")))

@@ -5,6 +5,7 @@ loaded. Times and ids are arguments."""
 
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias, get_args
+from urllib.parse import quote
 
 from msgspec.structs import replace
 
@@ -136,7 +137,6 @@ class ContextCheckpoint(Value, frozen=True, kw_only=True):
 # Ids become names of files: none is hidden, an option of a command, or longer than a name may
 # be on any system.
 _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.%@+=-]{0,199}\Z")
-_UNENCODED = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
 def path_component(name: str) -> str:
@@ -145,14 +145,8 @@ def path_component(name: str) -> str:
 
     >>> path_component("open/router")
     'open%2Frouter'"""
-    parts = [c if c in _UNENCODED else "".join(f"%{b:02X}" for b in _bytes(c)) for c in name]
-    if parts[:1] in (["."], ["-"]):
-        parts[0] = f"%{ord(name[0]):02X}"
-    return "".join(parts)
-
-
-def _bytes(character: str) -> bytes:
-    return character.encode("utf-8", "surrogatepass")
+    coded = quote(name, safe="", errors="surrogatepass").replace("~", "%7E")
+    return f"%{ord(coded[0]):02X}{coded[1:]}" if coded[:1] in {".", "-"} else coded
 
 
 def checkpoint_id(task_id: str, provider: str, capacity: str, at: datetime) -> str:
@@ -234,14 +228,12 @@ def problems(checkpoint: ContextCheckpoint) -> list[str]:
     c, found = checkpoint, []
     if not _SAFE_NAME.match(c.checkpoint_id) or ".." in c.checkpoint_id:
         found.append("checkpoint_id is not one plain path component")
-    for name, time in (
-        ("created_at", c.created_at),
-        ("dump_timestamp", c.context_dump_outputs.dump_timestamp),
-    ):
-        if time or name == "created_at":
-            try:
-                datetime.fromisoformat(time)
-            except ValueError:
+    dumped = c.context_dump_outputs.dump_timestamp
+    for name, time in (("created_at", c.created_at), ("dump_timestamp", dumped)):
+        try:
+            datetime.fromisoformat(time)
+        except ValueError:
+            if time or name == "created_at":
                 found.append(f"{name} is no ISO 8601 time: {time[:40]!r}")
     if c.reason != REASONS[c.capacity_threshold]:
         found.append(f"reason {c.reason} does not go with {c.capacity_threshold} %")

@@ -6,6 +6,7 @@ later dump of the same task and capacity replaces the section; other text stays 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
+from leftoff import lazy_re as re
 from leftoff.budget.tasks import CheckpointMetadata
 from leftoff.budget.thresholds import thousands
 from leftoff.handover.checkpoint.document import ContextCheckpoint, path_component
@@ -18,7 +19,6 @@ from leftoff.handover.checkpoint.from_summary import (
 from leftoff.handover.checkpoint.prompt_log import PromptLogEntry, ValidationResult
 from leftoff.handover.checkpoint.roles import Role
 from leftoff.handover.checkpoint.templates import TEMPLATES, Level, fill_placeholders
-from leftoff.handover.facts import Handover
 from leftoff.handover.lines import FILES, MIDDLE, parts, words_of
 from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.value import Value
@@ -136,59 +136,42 @@ def build_payload(
         paths: the project's file and the task's, as the task sees them (`dump_paths`).
         written, details: what the agent wrote for the two files; ours where it is "".
         note: a line before the content, "" for none."""
-    facts, checks = source.facts, source.checks
+    facts, state, action = source.facts, checkpoint.execution_state, checkpoint.next_action
     level = TEMPLATES.for_capacity(checkpoint.capacity_threshold)
     figures = _figures(checkpoint)
-    dump_text = (
-        neutralized(written) if written else _generated_dump(level, checkpoint, facts, checks)
-    )
-    state = checkpoint.execution_state
-    count = len(facts.files) or len(state.files_created) + len(state.files_modified)
     names = {
         **figures,
         "summary": state_text(facts),
-        "count": str(count),
-        f"content from /tmp/context-dump-{level.capacity}.md": dump_text,
+        "count": str(len(facts.files) or len(state.files_created) + len(state.files_modified)),
+        f"content from /tmp/context-dump-{level.capacity}.md": neutralized(written)
+        or _generated_dump(level, checkpoint, source),
     }
-    whole = fill_placeholders(level.project, names)
-    heading, _, body = whole.partition("\n")
-    if checkpoint.next_action.type != "continue":
-        body = body.replace(
-            f"Continue with {figures['provider']}", _next_step_text(checkpoint), 1
-        )
+    heading, _, body = fill_placeholders(level.project, names).partition("\n")
+    if action.type != "continue":
+        who = action.next_provider or action.next_role
+        step = f"{action.type}: {inline(who)}" if who else action.type
+        body = body.replace(f"Continue with {figures['provider']}", step, 1)
     if note:
         body = f"({note})\n\n{body}"
-    specific_dump = Dump(path="", section="", content="")
+    path, top, rest = "", "", ""
     if level.specific:
-        text = neutralized(details) if details else _details(checkpoint, facts, checks)
+        text = neutralized(details) or _details(checkpoint, source)
         name = "detailed content including git diff, full file list, validation details"
         top, _, rest = fill_placeholders(level.specific, {name: text}).partition("\n")
-        specific_dump = Dump(path=paths[1], section=top, content=rest)
+        path = paths[1]
     return ContextDumpPayload(
         project_md=Dump(path=paths[0], section=heading, content=body),
-        specific_project_md=specific_dump,
+        specific_project_md=Dump(path=path, section=top, content=rest),
         checkpoint_metadata=checkpoint.metadata,
     )
 
 
-def _next_step_text(checkpoint: ContextCheckpoint) -> str:
-    action = checkpoint.next_action
-    if action.next_provider:
-        return f"{action.type}: {inline(action.next_provider)}"
-    if action.next_role:
-        return f"{action.type}: {inline(action.next_role)}"
-    return action.type
-
-
 def _generated_dump(
-    level: Level,
-    checkpoint: ContextCheckpoint,
-    facts: Handover,
-    checks: Sequence[ValidationResult],
+    level: Level, checkpoint: ContextCheckpoint, source: CheckpointSource
 ) -> str:
     """A dump made of the recording, in the form of its level."""
     figures = _figures(checkpoint)
-    items = _items(checkpoint, facts, checks)
+    items = _items(checkpoint, source)
     # Files and open work are in several places of a form: none takes more than its share.
     names = dict.fromkeys(level.placeholders)
     share = 1 / max(1, len(names))
@@ -212,10 +195,10 @@ def _generated_dump(
 
 
 def _items(
-    checkpoint: ContextCheckpoint, facts: Handover, checks: Sequence[ValidationResult]
+    checkpoint: ContextCheckpoint, source: CheckpointSource
 ) -> dict[str, Sequence[str | Line]]:
     """What may stand in the places of the forms, by their names."""
-    state = checkpoint.execution_state
+    facts, state = source.facts, checkpoint.execution_state
     last = state.last_validation_result
     lines = {part.title: part.lines for part in parts(facts, stored=True)}
     files, git = lines.get(FILES, ()), lines.get("Git", ())
@@ -232,7 +215,7 @@ def _items(
             checkpoint.conversation.full_history
         ),
         "all files created, modified, deleted with status": files,
-        "all validation attempts + failures + reasons": [*map(_check_line, checks)],
+        "all validation attempts + failures + reasons": [*map(_check_line, source.checks)],
         "any active errors or issues": failed,
         "remaining acceptance criteria": open_,
         "absolute minimum: current task, status, blockers": [
@@ -264,58 +247,45 @@ def _listed(part: Chosen) -> str:
 
 
 def _check_line(result: ValidationResult) -> str:
-    counts = [
-        f"{count} {word}"
-        for count, word in ((result.passed, "passed"), (result.failed, "failed"))
-        if count is not None
-    ]
-    counts_text = f" ({', '.join(counts)})" if counts else ""
-    when = f" at {inline(result.at)}" if result.at else ""
+    both = ((result.passed, "passed"), (result.failed, "failed"))
+    counts = ", ".join(f"{count} {word}" for count, word in both if count is not None)
+    text = f"{inline_code(result.command, 200)}: {outcome_text(result.succeeded)}"
+    text += f" ({counts})" if counts else ""
+    text += f" at {inline(result.at)}" if result.at else ""
     tail = result.output_tail.strip().splitlines()
-    why = f": {inline_code(tail[-1], 200)}" if result.succeeded is not True and tail else ""
-    outcome = outcome_text(result.succeeded)
-    return f"{inline_code(result.command, 200)}: {outcome}{counts_text}{when}{why}"
+    return text if result.succeeded or not tail else f"{text}: {inline_code(tail[-1], 200)}"
 
 
 def _iterations(entries: Sequence[PromptLogEntry]) -> list[str]:
     found: list[str] = []
     for number, group in groupby(entries, key=lambda e: e.iteration):
-        group_entries = list(group)
-        asked = next((e.content for e in group_entries if e.role == "user"), "")
-        answers = [e.content for e in group_entries if e.role == "assistant"]
-        answer = next((w for w in reversed(answers) if not w.startswith("[calls ")), "")
-        words = [brief(asked, 200)] if asked else []
-        if answer:
-            words.append(f"→ {brief(answer, 300)}")
+        said = [(e.role, e.content) for e in group if not e.content.startswith("[calls ")]
+        words = [brief(text, 200) for role, text in said if role == "user"][:1]
+        words += [f"→ {brief(t, 300)}" for role, t in said if role == "assistant"][-1:]
         found.append(f"Iteration {number}: " + (" ".join(words) or "no words"))
     return found
 
 
 def _diff_counts(diff: str | None) -> list[str]:
     """Each file of a diff with its added and removed lines."""
-    found: dict[str, list[int]] = {}
-    name = ""
-    for line in (diff or "").splitlines():
-        if line.startswith("diff --git "):
-            name = line.partition(" b/")[2] or line.removeprefix("diff --git ")
-            found[name] = [0, 0]
-        elif name and line[:1] in {"+", "-"} and not line.startswith(("+++ ", "--- ")):
-            found[name][line[0] == "-"] += 1
-    return [f"{inline(path)} (+{more} -{less})" for path, (more, less) in found.items()]
+    found = []
+    for file in re.split(r"(?m)^diff --git ", diff or "")[1:]:
+        head, _, body = file.partition("\n")
+        more = len(re.findall(r"(?m)^\+(?!\+\+ )", body))
+        less = len(re.findall(r"(?m)^-(?!-- )", body))
+        found.append(f"{inline(head.partition(' b/')[2] or head)} (+{more} -{less})")
+    return found
 
 
-def _details(
-    checkpoint: ContextCheckpoint, facts: Handover, checks: Sequence[ValidationResult]
-) -> str:
+def _details(checkpoint: ContextCheckpoint, source: CheckpointSource) -> str:
     """All parts of the handover, every run of a check, and the diff."""
-    text = pack(
-        [*parts(facts), Part("Validation", _lines(map(_check_line, checks)), 0.05, 0.2)],
-        BUDGETS["95"],
-        render=lambda chosen: "\n\n".join(
-            f"### {part.title}\n{_listed(part)}" for part in chosen
-        ),
-        what="a checkpoint's details",
-    )
+
+    def render(chosen: Sequence[Chosen]) -> str:
+        return "\n\n".join(f"### {part.title}\n{_listed(part)}" for part in chosen)
+
+    checks = Part("Validation", _lines(map(_check_line, source.checks)), 0.05, 0.2)
+    wanted = [*parts(source.facts), checks]
+    text = pack(wanted, BUDGETS["95"], render=render, what="a checkpoint's details")
     diff = checkpoint.execution_state.git_diff
     return f"{text}\n\n### Git diff\n{_fenced(diff, 'diff')}" if diff else text
 
@@ -339,54 +309,51 @@ def section_key(checkpoint: ContextCheckpoint) -> str:
     return f"{task} {checkpoint.capacity_threshold}"
 
 
-_OPENING, _CLOSING = "<!-- leftoff:checkpoint {} -->", "<!-- /leftoff:checkpoint {} -->"
+_MARK = "<!-- {}leftoff:checkpoint {} -->"
+# A section from its mark to the next one of its own; a mark that opens another one ends it.
+_SECTION = re.compile(
+    r"^[ \t]*<!-- leftoff:checkpoint (?P<key>.*) -->[ \t\r]*\n"
+    r"(?P<text>(?:(?![ \t]*<!-- leftoff:checkpoint ).*\n)*?)"
+    r"[ \t]*<!-- /leftoff:checkpoint (?P=key) -->[ \t\r]*(?:\n|\Z)",
+    re.MULTILINE,
+)
 
 
 def replace_section(document: str, key: str, section: str) -> str:
     """A document with its marked section replaced, or added at the end.
 
     A marker without its other half is taken out; what stands around it stays."""
-    marks = {_OPENING.format(key), _CLOSING.format(key)}
-    body = f"{_OPENING.format(key)}\n{section.strip(chr(10))}\n{_CLOSING.format(key)}"
+    opening, closing = (_MARK.format(slash, key) for slash in ("", "/"))
+    body = "\n".join((opening, section.strip("\n"), closing, ""))
     out: list[str] = []
-    for name, lines in _runs(document):
-        if name == key:
-            out += [body] if body not in out else []
-        else:  # marks of another task's section may look like ours inside of it: they stay
-            out += [line for line in lines if name or line.strip() not in marks]
-    text = "\n".join(out).rstrip("\n")
+    end = 0
+    for found in _SECTION.finditer(document):
+        out.append(_without_marks(document[end : found.start()], opening, closing))
+        if found["key"] != key:  # marks in it may look like ours: they stay
+            out.append(found[0])
+        elif body not in out:
+            out.append(body)
+        end = found.end()
+    out.append(_without_marks(document[end:], opening, closing))
+    text = "".join(out).rstrip("\n")
     if body not in out:
         text = f"{text}\n\n{body}" if text else body
-    return text + "\n"
+    return text.rstrip("\n") + "\n"
+
+
+def _without_marks(text: str, *marks: str) -> str:
+    return "".join(n for n in text.splitlines(keepends=True) if n.strip() not in marks)
 
 
 def sections(document: str) -> dict[str, str]:
     """The marked sections of a document by their keys."""
-    return {key: "\n".join(lines[1:-1]) for key, lines in _runs(document) if key}
+    plain = document.replace("\r\n", "\n")
+    return {m["key"]: m["text"].removesuffix("\n") for m in _SECTION.finditer(plain)}
 
 
 def without_sections(document: str) -> str:
     """A document without its marked sections."""
-    return "\n".join(n for key, lines in _runs(document) if not key for n in lines).strip("\n")
-
-
-def _runs(document: str) -> list[tuple[str, list[str]]]:
-    """The lines of a document: those of a marked section with its key and its marks, and what
-    stands beside the sections, with ""."""
-    found: list[tuple[str, list[str]]] = []
-    key, run = "", list[str]()
-    head, tail = _OPENING.split("{}")
-    for line in document.splitlines():
-        mark = line.strip()
-        if mark.startswith(head) and mark.endswith(tail):
-            found.append(("", run))  # also what an earlier mark opened and none closed
-            key, run = mark[len(head) : -len(tail)], [line]
-        else:
-            run.append(line)
-            if key and mark == _CLOSING.format(key):
-                found.append((key, run))
-                key, run = "", []
-    return [*found, ("", run)]
+    return _SECTION.sub("", document).strip("\n")
 
 
 def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str, str]:

@@ -88,21 +88,14 @@ def checkpoint_source(
 def collect_facts(
     summary: ContextSummary, *, goal: str = "", role: Role | None = None
 ) -> Handover:
-    """The handover of a recorded session, redacted, with paths as seen from its directory;
-    `goal` and `role` as for `checkpoint_source`.
+    """The handover of a recorded session, redacted; `goal` and `role` as for
+    `checkpoint_source`.
 
     It is redacted before it is put into words: on one line, without its marks, a key may look
     like any words."""
-    cwd = summary.session.cwd
-    handover = handover_of(summary)
-    files = (
-        replace(f, path=relative(f.path, cwd), renamed_from=relative(f.renamed_from, cwd))
-        for f in handover.files
-    )
-    listed = tuple(f for f in files if role is None or role.tracks(f.path))
-    read = tuple(relative(path, cwd) for path in handover.read)
-    facts = with_goal(replace(handover, files=listed, read=read), goal)
-    redacted: Handover = Redactor(personal=True).value(facts)
+    handover = with_goal(handover_of(summary), goal)
+    listed = tuple(f for f in handover.files if role is None or role.tracks(f.path))
+    redacted: Handover = Redactor(personal=True).value(replace(handover, files=listed))
     return redacted
 
 
@@ -139,15 +132,3 @@ def remaining(facts: Handover) -> tuple[str, ...]:
 def paths(facts: Handover, action: str) -> tuple[str, ...]:
     """The paths of files by what happened to them."""
     return tuple(dict.fromkeys(f.path for f in facts.files if f.action == action))
-
-
-def relative(path: str, cwd: str) -> str:
-    """A path as seen from the task's directory; one outside of it stays as it is."""
-    root = cwd.replace("\\", "/").rstrip("/")
-    plain = path.replace("\\", "/")
-    if not root or not plain.startswith(root + "/"):
-        return path
-    if "\\" in path:  # redacted while its backslashes are those of escapes
-        inside = Redactor(personal=True).text(path[len(root) + 1 :])
-        return inside.replace("\\", "/")
-    return plain[len(root) + 1 :]

@@ -69,12 +69,8 @@ def block(checkpoint: ContextCheckpoint, budget: int = DEFAULT_BUDGET) -> str:
 
     Raises:
         BudgetTooSmall: not even a bare block fits."""
-    return pack(
-        _parts(checkpoint),
-        budget,
-        render=partial(_render_block, checkpoint),
-        what="a checkpoint's block",
-    )
+    render = partial(_render_block, checkpoint)
+    return pack(_parts(checkpoint), budget, render=render, what="a checkpoint's block")
 
 
 def _parts(checkpoint: ContextCheckpoint) -> list[Part]:

@@ -77,38 +77,37 @@ def history(
         count += any(span.via in _PROMPTS for span in message.typed)
         numbered.append((max(1, count), message))
         for part in message.parts:
-            if isinstance(part, ToolCall) and any(
-                map(is_secret_path, _path_arguments(part.input))
-            ):
+            if isinstance(part, ToolCall) and _names_secrets(part.input):
                 secret_calls.add(part.id)
     if not numbered:
         return (), 0
     newest = numbered[-1][0]
     entries: list[PromptLogEntry] = []
     gate = Redactor(personal=True)
-    remaining_lines = lines
-    for iteration, message in reversed(numbered):
-        if remaining_lines <= 0 or iteration <= newest - MAX_ITERATIONS:
+    said = (
+        (iteration, message, role, words)
+        for iteration, message in reversed(numbered)
+        if iteration > newest - MAX_ITERATIONS
+        for role, words in reversed(_texts_by_role(message, secret_calls, gate))
+    )
+    for iteration, message, role, words in said:
+        split = clean(words).splitlines()
+        if lines <= 0 or (entries and len(split) > lines):
             break
-        for role, words in reversed(_texts_by_role(message, secret_calls, gate)):
-            split = clean(words).splitlines()
-            if len(split) > remaining_lines:
-                if entries:
-                    remaining_lines = 0
-                    break
-                split = gate.text("\n".join(split)).splitlines()[-remaining_lines:]
-            remaining_lines -= len(split)
-            content = "\n".join(split)
-            entries.append(
-                PromptLogEntry(
-                    iteration=iteration,
-                    role=role,
-                    content=content,
-                    tokens=estimate_tokens(content),
-                    at=message.time,
-                    provider=provider,
-                )
+        if len(split) > lines:
+            split = gate.text("\n".join(split)).splitlines()[-lines:]
+        lines -= len(split)
+        content = "\n".join(split)
+        entries.append(
+            PromptLogEntry(
+                iteration=iteration,
+                role=role,
+                content=content,
+                tokens=estimate_tokens(content),
+                at=message.time,
+                provider=provider,
             )
+        )
     return tuple(reversed(entries)), newest
 
 
@@ -140,21 +139,17 @@ def _part_text(part: object, secret_calls: set[str], gate: Redactor) -> str:
         return _truncated(part.text, MAX_ENTRY_LENGTH, gate)
     if isinstance(part, ToolCall):
         arguments = part.input
-        if part.id in secret_calls or any(map(is_secret_path, _path_arguments(arguments))):
+        if part.id in secret_calls:
             return f"[calls {part.name} on a file of secrets]"
         if not isinstance(arguments, str):  # before they are JSON, whose escapes part words
             arguments = codec.dumps(gate.value(arguments)).decode()
         return (
             f"[calls {part.name}] {_truncated(arguments.strip(), MAX_ENTRY_LENGTH // 4, gate)}"
         )
-    if isinstance(part, ToolResult):
-        if part.call_id in secret_calls:
-            return "[content of a file of secrets]"
-        return (
-            f"[result] {_truncated(part.text, MAX_ENTRY_LENGTH // 4, gate)}"
-            if part.text
-            else ""
-        )
+    if isinstance(part, ToolResult) and part.call_id in secret_calls:
+        return "[content of a file of secrets]"
+    if isinstance(part, ToolResult) and part.text:
+        return f"[result] {_truncated(part.text, MAX_ENTRY_LENGTH // 4, gate)}"
     return ""
 
 
@@ -165,10 +160,12 @@ def _truncated(text: str, limit: int, gate: Redactor) -> str:
     return text if len(text) <= limit else truncate(gate.text(text), limit)
 
 
-def _path_arguments(arguments: object) -> list[str]:
-    if not isinstance(arguments, dict):
-        return []
-    return [v for k, v in arguments.items() if isinstance(v, str) and "path" in k.casefold()]
+def _names_secrets(arguments: object) -> bool:
+    """Whether the arguments of a call name a file of secrets."""
+    given = arguments.items() if isinstance(arguments, dict) else ()
+    return any(
+        is_secret_path(v) for k, v in given if isinstance(v, str) and "path" in k.casefold()
+    )
 
 
 def validations(

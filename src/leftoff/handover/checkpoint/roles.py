@@ -40,6 +40,9 @@ class Role(Struct, frozen=True, forbid_unknown_fields=True):
         return named.index(provider) if provider in named else len(named)
 
 
+_WILDCARDS = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
 @lru_cache(maxsize=256)
 def glob_matcher(pattern: str) -> Callable[[str], bool]:
     """Says of paths whether they fit a glob: `**` is any directories, `*` and `?` stay within
@@ -47,25 +50,13 @@ def glob_matcher(pattern: str) -> Callable[[str], bool]:
 
     >>> glob_matcher("src/**/*.ts")("src/app.ts")
     True"""
-    pattern_parts: list[str] = []
-    position = 0
-    while position < len(pattern):
-        if pattern.startswith("**/", position):
-            pattern_parts.append("(?:[^/]+/)*")
-            position += 3
-        elif pattern.startswith("**", position):
-            pattern_parts.append(".*")
-            position += 2
-        else:
-            character = pattern[position]
-            plain = {"*": "[^/]*", "?": "[^/]"}.get(character)
-            pattern_parts.append(re.escape(character) if plain is None else plain)
-            position += 1
+    pieces = re.findall(r"\*\*/|\*\*|.", pattern, re.DOTALL)
+    expression = "".join(_WILDCARDS.get(piece) or re.escape(piece) for piece in pieces)
     options = re2.Options()
     options.dot_nl = True
     options.log_errors = False
     # Bytes, since a path may hold what is no valid Unicode.
-    matcher = re2.compile("".join(pattern_parts).encode("utf-8", "surrogatepass"), options)
+    matcher = re2.compile(expression.encode("utf-8", "surrogatepass"), options)
     return lambda path: matcher.fullmatch(path.encode("utf-8", "surrogatepass")) is not None
 
 

@@ -5,7 +5,7 @@ values of a recorded session are redacted; `to_markdown` and the stores redact t
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 from msgspec import Struct, field
@@ -15,7 +15,7 @@ from leftoff.codec import JsonObject
 from leftoff.errors import StateError
 from leftoff.handover.resume_log.from_summary import log_fields
 from leftoff.handover.resume_log.markdown import TRUNCATED, render_markdown
-from leftoff.handover.value import Value
+from leftoff.handover.value import Value, type_name
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary
 from leftoff.text.truncation import truncate
@@ -115,22 +115,21 @@ class ResumeLog(Value, frozen=True, kw_only=True):
             StateError: a value has the wrong type; the message names the key."""
         known = {k: v for k, v in state.items() if k in _STATE and v is not None}
         others = {k: v for k, v in state.items() if k not in _STATE}
-        metadata = known.pop("metadata", {})
-        if not isinstance(metadata, Mapping):
-            raise StateError(
-                f"session state: metadata must be an object, not {_type(metadata)}"
-            )
-        given = known.pop("context_metrics", None)
-        metrics: object = (
-            given.to_dict() if isinstance(given, ContextMetrics) else (given or {})
-        )
-        if not isinstance(metrics, Mapping):
-            raise StateError(
-                f"session state: context_metrics must be an object, not {_type(metrics)}"
-            )
-        filled = {"total_budget": DEFAULT_BUDGET, "used_tokens": 0, "model": DEFAULT_MODEL}
-        given_metrics = {k: v for k, v in metrics.items() if v is not None and v != ""}
-        filled = {**filled, "stop_reason": stop_reason, "timestamp": timestamp, **given_metrics}
+        given = known.pop("context_metrics", {})
+        metrics: Any = given.to_dict() if isinstance(given, ContextMetrics) else given
+        metadata: Any = known.pop("metadata", {})
+        for name, value in (("metadata", metadata), ("context_metrics", metrics)):
+            if not isinstance(value, Mapping):
+                wrong = type_name(value)
+                raise StateError(f"session state: {name} must be an object, not {wrong}")
+        filled = {
+            "total_budget": DEFAULT_BUDGET,
+            "used_tokens": 0,
+            "model": DEFAULT_MODEL,
+            "stop_reason": stop_reason,
+            "timestamp": timestamp,
+            **{k: v for k, v in metrics.items() if v is not None and v != ""},
+        }
         return cls.from_dict(
             {
                 **known,
@@ -218,7 +217,3 @@ def _stem(path: str) -> str:
     name = re.split(r"[/\\]", path)[-1]
     stem = re.sub(r"(?:\.(?:jsonl?|traj|md|gz|zst))+$", "", name)
     return re.sub(r"[^\w.-]+", "-", stem).strip("-.")
-
-
-def _type(value: object) -> str:
-    return type(value).__name__

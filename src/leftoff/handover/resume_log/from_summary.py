@@ -5,11 +5,12 @@ weight, so that a log with little room drops their ends."""
 
 from collections.abc import Iterable
 
+from leftoff.analysis.decisions.shown import by_weight
 from leftoff.codec import JsonObject
 from leftoff.handover.facts import Fact, Handover, handover_of
 from leftoff.handover.file_lines import file_notes
-from leftoff.handover.lines import LONG, state_lines, words_of
-from leftoff.handover.wording import inline_code, inline_prose, plural
+from leftoff.handover.lines import LONG, MIDDLE, state_lines, words_of
+from leftoff.handover.wording import inline_prose, plural
 from leftoff.redaction.redactor import Redactor
 from leftoff.summary import ContextSummary, KeyDecision, Milestone
 
@@ -26,11 +27,8 @@ def log_fields(summary: ContextSummary) -> JsonObject:
     and no rule recognises a secret whose halves were parted."""
     summary = Redactor().value(summary)
     handover = handover_of(summary)
-    # The person's first, then the agent's by confidence.
-    decided = sorted(
-        summary.key_decisions,
-        key=lambda d: (d.owner != "user", -d.confidence, -d.message_index),
-    )
+    # What does not stand any more comes last.
+    decided = sorted(summary.key_decisions, key=lambda d: (d.status != "made", by_weight(d)))
     return {
         "mission_summary": "\n".join(_mission_lines(handover)),
         "accomplishments": tuple(_accomplishments(summary, handover)),
@@ -63,20 +61,18 @@ def _mission_lines(handover: Handover) -> list[str]:
 def _accomplishments(summary: ContextSummary, handover: Handover) -> list[str]:
     """What git and the forge show, then claims, verified ones first; a claim that was
     contradicted is none. What one sentence claims stands together."""
-    found = [words_of(fact, MAX_ITEM_LENGTH) for fact in handover.git]
-    kinds: dict[tuple[str, int], list[Milestone]] = {}
+    claims: dict[tuple[str, int], list[Milestone]] = {}
     for milestone in summary.progress.milestones:
-        shown = milestone.speaker == "tool" and milestone.evidence == "verified"
-        if shown or milestone.evidence == "contradicted":
+        verified = milestone.evidence == "verified"
+        if milestone.evidence == "contradicted" or (verified and milestone.speaker == "tool"):
             continue  # git events and checks say it
-        if milestone.evidence == "verified" or len(milestone.text.split()) >= MIN_CLAIM_WORDS:
-            kinds.setdefault((milestone.text, milestone.ref.message), []).append(milestone)
+        if verified or len(milestone.text.split()) >= MIN_CLAIM_WORDS:
+            claims.setdefault((milestone.text, milestone.ref.message), []).append(milestone)
     groups = sorted(
-        kinds.values(),
+        claims.values(),
         key=lambda g: (all(m.evidence == "claimed" for m in g), -g[0].ref.message),
     )
-    found += [_claim(group) for group in groups]
-    return found
+    return [*_prose(handover.git), *map(_claim, groups)]
 
 
 def _claim(group: list[Milestone]) -> str:
@@ -86,20 +82,17 @@ def _claim(group: list[Milestone]) -> str:
 
 
 def _decision(decision: KeyDecision) -> JsonObject:
-    label = f"#{decision.ref.message + 1}"
+    text = f"{inline_prose(decision.text, MAX_ITEM_LENGTH)} (#{decision.ref.message + 1})"
     fields: JsonObject = {
-        "decision": f"{inline_prose(decision.text, MAX_ITEM_LENGTH)} ({label})",
+        "decision": text,
         "rationale": inline_prose(decision.rationale, MAX_ITEM_LENGTH),
+        "alternative": inline_prose(decision.alternative, MAX_ITEM_LENGTH),
+        "type": decision.type,
+        "confidence": round(decision.confidence, 2),
+        "owner": decision.owner if decision.owner != "agent" else "",
+        "status": decision.status if decision.status != "made" else "",
     }
-    if decision.alternative:
-        fields["alternative"] = inline_prose(decision.alternative, MAX_ITEM_LENGTH)
-    fields["type"] = decision.type
-    fields["confidence"] = round(decision.confidence, 2)
-    if decision.owner != "agent":
-        fields["owner"] = decision.owner
-    if decision.status != "made":
-        fields["status"] = decision.status
-    return fields
+    return {key: value for key, value in fields.items() if value != "" or key == "rationale"}
 
 
 def _next_steps(handover: Handover) -> list[str]:
@@ -112,10 +105,8 @@ def _next_steps(handover: Handover) -> list[str]:
     if handover.unfinished:
         label = f"#{handover.unfinished.message + 1}"
         steps.append(f"The turn that answers the last message ({label}) was not finished")
-    steps += [
-        f"Failed when it was last run: {words_of(check, MAX_ITEM_LENGTH)}"
-        for check in handover.failed_checks
-    ]
+    failed = _prose(handover.failed_checks)
+    steps += [f"Failed when it was last run: {check}" for check in failed]
     return steps + _prose(handover.to_dos) + _prose(handover.open_items)
 
 
@@ -153,27 +144,20 @@ def _critical(summary: ContextSummary, handover: Handover) -> JsonObject:
 
 
 def _metadata(summary: ContextSummary, handover: Handover) -> JsonObject:
-    notes = {
-        inline_prose(file.path, MAX_ITEM_LENGTH): note
-        for file in handover.files
-        if (note := file_notes(file))
-    }
+    notes = {inline_prose(f.path, MAX_ITEM_LENGTH): file_notes(f) for f in handover.files}
+    failures = sorted(handover.failures, key=lambda e: e.message)
     stats = summary.stats
     seconds = stats.duration_seconds
+    counts = (stats.message_count, "message"), (stats.tool_call_count, "tool call")
     return {
-        "files_modified": [inline_prose(f.path, MAX_ITEM_LENGTH) for f in handover.files],
+        "files_modified": [*notes],
         "file_notes": notes,
         "agents_used": [
             ": ".join(filter(None, (inline_prose(c.id, 80), inline_prose(c.request, 160))))
             for c in summary.session.children
         ],
-        "errors": [
-            f"{inline_code(e.text)} ({inline_prose(e.note, 80)}, #{e.message + 1})"
-            for e in sorted(handover.failures, key=lambda e: e.message)
-        ],
+        "errors": _prose(failures, MIDDLE),
         "session_duration_minutes": None if seconds is None else round(seconds / 60),
         "recorder": f"{summary.session.format} {summary.session.agent_version}".strip(),
-        "size": ", ".join(
-            (plural(stats.message_count, "message"), plural(stats.tool_call_count, "tool call"))
-        ),
+        "size": ", ".join(plural(count, what) for count, what in counts),
     }

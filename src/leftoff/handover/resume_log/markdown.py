@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from textwrap import wrap
 from typing import Any
+
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.handover.packing import Chosen, Line, Part, pack
+from leftoff.handover.packing import BULLET, Chosen, Line, Part, line_of, pack
 from leftoff.handover.wording import number
 from leftoff.redaction.redactor import SafeValues
 from leftoff.text.sanitize import clean
@@ -38,8 +41,8 @@ FIRST = {"Mission Summary": (0.15, 0.35), "Session Metadata": (0.1, 0.2)}
 MAX_HEAD_VALUE = 200
 # Code points of the forms of a paragraph of the mission. Chosen by hand.
 MISSION_CUTS = 8000, 1600, 400, 140
-# Code points of the shorter forms of other lines. Chosen by hand.
-ITEM_CUTS, DECISION_CUTS = (240, 140), (240,)
+# Code points of the shorter forms of other lines, without the bullet. Chosen by hand.
+ITEM_CUTS, DECISION_CUT = (238, 138), 238
 # Code points of a line that holds several short names.
 MAX_LINE_LENGTH = 160
 # Up to so many files have a line each; of more, those of one folder share a line.
@@ -161,37 +164,30 @@ def _mission(words: str) -> tuple[Line, ...]:
     lines = [_single_line(line) for line in words.splitlines() if line.strip()]
     lines = [f"\\{line}" if _BLOCK.match(line) else line for line in lines]
     return tuple(
-        Line(tuple(dict.fromkeys(f"{one_line(line, cut, CUT)}\n" for cut in MISSION_CUTS)), -n)
+        line_of([f"{one_line(line, cut, CUT)}\n" for cut in MISSION_CUTS], "", -n)
         for n, line in enumerate(lines)
     )
 
 
-def _forms(text: str, cuts: Sequence[int] = ITEM_CUTS) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((text, *(one_line(text, cut) for cut in cuts))))
+def _item(text: str, weight: float, group: str = "") -> Line:
+    forms = [text, *(one_line(text, cut) for cut in ITEM_CUTS)]
+    return line_of(forms, BULLET, weight, group)
 
 
 def _listed(items: Iterable[object], group: str = "") -> tuple[Line, ...]:
     """A line for each item, the first ones first."""
-    return tuple(
-        Line(_forms(f"- {_single_line(item)}"), -n, group) for n, item in enumerate(items)
-    )
+    return tuple(_item(_single_line(item), -n, group) for n, item in enumerate(items))
 
 
 def _decisions(decisions: Iterable[object]) -> tuple[Line, ...]:
-    """The surest that still stand are taken first; a short form has no reasons."""
-    decided = [d if isinstance(d, Mapping) else {"decision": d} for d in decisions]
+    """A line for each, the first ones first; a short form has no reasons."""
     found = []
-    for place, one in enumerate(decided):
-        weight = _number(one.get("confidence")) + (one.get("owner") == "user")
-        weight -= bool(one.get("status")) + place / 10_000
-        whole = _decision(one)
-        short = _forms(whole.partition("\n")[0], DECISION_CUTS)
-        found.append(Line(tuple(dict.fromkeys((whole, *short))), weight))
+    for place, one in enumerate(decisions):
+        whole = _decision(one if isinstance(one, Mapping) else {"decision": one})
+        short = whole.partition("\n")[0]
+        forms = [whole, short, one_line(short, DECISION_CUT)]
+        found.append(line_of(forms, BULLET, -place))
     return tuple(found)
-
-
-def _number(value: object) -> float:
-    return float(max(-1, min(value, 1))) if isinstance(value, (int, float)) else 1.0
 
 
 def _decision(decided: Mapping[str, object]) -> str:
@@ -200,7 +196,7 @@ def _decision(decided: Mapping[str, object]) -> str:
         f"{_single_line(decided['status']).capitalize()}: " if decided.get("status") else ""
     )
     by = "The user decided: " if decided.get("owner") == "user" else ""
-    lines = [f"- {status}{by}{words}"]
+    lines = [f"{status}{by}{words}"]
     for key, label in (("rationale", "Rationale"), ("alternative", "Rejected")):
         more = _single_line(decided.get(key) or "")
         if more and _letters_only(more) not in _letters_only(words):
@@ -225,8 +221,10 @@ def _critical(context: Mapping[str, object]) -> tuple[Line, ...]:
         else:
             texts = [(_single_line(value), 1)]
         found += [
-            Line(_forms(f"- {text}") if count == 1 else (f"- {text}",), -place, group, count)
-            for n, (text, count) in enumerate(texts)
+            _item(text, -place, group)
+            if count == 1
+            else Line((BULLET + text,), -place, group, count)
+            for text, count in texts
         ]
     return tuple(found)
 
@@ -235,25 +233,17 @@ def _values(texts: Sequence[str]) -> list[tuple[str, int]]:
     """A list: one item each, or several short names on a line, with how many there are."""
     if len(texts) < 4 or any(" " in t for t in texts):
         return [(text, 1) for text in texts]
-    found: list[tuple[str, int]] = []
-    line: list[str] = []
-    for text in [*texts, ""]:
-        if line and (not text or len(", ".join([*line, text])) > MAX_LINE_LENGTH):
-            found.append((", ".join(line), len(line)))
-            line = []
-        line.append(text)
-    return found
+    lines = wrap(
+        ", ".join(texts), MAX_LINE_LENGTH, break_long_words=False, break_on_hyphens=False
+    )
+    return [(line.removesuffix(","), line.count(", ") + 1) for line in lines]
 
 
 def _metadata(metadata: Mapping[str, object]) -> tuple[Line, ...]:
     """The seed's four, files first; whatever else is known of the session stays in the JSON."""
     notes = metadata.get("file_notes")
     paths = _as_list(metadata.get("files_modified"))
-    files = _files(paths, notes if isinstance(notes, Mapping) else {})
-    found = [
-        Line(forms, 2 - n / 1000, "**Files Modified:**", count)
-        for n, (forms, count) in enumerate(files)
-    ]
+    found = _files(paths, notes if isinstance(notes, Mapping) else {})
     found += _listed(_as_list(metadata.get("agents_used")), "**Agents Used:**")
     errors = _as_list(metadata.get("errors"))
     found += [
@@ -274,12 +264,9 @@ def _as_list(value: object) -> Sequence[object]:
     return [value] if value else []
 
 
-def _files(
-    paths: Sequence[object], notes: Mapping[str, object]
-) -> list[tuple[tuple[str, ...], int]]:
-    """A line for each file, with how many it tells of; where there are many, one for several
-    of a folder whose names no other folder has. The short form leaves out all notes but the
-    first."""
+def _files(paths: Sequence[object], notes: Mapping[str, object]) -> list[Line]:
+    """A line for each file; where there are many, one for several of a folder whose names no
+    other folder has. The short form leaves out all notes but the first."""
     shown = [_single_line(path) for path in paths]
     names = Counter(path.rpartition("/")[2] for path in shown)
     lines: dict[str, list[tuple[str, str]]] = {}
@@ -291,13 +278,14 @@ def _files(
         place, name = (path, path) if alone else (folder + "/:", name)
         long = f"{name} ({note})" if note else name
         lines.setdefault(place, []).append((long, f"{name} ({action})"))
-    found: list[tuple[tuple[str, ...], int]] = []
+    found: list[Line] = []
     for place, files in lines.items():
-        head = f"- {place} " if place.endswith("/:") else "- "
+        head = f"{place} " if place.endswith("/:") else ""
         for start in range(0, len(files), FILES_PER_LINE):
             some = files[start : start + FILES_PER_LINE]
             forms = [head + ", ".join(forms) for forms in zip(*some, strict=True)]
-            found.append((tuple(dict.fromkeys(forms)), len(some)))
+            line = line_of(forms, BULLET, 2 - len(found) / 1000, "**Files Modified:**")
+            found.append(replace(line, count=len(some)))
     return found
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from leftoff.codec import JsonObject
 from leftoff.handover.resume_state.document import ChatMessage, CompletedTool, FunctionCall
 from leftoff.model import Message, Text, ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
@@ -56,23 +55,17 @@ def truncate_values(
 
 
 class _Call(Struct):
-    """A call, and what came back if anything did."""
+    """A call; its tool has a result from the moment on at which one came back."""
 
     message: int
     id: str
-    recorded: str
-    name: str
-    parameters: JsonObject
-    at: str
-    why: str
-    result: ToolResult | None = None
+    tool: CompletedTool
 
 
 class _Entry(Struct):
     """A message of the main conversation, or the results in it."""
 
     message: int
-    role: str
     response: str
     chat: ChatMessage
 
@@ -120,16 +113,13 @@ class ConversationTail:
         given = part.input if isinstance(part.input, dict) else {"input": part.input}
         if part.input in (None, "", {}):
             given = {}
-        call_id = part.id or f"call_{message.index}_{number}"
-        call = _Call(
-            message=message.index,
-            id=call_id,
-            recorded=part.id,
-            name=part.name,
+        tool = CompletedTool(
+            function_name=part.name,
             parameters=truncate_values(given, gate=self._gate),
-            at=message.time,
-            why=short(self._agent_text, MAX_REASON_LENGTH, "…") if self._agent_text else "",
+            executed_at=message.time,
+            ai_reasoning=short(self._agent_text, MAX_REASON_LENGTH, "…") or None,
         )
+        call = _Call(message.index, part.id or f"call_{message.index}_{number}", tool)
         self.calls.append(call)
         self.seen_calls += 1
         if part.id:
@@ -137,7 +127,7 @@ class ConversationTail:
         else:
             self._calls_without_id.append(call)
         return FunctionCall(
-            function_name=part.name, parameters=call.parameters, call_id=call_id
+            function_name=part.name, parameters=tool.parameters, call_id=call.id
         )
 
     def _add_result(self, message: Message, part: ToolResult) -> None:
@@ -146,45 +136,35 @@ class ConversationTail:
             call = self._calls_without_id.popleft()
         if call is None:
             return  # an answer to nothing that was asked
-        call.result = part
         text = truncate_values(part.text, MAX_RESULT_LENGTH, self._gate)
-        self._append(
-            message,
-            "tool",
-            ChatMessage(
-                role="tool", content=text, timestamp=message.time, tool_call_id=call.id
-            ),
-        )
+        succeeded = part.status in _SUCCESS and not part.exit_code
+        call.tool = replace(call.tool, result=text, success=succeeded)
+        self._append(message, role="tool", content=text, tool_call_id=call.id)
 
     def _add_text(
         self, message: Message, role: str, text: str, called: list[FunctionCall]
     ) -> None:
         before = self.entries[-1] if self.entries else None
-        same_response = (
+        if (
             before is not None
-            and role == before.role == "assistant"
+            and role == before.chat.role == "assistant"
             and message.response
             and message.response == before.response
-        )
-        if before is not None and same_response:  # lines of one response
+        ):  # lines of one response
             known = before.chat
-            content = "\n\n".join(x for x in (known.content, text) if x)
+            both = "\n\n".join(x for x in (known.content, text) if x)
             before.chat = replace(
                 known,
-                content=truncate_values(content, MAX_MESSAGE_LENGTH, self._gate) or None,
+                content=truncate_values(both, MAX_MESSAGE_LENGTH, self._gate) or None,
                 function_calls=(*(known.function_calls or ()), *called) or None,
             )
             return
-        chat = ChatMessage(
-            role=role,
-            content=truncate_values(text, MAX_MESSAGE_LENGTH, self._gate) or None,
-            timestamp=message.time,
-            function_calls=tuple(called) or None,
-        )
-        self._append(message, role, chat)
+        content = truncate_values(text, MAX_MESSAGE_LENGTH, self._gate) or None
+        self._append(message, role=role, content=content, function_calls=tuple(called) or None)
 
-    def _append(self, message: Message, role: str, chat: ChatMessage) -> None:
-        self.entries.append(_Entry(message.index, role, message.response, chat))
+    def _append(self, message: Message, **fields: Any) -> None:
+        chat = ChatMessage(timestamp=message.time, **fields)
+        self.entries.append(_Entry(message.index, message.response, chat))
         self.seen_entries += 1
 
     # -- what became of it -----------------------------------------------------------------
@@ -192,16 +172,9 @@ class ConversationTail:
     def tools(self, without: Collection[int] = ()) -> tuple[CompletedTool, ...]:
         """The calls that came back, in order; those of the messages `without` left out."""
         return tuple(
-            CompletedTool(
-                function_name=call.name,
-                parameters=call.parameters,
-                result=truncate_values(call.result.text, MAX_RESULT_LENGTH, self._gate),
-                executed_at=call.at,
-                success=_succeeded(call.result),
-                ai_reasoning=call.why or None,
-            )
+            call.tool
             for call in self.calls
-            if call.result is not None and call.message not in without
+            if call.tool.result is not None and call.message not in without
         )
 
     def chat(self, without: Collection[int] = ()) -> tuple[ChatMessage, ...]:
@@ -209,7 +182,3 @@ class ConversationTail:
         entries_left = [w.chat for w in self.entries if w.message not in without]
         known = {c.call_id for chat in entries_left for c in chat.function_calls or ()}
         return tuple(c for c in entries_left if c.role != "tool" or c.tool_call_id in known)
-
-
-def _succeeded(result: ToolResult) -> bool:
-    return result.status in _SUCCESS and not result.exit_code

@@ -31,6 +31,7 @@ KEYS = {kind.title: kind.key for kind in lines.KINDS.values() if kind.key}
 _SINGLE = {"main_goal", "latest_request", "open_question", "last_words"}
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
+_ENDING = re.compile(r"(?<=.)\.(?:prompt\.md|md|markdown|txt|ya?ml)$", re.IGNORECASE)
 
 
 class Workflow(Struct, frozen=True):
@@ -62,11 +63,7 @@ def workflow_id(name: str, at: str, context: str) -> str:
 
 def workflow_name(path: str) -> str:
     """The name of a workflow by its file: without folder and endings."""
-    name = re.split(r"[/\\]", path)[-1]
-    for ending in (".prompt.md", ".md", ".markdown", ".txt", ".yaml", ".yml"):
-        if name.casefold().endswith(ending) and len(name) > len(ending):
-            return name[: -len(ending)]
-    return name
+    return _ENDING.sub("", re.split(r"[/\\]", path)[-1])
 
 
 def from_summary(
@@ -91,7 +88,10 @@ def from_summary(
     session = summary.session
     workflow_label = name or workflow_name(flow.file_path) or _session_name(summary)
     key = "\n".join([session.id, flow.file_path, session.path if not session.id else ""])
-    handover = _said_once(handover_of(summary))
+    handover = handover_of(summary)
+    insights = {fact.text for fact in handover.findings}  # they stand in a list of their own
+    others = tuple(fact for fact in handover.sentences if fact.text not in insights)
+    handover = replace(handover, sentences=others)
     if not summary.user_requests:
         # A subagent's task is typed by no person, and is its goal all the same.
         handover = with_goal(handover, tail.first_words)
@@ -114,33 +114,12 @@ def from_summary(
         chat_history=tail.chat(abandoned),
         context_evolution=ContextEvolution(
             current_context=_context(summary, handover),
-            key_insights=tuple(
-                f.text for f in reversed(handover.findings) if _is_self_contained(f.text)
-            ),
+            key_insights=tuple(f.text for f in reversed(handover.findings)),
         ),
         workflow_variables=_variables(summary, flow),
         world=_environment(summary, commit),
         dropped={what: count for what, count in dropped.items() if count},
     )
-
-
-def _said_once(handover: Handover) -> Handover:
-    """The handover without what stands in the lists before: a rule among the decisions, and a
-    finding, which is an insight, among the other sentences."""
-    rules = {fact.text for fact in handover.constraints}
-    insights = {f.text for f in handover.findings if _is_self_contained(f.text)}
-    return replace(
-        handover,
-        decisions=tuple(
-            d for d in handover.decisions if d.note != "the person's" or d.text not in rules
-        ),
-        sentences=tuple(s for s in handover.sentences if s.text not in insights),
-    )
-
-
-def _is_self_contained(text: str) -> bool:
-    """Whether a finding says something by itself: one that ends in a colon leads to a list."""
-    return not text.rstrip().endswith(":")
 
 
 def _session_name(summary: ContextSummary) -> str:

@@ -6,6 +6,7 @@ counted."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from leftoff import codec
@@ -44,13 +45,8 @@ _SUBJECT_PARAMETERS = (
     "command cmd file_path path filename notebook_path pattern query url description prompt"
 ).split()
 
-# Sections that have items, by their place among the headings.
-_WORK, _STATE, _SINCE = 1, 2, 3
-
 # A variable of a recording is packed as the part that it was made of.
 _TITLES = {key: title for title, key in KEYS.items()}
-
-_LISTED: TypeAlias = Iterator[tuple[int, Part]]
 
 
 def resume_message(
@@ -78,51 +74,45 @@ def resume_message(
     redacted = ResumeState.from_dict(gate.value(state.to_dict()))
     notes = [brief(note) for note in gate.value(list(changed))]
     after = _instruction(redacted, strategy, notes, [brief(t, 80) for t in missing_tools])
-    fresh = strategy == "fresh_start"
-    heads = [_summary(redacted), _work(redacted, strategy), MESSAGE_TEXTS["state"].strip()]
-    listed = [*_work_items(redacted), *_variables(redacted)]
+    sections = [
+        (_summary(redacted), []),
+        (_work(redacted, strategy), [*_work_items(redacted)]),
+        (MESSAGE_TEXTS["state"], [*_variables(redacted)]),
+    ]
     if notes:
-        heads.append(ADDED_TEXTS["since"])
         since = tuple(Line((f"• {note}",), -place) for place, note in enumerate(notes))
-        listed.append((_SINCE, Part("", since, 0.1, 0.3, -1)))
-    sections = [section for section, _ in listed]
+        sections.append((ADDED_TEXTS["since"], [Part("", since, 0.1, 0.3, -1)]))
+    if strategy == "fresh_start":
+        sections = []
 
     def render(chosen: Sequence[Chosen]) -> str:
-        if fresh:
+        if not sections:
             return f"{MESSAGE_TEXTS['title']}\n\n{after}"
-        return _render(heads, list(zip(sections, chosen, strict=True)), after)
-
-    parts = [] if fresh else [part for _, part in listed]
-    return pack(parts, budget, render=render, what="a resume message")
-
-
-def _render(heads: Sequence[str], chosen: Sequence[tuple[int, Chosen]], after: str) -> str:
-    lines = [MESSAGE_TEXTS["title"], "", "<leftoff>", ADDED_TEXTS["data"]]
-    for number_of, head in enumerate(heads):
-        lines += ["", head]
-        for section, part in chosen:
-            if section == number_of and part.lines:
-                lines += [part.title] if part.title else []
+        lines = [MESSAGE_TEXTS["title"], "", "<leftoff>", ADDED_TEXTS["data"]]
+        rest = iter(chosen)
+        for head, own in sections:
+            lines += ["", head]
+            for part in islice(rest, len(own)):
+                lines += [part.title] if part.title and part.lines else []
                 lines += [text for text, _ in part.lines]
-    left_out = sum(part.left_out for _, part in chosen)
-    if left_out:
-        lines += ["", ADDED_TEXTS["left_out"].format(count=number(left_out))]
-    return "\n".join([*lines, "</leftoff>", "", after])
+        left_out = sum(part.left_out for part in chosen)
+        if left_out:
+            lines += ["", ADDED_TEXTS["left_out"].format(count=number(left_out))]
+        return "\n".join([*lines, "</leftoff>", "", after])
+
+    parts = [part for _, own in sections for part in own]
+    return pack(parts, budget, render=render, what="a resume message")
 
 
 # -- the parts -------------------------------------------------------------------------------
 
 
 def _summary(state: ResumeState) -> str:
-    return (
-        MESSAGE_TEXTS["summary"]
-        .strip()
-        .format(
-            workflow=brief(state.workflow_id, 200),
-            phase=brief(state.current_phase, 80),
-            strategy=brief(state.current_strategy) or ADDED_TEXTS["unknown"],
-            duration=format_elapsed(state.start_time, state.last_activity),
-        )
+    return MESSAGE_TEXTS["summary"].format(
+        workflow=brief(state.workflow_id, 200),
+        phase=brief(state.current_phase, 80),
+        strategy=brief(state.current_strategy) or ADDED_TEXTS["unknown"],
+        duration=format_elapsed(state.start_time, state.last_activity),
     )
 
 
@@ -133,21 +123,17 @@ def _work(state: ResumeState, strategy: Strategy) -> str:
     if lost:
         tools += ADDED_TEXTS["earlier_calls"].format(count=number(lost))
     insights = [brief(text) for text in state.context_evolution.key_insights[-MAX_INSIGHTS:]]
-    text = (
-        MESSAGE_TEXTS["work"]
-        .strip()
-        .format(
-            tools=tools or ADDED_TEXTS["none"],
-            insights="; ".join(insights) or ADDED_TEXTS["none"],
-            count=len(state.context_evolution.current_context),
-        )
+    text = MESSAGE_TEXTS["work"].format(
+        tools=tools or ADDED_TEXTS["none"],
+        insights="; ".join(insights) or ADDED_TEXTS["none"],
+        count=len(state.context_evolution.current_context),
     )
     if strategy == "context_migration":
         return text.replace(text.partition("\n")[0], ADDED_TEXTS["earlier"], 1)
     return text
 
 
-def _work_items(state: ResumeState) -> _LISTED:
+def _work_items(state: ResumeState) -> Iterator[Part]:
     """What was found out before, and, unless the last calls of a recording are known, what was
     done, call by call, and what failed; the latest come first where there is little room."""
     found: list[tuple[str, list[str]]] = []
@@ -159,7 +145,7 @@ def _work_items(state: ResumeState) -> _LISTED:
     found.append((ADDED_TEXTS["insights"], [brief(text) for text in insights]))
     for title, items in found:
         packed = tuple(Line((f"  - {item}",), place) for place, item in enumerate(items))
-        yield _WORK, Part(title, packed, 0.03, 0.15, 3)
+        yield Part(title, packed, 0.03, 0.15, 3)
 
 
 def _may_have_effect(tool: CompletedTool) -> bool:
@@ -192,7 +178,7 @@ def _call_line(tool: CompletedTool) -> str:
     return f"{line} → {inline_code(telling[-1], 120)}" if telling else line
 
 
-def _variables(state: ResumeState) -> _LISTED:
+def _variables(state: ResumeState) -> Iterator[Part]:
     """The variables: a line each, a list with a line for each of its items."""
     known = state.context_evolution.current_context
     for key, value in known.items():
@@ -202,11 +188,9 @@ def _variables(state: ResumeState) -> _LISTED:
         if key == "open_errors":  # tool output, in states of earlier versions without marks
             items = [i if i.startswith("`") else inline_code(i) for i in items]
         name, kind = brief(key, 80), _TITLES.get(key, key)
-        if len(items) == 1:
-            bullet = MESSAGE_TEXTS["variable"].format(key=name, value="")
-            yield _STATE, stored_part(kind, items, bullet=bullet, title="")
-        else:
-            yield _STATE, stored_part(kind, items, bullet="  - ", title=f"• {name}:")
+        alone = MESSAGE_TEXTS["variable"].format(key=name, value="")
+        bullet, title = (alone, "") if len(items) == 1 else ("  - ", f"• {name}:")
+        yield stored_part(kind, items, bullet=bullet, title=title)
 
 
 def _value_text(value: object) -> str:
@@ -224,7 +208,7 @@ def _instruction(
     elif strategy == "context_migration":
         parts = [ADDED_TEXTS["migrated"]]
     else:
-        parts = [MESSAGE_TEXTS["instruction"].strip(), ADDED_TEXTS["look"]]
+        parts = [MESSAGE_TEXTS["instruction"], ADDED_TEXTS["look"]]
     if strategy == "partial_resume" and missing:
         parts.append(ADDED_TEXTS["partial"].format(tools=", ".join(missing)))
     if changed and strategy != "fresh_start":

@@ -4,6 +4,7 @@ bounds of what is stored of it."""
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,7 +45,7 @@ def with_context(
 
     Steps that were tracked as tools are not taken twice."""
     variables = plain_values(context.variables)
-    tools = variables.pop("available_tools", None)
+    available = variables.pop("available_tools", None)
     evolution = state.context_evolution
     known = {
         k: v
@@ -75,6 +76,12 @@ def with_context(
         for step in context.execution_history
         if step.step_type == "function" and (step.step_name, step.start_time) not in tracked
     )
+    tools = state.completed_tools
+    if steps:  # those without a time stay in front
+        first = datetime.min.replace(tzinfo=UTC)
+        tools = tuple(
+            sorted((*tools, *steps), key=lambda t: parse_time(t.executed_at) or first)
+        )
     return replace(
         state,
         workflow_file_path=variables.get("workflow_file") or state.workflow_file_path,
@@ -85,9 +92,9 @@ def with_context(
         start_time=context.start_time or state.start_time,
         current_phase=variables.get("current_phase") or state.current_phase,
         current_strategy=variables.get("current_strategy") or state.current_strategy,
-        completed_tools=_by_time(state.completed_tools, steps),
-        available_tools=tuple(map(str, tools))
-        if isinstance(tools, list)
+        completed_tools=tools,
+        available_tools=tuple(map(str, available))
+        if isinstance(available, list)
         else state.available_tools,
         workflow_variables=variables,
         context_evolution=replace(
@@ -104,39 +111,22 @@ def plain_values(values: Mapping[str, object]) -> codec.JsonObject:
     return found
 
 
-def _storable(tool: CompletedTool) -> CompletedTool:
-    """A call as JSON can hold it, long texts shortened."""
+def with_tool(state: ResumeState, tool: CompletedTool) -> ResumeState:
+    """The state with one more call, as JSON can hold it, long texts shortened; beyond what is
+    held the oldest goes, and is counted."""
     gate = Redactor()
-    return replace(
+    storable = replace(
         tool,
         parameters=truncate_values(codec.to_valid_json(tool.parameters), gate=gate),
-        result=None
-        if tool.result is None
-        else truncate_values(codec.to_valid_json(tool.result), gate=gate),
+        result=truncate_values(codec.to_valid_json(tool.result), gate=gate),
     )
-
-
-def with_tool(state: ResumeState, tool: CompletedTool) -> ResumeState:
-    """The state with one more call; beyond what is held the oldest goes, and is counted."""
-    tools = (*state.completed_tools, _storable(tool))
-    if len(tools) <= MAX_REMEMBERED:
+    tools = (*state.completed_tools, storable)
+    lost = len(tools) - MAX_REMEMBERED
+    if lost <= 0:
         return replace(state, completed_tools=tools)
-    count = state.dropped.get("completed_tools", 0) + len(tools) - MAX_REMEMBERED
-    return replace(
-        state,
-        completed_tools=tools[-MAX_REMEMBERED:],
-        dropped={**state.dropped, "completed_tools": count},
-    )
-
-
-def _by_time(
-    tools: tuple[CompletedTool, ...], more: tuple[CompletedTool, ...]
-) -> tuple[CompletedTool, ...]:
-    """Tools and steps by the time at which they began; those without a time stay in front."""
-    if not more:
-        return tools
-    first = datetime.min.replace(tzinfo=UTC)
-    return tuple(sorted((*tools, *more), key=lambda t: parse_time(t.executed_at) or first))
+    count = state.dropped.get("completed_tools", 0) + lost
+    dropped = {**state.dropped, "completed_tools": count}
+    return replace(state, completed_tools=tools[lost:], dropped=dropped)
 
 
 def _phase(state: ResumeState, handover: Handover) -> str:
@@ -196,13 +186,9 @@ CRITICAL_KEYS = frozenset(
 
 def importance(key: str, value: object) -> float:
     """How much a variable matters for resuming: 1, 2, 3 or 6."""
-    score = 1.0
-    if key.casefold() in CRITICAL_KEYS:
-        score *= 3.0
     words = value if isinstance(value, list) else [value]
-    if any(isinstance(w, str) and ("discovered" in w or "found" in w) for w in words):
-        score *= 2.0
-    return score
+    found = any(isinstance(w, str) and ("discovered" in w or "found" in w) for w in words)
+    return (3.0 if key.casefold() in CRITICAL_KEYS else 1.0) * (2.0 if found else 1.0)
 
 
 def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> ResumeState:
@@ -214,50 +200,37 @@ def optimize_for_storage(state: ResumeState, bounds: Bounds | None = None) -> Re
     end is retained, cut so that no call is separated from its result."""
     bounds = bounds or Bounds()
     evolution = state.context_evolution
-    tools = _tools(state.completed_tools, bounds.tools)
-    chat = _messages(state.chat_history, bounds.messages)
-    trimmed = replace(
-        evolution,
-        current_context=_variables(evolution.current_context, bounds.variables),
-        key_insights=_last(evolution.key_insights, bounds.insights),
-        changes=_last(evolution.changes, bounds.changes),
-    )
+    held: dict[str, Any] = {
+        "completed_tools": _tools(state.completed_tools, bounds.tools),
+        "chat_history": _messages(state.chat_history, bounds.messages),
+    }
+    known: dict[str, Any] = {
+        "current_context": _variables(evolution.current_context, bounds.variables),
+        "key_insights": _last(evolution.key_insights, bounds.insights),
+        "changes": _last(evolution.changes, bounds.changes),
+    }
     dropped = dict(state.dropped)
-    for what, before, after in (
-        ("completed_tools", state.completed_tools, tools),
-        ("chat_history", state.chat_history, chat),
-        *(
-            (name, getattr(evolution, name), getattr(trimmed, name))
-            for name in ("current_context", "key_insights", "changes")
-        ),
-    ):
-        if len(before) > len(after):
-            dropped[what] = dropped.get(what, 0) + len(before) - len(after)
-    return replace(
-        state,
-        completed_tools=tools,
-        chat_history=chat,
-        context_evolution=trimmed,
-        dropped=dropped,
-    )
+    for part, values in ((state, held), (evolution, known)):
+        for name, left in values.items():
+            if lost := len(getattr(part, name)) - len(left):
+                dropped[name] = dropped.get(name, 0) + lost
+    evolution = replace(evolution, **known)
+    return replace(state, **held, context_evolution=evolution, dropped=dropped)
 
 
 def _last(items: tuple[object, ...], most: int) -> tuple[object, ...]:
-    return items[len(items) - most :] if len(items) > most else items
+    return items[max(0, len(items) - most) :]
 
 
 def _tools(tools: tuple[CompletedTool, ...], most: int) -> tuple[CompletedTool, ...]:
-    if len(tools) <= most:
-        return tools
     order = sorted(range(len(tools)), key=lambda i: (not tools[i].success, -i))
     return tuple(tools[i] for i in sorted(order[:most]))
 
 
 def _variables(context: JsonObject, most: int) -> JsonObject:
-    if len(context) <= most:
-        return context
-    ranked = sorted(context, key=lambda key: -importance(key, context[key]))[:most]
-    return {key: value for key, value in context.items() if key in set(ranked)}
+    ranked = sorted(context, key=lambda key: -importance(key, context[key]))
+    chosen = set(ranked[:most])
+    return {key: value for key, value in context.items() if key in chosen}
 
 
 def _messages(chat: tuple[ChatMessage, ...], most: int) -> tuple[ChatMessage, ...]:

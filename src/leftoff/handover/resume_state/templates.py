@@ -7,7 +7,9 @@ from leftoff.tables import table
 # Read at import, since functions of this package must not open files.
 _TEMPLATES: JsonObject = table(__file__, "templates.toml")
 
-MESSAGE_TEXTS: dict[str, str] = _TEMPLATES["message"]
+MESSAGE_TEXTS: dict[str, str] = {
+    name: text.strip("\n") for name, text in _TEMPLATES["message"].items()
+}
 COMPATIBILITY_TEXTS: dict[str, str] = _TEMPLATES["compatibility"]
 STRATEGY_TEXTS: dict[str, str] = _TEMPLATES["strategies"]
 COMMAND_TEXTS: dict[str, str] = _TEMPLATES["command"]
