@@ -271,39 +271,16 @@ _QUIET_GIT = frozenset(
     " describe blame ls-files reflog shortlog grep rev-list merge-base cat-file"
     " for-each-ref symbolic-ref ls-remote".split()
 )
-# Programs with at most so many words besides options are quiet in a pipe.
+# Programs with at most so many words besides options are quiet in a pipe; 99 for any number.
 _MAX_QUIET_OPERANDS = {
-    # 9 and 99 stand for any number.
-    "head": 0,
-    "tail": 0,
-    "wc": 0,
-    "sort": 0,
-    "uniq": 0,
-    "tr": 9,
-    "cut": 0,
-    "cat": 0,
-    "grep": 1,
-    "egrep": 1,
-    "fgrep": 1,
-    "column": 0,
-    "tac": 0,
-    "nl": 0,
-    "jq": 1,
-    "echo": 99,
-    "printf": 99,
-    "ls": 99,
-    "pwd": 9,
-    "true": 9,
-    "seq": 9,
-    "basename": 9,
-    "dirname": 9,
-    "[": 99,
-    "[[": 99,
-    "test": 99,
-    "break": 9,
-    "continue": 9,
-    "exit": 9,
-    "false": 9,
+    name: limit
+    for limit, names in (
+        (0, "head tail wc sort uniq cut cat column tac nl"),
+        (1, "grep egrep fgrep jq"),
+        (99, "echo printf ls pwd true seq basename dirname tr [ [[ test"),
+        (99, "break continue exit false"),
+    )
+    for name in names.split()
 }
 
 

@@ -17,7 +17,7 @@ import msgspec
 from leftoff import lazy_re as re
 from leftoff.shell import interpreter, per_command
 from leftoff.shell.ast import Opaque, Script
-from leftoff.shell.commands import is_quiet, program_of, program_rules, programs_of
+from leftoff.shell.commands import is_quiet, program_of, programs_of
 from leftoff.shell.filesystem import FileEffect, FileState
 from leftoff.shell.listings import Observation, read_listings
 from leftoff.shell.parser import parse
@@ -124,27 +124,13 @@ def _parse_script(command: str, home: str | None) -> Script:
     if is_powershell(command):
         seen = "looks" if only_looks(command) else "powershell"
         return Script(Opaque(seen), None, home, True)
+    # The text that an agent's editor is given is no command.
     if command.startswith(("edit ", "insert ", "append ")):
-        head = _editor_command(command)
-        if head is not None:
-            return parse(head, home=home)
+        command = command.partition(" ")[0]
     try:
         return parse(command, home=home)
     except (RecursionError, ValueError, MemoryError):
         return Script(Opaque("shell"), None, home, True)
-
-
-def _editor_command(command: str) -> str | None:
-    first, _, body = command.partition("\n")
-    word = first.split(" ")[1] if " " in first else ""
-    lines = word.partition(":")
-    if lines[0].isdecimal() and (not lines[2] or lines[2].isdecimal()):
-        return f"{first.split(' ')[0]} {word}"
-    if "end_of_edit" in body or command.startswith(("insert ", "append ")):
-        return first.split(" ")[0]
-    if first.startswith(('edit "', "edit '")):
-        return "edit"
-    return None
 
 
 def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileEffect]:
@@ -169,7 +155,6 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
         output=outcome.output,
         execute=execute,
         subshell=interpreter.subshell,
-        reliable=program_rules().reliable,
         succeeded=None if outcome.background else success,
     )
     if isinstance(script.body, Opaque):

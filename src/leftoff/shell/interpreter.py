@@ -202,7 +202,7 @@ def _left_of_failed(walk: Walk, node: ast.Logical) -> Status:
         hidden = any(
             item.descriptor == 2 or item.operator[0] == "&" for item in command.redirects
         )
-        if not heard or hidden or name not in walk.reliable:
+        if not heard or hidden or name not in program_rules().reliable:
             return None
     return True
 

@@ -43,7 +43,6 @@ class Walk:
         execute: Applies the effects of one simple command (`programs.dispatch.execute`).
         subshell: Interprets a statement in a child shell (`interpreter.subshell`).
         succeeded: Whether the present shell ended well: the call, or a child shell in it.
-        reliable: Programs that hardly ever fail.
         uncertainty: How sure the effects recorded now are: 0 sure, 1 likely, 2 unknown.
         effects: The effects so far.
         contents: Texts of files that this session wrote, by path.
@@ -63,7 +62,6 @@ class Walk:
     execute: "Callable[[Walk, list[str]], Status]"
     subshell: "Callable[[Walk, ast.Statement, Status], Status]"
     succeeded: bool | None = None
-    reliable: frozenset[str] = frozenset()
     uncertainty: int = 0
     effects: Effects = field(init=False)
     contents: dict[str, str] = field(init=False)

@@ -42,34 +42,10 @@ COMMON_REDIRECTS = {
 }
 
 _PLAIN = re.compile(r"[\w./:@%+,-]+(?: +[\w./:@%+,=-]+)*\Z", re.ASCII)
+# What begins a construct or a declaration is left to the grammar.
 RESERVED = frozenset(
-    (
-        # What begins a construct or a declaration is left to the grammar.
-        "if",
-        "then",
-        "else",
-        "elif",
-        "fi",
-        "for",
-        "while",
-        "until",
-        "do",
-        "done",
-        "case",
-        "esac",
-        "in",
-        "function",
-        "select",
-        "time",
-        "coproc",
-        "declare",
-        "typeset",
-        "export",
-        "readonly",
-        "local",
-        "unset",
-        "unsetenv",
-    )
+    "if then else elif fi for while until do done case esac in function select time coproc"
+    " declare typeset export readonly local unset unsetenv".split()
 )
 
 

@@ -7,22 +7,8 @@ MAX_SCRIPT = 60_000
 # Steps recorded of one script. Both limits were chosen by hand; not measured.
 MAX_STEPS = 200
 # Suffixes of files that a later command may run or apply.
-RUNNABLE = (
-    ".py",
-    ".sh",
-    ".bash",
-    ".zsh",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".ts",
-    ".rb",
-    ".pl",
-    ".php",
-    ".patch",
-    ".diff",
-    ".sed",
-    ".awk",
+RUNNABLE = tuple(
+    ".py .sh .bash .zsh .js .mjs .cjs .ts .rb .pl .php .patch .diff .sed .awk".split()
 )
 
 

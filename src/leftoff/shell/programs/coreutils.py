@@ -1,4 +1,4 @@
-"""Programs that make, copy, move and remove files: ``cp``, ``mv``, ``rm``."""
+"""Programs that make, copy, move, remove and search files: ``cp``, ``mv``, ``rm``, ``grep``."""
 
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import PATTERN_MARKS
@@ -166,3 +166,19 @@ def _run_tee(walk: Walk, args: Invocation) -> Status:
             walk.contents[path] = text
     walk.stdout = text
     return status
+
+
+def _run_grep(walk: Walk, args: Invocation) -> Status:
+    named = args.has("-e", "-f", "--regexp", "--file")
+    operands = args.operands if named else args.operands[1:]
+    walk.expected_status = None if walk.expected_status is False else walk.expected_status
+    recursive = args.name in ("rg", "ag", "ack") or args.has(
+        "-r", "-R", "--recursive", "--dereference-recursive"
+    )
+    if args.has("--files"):
+        return None
+    for field in args.values.get("-f", ()):
+        ops.read(walk, field)
+    read = ops.read_tree if recursive else ops.read
+    found = [read(walk, field) for field in operands]
+    return False if found == [False] else None

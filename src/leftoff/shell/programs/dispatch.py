@@ -7,20 +7,12 @@ from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation, ProgramRule, ProgramRules, program_rules
 from leftoff.shell.paths import parent_of
-from leftoff.shell.programs import (
-    builtins,
-    coreutils,
-    git,
-    interpreters,
-    patching,
-    readers,
-    wrappers,
-)
+from leftoff.shell.programs import builtins, coreutils, git, interpreters, wrappers
 from leftoff.shell.programs.wrappers import run_text
 from leftoff.shell.state import Status, Walk, both_succeed
 from leftoff.shell.statements import RESERVED
 
-_MODULES = (builtins, coreutils, git, interpreters, patching, readers, wrappers)
+_MODULES = (builtins, coreutils, git, interpreters, wrappers)
 # The functions ``_run_NAME`` of the modules, by the name that a rule gives as `handler`.
 HANDLERS: dict[str, Callable[[Walk, Invocation], Status]] = {
     name.removeprefix("_run_"): handler

@@ -1,4 +1,4 @@
-"""Script interpreters and inline scripts: ``python -c``, ``node -e``."""
+"""Script interpreters, inline scripts and patches: ``python -c``, ``node -e``, ``patch``."""
 
 from collections.abc import Callable
 
@@ -6,6 +6,7 @@ from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation
+from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
 from leftoff.shell.embedded.python import python_effects
 from leftoff.shell.embedded.steps import ScriptSteps
 from leftoff.shell.paths import parent_of
@@ -165,3 +166,59 @@ def _run_sqlite(walk: Walk, args: Invocation) -> Status:
     else:
         walk.effects.unknown("sqlite3", walk.path(args.operands[0]))
     return None
+
+
+# --- patches
+
+# Where a hunk is off its place or failed, what was written is not what the text says.
+_OFF = (" FAILED ", " ignored", "****", " with fuzz ", " (offset ")
+
+
+def _run_patch(walk: Walk, args: Invocation) -> Status:
+    """``patch``: the text on standard input, or else the output, says what it changes, if all
+    of it went in place; otherwise any file may have changed."""
+    if args.has("--dry-run"):
+        return None
+    shown = "" if walk.captured or walk.stderr_hidden else walk.output or ""
+    off = any(mark in shown for mark in _OFF)
+    if walk.expected_status is False and not off:
+        return False
+    odd = args.has(
+        "-d",
+        "--directory",
+        "-o",
+        "--output",
+        "-b",
+        "--backup",
+        "-R",
+        "--reverse",
+        "-i",
+        "--input",
+    )
+    named = re.findall(r"(?m)^patching file '?(.+?)'?$", shown)
+    if off or odd or args.operands or (walk.stdin is None and not named):
+        walk.effects.unknown("patch")
+        return None
+    if walk.stdin is not None:
+        return apply_steps(
+            walk, "patch", patch_effects(walk.stdin, args.value("-p", "--strip"))
+        )
+    uncertainty = walk.uncertainty
+    for name in named:  # it may also have removed one that was there
+        walk.uncertainty = uncertainty if walk.kind(name) == "absent" else 2
+        ops.write(walk, name, guess_append=True)
+    walk.uncertainty = uncertainty
+    return None
+
+
+def _run_apply_patch(walk: Walk, args: Invocation) -> Status:
+    text = walk.stdin
+    # Agents give the patch as an argument or as a here-document.
+    if args.operands and "*** Begin Patch" in args.operands[0]:
+        text = args.operands[0]
+    if walk.expected_status is False:
+        return False
+    if text is None:
+        walk.effects.unknown(args.name)
+        return None
+    return apply_steps(walk, args.name, marked_patch_effects(text))

@@ -68,3 +68,24 @@ def _run_xargs(walk: Walk, args: Invocation) -> Status:
         interpreter.call(walk, [*given, UNKNOWN], None)
     walk.uncertainty, walk.stdout = uncertainty, None
     return None
+
+
+def _run_find(walk: Walk, args: Invocation) -> Status:
+    """``find``: which files it finds is not followed, so it may have changed any that it
+    deletes or runs a program on."""
+    words = args.words
+    # It deletes files that an expression selects, which only the disk knows.
+    if "-delete" in words:
+        walk.effects.unknown("find", action="deleted")
+    uncertainty, cwd, walk.uncertainty = walk.uncertainty, walk.cwd, 2
+    for i, word in enumerate(words):
+        if word in ("-exec", "-execdir", "-ok", "-okdir"):
+            end = next((n for n in range(i, len(words)) if words[n] in (";", "+")), len(words))
+            command = [UNKNOWN if "{}" in part else part for part in words[i + 1 : end]]
+            if command:
+                walk.cwd = None if word.endswith("dir") else cwd
+                interpreter.call(walk, command, None)
+        elif word in ("-fprint", "-fprint0", "-fls", "-fprintf"):
+            walk.effects.unknown("find")
+    walk.uncertainty, walk.cwd = uncertainty, cwd
+    return None
