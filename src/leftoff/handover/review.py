@@ -288,9 +288,9 @@ def _failures(rounds: Sequence[ReviewRound]) -> JsonObject:
         failed_to_resume = one.resume if one.tried and one.resume != "resumed" else ""
         # A round may fail twice: first to resume, then to answer.
         for kind in filter(None, (failed_to_resume, one.error)):
-            before = found.get(kind, {"count": 0, "words": ""})
-            words = one.failure or before["words"]
-            found[kind] = {"count": before["count"] + 1, "words": words}
+            entry = found.setdefault(kind, {"count": 0, "words": ""})
+            entry["count"] += 1
+            entry["words"] = one.failure or entry["words"]
     return dict(sorted(found.items()))
 
 

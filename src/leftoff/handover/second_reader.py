@@ -148,23 +148,17 @@ def questions(
 
 def _lines(summary: ContextSummary, candidates: Sequence[KeyDecision]) -> list[Line]:
     """Everything that is offered, in order, each place once."""
-    found: dict[tuple[int, int, int], tuple[str, str, Ref]] = {}
     typed = {r.ref.message for r in summary.user_requests}
-    for request in summary.user_requests:
-        found.setdefault(request.ref.place, ("P", request.text, request.ref))
-    for decision in candidates:
-        if decision.owner != "user":
-            found.setdefault(decision.ref.place, ("S", decision.text, decision.ref))
-    for step in summary.next_steps:
-        if step.ref.message not in typed:
-            found.setdefault(step.ref.place, ("S", step.text, step.ref))
+    offered = [("P", r.text, r.ref) for r in summary.user_requests]
+    offered += [("S", d.text, d.ref) for d in candidates if d.owner != "user"]
+    offered += [("S", s.text, s.ref) for s in summary.next_steps if s.ref.message not in typed]
+    texts = {"", *(text for _, text, _ in offered)}
     last = summary.working_set.last_words
-    offered = {text for _, text, _ in found.values()}
     for start, end in sentences(last.text) if last.text else ():
         text = last.text[start:end].strip()
-        if text and text not in offered:
-            ref = Ref(0, None, None, last.message, None, start, end)
-            found.setdefault(ref.place, ("S", text, ref))
+        if text not in texts:
+            offered.append(("S", text, Ref(message=last.message, start=start, end=end)))
+    found = {line[2].place: line for line in reversed(offered)}
     limits = {"P": MAX_PERSON, "S": MAX_STATEMENT}
     return [
         Line(number, speaker, brief(text, limits[speaker]), ref)

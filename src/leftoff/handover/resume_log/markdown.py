@@ -233,9 +233,8 @@ def _values(texts: Sequence[str]) -> list[tuple[str, int]]:
     """A list: one item each, or several short names on a line, with how many there are."""
     if len(texts) < 4 or any(" " in t for t in texts):
         return [(text, 1) for text in texts]
-    lines = wrap(
-        ", ".join(texts), MAX_LINE_LENGTH, break_long_words=False, break_on_hyphens=False
-    )
+    width = MAX_LINE_LENGTH + 1  # with the comma that ends a line
+    lines = wrap(", ".join(texts), width, break_long_words=False, break_on_hyphens=False)
     return [(line.removesuffix(","), line.count(", ") + 1) for line in lines]
 
 
