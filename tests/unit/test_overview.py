@@ -63,7 +63,9 @@ def test_every_form_shows_the_same_decisions_in_one_order() -> None:
     agent.append(replace(decision("Taken back later.", 0.99, 13), status="reversed"))
     person = [decision(f"Berth or tide? → word {n}", 0.9, n, "user") for n in range(7)]
     found = summary(
-        key_decisions=tuple(agent + person), stats=Stats(message_count=20, tool_call_count=9)
+        key_decisions=tuple(agent + person),
+        stats=Stats(message_count=20, tool_call_count=9),
+        user_requests=(UserRequest("Sort the list.", "task", "worked_on", at(0)),),
     )
     expected = [d.text for d in (*person_decisions_shown(found), *shown_decisions(found))]
     assert len(expected) == 10

@@ -153,8 +153,6 @@ def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...
         group, logits = groups[number], scores.logits[number]
         together = scores.odds[number]
         rank = scores.rank[together]
-        if not reported and decision.confidence < needed - near:
-            continue
         found.append(
             DecisionExplanation(
                 text=decision.text,

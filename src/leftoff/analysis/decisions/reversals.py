@@ -1,4 +1,4 @@
-"""Which decisions no longer hold: taken back or replaced by later words, or undone.
+"""Which decisions no longer hold: taken back or replaced by later words, or denied.
 
 A later statement ends an earlier one only by what both are about: what stands after the word
 that takes back ("instead of X", "no longer X", "drop X") must be what the earlier one took up.
@@ -52,10 +52,10 @@ def _stem(word: str) -> str:
 
 
 def with_status(view: SessionView, decisions: Sequence[KeyDecision]) -> list[KeyDecision]:
-    """The decisions, with status and link where a later one takes them back, where the person
-    does so without naming it, and where the file that one is about was deleted or restored."""
+    """The decisions, with status and link where a later one takes them back, and where the
+    person does so without naming it or denies the edit."""
     prompts = [a.ref.message for a in view.active(Asked)]
-    return _denied(view, _undone(view, _recalled(view, by_words(decisions, prompts))), prompts)
+    return _denied(view, _recalled(view, by_words(decisions, prompts)), prompts)
 
 
 def _denied(
@@ -245,55 +245,4 @@ def _recalled(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecisi
                 out = list(out)
                 out[found[0]] = msgspec.structs.replace(out[found[0]], status="reversed")
         since = asked.ref.message
-    return out
-
-
-# Only these can undo on the disk what was decided; a search for it proves nothing.
-_CHANGES = frozenset({"shell", "delete", "edit", "create", "patch", "notebook"})
-
-
-def _undone(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecision]:
-    """The decisions, with those whose named file was deleted or restored after it and not
-    changed again."""
-    named: dict[str, list[int]] = {}
-    for number, decision in enumerate(decisions):
-        if decision.status == "made":
-            for name in topics(decision.text)[0]:
-                base = name.rsplit("/", 1)[-1]
-                if _RE["ending"].search(base):
-                    named.setdefault(base, []).append(number)
-    if not named:
-        return decisions
-    out = list(decisions)
-    changed: dict[str, list[int]] = {}
-    undone: dict[str, int] = {}
-    for call in view.each(Called):
-        text, kind = call.text.lower(), call.kind
-        if kind not in _CHANGES or not any(base in text for base in named):
-            continue
-        if not view.succeeded(call.message, call.part):
-            continue
-        if kind == "shell":
-            for match in _RE["restores"].finditer(call.text):
-                for path in (match[1] or match[2]).split():
-                    base = path.strip("'\"").rsplit("/", 1)[-1].lower()
-                    if base in named:
-                        undone[base] = call.message
-        elif kind == "delete":
-            base = text.rsplit("/", 1)[-1]
-            if base in named:
-                undone[base] = call.message
-        else:
-            for base in named:
-                if base in text:
-                    changed.setdefault(base, []).append(call.message)
-    for base, place in undone.items():
-        edits = changed.get(base, [])
-        if not edits or edits[-1] > place:
-            continue
-        for number in named[base]:
-            decision = out[number]
-            edited = any(decision.message_index <= edit < place for edit in edits)
-            if edited and decision.status == "made" and "delet" not in decision.text.lower():
-                out[number] = msgspec.structs.replace(decision, status="reversed")
     return out

@@ -116,7 +116,7 @@ def key_decisions(view: SessionView, least: float | None = None) -> tuple[KeyDec
 def _agent_decisions(view: SessionView, least: float | None) -> list[KeyDecision]:
     groups, scores = scored(view)
     return [
-        _decision(view, MODEL, candidate, confidence, message)
+        _decision(view, candidate, confidence, message)
         for group, chosen in select_decisions(groups, MODEL, least, scores)
         for message in (words_of_message(group),)
         for candidate, confidence in chosen
@@ -259,24 +259,19 @@ def kind_features(words: Iterable[str], others: list[str], message: Sequence[str
 
 
 def _decision(
-    view: SessionView,
-    model: Model,
-    candidate: Candidate,
-    confidence: float,
-    message: Sequence[str],
+    view: SessionView, candidate: Candidate, confidence: float, message: Sequence[str]
 ) -> KeyDecision:
-    said = candidate.said
-    others = candidate.others
-    features = scorer_of(model).features(candidate.words)[0] + others
+    said, others = candidate.said, candidate.others
+    features = scorer_of(MODEL).features(candidate.words)[0] + others
     return KeyDecision(
         text=said.text,
-        type=model.kind(kind_features(candidate.words, others, message)),
+        type=MODEL.kind(kind_features(candidate.words, others, message)),
         confidence=confidence,
         message_index=said.ref.message,
         ref=view.ref(msgspec.structs.replace(said.ref, hash=slice_hash(said.text))),
         rationale=captured("rationale", said.text),
         alternative=captured("alternative", said.text),
-        rule=" ".join([*stated(candidate), *model.top_features(features)]),
+        rule=" ".join([*stated(candidate), *MODEL.top_features(features)]),
     )
 
 

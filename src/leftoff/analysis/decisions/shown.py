@@ -56,6 +56,9 @@ MAX_REQUEST = 600
 
 _CODE = re.compile(r"`[^`]*`")
 _WORD = re.compile(r"\w+")
+_YES = re.compile(
+    r"(?i)\W*(?:yes|yeah|yep|sure|ok(?:ay)?|go ahead|proceed|do (?:it|that|this))\b"
+)
 
 
 def shown_decisions(summary: ContextSummary) -> tuple[KeyDecision, ...]:
@@ -84,16 +87,19 @@ class LikelyDecisions:
 
     def __init__(self, typed: Iterable[UserRequest]) -> None:
         texts: dict[int, str] = {}
-        objections = set[int]()
+        objections, answered = set[int](), set[int]()
         for request in typed:
             at = request.ref.message
             texts[at] = f"{texts[at]} {request.text}" if at in texts else request.text
             # What a message quotes at its beginning it speaks of below.
             if request.kind == "correction" or request.text.startswith(">"):
                 objections.add(at)
+            if request.status == "answered":
+                answered.add(at)
         self._places = sorted(texts)
         self._texts = [texts[at][:MAX_REQUEST] for at in self._places]
         self._objections = [at in objections for at in self._places]
+        self._answered = [at in answered for at in self._places]
 
     @cached_property
     def _sentences(self) -> list[tuple[int, frozenset[str]]]:
@@ -106,7 +112,8 @@ class LikelyDecisions:
 
     def has(self, text: str, confidence: float, message: int) -> bool:
         """Whether a statement is one: it is sure enough for its form, no rule says that it
-        decides nothing, the person did not ask for it, and does not object next.
+        decides nothing, the person did not ask for it, does not object next, and says yes next
+        where nothing was done but talk.
 
         Args:
             message: in which it stands."""
@@ -118,6 +125,10 @@ class LikelyDecisions:
         if any(self._objections[after : after + 1]) and said & _about(self._texts[after]):
             return False
         before = bisect_left(self._places, message)
+        if any(self._answered[before - 1 : before]) and not any(
+            map(_YES.match, self._texts[after : after + 1])
+        ):
+            return False
         asked = [about for at, about in self._sentences if at < message]
         asked += [_about(text) for text in self._texts[before - 1 : before]]
         needed = max(2, ASKED * len(said), len(said) - OWN + 1)
