@@ -22,46 +22,8 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from itertools import groupby
-from re import (
-    ASCII,
-    DOTALL,
-    IGNORECASE,
-    MULTILINE,
-    Match,
-    Pattern,
-    error,
-    escape,
-    findall,
-    finditer,
-    fullmatch,
-    match,
-    search,
-    split,
-    sub,
-)
+from re import *  # noqa: F403 - what has the name of `re` and its meaning, but for `compile`
 from typing import Any, AnyStr, Final, NamedTuple, cast
-
-__all__ = [
-    "ASCII",
-    "DOTALL",
-    "IGNORECASE",
-    "MULTILINE",
-    "Match",
-    "Pattern",
-    "automaton",
-    "compile",
-    "compiled",
-    "error",
-    "escape",
-    "findall",
-    "finder",
-    "finditer",
-    "fullmatch",
-    "match",
-    "search",
-    "split",
-    "sub",
-]
 
 
 class Lazy:
@@ -69,21 +31,9 @@ class Lazy:
     here when it is first asked for: from then on a call costs what it costs there."""
 
     __slots__ = (
-        "_compiled",
-        "_given",
-        "findall",
-        "finditer",
-        "flags",
-        "fullmatch",
-        "groupindex",
-        "groups",
-        "match",
-        "pattern",
-        "search",
-        "split",
-        "sub",
-        "subn",
-    )
+        "_compiled _given findall finditer flags fullmatch groupindex groups match pattern"
+        " search split sub subn"
+    ).split()
 
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self._given = (pattern, flags)
@@ -99,9 +49,9 @@ class Lazy:
         return found
 
 
-def compile(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:  # noqa: A001 - as in `re`
+def compile(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:  # type: ignore[no-redef] # noqa: A001
     """A pattern that is compiled by its first use."""
-    return cast("Pattern[AnyStr]", Lazy(pattern, flags))
+    return cast("re.Pattern[AnyStr]", Lazy(pattern, flags))
 
 
 def folded(text: str) -> str:
@@ -111,7 +61,7 @@ def folded(text: str) -> str:
     return "".join(line[2:] for line in lines) or text
 
 
-def patterns(rows: Mapping[str, str]) -> dict[str, Pattern[str]]:
+def patterns(rows: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
     """The patterns of a table by name, folded."""
     return dict(zip(rows, map(compile, map(folded, rows.values())), strict=True))
 
@@ -196,7 +146,7 @@ def _known() -> dict[str, _Code]:
     return _decoded(_file)
 
 
-def compiled(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
+def compiled(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """A compiled pattern of the package, if possible from what an earlier run compiled."""
     if isinstance(pattern, bytes):
         return re.compile(pattern, flags)
@@ -215,7 +165,7 @@ def compiled(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
         return re.compile(pattern, flags)
 
 
-def finder(pattern: str) -> Callable[[str], Match[str] | None]:
+def finder(pattern: str) -> Callable[[str], re.Match[str] | None]:
     """Gives the first match of a pattern of the package in a text: its `search`, or its `match`
     where that is the same, since `re` tries a pattern that begins with "^" at every place."""
     made = compiled(pattern)
@@ -234,19 +184,19 @@ def _compile(pattern: str, flags: int) -> _Code:
     state = parsed.state
     flags |= state.flags
     first = len(parsed) > 0 and parsed[0] == (_parser.AT, _parser.AT_BEGINNING)
-    anchored = first and not flags & MULTILINE
+    anchored = first and not flags & re.MULTILINE
     _joined(parsed)
     start, letters = parsed, list[Any]()
     known = parsed.getwidth()[0] and _starts(parsed, letters) is False
     if known and not _compiler._get_literal_prefix(parsed, flags)[0]:  # noqa: SLF001
-        if flags & IGNORECASE:
+        if flags & re.IGNORECASE:
             letters = _in_both_cases(letters)
         if letters:
             # `re` itself finds the letters of few patterns: not behind "\b", for one.
             start = _parser.SubPattern(state, [(_parser.IN, letters)])
             start.width = parsed.getwidth()
     code: list[int] = []
-    same = flags if start is parsed else flags & ~IGNORECASE
+    same = flags if start is parsed else flags & ~re.IGNORECASE
     _compiler._compile_info(code, start, same)  # noqa: SLF001
     _compiler._compile(code, parsed.data, flags)  # noqa: SLF001
     code.append(_compiler.SUCCESS)
@@ -307,7 +257,7 @@ def _starts(items: Any, letters: list[Any]) -> bool | None:
     return True
 
 
-def _engine(pattern: str, known: _Code) -> Pattern[str]:
+def _engine(pattern: str, known: _Code) -> re.Pattern[str]:
     """As the end of `re._compiler.compile`."""
     import _sre  # type: ignore[import-not-found]
 
@@ -316,7 +266,7 @@ def _engine(pattern: str, known: _Code) -> Pattern[str]:
     for name, number in known.names.items():
         names[number] = name
     code = memoryview(known.code).cast("I").tolist()
-    made: Pattern[str] = _sre.compile(
+    made: re.Pattern[str] = _sre.compile(
         pattern, known.flags, code, known.groups, known.names, tuple(names)
     )
     return made

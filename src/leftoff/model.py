@@ -166,13 +166,7 @@ class Usage(Struct, frozen=True, gc=False):
         return min(astuple(self)) >= 0 and self.total <= MAX_COUNT
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.input + other.input,
-            self.output + other.output,
-            self.cache_read + other.cache_read,
-            self.cache_write + other.cache_write,
-            self.reasoning + other.reasoning,
-        )
+        return Usage(*map(int.__add__, astuple(self), astuple(other)))
 
     def __sub__(self, other: Usage) -> Usage:
         """What is more than in the other, never less than 0."""

@@ -177,23 +177,6 @@ class SessionState:
         first_words: the first request to a subagent.
         last_words: the agent's last text, in message `last_at`."""
 
-    __slots__ = (
-        "_before",
-        "_newest",
-        "_wanting",
-        "agent",
-        "answered",
-        "evidence",
-        "extractors",
-        "first_words",
-        "header",
-        "last_at",
-        "last_words",
-        "occupancy",
-        "pending",
-        "thread",
-    )
-
     def __init__(self, agent: str, names: tuple[str, ...]) -> None:
         self.agent = agent
         self.header = Header()
