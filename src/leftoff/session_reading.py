@@ -122,8 +122,7 @@ class SessionReading:
             head.header = mains[0].header
             recordings, places = {"": head, agent: recordings[agent]}, {agent: places[agent]}
         elif len(self.mains) == 1:
-            recordings[""] = mains[0]
-            places[""] = self.mains[0][1]
+            recordings[""], places[""] = self.mains[0]
         else:
             # Few sessions are continued in other files.
             from leftoff.analysis.continuations import groups, stitch

@@ -74,13 +74,13 @@ def list_command(
         print(MORE, file=sys.stderr)
     for error in unread:
         complain(f"{gate.text(str(error.filename))}: cannot be read ({error.strerror})")
+    if count:
+        return 0
     # "No session" would be false of folders that could not be read.
-    if not count and unread:
+    if unread:
         return 2
-    if not count:
-        complain("no session matches" if chosen.given else NONE)
-        return 1
-    return 0
+    complain("no session matches" if chosen.given else NONE)
+    return 1
 
 
 def _redacted(listed: object, gate: Redactor) -> codec.JsonObject:

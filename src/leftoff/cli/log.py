@@ -51,7 +51,7 @@ def create(
 
 
 @log.command(params=options("log show"))
-def show(name: str, *, as_json: bool, budget: int | None) -> int:
+def show(name: str, *, as_json: bool, budget: int | None) -> None:
     """Print the log of session ID (its beginning is enough), or the newest one.
 
     Example: leftoff log show"""
@@ -64,7 +64,6 @@ def show(name: str, *, as_json: bool, budget: int | None) -> int:
         deliver(codec.dumps(Redactor().value(found.to_dict()), indent=2))
     else:
         deliver(found.to_markdown(made.max_tokens))
-    return 0
 
 
 @log.command("list", params=options("log list"))

@@ -119,7 +119,7 @@ def memory() -> None:
 
 
 @memory.command("update", params=options("memory update"))
-def update_command(paths: tuple[str, ...], workers: int | None) -> int:
+def update_command(paths: tuple[str, ...], workers: int | None) -> None:
     """Add new recordings from PATHS, or from the default places of all clients.
 
     Example: leftoff memory update"""
@@ -127,25 +127,21 @@ def update_command(paths: tuple[str, ...], workers: int | None) -> int:
     report = _update(path, paths, Pool(workers or 0))
     done = summary_line(report) if report else "another process is updating the index"
     tell(done.replace("\n", "; "))
-    return 0
 
 
 @memory.command("status")
-def status() -> int:
+def status() -> None:
     """Show what the index contains.
 
     Example: leftoff memory status"""
-    path = memory_path(os.environ)
-    for name, value in statistics(path).items():
+    for name, value in statistics(memory_path(os.environ)).items():
         deliver(f"{name:<12} {value}\n")
-    return 0
 
 
 @memory.command("forget", params=options("memory forget"))
-def forget_command(*, everything: bool) -> int:
+def forget_command(*, everything: bool) -> None:
     """Remove the sessions whose recordings were deleted.
 
     Example: leftoff memory forget"""
     count = forget(memory_path(os.environ), missing_only=not everything)
     tell(f"removed {plural(count, 'session')}")
-    return 0

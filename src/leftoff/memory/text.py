@@ -43,14 +43,11 @@ def fixes_text(found: Iterable[Fix], width: int) -> str:
 
 def ledger_text(standing: Iterable[Standing], width: int) -> str:
     """What holds first, then what does not hold any more."""
-    blocks: dict[bool, list[str]] = {False: [], True: []}
+    holding, ended = list[str](), list[str]()
     for one in standing:
         head = _place(one.last) + (f"  in {one.times} sessions" if one.times > 1 else "")
-        blocks[one.ended].append(_paragraph(head, _said(one.last), width))
-    parts = [*blocks[False]]
-    if blocks[True]:
-        parts += ["No longer holds\n", *blocks[True]]
-    return "\n".join(parts)
+        (ended if one.ended else holding).append(_paragraph(head, _said(one.last), width))
+    return "\n".join([*holding, "No longer holds\n", *ended] if ended else holding)
 
 
 def surest_lines(standing: Iterable[Standing]) -> list[str]:
