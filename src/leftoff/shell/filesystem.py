@@ -316,17 +316,16 @@ class _PathChange(msgspec.Struct):
 class Effects:
     """Collects the effects of one command and updates the file state with each."""
 
-    __slots__ = ("_changes", "_content_count", "_contents", "_unknowns", "state")
+    __slots__ = ("_changes", "_contents", "_unknowns", "state")
 
     def __init__(self, state: FileState) -> None:
         self.state = state
         self._changes: dict[str, _PathChange] = {}
         self._unknowns: dict[tuple[str | None, Action, str, bool], Certainty] = {}
-        self._contents: dict[str, str] = {}
-        self._content_count = 0
+        self._contents: dict[str, object] = {}
 
-    def content(self, path: str) -> str:
-        """An identifier of the bytes of a file: the same identifier means the same bytes."""
+    def content(self, path: str) -> object:
+        """What stands for the bytes of a file: the same object means the same bytes."""
         return self._contents.get(path, path)
 
     def _change_of(self, path: str, tool: str, uncertainty: int, named: bool) -> _PathChange:
@@ -367,7 +366,7 @@ class Effects:
         existed: bool = False,
         named: bool = True,
         renamed_from: str | None = None,
-        content: str | None = None,
+        content: object = None,
         restored: bool = False,
     ) -> None:
         """Record that a file was written. `existed`: the command works only on an existing
@@ -391,10 +390,7 @@ class Effects:
         change.restored = restored
         change.after = "file"
         # New bytes, that equal those of no other file.
-        if content is None:
-            self._content_count += 1
-            content = f"\n{self._content_count}"
-        self._contents[path] = content
+        self._contents[path] = object() if content is None else content
         if renamed_from is not None:
             change.renamed_from = renamed_from
         if uncertainty < 2:

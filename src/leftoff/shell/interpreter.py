@@ -96,21 +96,16 @@ def _raised(walk: Walk, uncertainty: int) -> Iterator[None]:
     walk.uncertainty = before
 
 
-@contextmanager
-def _child_shell(walk: Walk, succeeded: Status) -> Iterator[None]:
-    """A shell of its own: its directory, its variables and its end stay in it."""
+def subshell(walk: Walk, body: ast.Statement, expected_status: Status = None) -> Status:
+    """Interpret a statement in a child shell: its directory, its variables and its end stay in
+    it."""
     saved = walk.cwd, walk.variables, walk.succeeded, walk.stopped, walk.perhaps_ended
-    walk.variables, walk.succeeded = dict(walk.variables), succeeded
+    walk.variables, walk.succeeded = dict(walk.variables), expected_status
     uncertainty = walk.uncertainty
-    yield
+    status = run(walk, body, expected_status)
     walk.cwd, walk.variables, walk.succeeded, walk.stopped, walk.perhaps_ended = saved
     walk.uncertainty = uncertainty
-
-
-def subshell(walk: Walk, body: ast.Statement, expected_status: Status = None) -> Status:
-    """Interpret a statement in a child shell."""
-    with _child_shell(walk, expected_status):
-        return run(walk, body, expected_status)
+    return status
 
 
 def run_speculatively(walk: Walk, node: ast.Statement) -> None:
@@ -344,15 +339,10 @@ def call(walk: Walk, words: list[str], expected_status: Status) -> Status:
 
 def _assigned_value(walk: Walk, value: str | ast.Word) -> str:
     text = expansion.word_text(walk, value)
-    if len(text) > MAX_TEXT or (text[:1] == "." and _names_here(value)):
-        return ast.UNKNOWN  # a relative $PWD would name another directory after `cd`
-    return text
-
-
-def _names_here(value: str | ast.Word) -> bool:
-    return isinstance(value, ast.Word) and any(
-        isinstance(part, ast.Variable) and part.name == "PWD" for part in value.parts
-    )
+    parts = value.parts if isinstance(value, ast.Word) else ()
+    here = any(isinstance(part, ast.Variable) and part.name == "PWD" for part in parts)
+    # A relative $PWD would name another directory after `cd`.
+    return ast.UNKNOWN if len(text) > MAX_TEXT or (here and text[:1] == ".") else text
 
 
 _RUNNERS: dict[type, Callable[[Walk, Any, Status], Status]] = {

@@ -36,7 +36,6 @@ class _Changes(Struct):
     removed: int = 0
     edits: int = 0
     counted: bool = True
-    message: int = -1
     lines: tuple[int, int] | None = None
     symbols: dict[str, None] = field(default_factory=dict)
     hunk: str = ""
@@ -78,7 +77,7 @@ def with_changes(
             if event.action == "deleted":
                 found.setdefault(path, _Changes()).removals.append((place, event.lines))
     edited: dict[str, set[str]] = {}
-    for number, one in enumerate((view, *children)):
+    for one in (view, *children):
         for edit in one.each(Edited):
             path, call = relative(edit.path, cwd), (edit.message, edit.part)
             changes = found.setdefault(path, _Changes())
@@ -90,7 +89,7 @@ def with_changes(
                 events_of = own.get(path, {})
                 # What a recorder states of a call has no part.
                 event_of = events_of.get(place) or events_of.get((one.source, edit.message, 0))
-                _add(changes, edit, event_of, edit.message if number == 0 else -1)
+                _add(changes, edit, event_of)
                 if call in one.calls:
                     edited.setdefault(path, set()).add(one.calls[call].name)
     commits = _Commits(view)
@@ -172,7 +171,7 @@ def _count_removals(changes: _Changes, until: tuple[int, int, int] | None = None
         changes.size = 0
 
 
-def _add(changes: _Changes, edit: Edited, event: FileEvent | None, message: int) -> None:
+def _add(changes: _Changes, edit: Edited, event: FileEvent | None) -> None:
     new = event is not None and (event.action, event.certainty) == ("created", "sure")
     # What a removed file held is counted already.
     if edit.whole and (new and not changes.edits or changes.size == 0):
@@ -186,7 +185,6 @@ def _add(changes: _Changes, edit: Edited, event: FileEvent | None, message: int)
     changes.edits += 1
     changes.added += edit.added
     changes.removed += edit.removed
-    changes.message = message
     if edit.first:
         changes.lines = edit.first, edit.last
     for symbol in edit.symbols:
