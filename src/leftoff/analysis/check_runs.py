@@ -204,12 +204,12 @@ def runs_of(command: str) -> Line:
 
         command = unescape(command)
     walk = _Walk()
-    walk.merged = "|&" in command and not _RE["plain_pipe"].search(command)
     script = analyze(command)
     if isinstance(script.body, Opaque):
         tree = walk.powershell(command)
     else:
-        tree = walk.statement(script.body, ("all", False, False))
+        merged = "|&" in command and not _RE["plain_pipe"].search(command)
+        tree = walk.statement(script.body, _How(merged=merged))
     if not walk.runs:
         return _NOTHING  # of thousands of commands, one object
     return Line(tuple(walk.runs), tree, walk.pipefail, walk.errexit, tuple(walk.reports))
@@ -231,9 +231,37 @@ def own_command(command: str, kind: str, tool: str) -> str:
     return ""
 
 
-# How much of an output is shown, whether errors are hidden, whether a filter looks for
-# failures.
-_How: TypeAlias = tuple[str, bool, bool]
+class _How(Struct, frozen=True):
+    """How the commands of a statement are run.
+
+    Attributes:
+        shown, errors_hidden, mentions_failure, limit, dropped: as in `Run`.
+        merged: errors go where the output goes.
+        showing: behind a pipe of filters that show some line of any output.
+        doubtful: it may not run, or not to its end."""
+
+    shown: str = "all"
+    errors_hidden: bool = False
+    mentions_failure: bool = False
+    limit: int = 0
+    dropped: tuple[str, ...] = ()
+    merged: bool = False
+    showing: bool = False
+    doubtful: bool = False
+
+    def redirected(self, redirects: tuple[Redirect, ...]) -> "_How":
+        """The same behind redirects."""
+        shown, hidden, merged = self.shown, self.errors_hidden, self.merged
+        for one in redirects:
+            target = one.target
+            if one.operator in {">", ">>", ">|"} and one.descriptor == 2:
+                hidden = True
+            elif one.operator in {">", ">>", ">|", "&>", "&>>"}:
+                shown = "nothing"
+            elif one.operator == ">&" and not (isinstance(target, str) and target.isdigit()):
+                shown = "nothing"
+            merged |= one.operator == ">&" and one.descriptor == 2 and target == "1"
+        return structs.replace(self, shown=shown, errors_hidden=hidden, merged=merged)
 
 
 class _Walk:
@@ -241,11 +269,6 @@ class _Walk:
         self.runs: list[Run] = []
         self.reports: list[tuple[Tree, bool]] = []
         self.pipefail = self.errexit = False
-        self.limit = 0
-        self.dropped: tuple[str, ...] = ()
-        self.doubts = 0  # whether what is walked through may not run, or not to its end
-        self.merged = False  # errors go where the output goes
-        self.showing = False  # behind a pipe of filters that show some line of any output
 
     def powershell(self, command: str) -> Tree:
         """The runs of a line that is not understood: each as if a filter followed."""
@@ -255,26 +278,21 @@ class _Walk:
             run = identified(words)
             if run is not None:
                 shown = "all" if not rest else "tail" if "Select-Object -L" in rest else "grep"
-                self.add(run, (shown, False, False), words)
+                self.add(run, _How(shown), words)
         return "other"
 
     def add(self, run: Run, how: _How, words: list[str]) -> int:
-        shown, hidden, failure = how
+        bare = how.shown in {"tail", "head", "rest"} and how.showing and how.merged
         self.runs.append(
             structs.replace(
                 run,
                 text=" ".join(words),
-                shown=shown,
-                errors_hidden=hidden,
-                mentions_failure=failure,
-                limit=self.limit,
-                dropped=self.dropped if shown == "rest" else (),
-                bare=(
-                    shown in {"tail", "head", "rest"}
-                    and self.showing
-                    and self.merged
-                    and not self.doubts
-                ),
+                shown=how.shown,
+                errors_hidden=how.errors_hidden,
+                mentions_failure=how.mentions_failure,
+                limit=how.limit,
+                dropped=how.dropped if how.shown == "rest" else (),
+                bare=bare and not how.doubtful,
             )
         )
         return len(self.runs) - 1
@@ -292,68 +310,59 @@ class _Walk:
             return "seq", tuple(items)
         if isinstance(node, Logical):
             left = self.statement(node.left, how)
-            doubtful = not node.both or _speechless(node.left)
-            self.doubts += doubtful
-            right = self.statement(node.right, how)
-            self.doubts -= doubtful
-            return "and" if node.both else "or", (left, right)
+            if not node.both or _speechless(node.left):
+                how = structs.replace(how, doubtful=True)
+            return "and" if node.both else "or", (left, self.statement(node.right, how))
         if isinstance(node, Pipeline):
             return self.pipeline(node, how)
         if isinstance(node, Group):
-            how = _redirected(node.redirects, how)
-            before = self.merged
-            self.merged |= _merges(node.redirects)
-            tree = self.statement(node.item, how)
-            self.merged = before
-            return tree
+            return self.statement(node.item, how.redirected(node.redirects))
         if isinstance(node, Negated):
             return "not", (self.statement(node.item, how),)
         if isinstance(node, Function):
             return "quiet"
-        self.doubts += 1
         for item in parts(node):  # loops, branches, jobs in the background
-            self.statement(item, how)
-        self.doubts -= 1
+            self.statement(item, structs.replace(how, doubtful=True))
         return "other"
 
     def pipeline(self, node: Pipeline, how: _How) -> Tree:
-        shown, hidden, failure = how
-        dropped = self.dropped
+        shown, limit, failure = how.shown, how.limit, how.mentions_failure
+        dropped = how.dropped
         filters: list[str] = []
         for item in node.items[1:]:
             words = _words(item) if isinstance(item, Command) else []
             name = words[0].rpartition("/")[2] if words else ""
-            if isinstance(item, Command) and _redirected(item.redirects, how)[0] == "nothing":
-                filters.append("nothing")
+            kind = "grep"
+            if isinstance(item, Command) and how.redirected(item.redirects).shown == "nothing":
+                kind = "nothing"
             elif name in WORDS["tails"]:
-                filters.append("tail")
+                kind = "tail"
             elif name == "head":
-                filters.append("head")
-                limit = re.search(r"\d+", " ".join(words[1:]))
-                self.limit = int(limit[0][:6]) if limit else 10
+                kind = "head"
+                number = re.search(r"\d+", " ".join(words[1:]))
+                limit = int(number[0][:6]) if number else 10
             elif name == "wc":
-                filters.append("nothing")
+                kind = "nothing"
             elif name in _GREPS and (pattern := _left_out(words)):
-                filters.append("rest")
-                self.dropped += (pattern,)
+                kind, dropped = "rest", (*dropped, pattern)
             else:
-                filters.append("grep")
                 looks = " ".join(words[1:])
                 failure = failure or bool(_RE["filters_of_failure"].search(looks))
+            filters.append(kind)
         for kind in ("tail", "head", "rest", "grep", "nothing"):
             if kind in filters and shown != "nothing":
                 shown = kind
-        before = self.showing
-        self.showing = all(map(_shows, node.items[1:]))
-        first = (
-            self.statement(node.items[0], (shown, hidden, failure)) if node.items else "other"
+        how = structs.replace(
+            how,
+            shown=shown,
+            mentions_failure=failure,
+            limit=limit,
+            dropped=dropped,
+            showing=all(map(_shows, node.items[1:])),
         )
-        self.showing, self.dropped = before, dropped
-        rest = tuple(
-            "quiet" if kind == "tail" else "other" if kind == "nothing" else "grep"
-            for kind in filters
-        )
-        return "pipe", (first, *rest)
+        rest = {"tail": "quiet", "nothing": "other"}
+        after = tuple(rest.get(kind, "grep") for kind in filters)
+        return "pipe", (self.statement(node.items[0], how), *after)
 
     def command(self, node: Command, how: _How) -> Tree:
         words = _words(node)
@@ -373,19 +382,14 @@ class _Walk:
             return "quiet"
         if name in {"exit", "return", "false"}:
             return "quiet" if words[1:] == ["0"] else "stop"
-        how = _redirected(node.redirects, how)
-        before, merged = self.doubts, self.merged
-        self.doubts += not WORDS["killers"].isdisjoint(words[:4])
-        self.merged |= _merges(node.redirects)
+        how = how.redirected(node.redirects)
+        if not WORDS["killers"].isdisjoint(words[:4]):
+            how = structs.replace(how, doubtful=True)
         inner = _inner_script(words)
-        run = identified(words) if inner is None else None
-        tree: Tree = "other"
         if inner is not None:
-            tree = self.statement(analyze(inner).body, how)
-        elif run is not None:
-            tree = self.add(run, how, words)
-        self.doubts, self.merged = before, merged
-        return tree
+            return self.statement(analyze(inner).body, how)
+        run = identified(words)
+        return "other" if run is None else self.add(run, how, words)
 
 
 def _speechless(node: Statement) -> bool:
@@ -423,11 +427,6 @@ def _left_out(words: list[str]) -> str:
 _GREPS = frozenset({"grep", "egrep"})
 
 
-def _merges(redirects: tuple[Redirect, ...]) -> bool:
-    """Whether errors go where the output goes: `2>&1`."""
-    return any(r.operator == ">&" and r.descriptor == 2 and r.target == "1" for r in redirects)
-
-
 def _words(node: Command, most: int | None = None) -> list[str]:
     return [word if isinstance(word, str) else _literal(word) for word in node.words[:most]]
 
@@ -447,19 +446,6 @@ def _reports_status(node: Statement) -> str:
             if isinstance(part, Variable) and part.name in {"?", "PIPESTATUS"}:
                 return part.name
     return ""
-
-
-def _redirected(redirects: tuple[Redirect, ...], how: _How) -> _How:
-    shown, hidden, failure = how
-    for redirect in redirects:
-        target = redirect.target
-        if redirect.operator in {">", ">>", ">|"} and redirect.descriptor == 2:
-            hidden = True
-        elif redirect.operator in {">", ">>", ">|", "&>", "&>>"}:
-            shown = "nothing"
-        elif redirect.operator == ">&" and not (isinstance(target, str) and target.isdigit()):
-            shown = "nothing"
-    return shown, hidden, failure
 
 
 def _inner_script(words: list[str]) -> str | None:
