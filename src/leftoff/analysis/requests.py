@@ -80,16 +80,8 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
 
     A prompt that was interrupted and sent again counts once, where it was sent last."""
     asked = view.active(Asked)
-    calls = sorted(c.message for c in view.each(Called))
-    edited_in = sorted({message for message, _ in edits(view)})
-    moved_in = sorted(
-        ran.ref.message
-        for ran in view.each(Ran)
-        if "git" in ran.command
-        and not _MOVES.isdisjoint(programs_in(ran.command))
-        and view.succeeded(ran.ref.message, ran.part)
-    )
-    outcomes = _Outcomes(view, asked, edited_in, moved_in)
+    outcomes = _Outcomes(view, asked)
+    changing = (outcomes.edited, outcomes.moved, outcomes.gaps)
     found: list[UserRequest] = []
     for number, item in enumerate(asked):
         later = number + 1 < len(asked)
@@ -100,11 +92,10 @@ def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
         following = next(others, item) if later and not is_for_client(item) else item
         again = following is not item and following.text.strip() == item.text.strip()
         again = again and following.said < start  # no answer came
-        effort = _count_between(calls, start, following.ref.message if again else end)
+        effort = _count_between(outcomes.called, start, following.ref.message if again else end)
         if again and not effort:
             continue
         first = not any(r.kind in {"task", "plan"} for r in found)
-        changing = (edited_in, moved_in, view.heard.gaps)
         edited = any(_count_between(places, start, end) for places in changing)
         kind = _kind(item, effort, edited=edited, first=first)
         if later and matches("withdraws", asked[number + 1].text) and not edited:
@@ -153,18 +144,22 @@ def question_of(item: Asked) -> str:
 class _Outcomes:
     """What became of each of the person's words.
 
-    Args:
+    Attributes:
         asked: the words, in order.
-        edits: messages that changed a file, in order; `moves`: those in which git did."""
+        called: the messages of calls, in order.
+        edited, moved: messages that changed a file, and those in which git did, in order.
+        gaps: messages in which a call was left out, in order."""
 
-    def __init__(
-        self,
-        view: SessionView,
-        asked: Sequence[Asked],
-        edits: Sequence[int],
-        moves: Sequence[int],
-    ) -> None:
+    def __init__(self, view: SessionView, asked: Sequence[Asked]) -> None:
         self.asked = asked
+        self.edited = sorted({message for message, _ in edits(view)})
+        self.moved = sorted(
+            ran.ref.message
+            for ran in view.each(Ran)
+            if "git" in ran.command
+            and not _MOVES.isdisjoint(programs_in(ran.command))
+            and view.succeeded(ran.ref.message, ran.part)
+        )
         self.rows = view.thread.rows
         did = [(m, found) for (m, p), found in activities(view).items() if view.succeeded(m, p)]
         # What a server, such as a tracker, was asked to change.
@@ -175,12 +170,10 @@ class _Outcomes:
             or (call.kind == "shell" and _RE["changing_command"].search(call.text))
             if view.succeeded(call.message, call.part)
         )
-        edits = [*edits, *served]
-        self.changed, self.worked = (
-            sorted({*edits, *(m for m, found in did if counted.intersection(found))})
-            for counted in (_CHANGES, _RUNS)
-        )
-        self.worked = sorted({*self.worked, *moves})
+        changed = {*self.edited, *served}
+        self.changed = sorted(changed.union(m for m, found in did if _CHANGES & {*found}))
+        worked = changed.union(self.moved, (m for m, found in did if _RUNS & {*found}))
+        self.worked = sorted(worked)
         # A command that was typed as the request, run as it stands; work that was handed in.
         self.ran: dict[str, list[int]] = {one.text.strip(): [] for one in asked}
         for place in sorted(view.commands):
@@ -196,7 +189,8 @@ class _Outcomes:
         # may be advice.
         own = (c for c in claims if not c.text.isupper() and not c.text.startswith("✅"))
         self.reported = sorted(c.ref.message for c in own)
-        self.gaps = view.heard.gaps
+        heard = view.heard
+        self.gaps = heard.gaps
         sent = view.shown({"deployed", "released"})
         passed = [c for c in checks(view) if c.kind == "test" and c.verdict == "passed"]
         shown = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
@@ -204,18 +198,16 @@ class _Outcomes:
         shown += [("test", (c.result or c.ref).message) for c in passed]
         self.shown = {kind: sorted(m for k, m in shown if k == kind) for kind, _ in shown}
         turns = Turns(view)
-        heard = view.heard
         # Some recorders leave out calls that the agent announced.
         self.lossy = heard.stopped.get("announcing", 0) > heard.went_on.get("announcing", 0)
         self.called = [call_of(number)[0] for number in turns.calls]
         self.ended = self._ends(view, turns)
         self.last_act = 1 << 62
-        self.unfinished = view.heard.unfinished()
+        self.unfinished = heard.unfinished()
         turn = turn_state(view)
         self.waits = bool(turn.question) and self.unfinished
         if turn.ended:
-            said = (view.heard.said, view.heard.said_part)
-            self.last_act = turns.latest(said, self.last_act)
+            self.last_act = turns.latest((heard.said, heard.said_part), self.last_act)
 
     def _ends(self, view: SessionView, turns: Turns) -> list[tuple[str, int]]:
         """For each of the words: how the turn ended that answers them, and the index of the
