@@ -17,6 +17,7 @@ from leftoff.formats.openai_parts import (
     blocks_of,
     content_text,
     decode_arguments,
+    part_of,
     tag_spans,
     trim_span,
 )
@@ -210,10 +211,8 @@ class ClineReader(ItemReader):
                     yield self.call("", name, given)
         elif kind == "tool_use":
             yield self.call(block.text("id"), block.text("name"), block.get("input"))
-        elif kind == "thinking":
-            yield rec.Reasoning(block.text("thinking"))
         else:
-            yield rec.Media(kind)
+            yield part_of(block)
 
     def _api_input(self, blocks: list[Fields], message: Builder) -> rec.Message:
         parts: list[rec.Part] = []

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from leftoff import lazy_re as re
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields
-from leftoff.formats.openai_parts import blocks_of, content_text
+from leftoff.formats.openai_parts import blocks_of, content_text, part_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import Media, Part, Reasoning, Record, Role, Text, ToolResult, Typed, Unknown
+from leftoff.model import Part, Reasoning, Record, Role, Text, ToolResult, Typed, Unknown
 
 IGNORED_TYPES = frozenset({"turn_ended"})
 _CONTEXT = re.compile(
@@ -40,16 +40,12 @@ class CursorReader(ItemReader):
                     parts.append(Text(text))
                 else:
                     parts += _said(block.text("text"))
-            elif kind == "thinking":
-                parts.append(Reasoning(block.text("thinking")))
             elif kind == "tool_use":
                 # Most calls have no id and no result: nothing shows whether they worked.
                 call = block.identity("id") or self.call_id()
                 parts.append(tool_call(call, block.text("name"), block.get("input")))
-            elif kind == "tool_result":
-                parts.append(_result(block))
             else:
-                parts.append(Media(kind))
+                parts.append(_result(block) if kind == "tool_result" else part_of(block))
         said: Role = "user" if role == "user" else "assistant"
         return (cursor.message(said, tuple(parts), "", typed, response=None),)
 

@@ -17,7 +17,7 @@ from leftoff import model as rec
 from leftoff.codec import MAX_DOCUMENT
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, items_of, text_of, usage_by
-from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments
+from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments, part_of
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import PROGRAMS, kind_of, tool_call
 
@@ -267,18 +267,14 @@ def _usage(given: Fields) -> rec.Usage | None:
 def _parts(content: object) -> list[rec.Part]:
     parts: list[rec.Part] = []
     for block in blocks_of(content):
-        kind = block.text("type")
-        if kind == "text":
-            parts.append(rec.Text(block.text("text")))
-        elif kind == "reasoning":
-            parts.append(rec.Reasoning(block.text("reasoning")))
-        elif kind == "tool_use":  # a tool that the provider ran itself
-            call, given = block.text("id"), decode_arguments(block.get("arguments"))
-            parts.append(tool_call(call, block.text("name"), given))
-            status = "error" if block.get("error") else "ok"
-            parts.append(rec.ToolResult(call, content_text(block.get("result")), status))
-        else:
-            parts.append(rec.Media(kind))
+        if block.get("type") != "tool_use":
+            parts.append(part_of(block))
+            continue
+        # A tool that the provider ran itself.
+        call, given = block.text("id"), decode_arguments(block.get("arguments"))
+        parts.append(tool_call(call, block.text("name"), given))
+        status = "error" if block.get("error") else "ok"
+        parts.append(rec.ToolResult(call, content_text(block.get("result")), status))
     return parts
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from leftoff.formats.lenient_json import Fields, dicts_of, usage_by
 from leftoff.formats.vocabulary import tool_call
-from leftoff.model import ToolCall, Usage
+from leftoff.model import Media, Part, Reasoning, Text, ToolCall, Usage
 
 
 def content_text(content: object) -> str:
@@ -38,6 +38,19 @@ def blocks_of(content: object) -> list[Fields]:
         for b in content
         if isinstance(b, (str, dict))
     ]
+
+
+def part_of(block: Fields) -> Part:
+    """A block of text, of a thought or of a call; of anything else its kind alone."""
+    kind = block.text("type")
+    if kind == "text":
+        return Text(block.text("text"))
+    if kind in {"thinking", "reasoning"}:
+        return Reasoning(block.text("thinking", "reasoning"))
+    if kind in {"tool_use", "toolCall"}:
+        given = block.get("input" if "input" in block.value else "arguments")
+        return tool_call(block.identity("id"), block.text("name"), given)
+    return Media(block.text("mimeType") or kind)
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
-from leftoff.formats.openai_parts import content_text
+from leftoff.formats.openai_parts import content_text, part_of
 from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
 
@@ -109,19 +109,7 @@ class PiReader(ItemReader):
 def _blocks(content: object) -> tuple[rec.Part, ...]:
     if isinstance(content, str):
         return (rec.Text(content),)
-    parts: list[rec.Part] = []
-    for block in map(Fields, dicts_of(content)):
-        kind = block.text("type")
-        if kind == "text":
-            parts.append(rec.Text(block.text("text")))
-        elif kind == "thinking":
-            parts.append(rec.Reasoning(block.text("thinking")))
-        elif kind == "toolCall":
-            call, name = block.identity("id"), block.text("name")
-            parts.append(tool_call(call, name, block.get("arguments")))
-        else:
-            parts.append(rec.Media(block.text("mimeType") or kind))
-    return tuple(parts)
+    return tuple(part_of(Fields(block)) for block in dicts_of(content))
 
 
 def _result(body: Fields) -> rec.ToolResult:
