@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.formats.claude_code_records import Block, Body, Line, Progress, Result, Tokens
+from leftoff.formats.claude_code_records import Block, Body, Line, Result, Tokens
 from leftoff.formats.injected import (
     JOB_ENDED,
     answer_spans,
@@ -24,7 +24,7 @@ from leftoff.formats.injected import (
 )
 from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, known_id, text_of
 from leftoff.formats.openai_parts import decode_arguments
-from leftoff.formats.reader import Cursor, Format, Sample, mostly
+from leftoff.formats.reader import Cursor, Format, Sample, holds_results, mostly
 from leftoff.formats.vocabulary import KINDS, PERSONS_SHELL, tool_call
 from leftoff.model import (
     Link,
@@ -70,7 +70,7 @@ _NOTICE_BLOCK = re.compile(
 )
 
 
-# Parts, origin and typed spans of a message.
+# Parts, origin ("" for the usual one) and typed spans of a message.
 Said: TypeAlias = tuple[tuple[Part, ...], str, tuple[Typed, ...]]
 
 
@@ -108,12 +108,15 @@ class ClaudeReader(Struct):
                 return (self._message(line, cursor), Turn("failed", why))
             return (self._message(line, cursor),)
         if kind == "progress":
+            records = (Link(line.uuid, line.parentUuid or ""),) if line.uuid else ()
             data = line.data
-            if data is not None and data.message is not None and data.type == "agent_progress":
-                return self._agent_progress(line, data, cursor)
-            if line.uuid:
-                return (Link(line.uuid, line.parentUuid or ""),)
-            return ()
+            inner = data.message if data is not None and data.type == "agent_progress" else None
+            if data is None or inner is None or inner.message is None:
+                return records
+            if inner.type not in ("assistant", "user"):
+                return records
+            agent = data.agentId or "sidechain"
+            return (*records, self._message(inner, cursor, agent=agent))
         return self._other_line(line, cursor)
 
     def _facts(self, line: Line) -> SessionFacts:
@@ -144,13 +147,11 @@ class ClaudeReader(Struct):
         else:
             role = "user"
             parts, origin, typed = self._user_parts(line, body.content)
-            if agent:
-                origin, typed = "injected" if origin == "prompt" else origin, ()
         return cursor.message(
             role,
             parts,
             origin,
-            typed,
+            () if agent else typed,
             key=line.uuid or "",
             parent=line.parentUuid or "",
             response=body.id or line.requestId or "",
@@ -171,13 +172,11 @@ class ClaudeReader(Struct):
                 if found is not None:
                     return found
             shown, typed = _typed_words(0, content, meta=line.isMeta is True)
-            return (Text(shown),), "prompt" if typed else "injected", typed
+            return (Text(shown),), "", typed
         parts: list[Part] = []
         spans: tuple[Typed, ...] = ()
-        results = False
         for block in content or ():
             if block.type == "tool_result":
-                results = True
                 result, words = _result(block, line.toolUseResult, len(parts))
                 parts.append(result)
                 spans += words
@@ -188,13 +187,11 @@ class ClaudeReader(Struct):
                 parts.append(Text(text))
             else:
                 parts.append(Media(block.type))
-        if results:
-            return tuple(parts), "tool", spans
-        if line.isCompactSummary:
+        if line.isCompactSummary and not holds_results(parts):
             return tuple(parts), "compaction", ()
         if len(parts) == 1 and type(parts[0]) is Text and is_interruption(parts[0].text):
             return tuple(parts), "interruption", ()
-        return tuple(parts), "prompt" if spans else "injected", spans
+        return tuple(parts), "", spans
 
     def _shell_mode(self, content: str) -> Said | None:
         """A command that the person ran with `!`, or what it printed; None if it is neither.
@@ -207,21 +204,14 @@ class ClaudeReader(Struct):
             command = command.strip()
             shown = f"!{command}"
             call = ToolCall(f"shell-{self.shell}", PERSONS_SHELL, "shell", {"command": command})
-            return (Text(shown), call), "prompt", (Typed(0, 0, len(shown), "command"),)
+            return (Text(shown), call), "", (Typed(0, 0, len(shown), "command"),)
         printed, rest = _tagged("bash-stdout", content.strip())
         failed, rest = _tagged("bash-stderr", rest.lstrip())
         if not self.running or rest or printed is None and failed is None:
             return None
         self.running = False
         output = "\n".join([text for text in (printed, failed) if text])
-        return (ToolResult(f"shell-{self.shell}", output, "unknown"),), "tool", ()
-
-    def _agent_progress(self, line: Line, data: Progress, cursor: Cursor) -> tuple[Record, ...]:
-        inner = data.message
-        link = Link(line.uuid or "", line.parentUuid or "")
-        if inner is None or inner.type not in ("assistant", "user") or inner.message is None:
-            return (link,)
-        return (link, self._message(inner, cursor, agent=data.agentId or "sidechain"))
+        return (ToolResult(f"shell-{self.shell}", output, "unknown"),), "", ()
 
     def _other_line(self, line: Line, cursor: Cursor) -> tuple[Record, ...]:
         kind = line.type

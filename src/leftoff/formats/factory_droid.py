@@ -5,6 +5,7 @@ The messages are Anthropic's, so Claude Code's reader reads them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import msgspec
 from msgspec import field
@@ -15,7 +16,7 @@ from leftoff.formats import claude_code as claude
 from leftoff.formats import claude_code_records as records
 from leftoff.formats.lenient_json import Fields
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
-from leftoff.model import Link, Message, Record, SessionFacts, Text, Turn, Unknown
+from leftoff.model import Link, Message, Record, Text, Turn, Unknown
 
 NO_MESSAGE = frozenset({"todo_state", "session_end", "session_settings", "agent_turn_outcome"})
 _DEFAULT_TITLE = "New Session"
@@ -33,27 +34,17 @@ class DroidReader(ItemReader):
         if kind == "message":
             yield from self._messages(line, cursor)
         elif kind == "session_start":
-            self.cwd = line.text("cwd") or self.cwd
-            self.child = bool(line.text("callingSessionId"))
             named = line.text("sessionTitle")
-            yield SessionFacts(
-                id=identity,
-                cwd=self.cwd,
-                title=named if named and named != _DEFAULT_TITLE else line.text("title"),
-                parent_id=line.text("callingSessionId"),
-                started=line.text("timestamp"),
-            )
+            about = {"id": "id", "parent_id": "callingSessionId", "started": "timestamp"}
+            title = "title" if named in {"", _DEFAULT_TITLE} else "sessionTitle"
+            facts = line.facts(cwd="cwd", title=title, **about)
+            self.cwd, self.child = facts.cwd or self.cwd, bool(facts.parent_id)
+            yield facts
         elif kind == "compaction_state":
             yield cursor.compaction(recorded_after=line.count("summaryTokens"))
-            yield cursor.message(
-                "user",
-                (Text(line.text("summaryText")),),
-                "compaction",
-                key=identity,
-                parent=parent,
-                time=line.text("timestamp"),
-                cwd=self.cwd,
-            )
+            message = partial(cursor.message, key=identity, parent=parent, cwd=self.cwd)
+            summary = (Text(line.text("summaryText")),)
+            yield message("user", summary, "compaction", time=line.text("timestamp"))
         else:
             if identity:
                 yield Link(identity, parent)
