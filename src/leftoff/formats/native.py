@@ -13,7 +13,7 @@ from leftoff import codec
 from leftoff import model as rec
 from leftoff.errors import FormatError
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import Fields, usage_by
+from leftoff.formats.lenient_json import Fields
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.thread import ORIGINS
 from leftoff.formats.vocabulary import tool_call
@@ -24,7 +24,6 @@ ROLES = frozenset({"user", "assistant", "system", "tool"})
 
 # What a first line may say of the session.
 _FACTS = ("id", "cwd", "branch", "title", "window")
-_TOKENS = "input output cache_read cache_write reasoning"
 
 
 class NativeReader(ItemReader):
@@ -65,7 +64,9 @@ class NativeReader(ItemReader):
             cwd=line.text("cwd") or self.cwd,
         )
         # This format records these three for any role.
-        usage = usage_by(line.get("usage"), _TOKENS)
+        counts = line.at("usage")
+        tokens = [counts.number(name) or 0 for name in rec.Usage.__struct_fields__]
+        usage = rec.Usage(*tokens) if counts.value else None
         more = {"response": line.text("response"), "model": line.text("model")}
         return replace(message, usage=usage, **more)
 
