@@ -84,33 +84,17 @@ def _views(gathered: SessionReading) -> tuple[SessionView, list[SessionView]]:
 
 def run_job(job: jobs.Job, wanted: jobs.BatchOptions) -> jobs.JobResult:
     """The rows of a job."""
-    began = time.process_time()
     doing = _Doing(job, wanted)
     doing.run()
-    return jobs.JobResult(
-        job.number,
-        doing.rows.to_json_lines(),
-        doing.counts,
-        doing.states,
-        max(0, doing.read),
-        time.process_time() - began,
-        final=not doing.counts.unanswered,
-        memory=tuple(doing.memory),
-    )
+    return doing.result(final=not doing.counts.unanswered)
 
 
 def failed_result(job: jobs.Job, failure: str, reason: str) -> jobs.JobResult:
     """The rows of a job that no worker could finish: one for each file."""
-    rows, counts = Rows(), jobs.Counts()
+    doing = _Doing(job, jobs.BatchOptions())
     for file in job.files:
-        _fail(file.path, failure, reason, rows, counts)
-    return jobs.JobResult(job.number, rows.to_json_lines(), counts, final=False)
-
-
-def _fail(path: str, failure: str, reason: str, rows: Rows, counts: jobs.Counts) -> None:
-    shown = Redactor().value(codec.to_valid_json([path, reason]))
-    rows.failed(session_key(path, 0), shown[0], failure, shown[1])
-    counts.failures[failure] = counts.failures.get(failure, 0) + 1
+        doing.fail(file.path, failure, reason)
+    return doing.result(final=False)
 
 
 def _failure(error: Exception) -> str:
@@ -126,6 +110,7 @@ class _Doing:
     """A job while it is done: rows, counts, states of its files by path, bytes read."""
 
     def __init__(self, job: jobs.Job, wanted: jobs.BatchOptions) -> None:
+        self._began = time.process_time()
         self.job, self.wanted = job, wanted
         self.rows, self.counts = Rows(), jobs.Counts()
         self.states: dict[str, jobs.SavedPosition] = {}
@@ -133,6 +118,19 @@ class _Doing:
         self.memory: list[SessionEntries] = []
         self._passes: dict[str, Pass] = {}
         self._asked_until = time.monotonic() + (wanted.reader.limit if wanted.reader else 0)
+
+    def result(self, *, final: bool) -> jobs.JobResult:
+        """What was found; `final` as in `JobResult`."""
+        return jobs.JobResult(
+            self.job.number,
+            self.rows.to_json_lines(),
+            self.counts,
+            self.states,
+            max(0, self.read),
+            time.process_time() - self._began,
+            final,
+            tuple(self.memory),
+        )
 
     def run(self) -> None:
         paths = [path for file in self.job.files if self._opens(path := file.path)]
@@ -185,13 +183,11 @@ class _Doing:
         self, path: str, format: str | None, extractors: Sequence[str]
     ) -> tuple[Pass, Cursor | None]:
         saved, builtin = self.job.states.get(path), self.wanted.builtin
-        state = None
         if saved is not None:
-            with suppress(ValueError, zlib.error):  # a damaged state: it is read whole
-                state = codec.unpack_state(zlib.decompress(saved.state), State)
-        if saved is not None and state is not None:
-            with suppress(StateError, FileReplaced):  # then it is read whole, too
+            with suppress(StateError, FileReplaced):  # then it is read whole
+                state = _unpacked(saved, path)
                 reading = Pass.load(state, path, tuple(extractors), builtin)
+                del state
                 cursor = feed_file(reading, path, saved.cursor)
                 self.read -= saved.cursor.offset
                 return reading, cursor
@@ -219,7 +215,13 @@ class _Doing:
         if isinstance(error, LeftoffError):
             # The path has a column of its own, and every format was tried on every file.
             reason = str(error).removeprefix(f"{path}: ").partition("; tried ")[0]
-        _fail(path, _failure(error), reason, self.rows, self.counts)
+        self.fail(path, _failure(error), reason)
+
+    def fail(self, path: str, failure: str, reason: str) -> None:
+        """Adds the row of a file that could not be read."""
+        shown = Redactor().value(codec.to_valid_json([path, reason]))
+        self.rows.failed(session_key(path, 0), shown[0], failure, shown[1])
+        self.counts.add(jobs.Counts(failures={failure: 1}))
 
     def _session(self, paths: Sequence[str], number: int) -> None:
         """Makes the rows of one session; `UsageError` if the files have nothing to do with each
@@ -271,8 +273,7 @@ class _Doing:
         for issue in summary.issues:
             if issue.code == "second_reader":
                 self.counts.add(jobs.Counts(unanswered={issue.what: 1}))
-        formats = self.counts.formats
-        formats[summary.session.format] = formats.get(summary.session.format, 0) + 1
+        self.counts.add(jobs.Counts(formats={summary.session.format: 1}))
         if not place:  # the lines are those of the whole file
             lines = summary.stats.lines
             numbers = (lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped)
@@ -350,6 +351,14 @@ def save_position(reading: Pass, cursor: Cursor, least: int = 0) -> jobs.SavedPo
     if redacted_state(state, gate) is None or gate.total:
         return None
     return jobs.SavedPosition(cursor, zlib.compress(codec.pack_state(state), 1))
+
+
+def _unpacked(saved: jobs.SavedPosition, path: str) -> State:
+    try:
+        state: State = codec.unpack_state(zlib.decompress(saved.state), State)
+    except (ValueError, zlib.error) as error:
+        raise StateError(f"{path}: the saved state is damaged ({error})") from error
+    return state
 
 
 def feed_file(reading: Pass, path: str, start: Cursor | None) -> Cursor:

@@ -214,9 +214,9 @@ class Answers:
     def _text(self, session: str, render: Callable[[ContextSummary], str]) -> str:
         """A session's summary as text, or the reading progress."""
         found = self._summary(self._path(session))
-        if not isinstance(found, ContextSummary):
-            return _answer({"session": session, **found})
-        return render(found)[:MAX_ANSWER_CHARS]
+        if isinstance(found, ContextSummary):
+            return render(found)[:MAX_ANSWER_CHARS]
+        return _answer({"session": session, **found})
 
     def _about(self, session: str, build: Callable[[ContextSummary], codec.JsonObject]) -> str:
         """The answer that `build` makes of a session's summary, or the reading progress."""
