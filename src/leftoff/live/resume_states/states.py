@@ -186,24 +186,17 @@ class FileResumeStateManager:
         """The id of the workflow of calls without a workflow id: this session."""
         with self._lock:
             if not self._session_workflow_id:
-                now = self._now()
-                name = self._session or "session"
-                self._session_workflow_id = workflow_id(name, now, f"{name}\n{now}")
-                self._start(ResumeState(workflow_id=self._session_workflow_id, start_time=now))
+                self._session_workflow_id = self.begin(name=self._session)
             return self._session_workflow_id
 
     def _running(self, workflow: str | None) -> _RunningWorkflow:
         identity = workflow or self.session_workflow()
         with self._lock:
-            running = self._workflows.get(identity)
-            if running is None:
-                found = self.load(identity)
-                if found is None:
-                    return self._start(
-                        ResumeState(workflow_id=identity, start_time=self._now())
-                    )
-                running = self._workflows[identity] = _RunningWorkflow(found.state)
-            return running
+            if identity in self._workflows:
+                return self._workflows[identity]
+            found = self.load(identity)
+            new = ResumeState(workflow_id=identity, start_time=self._now())
+            return self._start(found.state if found else new)
 
     def track_completed_tool(self, workflow: str | None, tool: CompletedTool) -> None:
         """Adds a finished tool call, and saves the workflow at every `checkpoint_frequency`-th
