@@ -194,14 +194,11 @@ def uninstall(path: Path) -> Change:
         return Change(path, old, old, delete_backup=True)  # left by a killed run
     remaining = {**settings, "hooks": _without_ours(settings["hooks"], path)}
     backup = _read_backup(path)
-    if backup is not None:
-        existed, text = backup
-        original = _parse(text if existed else None, path)
-        if remaining == {**original, "hooks": original.get("hooks", {})}:
-            return Change(path, old, text if existed else None, delete_backup=True)
-        if not remaining["hooks"] and "hooks" not in original:
-            del remaining["hooks"]
-    elif not remaining["hooks"]:
+    before = backup and backup[0]
+    original = _parse(before, path)
+    if backup and remaining == {**original, "hooks": original.get("hooks", {})}:
+        return Change(path, old, before, delete_backup=True)
+    if not remaining["hooks"] and "hooks" not in original:
         del remaining["hooks"]
     return Change(path, old, _serialize(remaining, old), delete_backup=True)
 
@@ -240,14 +237,15 @@ def _parse(data: bytes | None, path: Path) -> dict[str, object]:
     return settings
 
 
-def _read_backup(path: Path) -> tuple[bool, bytes] | None:
-    """Whether the settings file existed before the first change, and its bytes then."""
+def _read_backup(path: Path) -> tuple[bytes | None] | None:
+    """The bytes of the settings file before the first change, None in it if there was none."""
     data = _read(path.with_name(path.name + BEFORE))
     if data is None:
         return None
     with suppress(ValueError, KeyError, TypeError, AttributeError):
         value = codec.parse_strict(data)
-        return bool(value["existed"]), value["text"].encode("utf-8")
+        text = value["text"].encode("utf-8")
+        return (text if value["existed"] else None,)
     return None
 
 
