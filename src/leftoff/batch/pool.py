@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.batch.jobs import BatchOptions, Chunk, ChunkResult, FileHeader
-from leftoff.batch.work import failed_result, run_chunk
+from leftoff.batch.work import do_chunk, failed_result, run_chunk
 from leftoff.errors import UsageError
 
 # Seconds that a session may take by default. Chosen by hand; not measured.
@@ -65,7 +65,7 @@ class InProcess:
     def run(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, ChunkResult]]:
         for chunk in chunks:
             for part in _split(chunk):
-                yield part, codec.unpack_state(run_chunk(codec.pack_state(part)), ChunkResult)
+                yield part, do_chunk(part)
 
     def close(self) -> None:
         """There is nothing to stop."""

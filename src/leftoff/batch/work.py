@@ -40,13 +40,16 @@ RECENT, MIN_MEMORY_SIZE = 2 * 86_400_000_000_000, 1 << 18
 
 
 def run_chunk(data: bytes) -> bytes:
-    """Does a frozen `Chunk`; returns a frozen `ChunkResult`."""
-    chunk: jobs.Chunk = codec.unpack_state(data, jobs.Chunk)
-    done = jobs.ChunkResult(
+    """`do_chunk`, from and to what processes exchange."""
+    return codec.pack_state(do_chunk(codec.unpack_state(data, jobs.Chunk)))
+
+
+def do_chunk(chunk: jobs.Chunk) -> jobs.ChunkResult:
+    """Does the jobs, or reads the headers, of a chunk."""
+    return jobs.ChunkResult(
         tuple(run_job(job, chunk.wanted) for job in chunk.jobs),
         tuple(read_header(file, chunk.wanted) for file in chunk.heads),
     )
-    return codec.pack_state(done)
 
 
 # -- headers ---------------------------------------------------------------------------------
