@@ -74,7 +74,7 @@ def candidates(s: Session, model: Model) -> list[KeyDecision]:
     said, _ = gated(s, model)
     chosen = select_decisions(CandidateGroups(s.view, said), model, CANDIDATE)
     found = [
-        _decision(s.view, model, candidate, confidence, message)
+        _decision(s.view, candidate, confidence, message)
         for group, some in chosen
         for message in (words_of_message(group),)
         for candidate, confidence in some
