@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ from leftoff.extraction.evidence import Asked, Called, Failed
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.extraction.session_state import Header, Lines, SessionState
 from leftoff.formats.vocabulary import PERSONS_SHELL
-from leftoff.model import Issue, Ref, parse_time
+from leftoff.model import Issue, Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell import clear_caches
 from leftoff.summary import (
@@ -295,9 +296,9 @@ def _written(events: Sequence[FileEvent], since: int) -> dict[tuple[int, int], t
 def _times(header: Header) -> tuple[str, int | None]:
     """The recorded start and the seconds from it to the end, None where either is not known. A
     start after the end is the time at which a client copied the session, and none."""
-    first, last = parse_time(header.started), parse_time(header.ended)
-    if first is None or last is None:
+    try:
+        first, last = (datetime.fromisoformat(t) for t in (header.started, header.ended))
+        known = first <= last
+    except (ValueError, TypeError):  # no times, or one of them without a zone
         return header.started, None
-    return (
-        (header.started, round((last - first).total_seconds())) if first <= last else ("", None)
-    )
+    return (header.started, round((last - first).total_seconds())) if known else ("", None)
