@@ -43,7 +43,7 @@ CASES = "tests/unit/test_format_cases.py"
 CALLS = "tests/unit/test_calls.py"
 _STORE = (
     "unit/test_calls.py", "unit/test_atomic_writes.py", "unit/test_retention.py",
-    "unit/test_envelope.py", "unit/test_file_store.py", "unit/test_foreign_paths.py",
+    "unit/test_file_store.py", "unit/test_foreign_paths.py",
     "regressions/test_planted_links_and_modes.py", "regressions/test_small_defects.py",
     "contracts/test_planted_documents.py", "contracts/test_stores.py",
 )  # fmt: skip
@@ -53,7 +53,7 @@ _REDACTION = (
     "regressions/test_words_that_must_not_get_out.py", "properties/test_redaction.py",
 )  # fmt: skip
 _DECISIONS = (
-    "unit/test_decision_model.py",
+    "unit/test_calls.py",
     "unit/test_decisions.py",
     "rules/test_decisions.py",
     "golden/test_golden.py",
@@ -69,13 +69,13 @@ TESTS = {
     "shell/state": _SHELL,
     "shell/statements": _SHELL,
     "extraction/rules": (
-        "unit/test_rules_gate.py", "rules/test_rules.py", "unit/test_calls.py", *_DECISIONS,
+        "unit/test_rules_gate.py", "rules/test_rules.py", *_DECISIONS,
     ),
     "extraction/progress": ("unit/test_calls.py", "golden/test_golden.py"),
     "extraction/decision_model": _DECISIONS,
     "budget/account": _BUDGET,
     "budget/usage": _BUDGET,
-    "handover/decision_table": ("unit/test_decision_table.py",),
+    "handover/decision_table": ("unit/test_calls.py",),
     "redaction/disguise": _REDACTION,
     "redaction/encodings": _REDACTION,
     "redaction/plausible": _REDACTION,

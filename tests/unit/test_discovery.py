@@ -53,56 +53,6 @@ def test_every_place_is_read_as_a_known_format() -> None:
         assert place.variable or place.folders
 
 
-CLIENTS = {
-    "Claude Code": ("claude_code", f".claude/projects/-home-ada-ledger/{ID}.jsonl"),
-    "Codex": ("codex", f".codex/sessions/2026/03/02/rollout-2026-03-02T09-00-00-{ID}.jsonl"),
-    "Gemini CLI": (
-        "gemini_cli",
-        ".gemini/tmp/abc/chats/session-2026-03-02T09-00-5e551011.json",
-    ),
-    "Copilot CLI": ("copilot_cli", f".copilot/session-state/{ID}/events.jsonl"),
-    "Pi": ("pi", f".pi/agent/sessions/--home-ada--/2026-03-02T09-00-00-000Z_{ID}.jsonl"),
-    "OpenClaw": ("pi", f".openclaw/agents/main/sessions/{ID}.jsonl"),
-    "Factory Droid": ("factory_droid", f".factory/sessions/-home-ada/{ID}.jsonl"),
-}
-
-
-@pytest.mark.parametrize("client", sorted(CLIENTS))
-def test_a_session_in_the_default_place_is_listed(tmp_path: Path, client: str) -> None:
-    name, path = CLIENTS[client]
-    put(tmp_path / path, WRITERS[name](TALK))
-    (found,) = list_sessions({"HOME": str(tmp_path)})
-    assert (found.client, found.format) == (client, name)
-    assert found.title == "Sort the invoices by date."
-    assert found.modified == "2026-09-21T14:13:20Z"
-    assert found.project == ("" if client == "Gemini CLI" else "/home/ada/ledger")
-    start = "5e551011" if client == "Gemini CLI" else ID
-    assert found.id.startswith(start)
-    assert find_session(found.id[:10], {"HOME": str(tmp_path)}, "/") == found.path
-
-
-OVERRIDES = {
-    "CLAUDE_CONFIG_DIR": ("claude_code", f"projects/p/{ID}.jsonl"),
-    "CODEX_HOME": ("codex", f"archived_sessions/rollout-2026-03-02T09-00-00-{ID}.jsonl"),
-    "GEMINI_CLI_HOME": ("gemini_cli", ".gemini/tmp/x/chats/session-2026-03-02T09-00-5e551011.json"),
-    "COPILOT_HOME": ("copilot_cli", f"session-state/{ID}.jsonl"),
-    "PI_CODING_AGENT_DIR": ("pi", f"sessions/p/1_{ID}.jsonl"),
-    "PI_CODING_AGENT_SESSION_DIR": ("pi", f"p/1_{ID}.jsonl"),
-    "OPENCLAW_STATE_DIR": ("pi", f"agents/a/sessions/{ID}.jsonl"),
-    "FACTORY_HOME_OVERRIDE": ("factory_droid", f".factory/sessions/{ID}.jsonl"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("variable", sorted(OVERRIDES))
-def test_a_variable_moves_the_place(tmp_path: Path, variable: str) -> None:
-    name, path = OVERRIDES[variable]
-    moved = tmp_path / "elsewhere"
-    put(moved / path, WRITERS[name](TALK))
-    home = {"HOME": str(tmp_path / "home")}
-    assert list(list_sessions(home)) == []
-    assert len(list(list_sessions({**home, variable: str(moved)}))) == 1
-
-
 def test_claudes_variable_names_several_folders(tmp_path: Path) -> None:
     for name, session in (("a", ID), ("b", NEXT)):
         put(tmp_path / name / f"projects/p/{session}.jsonl", claude(session))
@@ -169,6 +119,7 @@ def test_one_session_in_two_files_is_listed_once(tmp_path: Path) -> None:
     (found,) = list_sessions({"HOME": str(tmp_path)})
     assert found.files == (str(new), str(old))
     assert found.path == str(new)
+    assert found.modified == "2026-09-21T14:14:20Z"
 
 
 def test_no_more_than_the_head_of_a_file_is_read(
@@ -210,7 +161,9 @@ def test_filters_by_project_time_and_format(tmp_path: Path) -> None:
     base = tmp_path / ".claude/projects"
     put(base / f"-w-a/{ID}.jsonl", claude(ID, "/w/a"), NOON)
     put(base / f"-w-a-b/{NEXT}.jsonl", claude(NEXT, "/w/a/b"), NOON + 100)
-    put(tmp_path / CLIENTS["Codex"][1], WRITERS["codex"](TALK), NOON + 200)
+    put(
+        tmp_path / f".codex/sessions/2026/03/02/rollout-2026-03-02T09-00-00-{ID}.jsonl", WRITERS["codex"](TALK), NOON + 200
+    )
     environ = {"HOME": str(tmp_path)}
     assert next(one.client for one in list_sessions(environ)) == "Codex"
     assert [one.id for one in list_sessions(environ, project="/w/a")] == [NEXT, ID]

@@ -1,8 +1,6 @@
 """The measures of a handover cannot be met by words that only look right."""
 
-from leftoff.evaluation.handover_scores import LabelledStatements, Share, score
 from leftoff.evaluation.resume_forms import _fitting, with_recorded
-from leftoff.evaluation.resume_truth import truth
 from leftoff.live.compactions import Cut
 from leftoff.model import Message, Text, ToolCall, ToolResult, Typed
 from leftoff.summary import ContextSummary
@@ -31,24 +29,11 @@ def cut(prefix: list[Message], future: list[Message], recorded: str = "") -> Cut
     return Cut("compaction 1", True, len(prefix), tuple(prefix), tuple(future), recorded, ())
 
 
-def shares(text: str, at: Cut) -> dict[str, Share]:
-    return score(text, at, truth(at), LabelledStatements(), Share()).shares
-
-
 EDITING = [
     typed(0, "Rename the port option to listen everywhere."),
     called(1, "Edit", "edit", file_path="src/serve.py", old_string="a", new_string="b"),
     came_back(2, 1),
 ]
-
-
-LONG = "Please move the retry logic of every client into one place. " * 40
-
-
-def test_of_a_long_message_the_beginning_has_to_stand_there() -> None:
-    at = cut([typed(0, LONG), *EDITING[1:]], [])
-    assert shares(f"- {LONG[:1599]}… (#1)", at)["last message whole"].value == 1.0
-    assert shares(f"- {LONG[:700]}… (#1)", at)["last message whole"].value == 0.0
 
 
 def test_both_together_are_no_longer_than_the_recorders_summary() -> None:
