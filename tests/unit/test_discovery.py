@@ -162,7 +162,9 @@ def test_filters_by_project_time_and_format(tmp_path: Path) -> None:
     put(base / f"-w-a/{ID}.jsonl", claude(ID, "/w/a"), NOON)
     put(base / f"-w-a-b/{NEXT}.jsonl", claude(NEXT, "/w/a/b"), NOON + 100)
     put(
-        tmp_path / f".codex/sessions/2026/03/02/rollout-2026-03-02T09-00-00-{ID}.jsonl", WRITERS["codex"](TALK), NOON + 200
+        tmp_path / f".codex/sessions/2026/03/02/rollout-2026-03-02T09-00-00-{ID}.jsonl",
+        WRITERS["codex"](TALK),
+        NOON + 200,
     )
     environ = {"HOME": str(tmp_path)}
     assert next(one.client for one in list_sessions(environ)) == "Codex"
