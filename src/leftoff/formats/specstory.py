@@ -202,8 +202,9 @@ class SpecStoryReader(TextReader):
         self.calls = turn.calls
         self.turns += 1
         if turn.parts or not (turn.results or turn.notices):
-            origin = "meta" if self.model == "<synthetic>" else "agent"
-            yield self._said(turn.parts, cursor, origin=origin, model=self.model, **here)
+            # The client's own words are of no model.
+            by = ("meta", "") if self.model == "<synthetic>" else ("agent", self.model)
+            yield self._said(turn.parts, cursor, origin=by[0], model=by[1], **here)
         if turn.results:
             typed = tuple(
                 Typed(place, *answer.span(1), "answer")

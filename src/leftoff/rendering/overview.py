@@ -128,6 +128,11 @@ class Overview(Struct, frozen=True):
     state: Item
     parts: tuple[Part, ...]
 
+    @property
+    def goal_label(self) -> str:
+        """What the first line is called: of several requests the first is no goal any more."""
+        return "Began" if self.goal.note else "Goal"
+
 
 def overview(summary: SafeSummary) -> Overview:
     """The goal, the state and the parts of a summary, empty parts left out."""

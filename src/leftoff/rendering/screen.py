@@ -241,7 +241,7 @@ def render_screen(
     out = _Screen(width, colour=colour, everything=everything)
     shown = overview(summary)
     state_style = {"good": "green", "open": "yellow", "bad": "red"}.get(shown.state.outcome, "")
-    out.add_labelled("Goal ", shown.goal, "bold", 1)
+    out.add_labelled(f"{shown.goal_label:5}", shown.goal, "bold", 1)
     out.add_labelled("State", shown.state, state_style, MAX_LINES)
     _add_facts(out, summary)
     for part in shown.parts:
