@@ -6,7 +6,8 @@
     cd name                    makes a folder and goes there
     + name: "text"             a file of the home, as JSON: a text, [records] as lines of JSON,
                                {"copy": "path of the checkout"} (with "replace": {"a": "b"}
-                               and "to": its first bytes), {"bytes": "..."}, {"pieces": ["a", ["b", 90]]}
+                               and "to": its first bytes), {"session": [...]} as in tests/unit/test_calls.py,
+                               {"bytes": "..."}, {"pieces": ["a", ["b", 90]]}
                                where a piece repeats, null for one that is removed;
                                `+ name @1790000000: ...` says when it was changed,
                                `+ name @x: ...` that it is a program
@@ -37,6 +38,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.cli.conftest import Run
+from tests.unit.test_calls import session
 
 FOLDER = Path(__file__).parent / "cases"
 ROOT = Path(__file__).parents[2]
@@ -76,6 +78,8 @@ def content(value: Any) -> bytes:
             return value.encode("utf-8", "surrogatepass")
         case list():
             return b"".join(json.dumps(record).encode() + b"\n" for record in value)
+        case {"session": items}:
+            return session(items)
         case {"bytes": text}:
             return str(text).encode("latin-1")
         case {"copy": path}:

@@ -84,10 +84,12 @@ def cases(path: Path) -> list[Case]:
 
 
 def function(name: str) -> Callable[..., Any]:
-    """What a dotted name below `leftoff`, or one of `tests`, stands for; of a property its function."""
+    """What a dotted name below `leftoff`, or one of `tests` or `benchmarks`, stands for; of a
+    property its function."""
     if name == "show":
         return lambda value, *at: reduce(step, at, value)
-    words = name.split(".") if name.startswith("tests.") else ["leftoff", *name.split(".")]
+    beside = name.startswith(("tests.", "benchmarks."))
+    words = name.split(".") if beside else ["leftoff", *name.split(".")]
     for end in range(len(words), 0, -1):
         try:
             module = importlib.import_module(".".join(words[:end]))
@@ -152,7 +154,8 @@ def session(items: list[Any]) -> bytes:
     Args:
         items: "> words" of the person, "< words" of the agent, calls as ["$ command", output] or
             [tool, arguments, output], with True at the end where they failed, None as the output of
-            one that has none; {"cwd": ...} and {"version": ...} for all that follows; other lines
+            one that has none; {"cwd": ...}, {"version": ...} and, as the first,
+            {"sessionId": ..., "cwd": ..., "timestamp": ...} for all that follows; other lines
             as they are.
     """
     made = Recording()
@@ -168,6 +171,9 @@ def session(items: list[Any]) -> bytes:
                 )
                 made.call(name, given, output, failed=rest[:1] == [True], **dict(*rest[1:]))
             case {"cwd": _} | {"version": _} if len(item) == 1:
+                made.about |= item
+            case {"sessionId": name, "cwd": _, "timestamp": _} if len(item) == 3:
+                made.key = name + "{n}"
                 made.about |= item
             case _:
                 made.lines.append(item)

@@ -27,12 +27,11 @@ class Shop:
         self.project.mkdir()
         self.environ = {"HOME": str(root), "LEFTOFF_MEMORY": str(root / "memory.sqlite3")}
         folder = root / ".claude" / "projects" / "-shop"
-        folder.mkdir(parents=True)
         self.recorder = Recorder(folder, memory_path(self.environ))
         self.answers = Answers(self.environ, str(self.project))
 
-    def session(self, *events: Any) -> None:
-        self.recorder.session(*events, project=str(self.project))
+    def session(self, name: str, *items: Any) -> None:
+        self.recorder.session(name, *items, project=str(self.project))
 
     def index(self) -> None:
         update(memory_path(self.environ), environ=self.environ)
@@ -45,13 +44,14 @@ def shop(tmp_path: Path) -> Shop:
 
 def test_each_tool_answers_from_the_index(shop: Shop) -> None:
     file = shop.project / "vat.py"
-    command = "python -m pytest -q tests"
+    command = "$ python -m pytest -q tests"
     shop.session(
-        ("person", f"Never upload with {SECRET} from the shop, and add the vat module."),
-        ("failed", command, f"Exit code 1\nE   {ERROR} with {SECRET}"),
-        ("Write", {"file_path": str(file), "content": f"RATE = 19  # {SECRET}\n"}, "ok"),
-        ("Bash", command, "3 passed in 0.10s"),
-        ("agent", f"Next steps:\n- Document the voucher endpoint, not {SECRET}"),
+        "one",
+        f"> Never upload with {SECRET} from the shop, and add the vat module.",
+        [command, f"Exit code 1\nE   {ERROR} with {SECRET}", True],
+        ["Write", {"file_path": str(file), "content": f"RATE = 19  # {SECRET}\n"}, "ok"],
+        [command, "3 passed in 0.10s"],
+        f"< Next steps:\n- Document the voucher endpoint, not {SECRET}",
     )
     file.write_text(f"RATE = 19  # {SECRET}\nonly here = 'words of the file alone'\n")
     shop.index()
@@ -74,17 +74,18 @@ def test_each_tool_answers_from_the_index(shop: Shop) -> None:
 
 
 def test_what_was_recorded_meanwhile_is_found(shop: Shop) -> None:
-    shop.session(("person", "Rename the invoice exporter"), ("agent", "Done."))
+    shop.session("one", "> Rename the invoice exporter", "< Done.")
     shop.index()
-    shop.session(("person", "Why does the zeppelin not inflate?"), ("agent", "No gas."))
+    shop.session("two", "> Why does the zeppelin not inflate?", "< No gas.")
     assert json.loads(shop.answers.search("zeppelin"))["hits"]
 
 
 def test_answers_are_bounded_and_whole(shop: Shop) -> None:
     for number in range(60):
         shop.session(
-            ("person", f"Never use Docker on this machine, it is not installed. {FILLER}"),
-            ("agent", f"Next steps:\n- Limit voucher number{number} redemption{number}"),
+            f"s{number}",
+            f"> Never use Docker on this machine, it is not installed. {FILLER}",
+            f"< Next steps:\n- Limit voucher number{number} redemption{number}",
         )
     shop.index()
     for answer in (
@@ -102,7 +103,7 @@ def test_answers_are_bounded_and_whole(shop: Shop) -> None:
 def test_wrong_questions_are_refused_without_words_of_a_file(shop: Shop) -> None:
     (shop.project / "vat.py").write_text("mine alone\n")
     os.mkfifo(shop.project / "pipe")
-    shop.session(("person", "Rename the invoice exporter"), ("agent", "Done."))
+    shop.session("one", "> Rename the invoice exporter", "< Done.")
     shop.index()
     calls: tuple[tuple[type[Exception], Callable[[], str]], ...] = (
         (UsageError, lambda: shop.answers.blame("vat.py", 7)),

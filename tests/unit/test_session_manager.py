@@ -9,12 +9,9 @@ import pytest
 from tests.strategies.clock import Clock
 from tests.strategies.together import at_once
 
-from leftoff.budget.tasks import TaskTokenBudget
-from leftoff.errors import StateError, UnknownName, UsageError
-from leftoff.live.responses import ResponseTracker, read
+from leftoff.live.responses import ResponseTracker
 from leftoff.live.session import SessionManager, get_session_manager
 from leftoff.live.telemetry import Event
-from leftoff.model import Usage
 from leftoff.settings import load
 
 
@@ -140,24 +137,6 @@ def test_switched_off_it_writes_nothing() -> None:
 # -- tasks -----------------------------------------------------------------------------------
 
 
-def test_a_task_has_a_budget_with_each_provider() -> None:
-    manager = SessionManager()
-    budget = manager.set_task_budget("t1", "claude-3.5-sonnet")
-    assert budget.total_allocated == 180_000
-    manager.update_token_usage(0, 90_000, message_id="a", task_id="t1")
-    manager.update_token_usage(0, 12_000, message_id="b", task_id="t1", provider="gpt-4-turbo")
-    task = manager.task("t1")
-    assert task.token_budget is not None
-    assert task.token_budget.provider == "gpt-4-turbo"
-    assert task.token_budget.percent_used == 10.0
-    assert manager.remaining("t1") == {"claude-3.5-sonnet": 90_000, "gpt-4-turbo": 108_000}
-    assert TaskTokenBudget.from_dict(task.token_budget.to_dict()) == task.token_budget
-    with pytest.raises(UsageError, match="no limit is known"):
-        manager.set_task_budget("t1", "house-model")
-    with pytest.raises(UnknownName, match="did you mean 't1'"):
-        manager.task("t2")
-
-
 def test_everything_of_a_task_is_told_with_the_fields_of_the_design(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -210,17 +189,6 @@ def test_every_update_is_logged_when_verbose(caplog: pytest.LogCaptureFixture) -
     assert "TOKEN_BUDGET task_id=t provider=copilot consumed=10" in caplog.text
 
 
-def test_a_task_that_is_handed_around_is_stuck_until_it_gets_on() -> None:
-    manager = SessionManager()
-    manager.set_task_budget("t", "copilot")
-    for n in range(3):
-        assert not manager.stuck("t")
-        assert manager.record_handoff("t", "q", "full") == n + 1
-    assert manager.stuck("t")
-    manager.record_progress("t")
-    assert not manager.stuck("t")
-
-
 # -- restarts, threads, coroutines -----------------------------------------------------------
 
 
@@ -247,15 +215,6 @@ def test_without_a_path_nothing_is_written(
     manager = SessionManager()
     manager.update_token_usage(190_000 - 1, 0, message_id="a")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("content", [b"", b"[1, 2", b'{"used": "x"}', b'{"session_id": 5}'])
-def test_a_damaged_state_is_refused_and_kept(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "state.json"
-    path.write_bytes(content)
-    with pytest.raises(StateError, match="remove the file"):
-        SessionManager(path)
-    assert path.read_bytes() == content
 
 
 def test_a_full_disk_is_said_and_ends_nothing(
@@ -305,83 +264,6 @@ def test_there_is_one_manager_for_each_process() -> None:
 
 # -- responses -------------------------------------------------------------------------------
 
-ANTHROPIC = {
-    "id": "msg_1",
-    "type": "message",
-    "model": "claude-x",
-    "stop_reason": "tool_use",
-    "usage": {
-        "input_tokens": 5,
-        "output_tokens": 20,
-        "cache_read_input_tokens": 1_000,
-        "cache_creation_input_tokens": 100,
-    },
-}
-CHAT = {
-    "id": "chatcmpl-1",
-    "object": "chat.completion",
-    "model": "gpt-x",
-    "choices": [{"finish_reason": "length", "message": {}}],
-    "usage": {
-        "prompt_tokens": 1_000,
-        "completion_tokens": 30,
-        "prompt_tokens_details": {"cached_tokens": 400},
-        "completion_tokens_details": {"reasoning_tokens": 7},
-    },
-}
-# LiteLLM's answer of an Anthropic model: the cached tokens stand in it twice.
-LITELLM = {
-    "id": "chatcmpl-2",
-    "object": "chat.completion",
-    "model": "claude-x",
-    "choices": [{"finish_reason": "stop", "message": {}}],
-    "usage": {
-        "prompt_tokens": 1_000,
-        "completion_tokens": 30,
-        "prompt_tokens_details": {"cached_tokens": 800},
-        "cache_read_input_tokens": 800,
-        "cache_creation_input_tokens": 100,
-    },
-}
-LITELLM_FIRST = LITELLM | {
-    "usage": {
-        "prompt_tokens": 1_000,
-        "completion_tokens": 30,
-        "prompt_tokens_details": {"cached_tokens": 0},
-        "cache_read_input_tokens": 0,
-        "cache_creation_input_tokens": 900,
-    }
-}
-LITELLM_PLAIN = LITELLM | {
-    "usage": {"prompt_tokens": 1_000, "completion_tokens": 30, "cache_read_input_tokens": 800}
-}
-RESPONSE = {
-    "id": "resp_1",
-    "object": "response",
-    "model": "gpt-x",
-    "status": "incomplete",
-    "incomplete_details": {"reason": "max_output_tokens"},
-    "output": [],
-    "usage": {
-        "input_tokens": 1_000,
-        "output_tokens": 30,
-        "input_tokens_details": {"cached_tokens": 400},
-        "output_tokens_details": {"reasoning_tokens": 7},
-    },
-}
-GEMINI = {
-    "responseId": "g1",
-    "modelVersion": "gemini-x",
-    "candidates": [{"finishReason": "MAX_TOKENS"}],
-    "usageMetadata": {
-        "promptTokenCount": 900,
-        "toolUsePromptTokenCount": 100,
-        "candidatesTokenCount": 23,
-        "thoughtsTokenCount": 7,
-        "cachedContentTokenCount": 400,
-    },
-}
-
 
 def thing(value: Any) -> Any:
     """A dict as the objects of a vendor's library are: fields as attributes."""
@@ -390,104 +272,11 @@ def thing(value: Any) -> Any:
     return [thing(v) for v in value] if isinstance(value, list) else value
 
 
-def snake(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {
-            "".join("_" + c.lower() if c.isupper() else c for c in k): snake(v)
-            for k, v in value.items()
-        }
-    return [snake(v) for v in value] if isinstance(value, list) else value
-
-
-@pytest.mark.parametrize("shape", [lambda v: v, thing, lambda v: thing(snake(v))])
-@pytest.mark.parametrize(
-    "response,name,reason,usage",
-    [
-        (ANTHROPIC, "msg_1", "tool_use", Usage(5, 20, 1_000, 100)),
-        (CHAT, "chatcmpl-1", "length", Usage(600, 30, 400, 0, 7)),
-        (LITELLM, "chatcmpl-2", "stop", Usage(100, 30, 800, 100)),
-        (LITELLM_FIRST, "chatcmpl-2", "stop", Usage(100, 30, 0, 900)),
-        (LITELLM_PLAIN, "chatcmpl-2", "stop", Usage(200, 30, 800)),
-        (RESPONSE, "resp_1", "max_output_tokens", Usage(600, 30, 400, 0, 7)),
-        (GEMINI, "g1", "MAX_TOKENS", Usage(600, 30, 400, 0, 7)),
-    ],
-)
-def test_responses_are_read_as_dicts_and_as_objects(
-    shape: Any, response: Any, name: str, reason: str, usage: Usage
-) -> None:
-    told = read(shape(response))
-    assert (told.id, told.stop_reason, told.usage, told.final) == (name, reason, usage, True)
-
-
-@pytest.mark.parametrize("response", [CHAT, RESPONSE, GEMINI])
-def test_the_vendors_words_for_the_limit_are_one(response: Any) -> None:
-    manager = SessionManager()
-    ResponseTracker(manager).track(response)
-    metrics = manager.get_context_metrics()
-    assert (metrics["stop_reason"], metrics["used_tokens"]) == ("max_tokens", 1_030)
-    assert metrics["basis"] == "occupancy"
-
-
-def test_streams_are_joined_even_when_they_interleave() -> None:
-    manager = SessionManager()
-    tracker = ResponseTracker(manager)
-    start = {
-        "type": "message_start",
-        "message": {
-            "id": "msg_7",
-            "model": "claude-x",
-            "usage": {"input_tokens": 5, "output_tokens": 1, "cache_read_input_tokens": 900},
-        },
-    }
-    chunk = {"id": "c1", "object": "chat.completion.chunk", "model": "gpt-x"}
-    ended = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
-    for event in (
-        start,
-        {**chunk, "choices": [{"finish_reason": None, "delta": {}}]},
-        {"type": "content_block_delta", "delta": {"text": "x"}},
-        {**chunk, "choices": [{"finish_reason": "stop", "delta": {}}]},
-        {**ended, "usage": {"output_tokens": 60}},
-        {"type": "message_stop"},
-        {**chunk, "choices": [], "usage": {"prompt_tokens": 50, "completion_tokens": 9}},
-        {"type": "response.output_text.delta", "delta": "x"},
-        {"type": "response.completed", "response": {**RESPONSE, "status": "completed"}},
-    ):
-        tracker.track(event)
-    assert manager.spent == Usage(5 + 50 + 600, 60 + 9 + 30, 900 + 400)
-    assert manager.get_context_metrics()["used_tokens"] == 1_030
-
-
 class Nasty:
     """Raises whatever is asked of it."""
 
     def __getattr__(self, name: str) -> Any:
         raise RuntimeError(name)
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        None,
-        5,
-        "text",
-        [],
-        {},
-        {"usage": 5},
-        {"usage": {"input_tokens": "x", "output_tokens": -4}},
-        {"type": "message_start"},
-        {"type": 7, "choices": 3},
-        {"choices": [None], "usage": []},
-        {"usageMetadata": {"promptTokenCount": float("nan")}},
-        pytest.param(Nasty, id="nasty"),
-    ],
-)
-def test_nothing_makes_the_tracker_raise(event: Any) -> None:
-    manager = SessionManager()
-    tracker = ResponseTracker(manager)
-    event = event() if event is Nasty else event
-    tracker.track(event)
-    tracker.track_stop_response(event, "s", {}, [])
-    assert manager.get_context_metrics()["used_tokens"] == 0
 
 
 def test_a_manager_that_fails_does_not_reach_the_caller(
@@ -499,5 +288,5 @@ def test_a_manager_that_fails_does_not_reach_the_caller(
         raise RuntimeError("no")
 
     monkeypatch.setattr(manager, "update_token_usage", fail)
-    ResponseTracker(manager).track(ANTHROPIC)
+    ResponseTracker(manager).track({"id": "msg_1", "usage": {"output_tokens": 20}})
     assert "could not be tracked" in caplog.text

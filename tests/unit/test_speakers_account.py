@@ -1,11 +1,11 @@
-"""The speakers' account: which header lines are turns, and what the comparison counts."""
+"""The speakers' account: what the comparison counts; which header lines are turns, and whose
+words stand in them, is in calls/speakers_account.cases."""
 
 import json
 from pathlib import Path
 
 import pytest
 from benchmarks.conformance import speakers
-from benchmarks.conformance import speakers_account as account
 from benchmarks.conformance.speakers_specstory import specstory
 from benchmarks.conformance.speakers_turns import OWNERS, Account, Line, words
 
@@ -20,128 +20,6 @@ def turns(body: str) -> list[tuple[int, str]]:
 
 def owners(made: Account) -> list[tuple[str, str]]:
     return [(line.owner, " ".join(words(line.text))) for line in made.lines]
-
-
-@pytest.mark.parametrize(
-    ("header", "speaker"),
-    [
-        ("_**User**_", "person"),
-        ("_**User (2026-01-05 10:00Z)**_", "person"),
-        ("_**User (sidechain)**_", "notice"),
-        ("_**User - sidechain (2026-01-05 10:00:01Z)**_", "notice"),
-        ("_**Agent (some-model)**_", "agent"),
-        ("_**Agent (some-model) (sidechain)**_", "agent"),
-        ("_**Agent - sidechain (some-model 2026-01-05 10:00:01Z)**_", "agent"),
-        ("_**Agent (model default, mode Agent)**_", "agent"),
-        ("_**Assistant**_", "agent"),
-    ],
-)
-def test_header_lines_of_all_generations_are_turns(header: str, speaker: str) -> None:
-    assert turns(f"{header}\n\nwords\n") == [(5, speaker)]
-
-
-def test_code_fences_do_not_hide_a_header() -> None:
-    text = "_**User**_\n\none\n\n_**Agent (m)**_\n\n```py\ncut off\n\n_**User**_\n\ntwo\n"
-    assert [who for _, who in turns(text)] == ["person", "agent", "person"]
-
-
-def test_a_header_after_a_line_with_words_is_quoted() -> None:
-    assert len(turns("_**User**_\n\nsee this:\n_**Agent (m)**_\n\nwhat is it?\n")) == 1
-
-
-def test_a_header_in_a_closed_tool_block_is_quoted_but_not_in_one_left_open() -> None:
-    block = '_**Agent (m)**_\n\n<tool-use data-tool-type="read" data-tool-name="r">\n\n'
-    inner = "_**User**_\n\nquoted\n"
-    assert len(turns(f"{block}{inner}</tool-use>\n\n_**User**_\n\nreal\n")) == 2
-    assert len(turns(f"{block}{inner}")) == 2
-
-
-def test_headers_from_before_the_session_are_quoted_with_those_of_their_spelling() -> None:
-    text = (
-        "_**User (2026-01-05 10:00:00Z)**_\n\nfirst\n\n_**Agent (m)**_\n\nreply\n\n"
-        "_**User (2026-01-05 10:05:00Z)**_\n\nthis went wrong:\n\n"
-        "_**User (2025-12-01 09:00Z)**_\n\nold\n\n_**Agent (model m, mode Agent)**_\n\nold\n\n"
-        "_**Agent (m)**_\n\nreal reply\n"
-    )
-    assert [who for _, who in turns(text)] == ["person", "agent", "person", "agent"]
-
-
-def test_owners_inside_a_turn() -> None:
-    made = specstory(
-        HEAD + "_**User**_\n\nplease\n<system-reminder>noted</system-reminder> now\n\n"
-        "_**Agent (m)**_\n\n<think><details><summary>Thought Process</summary>\nhm\n"
-        '</details></think>\n\nok\n\n<tool-use data-tool-type="shell" data-tool-name="Bash">'
-        "<details>\n<summary>Tool use: **Bash**</summary>\n\nls\n\n</details>\n</tool-use>\n\n"
-        "done\n\nTool use: **Read**\n\n```\n---\nfile\n```\n\n---\n\nend\n"
-    )
-    assert owners(made) == [
-        ("person", "please"),
-        ("notice", "system reminder noted"),
-        ("person", "now"),
-        ("reasoning", "hm"),
-        ("agent", "ok"),
-        ("tool", "Bash"),
-        ("tool", "ls"),
-        ("agent", "done"),
-        ("tool", "Read"),
-        ("tool", "file"),
-        ("agent", "end"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "speaker"),
-    [
-        ("words", "person"),
-        ('@agent Continue: "Continue to iterate?"', "notice"),
-        ("Base directory for this skill: /x\nthe skill", "notice"),
-        ("<command-name>/exit</command-name>", "person|notice"),
-        ("<command-name>/do</command-name>\n<command-args>it</command-args>", "person"),
-        ("--- Cursor Command: x.md ---\nbody\n--- End Command ---", "person"),
-    ],
-)
-def test_who_asks(text: str, speaker: str) -> None:
-    assert turns(f"_**User**_\n\n{text}\n") == [(5, speaker)]
-
-
-def test_aider_tells_prompts_notices_replies_and_what_the_editor_is_handed() -> None:
-    plan = " ".join(f"step{n}" for n in range(25))
-    made = account.aider(
-        "\n# aider chat started at 2026-01-05 10:00:00\n\n> Aider v0.85  \n\n#### do it  \n\n"
-        f"{plan}\n\n#### a heading of the reply\n\n> Edit the files? y  \n\n#### {plan}  \n\n"
-        "<thinking-content-1>\nhm\n</thinking-content-1>\n\nok\n\n> Applied edit to a.py  \n"
-    )
-    speakers_ = [who for _, who in made.turns]
-    assert speakers_ == [
-        "notice", "person", "agent", "notice", "notice", "agent", "notice|tool",
-    ]  # fmt: skip
-    assert ("reasoning", "hm") in owners(made)
-
-
-def test_json_families_are_known_by_their_content(tmp_path: Path) -> None:
-    lines = [
-        {"type": "user", "sessionId": "s", "uuid": "1", "message": {"content": "hello"}},
-        {
-            "type": "assistant",
-            "sessionId": "s",
-            "uuid": "2",
-            "message": {
-                "content": [{"type": "tool_use", "name": "Bash", "input": {"c": "ls"}}]
-            },
-        },
-        {
-            "type": "user",
-            "sessionId": "s",
-            "uuid": "3",
-            "message": {"content": [{"type": "tool_result", "content": "a.py"}]},
-        },
-    ]
-    file = tmp_path / "x.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    made = account.accounts(str(file))
-    assert made is not None
-    assert made.family == "claude_code"
-    assert made.turns == [(1, "person"), (2, "agent"), (3, "tool")]
 
 
 def message(line: int, role: str, origin: str, *parts: object, typed: bool = False) -> Message:
@@ -229,27 +107,3 @@ def test_committed_marks_are_positions_only(path: Path) -> None:
         assert all(owner in OWNERS and first <= last for first, last, owner in blocks)
         ends = [0, *(last for _, last, _ in blocks)]
         assert all(first > end for (first, *_), end in zip(blocks, ends, strict=False))
-
-
-@pytest.mark.parametrize(
-    ("step", "owner"),
-    [
-        ("Read file: a.py", "tool"),
-        ("```diff\n- a\n+ b\n```\n\n```diff\n+ c\n```", "tool"),
-        ("```diff\n- a\n```\n\nwould be better.", "agent"),
-        ("```bash\nls\n```\n\n```\na.py\n```", "tool"),
-        ("```bash\nls\n```", "tool"),
-        ("```bash\nls\n```\n\nlists files.", "agent"),
-        ("Could not find file 'a.py' in the workspace.", "tool"),
-        ("### Rule: style\n\n```markdown\nShort names.", "tool"),
-        ("**Agent task list:**\n- [X] look", "tool"),
-        ("Tool use: **Read** `a.py`\n\nResult:\n\n```\nx\n```\n\nResult:\n\n```\ny\n```", "tool"),
-        ("Copilot has been working on this problem for a while. It can go on.", "notice"),
-        ("```thinking\nhm\n```\nquoted\n```\nso\n```", "reasoning"),
-    ],
-)  # fmt: skip
-def test_steps_of_older_layouts_have_one_owner(step: str, owner: str) -> None:
-    made = specstory(f"{HEAD}_**Assistant**_\n\nI look.\n\n---\n\n{step}\n\n---\n\nDone.\n")
-    kinds = [kind for kind, said in owners(made) if said]
-    assert kinds[0] == kinds[-1] == "agent"
-    assert set(kinds[1:-1]) == {owner}
