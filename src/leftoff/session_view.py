@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
@@ -22,6 +23,8 @@ T = TypeVar("T")
 
 Call: TypeAlias = tuple[int, int]
 """Message and part of a call."""
+
+_call = attrgetter("call")
 
 
 class ByCall(Mapping[Call, E]):
@@ -119,7 +122,7 @@ class SessionView:
         # Most sessions have none to leave out, and lists may be long.
         return [e for e in found if self.message_of(e) not in left_out] if left_out else found
 
-    def by_call(self, kind: type[E], call: Callable[[E], Call]) -> ByCall[E]:
+    def by_call(self, kind: type[E]) -> ByCall[E]:
         """Evidence of one kind by call, copies left out, abandoned branches included."""
         items: Sequence[E]
         if self.state.evidence.large:
@@ -130,7 +133,7 @@ class SessionView:
             items = found.get("", ())
         else:
             items = self.all(kind)
-        return ByCall(items, map(call, items))
+        return ByCall(items, map(_call, items))
 
     def release(self) -> None:
         """Drops what is derived of a very large session; the next access builds it again."""
@@ -190,32 +193,32 @@ class SessionView:
     @cached_property
     def calls(self) -> Mapping[Call, Called]:
         """Every call by message and part."""
-        return self._last_of(Called, lambda c: (c.message, c.part))
+        return self._last_of(Called)
 
     @cached_property
     def outcomes(self) -> Mapping[Call, Returned]:
         """The result of each call, by the call's message and part; calls without a result are
         missing."""
-        return self._last_of(Returned, lambda r: (r.call_message, r.call_part))
+        return self._last_of(Returned)
 
     @cached_property
     def commands(self) -> Mapping[Call, Ran]:
         """The last command of each call that ran one."""
-        return self._last_of(Ran, lambda r: (r.ref.message, r.part))
+        return self._last_of(Ran)
 
-    def _last_of(self, kind: type[E], call: Callable[[E], Call]) -> Mapping[Call, E]:
+    def _last_of(self, kind: type[E]) -> Mapping[Call, E]:
         if self.state.evidence.large:
-            return self.by_call(kind, call)
-        return {call(item): item for item in self.all(kind)}
+            return self.by_call(kind)
+        return {_call(item): item for item in self.all(kind)}
 
     @cached_property
     def turns(self) -> array[int]:
         """The number of each message's turn, -1 where the agent does not speak."""
         return self.thread.turns()
 
-    def succeeded(self, message: int, part: int) -> bool:
+    def succeeded(self, call: Call) -> bool:
         """Whether a call returned without an error, as far as the recorder says."""
-        number = number_of((message, part))
+        number = number_of(call)
         at = bisect_left(self._succeeded, number)
         return at < len(self._succeeded) and self._succeeded[at] == number
 
@@ -224,7 +227,7 @@ class SessionView:
         # A recorder without results by status is believed, or nothing would ever have
         # succeeded. The last result of a call counts.
         last = {
-            number_of((r.call_message, r.call_part)): r.status in {"ok", "unknown", "running"}
+            number_of(r.call): r.status in {"ok", "unknown", "running"}
             for r in self.each(Returned, rewound=True)
         }
         return array("q", sorted(number for number, worked in last.items() if worked))

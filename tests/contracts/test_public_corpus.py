@@ -112,7 +112,7 @@ def test_no_edit_is_lost(public_corpus: Path) -> None:
             moved = {path for a in view.all(Applied) for *_, path in a.files}
             for touch in view.all(Touched):
                 message, path = touch.ref.message, touch.path
-                if touch.verb == "read" or not path or not view.succeeded(message, touch.part):
+                if touch.verb == "read" or not path or not view.succeeded(touch.call):
                     continue
                 edits += 1
                 lost += (message, path) not in events and path not in moved

@@ -14,7 +14,7 @@ from functools import lru_cache
 from leftoff import lazy_re as re
 from leftoff.extraction.evidence import Called, Touched
 from leftoff.formats.vocabulary import EDITS
-from leftoff.session_view import ByCall, SessionView, call_of, number_of, once
+from leftoff.session_view import ByCall, Call, SessionView, call_of, number_of, once
 from leftoff.shell import analyze, command_facts
 from leftoff.shell.paths import is_test
 from leftoff.shell.per_command import per_command
@@ -33,21 +33,21 @@ IDLE = frozenset(_TABLE["programs"]["idle"].split())
 
 
 @once
-def activities(view: SessionView) -> Mapping[tuple[int, int], tuple[str, ...]]:
+def activities(view: SessionView) -> Mapping[Call, tuple[str, ...]]:
     """The activities of every call on the active branch, by message and part."""
     ran = view.commands
     # A call's edits, not its paths: a long session has thousands of calls and few activities.
     known: dict[tuple[str, ...], tuple[str, ...]] = {(): ()}
     touched: dict[int, tuple[str, ...]] = {}
     for item in view.each(Touched):
-        number = number_of((item.ref.message, item.part))
+        number = number_of(item.call)
         edited = touched.get(number, ())
         if item.verb != "read":
             edited = tuple(sorted({*edited, of_edit(item.path)}))
         touched[number] = known.setdefault(edited, edited)
     found: dict[int, tuple[str, ...]] = {}
     for call in view.each(Called):
-        number = number_of((call.message, call.part))
+        number = number_of(call.call)
         command = ran.get(call_of(number))
         if command is not None:
             did = of_command(command.command, command.language)
@@ -65,17 +65,17 @@ def activities(view: SessionView) -> Mapping[tuple[int, int], tuple[str, ...]]:
 
 
 @once
-def edits(view: SessionView) -> dict[tuple[int, int], tuple[str, ...]]:
+def edits(view: SessionView) -> dict[Call, tuple[str, ...]]:
     """The activities of the calls that changed the work itself, by message and part. A call of
     an editor that only showed a file, or that failed, is none of them."""
     found = {at: did for at, did in activities(view).items() if EDITING & {*did}}
-    touched = [((t.ref.message, t.part), t.verb != "read") for t in view.each(Touched)]
+    touched = [(t.call, t.verb != "read") for t in view.each(Touched)]
     left_out = {at for at, _ in touched} - {at for at, changes in touched if changes}
     # A command that failed may have edited before it did.
     left_out |= {
         at
         for at in found
-        if not view.succeeded(*at) and at in view.outcomes and at not in view.commands
+        if not view.succeeded(at) and at in view.outcomes and at not in view.commands
     }
     return {at: did for at, did in found.items() if at not in left_out}
 
@@ -84,12 +84,12 @@ class Done:
     """What was done when: the places (message and part) of each activity, in order."""
 
     def __init__(self, view: SessionView) -> None:
-        self.at: dict[str, list[tuple[int, int]]] = {}
+        self.at: dict[str, list[Call]] = {}
         for place, found in sorted(activities(view).items()):
             for activity in found:
                 self.at.setdefault(activity, []).append(place)
 
-    def between(self, start: tuple[int, int], end: tuple[int, int]) -> set[str]:
+    def between(self, start: Call, end: Call) -> set[str]:
         """The activities from a place on, up to another one."""
         first = {activity: bisect_left(places, start) for activity, places in self.at.items()}
         return {

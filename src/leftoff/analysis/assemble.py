@@ -266,7 +266,7 @@ def _agents_started(view: SessionView) -> list[Called]:
     return [
         call
         for call in view.each(Called)
-        if call.name in _STARTS_AGENT and view.succeeded(call.message, call.part)
+        if call.name in _STARTS_AGENT and view.succeeded(call.call)
     ]
 
 

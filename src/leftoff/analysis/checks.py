@@ -110,7 +110,7 @@ class _Judge:
         self.mended = _mended(view)
         formatted = {message for message, *_ in self.mended}
         self.edits = sorted({message for message, _ in edits(view)} | formatted)
-        self.outputs = view.by_call(Checked, lambda c: (c.call_message, c.call_part))
+        self.outputs = view.by_call(Checked)
         self.jobs: dict[str, list[Checked]] = {}
         for checked in view.each(Checked):
             if checked.task:
@@ -123,7 +123,7 @@ class _Judge:
     def judge(self) -> tuple[Check, ...]:
         found: list[Check] = []
         commands = (r for r in self.view.each(Ran) if r.language in {"bash", "powershell"})
-        for place, call in groupby(commands, key=lambda ran: (ran.ref.message, ran.part)):
+        for place, call in groupby(commands, key=lambda ran: ran.call):
             several = list(call)
             outcome = self.view.outcomes.get(place)
             if outcome is not None and outcome.status == "denied":
@@ -145,7 +145,7 @@ class _Judge:
         if first is not None and first.task:
             pieces = [c for c in self.jobs[first.task] if c.ref.message >= first.ref.message]
             last = pieces[-1]
-            outcome = self.view.outcomes.get((last.call_message, last.call_part), outcome)
+            outcome = self.view.outcomes.get(last.call, outcome)
         found = _Output([], [], outcome=outcome)
         for piece in pieces:
             found.ends += [p for p in piece.printed if _RULES[p.rule].ends]
@@ -348,7 +348,7 @@ def _mended(view: SessionView) -> list[tuple[int, str, Run | None]]:
     return [
         (ran.ref.message, _folder(ran, view.state.header.cwd), mended_by(words))
         for ran in view.each(Ran)
-        if may_mend(ran.command) and view.succeeded(ran.ref.message, ran.part)
+        if may_mend(ran.command) and view.succeeded(ran.call)
         for words in mending(analyze(ran.command).body)
     ]
 

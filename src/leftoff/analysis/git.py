@@ -17,7 +17,7 @@ from leftoff.analysis.activities import of_command
 from leftoff.analysis.git_commands import GitStep, folder_outside, git_steps
 from leftoff.extraction.evidence import Called, Ran, Returned, Shown
 from leftoff.model import Ref
-from leftoff.session_view import SessionView, once
+from leftoff.session_view import Call, SessionView, once
 from leftoff.shell.paths import is_temporary
 from leftoff.summary import GitEvent
 from leftoff.tables import table
@@ -63,7 +63,7 @@ def branch_at_end(view: SessionView, recorded: str, *, stated: bool) -> str:
     ]
     at, branch = made[-1] if made else (-1, "")
     for shown in () if stated else view.latest(Shown):
-        ran = view.commands.get((shown.call_message, shown.call_part))
+        ran = view.commands.get(shown.call)
         if shown.ref.message < at:
             break
         if shown.kind == "git_switch" and ran is not None:
@@ -77,7 +77,7 @@ class _Call(Struct):
     """A call with git or a forge in it: its command lines, their steps, the lines of its output
     that show something, and the call itself, None where it is not known."""
 
-    place: tuple[int, int]
+    place: Call
     commands: list[Ran]
     steps: list[GitStep]
     lines: list[Shown]
@@ -92,17 +92,16 @@ class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
         self.found: list[tuple[GitEvent, bool]] = []  # with whether it amends the one before
-        self.ran: dict[tuple[int, int], list[Ran]] = {}
+        self.ran: dict[Call, list[Ran]] = {}
         for ran in view.each(Ran, rewound=True):
             if ran.language != "python" and (
                 "git" in ran.command or "gh " in ran.command or "glab" in ran.command
             ):
-                self.ran.setdefault((ran.ref.message, ran.part), []).append(ran)
-        self.shown: dict[tuple[int, int], list[Shown]] = {}
+                self.ran.setdefault(ran.call, []).append(ran)
+        self.shown: dict[Call, list[Shown]] = {}
         for shown in view.all(Shown):
             if shown.kind.startswith("git_"):
-                place = (shown.call_message, shown.call_part)
-                self.shown.setdefault(place, []).append(shown)
+                self.shown.setdefault(shown.call, []).append(shown)
 
     def events(self) -> list[GitEvent]:
         """All events in the order of what shows them."""
@@ -117,7 +116,7 @@ class _Judge:
     ) -> None:
         self.found.append((GitEvent(kind, text, self.view.ref(ref), **known), amends))
 
-    def _of_call(self, place: tuple[int, int]) -> None:
+    def _of_call(self, place: Call) -> None:
         commands = self.ran.get(place, [])
         steps = [step for ran in commands for step in git_steps(ran.command)]
         lines, made = self.shown.get(place, []), self.view.calls.get(place)
@@ -144,7 +143,7 @@ class _Judge:
             return False  # the recorder lost the command
         return all(set(of_command(r.command, r.language)) <= _LOOKING for r in call.commands)
 
-    def _awaited(self, place: tuple[int, int]) -> list[GitStep]:
+    def _awaited(self, place: Call) -> list[GitStep]:
         """The steps of the latest command before a poll that makes something and whose own
         output did not show it: it may still have been running."""
         for earlier in sorted((p for p in self.ran if p < place), reverse=True):
@@ -196,7 +195,7 @@ class _Judge:
     def _by_tool(self, line: Shown) -> bool:
         """Whether a tool of its own printed a line: for git, or a call not known, or one whose
         command the recorder lost."""
-        call = self.view.calls.get((line.call_message, line.call_part))
+        call = self.view.calls.get(line.call)
         return call is None or call.kind == "other" or not call.text
 
     def _pushes_shown(self, call: _Call) -> None:
@@ -244,7 +243,7 @@ class _Judge:
             return
         line = urls[-1] if creates else urls[0]
         url = line.text.strip()
-        outcome = self.view.outcomes.get((line.call_message, line.call_part))
+        outcome = self.view.outcomes.get(line.call)
         if outcome is not None and outcome.status in {"error", "denied", "timeout"}:
             return
         number = _RE["number"].search(url)
@@ -318,7 +317,7 @@ class _Judge:
             remote = _remote([step])
             self._add("push", branch, ref, branch=branch, remote=remote, shown=shown, **known)
 
-    def _said(self, value: str, place: tuple[int, int], outcome: Returned) -> bool:
+    def _said(self, value: str, place: Call, outcome: Returned) -> bool:
         """Whether the agent says soon after a call, whose output is not recorded, that it
         succeeded."""
         if outcome.status == "running" or outcome.output.strip():

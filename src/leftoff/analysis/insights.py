@@ -20,7 +20,7 @@ from leftoff.extraction.evidence import CUT, Asked, Called, Failed, Planned, Ran
 from leftoff.extraction.requests import is_pasted
 from leftoff.formats.vocabulary import EDITS
 from leftoff.model import Ref
-from leftoff.session_view import ByCall, SessionView, call_of, number_of, once
+from leftoff.session_view import ByCall, Call, SessionView, call_of, number_of, once
 from leftoff.shell.paths import relative
 from leftoff.summary import ErrorSeen, Finding, NextStep, TurnState
 from leftoff.tables import table
@@ -57,7 +57,7 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
     for failed in view.active(Failed):
         if _RE["not_run"].search(failed.text):
             continue
-        place = (failed.call_message, failed.call_part)
+        place = failed.call
         made = view.calls.get(place)
         looks = (
             made is not None
@@ -96,7 +96,6 @@ def errors(view: SessionView) -> tuple[ErrorSeen, ...]:
     return tuple(found.values())
 
 
-_Place: TypeAlias = tuple[int, int]
 _Key: TypeAlias = tuple[str, ...]
 
 
@@ -112,17 +111,17 @@ class _CleanRuns:
 
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        self.touched, self.ran = view.by_call(Touched, _place), view.by_call(Ran, _place)
+        self.touched, self.ran = view.by_call(Touched), view.by_call(Ran)
         changed = [
-            (intern(item.path), _place(item))
+            (intern(item.path), item.call)
             for item in view.each(Touched, rewound=True)
-            if item.path and item.verb != "read" and view.succeeded(*_place(item))
+            if item.path and item.verb != "read" and view.succeeded(item.call)
         ]
         self.changed = ByCall([path for path, _ in changed], (place for _, place in changed))
         at: dict[_Key, set[int]] = {}
-        self.refs: dict[_Place, Ref] = {}
-        self.checks: dict[_Place, list[_Key]] = {}
-        unknown: dict[_Place, list[_Key]] = {}
+        self.refs: dict[Call, Ref] = {}
+        self.checks: dict[Call, list[_Key]] = {}
+        unknown: dict[Call, list[_Key]] = {}
         for check in checks(view):
             place = (check.ref.message, check.ref.part or 0)
             key: _Key = ("check", check.kind, check.tool, check.scope)
@@ -137,11 +136,11 @@ class _CleanRuns:
         bad = {place for place, failed in self.checks.items() if failed}
         self.checks |= {place: keys for place, keys in unknown.items() if place not in bad}
         failures = view.active(Failed)
-        failed_calls = (view.calls.get((f.call_message, f.call_part)) for f in failures)
+        failed_calls = (view.calls.get(f.call) for f in failures)
         asked_of = {key for made in failed_calls if made for key in self._keys(made)}
         for call in view.each(Called, rewound=True):
-            place = (call.message, call.part)
-            if place not in bad and view.succeeded(*place):
+            place = call.call
+            if place not in bad and view.succeeded(place):
                 for key in asked_of.intersection(self._keys(call)):
                     at.setdefault(key, set()).add(number_of(place))
         self.at = {key: array("q", sorted(places)) for key, places in at.items()}
@@ -153,12 +152,12 @@ class _CleanRuns:
         """The programs of a command line with their subcommands, without idle ones."""
         if made.kind != "shell" or not made.text:
             return []
-        ran = self.ran.get((made.message, made.part))
+        ran = self.ran.get(made.call)
         # The text of a call may be cut.
         command = ran.command if ran is not None and len(ran.command) > CUT else made.text
         return [fact for fact in programs_in(command) if fact[0] not in IDLE]
 
-    def ref_of(self, place: _Place) -> Ref | None:
+    def ref_of(self, place: Call) -> Ref | None:
         """Where a call that worked stands: the check in it, else its last file or command."""
         if place in self.refs:
             return self.refs[place]
@@ -167,14 +166,14 @@ class _CleanRuns:
         here += self.touched.between(before, after)
         return self.view.ref(here[-1].ref) if here else None
 
-    def first_after(self, place: _Place, keys: Iterable[_Key]) -> _Place | None:
+    def first_after(self, place: Call, keys: Iterable[_Key]) -> Call | None:
         """The first call after a place that did one of these, None if none did."""
         lists = [self.at[key] for key in keys if key in self.at]
         after = ((found, bisect_right(found, number_of(place))) for found in lists)
         first = min((found[at] for found, at in after if at < len(found)), default=None)
         return None if first is None else call_of(first)
 
-    def corrected(self, place: _Place, made: Called | None, error: str) -> _Place | None:
+    def corrected(self, place: Call, made: Called | None, error: str) -> Call | None:
         """The next call that worked of the one program that failed, if both name the same
         thing or the failed one named nothing. Other tests mend none."""
         if made is None or place in self.checks:
@@ -191,7 +190,7 @@ class _CleanRuns:
         same = not mine or any(mine & _operands(other.text, p) for p in self.programs_of(other))
         return later if same else None
 
-    def changed_between(self, start: _Place, end: _Place) -> str:
+    def changed_between(self, start: Call, end: Call) -> str:
         """What was changed between a failed call and the one that worked: names of files, else
         the last command that worked; "" if nothing is known."""
         names: dict[str, None] = {}
@@ -205,7 +204,7 @@ class _CleanRuns:
             return "changes to " + ", ".join(shown) + (f" and {more} more" if more else "")
         for ran in reversed(self.ran.between(start, end)):
             looks = _LOOKS.issuperset(of_command(ran.command, ran.language))
-            if not looks and self.view.succeeded(*_place(ran)):
+            if not looks and self.view.succeeded(ran.call):
                 return whole(ran.command.strip().partition("\n")[0], 120)
         return ""
 
@@ -231,10 +230,6 @@ def _operands(command: str, program: tuple[str, str]) -> frozenset[str]:
     words = re.findall(r"[^\s'\"]*\w[^\s'\"]*", command.partition(" | ")[0])
     plain = (w for w in words if w[0] not in "-<>" and not w[0].isdigit())
     return frozenset(plain) - {*program, "cd"}
-
-
-def _place(item: Touched | Ran) -> _Place:
-    return item.ref.message, item.part
 
 
 _LOOKS = frozenset({"look", "search", "inspect_change", "wait", "fetch"})
@@ -363,11 +358,11 @@ def _about_to(view: SessionView) -> str:
     if last in view.abandoned:
         return ""
     calls = takewhile(lambda call: call.message >= last, view.latest(Called))
-    here = [(call.message, call.part) for call in calls if call.message == last]
+    here = [call.call for call in calls if call.message == last]
     outcomes = [view.outcomes.get(place) for place in here]
     if any(one is not None and one.status == "denied" for one in outcomes):
         return ""  # the person did not want it
-    if here and all(view.succeeded(*place) for place in here):
+    if here and all(view.succeeded(place) for place in here):
         return ""
     sentences = [
         sentence.strip(" *_#>-")
@@ -515,7 +510,7 @@ def _was_carried_out(view: SessionView, at: int, step: str) -> bool:
     if any(
         ran.ref.message > at and any(code in ran.command for code in codes)
         for ran in (view.each(Ran) if codes else ())
-        if view.succeeded(*_place(ran))
+        if view.succeeded(ran.call)
     ):
         return True
     names = _RE["named"].findall(step) if _RE["changes_file"].match(step) else []
@@ -524,7 +519,7 @@ def _was_carried_out(view: SessionView, at: int, step: str) -> bool:
         touched.ref.message > at
         and touched.verb != "read"
         and f"/{touched.path}".endswith(files)
-        and view.succeeded(*_place(touched))
+        and view.succeeded(touched.call)
         for touched in (view.each(Touched) if files else ())
     )
 

@@ -106,7 +106,7 @@ class Claims:
             found.append(self._milestone(claims[0], self._completion_kind(claims)))
             self.left_out += [(said, "one end for each message") for said in claims[1:]]
         found += self._unclaimed()
-        found.sort(key=lambda m: (m.ref.message, m.ref.part or 0, m.ref.start or 0, m.kind))
+        found.sort(key=lambda m: (*m.ref.place, m.kind))
         return tuple(found)
 
     def _milestone(self, said: Said, kind: str) -> Milestone:

@@ -134,13 +134,13 @@ def _names_in(word: str) -> list[str]:
 def _written(view: SessionView) -> Iterator[tuple[int, str]]:
     """The recorded texts of the agent (sentences, commands, paths), each with its message, in
     order."""
-    calls = {(ran.ref.message, ran.part) for ran in view.each(Ran)}
+    calls = {ran.call for ran in view.each(Ran)}
     said = ((said.ref.message, said.text) for said in view.each(Said))
     ran = ((ran.ref.message, ran.command) for ran in view.each(Ran))
     called = (
         (call.message, call.text)
         for call in view.each(Called)
-        if call.text and (call.message, call.part) not in calls
+        if call.text and call.call not in calls
     )
     return merge(said, ran, called, key=_MESSAGE)
 

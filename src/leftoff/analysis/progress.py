@@ -117,6 +117,6 @@ def _edits_and_tests(view: SessionView) -> tuple[int, int]:
     tested = [at for at, did in activities(view).items() if "test" in did]
     judged = [run.ref.message for run in checks(view) if run.kind == "test"]
     return (
-        max((at[0] for at in edited if view.succeeded(*at)), default=-1),
-        max([*judged, *(at[0] for at in tested if view.succeeded(*at))], default=-1),
+        max((at[0] for at in edited if view.succeeded(at)), default=-1),
+        max([*judged, *(at[0] for at in tested if view.succeeded(at))], default=-1),
     )

@@ -13,7 +13,7 @@ from leftoff.extraction.checks import Checks
 from leftoff.extraction.evidence import Asked, Called, Checked, Edited, Failed, Ran, Touched
 from leftoff.formats.vocabulary import EDITS, READ_ONLY_KINDS
 from leftoff.model import Ref
-from leftoff.session_view import SessionView, once
+from leftoff.session_view import Call, SessionView, once
 from leftoff.shell.paths import relative
 from leftoff.summary import CallOutcome, Step, ToDo
 from leftoff.text.truncation import short
@@ -37,14 +37,14 @@ def recent_calls(view: SessionView, limit: int = MAX_CALLS) -> tuple[CallOutcome
     """The last calls on the active branch, in order; a job in the background has the outcome
     that a later look at it showed."""
     calls = list(islice(view.latest(Called), limit))[::-1]
-    reasons = {(f.call_message, f.call_part): f.text for f in view.active(Failed)}
+    reasons = {f.call: f.text for f in view.active(Failed)}
     first = calls[0].message if calls else 0
-    edits = {(e.message, e.part): e for e in view.each(Edited) if e.message >= first}
+    edits = {e.call: e for e in view.each(Edited) if e.message >= first}
     places = _places(view, first)
     ends = _ends(view)
     found = []
     for call in calls:
-        place = call.message, call.part
+        place = call.call
         outcome = view.outcomes.get(place)
         status = "" if outcome is None else _STATUS.get(outcome.status, "failed")
         if outcome is not None and status == "running" and place in ends:
@@ -66,18 +66,17 @@ def _words(view: SessionView, call: Called) -> str:
     """The words of a call; of a script the commands that it runs."""
     if call.kind != "script":
         return call.text
-    place = call.message, call.part
-    ran = [r.command for r in view.active(Ran) if (r.ref.message, r.ref.part) == place]
+    ran = [r.command for r in view.active(Ran) if r.call == call.call]
     return "; ".join(ran) or call.text
 
 
-def _ends(view: SessionView) -> dict[tuple[int, int], tuple[int, int]]:
+def _ends(view: SessionView) -> dict[Call, Call]:
     """The call that saw the end of each job in the background, by the call that started it."""
-    started: dict[str, tuple[int, int]] = {}
-    found: dict[tuple[int, int], tuple[int, int]] = {}
+    started: dict[str, Call] = {}
+    found: dict[Call, Call] = {}
     for checked in view.each(Checked):
         if checked.task:
-            look = checked.call_message, checked.call_part
+            look = checked.call
             found[started.setdefault(checked.task, look)] = look
     for call in running(view):
         found.pop((call.ref.message, call.ref.part or 0), None)
@@ -96,9 +95,7 @@ def _places(view: SessionView, first: int) -> dict[tuple[int, int | None], Ref]:
     return found
 
 
-def steps(
-    view: SessionView, written: Mapping[tuple[int, int], Sequence[str]]
-) -> tuple[Step, ...]:
+def steps(view: SessionView, written: Mapping[Call, Sequence[str]]) -> tuple[Step, ...]:
     """What the agent said and did since its turn began: calls in a row that change files are
     one step, and so are those that only look; other commands stand alone, with their verdict
     where they check the work.
@@ -111,7 +108,7 @@ def steps(
     heard, did = view.heard, activities(view)
     judged = {(c.ref.message, c.ref.part): c for c in checks(view)}
     cwd = view.state.header.cwd
-    found: list[tuple[tuple[int, int], Step]] = []
+    found: list[tuple[Call, Step]] = []
     for at, words in heard.trail:
         if at not in view.abandoned:
             found.append(((at, -1), Step("said", words, "", view.ref(Ref(message=at)))))

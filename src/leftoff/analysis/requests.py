@@ -158,17 +158,17 @@ class _Outcomes:
             for ran in view.each(Ran)
             if "git" in ran.command
             and not _MOVES.isdisjoint(programs_in(ran.command))
-            and view.succeeded(ran.ref.message, ran.part)
+            and view.succeeded(ran.call)
         )
         self.rows = view.thread.rows
-        did = [(m, found) for (m, p), found in activities(view).items() if view.succeeded(m, p)]
+        did = [(at[0], found) for at, found in activities(view).items() if view.succeeded(at)]
         # What a server, such as a tracker, was asked to change.
         served = (
             call.message
             for call in view.each(Called)
             if (call.kind == "other" and _RE["changing_tool"].search(call.name))
             or (call.kind == "shell" and _RE["changing_command"].search(call.text))
-            if view.succeeded(call.message, call.part)
+            if view.succeeded(call.call)
         )
         changed = {*self.edited, *served}
         self.changed = sorted(changed.union(m for m, found in did if _CHANGES & {*found}))

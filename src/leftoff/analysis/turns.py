@@ -41,9 +41,7 @@ class Turns:
 
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        self.calls = array(
-            "q", sorted(number_of((c.message, c.part)) for c in view.each(Called))
-        )
+        self.calls = array("q", sorted(number_of(c.call) for c in view.each(Called)))
         self.marks = [
             index
             for index, row in enumerate(view.thread.rows)

@@ -97,7 +97,7 @@ def _commands(view: SessionView) -> tuple[Command, ...]:
         verdicts.setdefault((check.ref.message, check.ref.part), set()).add(check.verdict)
     last: dict[str, Command] = {}
     for ran in view.each(Ran):
-        place = (ran.ref.message, ran.part)
+        place = ran.call
         outcome = view.outcomes.get(place)
         did = set(kinds.get(place, ()))
         found = did & _ACTIONS if did <= _ACTIONS | _NEUTRAL else set()

@@ -150,7 +150,7 @@ class Checks(Struct):
             )
             if started is not None:
                 # What waits for a job may itself become one, and a script leave one behind.
-                at = self.open.get(task, (call.message, call.part))
+                at = self.open.get(task, call.call)
                 self.open[started[1]] = at
                 task = task or started[1]
                 log = _RE["log"].search(text, 0, 2000)
@@ -158,7 +158,7 @@ class Checks(Struct):
                     self.logs[log[1]] = task
                     _bound(self.logs)
         if task and (running or _RE["unfinished"].search(text, 0, 400)):
-            self.open.setdefault(task, (call.message, call.part))
+            self.open.setdefault(task, call.call)
             _bound(self.open)
         elif task and (ended := self.open.get(task)):
             self.open = {job: place for job, place in self.open.items() if place != ended}

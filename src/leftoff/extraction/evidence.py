@@ -14,20 +14,46 @@ from leftoff.text.line_hashes import Replaced
 CUT = 290
 
 
-class Called(Struct, frozen=True, gc=False, tag="c", array_like=True):
+class _OfCall(Struct, frozen=True, gc=False, array_like=True):
+    message: int
+    part: int
+
+    @property
+    def call(self) -> tuple[int, int]:
+        return self.message, self.part
+
+
+class _Asks(Struct, frozen=True, gc=False, array_like=True):
+    ref: Ref
+    part: int
+
+    @property
+    def call(self) -> tuple[int, int]:
+        return self.ref.message, self.part
+
+
+class _OfResult(Struct, frozen=True, gc=False, array_like=True):
+    ref: Ref
+    call_message: int
+    call_part: int
+
+    @property
+    def call(self) -> tuple[int, int]:
+        return self.call_message, self.call_part
+
+
+class Called(_OfCall, frozen=True, gc=False, tag="c", array_like=True):
     """The agent called a tool.
 
     `text` is what `analysis` reads of the arguments: the command, the path, the patch's paths,
     or the type of a subagent."""
 
-    message: int
-    part: int
     name: str
     kind: str
     text: str = ""
 
 
-class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
+class Touched(_Asks, frozen=True, gc=False, tag="f", array_like=True):
     """A call asks for something to be done to a file.
 
     Attributes:
@@ -41,8 +67,6 @@ class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
         old: what `text` replaces; "" where it is the whole file or the lines below.
         first, last: the lines that `text` replaces, from 1; 0 where none are named."""
 
-    ref: Ref
-    part: int
     tool: str
     verb: str
     path: str
@@ -53,14 +77,12 @@ class Touched(Struct, frozen=True, gc=False, tag="f", array_like=True):
     last: int = 0
 
 
-class Ran(Struct, frozen=True, gc=False, tag="s", array_like=True):
+class Ran(_Asks, frozen=True, gc=False, tag="s", array_like=True):
     """A call runs a command line.
 
     `language`: bash | powershell | python. `background`: the call did not wait for
     its end."""
 
-    ref: Ref
-    part: int
     tool: str
     command: str
     cwd: str
@@ -86,14 +108,15 @@ class Returned(Struct, frozen=True, gc=False, tag="r", array_like=True):
     created: bool | None = None
     output: str = ""
 
+    @property
+    def call(self) -> tuple[int, int]:
+        return self.call_message, self.call_part
 
-class Applied(Struct, frozen=True, gc=False, tag="a", array_like=True):
+
+class Applied(_OfResult, frozen=True, gc=False, tag="a", array_like=True):
     """The recorder itself states which files a call changed; `files` and `deleted` as in
     `Changes`."""
 
-    ref: Ref
-    call_message: int
-    call_part: int
     succeeded: bool
     files: tuple[tuple[str, str, str], ...]
     deleted: tuple[tuple[str, int], ...] = ()
@@ -125,14 +148,11 @@ class Said(Struct, frozen=True, gc=False, tag="t", array_like=True):
     start: int = 0
 
 
-class Shown(Struct, frozen=True, gc=False, tag="o", array_like=True):
+class Shown(_OfResult, frozen=True, gc=False, tag="o", array_like=True):
     """A tool's output shows a result: tests passed, a commit was made, ...
 
     `kind` is a milestone kind; `good` is False where the output shows its opposite."""
 
-    ref: Ref
-    call_message: int
-    call_part: int
     kind: str
     good: bool
     text: str
@@ -156,7 +176,7 @@ class Printed(Struct, frozen=True, gc=False, array_like=True):
     skipped: int | None = None
 
 
-class Checked(Struct, frozen=True, gc=False, tag="h", array_like=True):
+class Checked(_OfResult, frozen=True, gc=False, tag="h", array_like=True):
     """What a command that may have checked the work printed, and the state of the job that a
     call waited for.
 
@@ -174,9 +194,6 @@ class Checked(Struct, frozen=True, gc=False, tag="h", array_like=True):
         exit_code: as the client prints it inside the output, None where it does not.
         lines: how many it has."""
 
-    ref: Ref
-    call_message: int
-    call_part: int
     printed: tuple[Printed, ...] = ()
     failing: tuple[tuple[str, str], ...] = ()
     tail: str = ""
@@ -223,12 +240,9 @@ class Turned(Struct, frozen=True, gc=False, tag="v", array_like=True):
     why: str = ""
 
 
-class Failed(Struct, frozen=True, gc=False, tag="e", array_like=True):
+class Failed(_OfResult, frozen=True, gc=False, tag="e", array_like=True):
     """A call failed; `text` is the line that says why."""
 
-    ref: Ref
-    call_message: int
-    call_part: int
     status: str
     text: str
 
@@ -273,15 +287,13 @@ class Compacted(Struct, frozen=True, gc=False, tag="k", array_like=True):
     recorded: int | None
 
 
-class Wrote(Struct, frozen=True, gc=False, tag="w", array_like=True):
+class Wrote(_OfCall, frozen=True, gc=False, tag="w", array_like=True):
     """Identifiers in what a call writes to a file, those that occur most first."""
 
-    message: int
-    part: int
     names: tuple[str, ...]
 
 
-class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
+class Edited(_OfCall, frozen=True, gc=False, tag="d", array_like=True):
     """What a call changes in one file, by its arguments.
 
     Attributes:
@@ -293,8 +305,6 @@ class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
         whole: it writes the whole file, so that what it removes is not known.
         repeated: it replaces every occurrence, so that the lines are not counted."""
 
-    message: int
-    part: int
     path: str
     added: int
     removed: int
@@ -306,7 +316,7 @@ class Edited(Struct, frozen=True, gc=False, tag="d", array_like=True):
     repeated: bool = False
 
 
-class WroteLines(Struct, frozen=True, gc=False, tag="z", array_like=True):
+class WroteLines(_OfCall, frozen=True, gc=False, tag="z", array_like=True):
     """What a call replaces in a file, as hashes of lines; recorded only for the memory of a
     project.
 
@@ -315,14 +325,12 @@ class WroteLines(Struct, frozen=True, gc=False, tag="z", array_like=True):
         whole: the file is written whole: the only replacement adds all of its lines.
         replaced: see `text.line_hashes.Replaced`."""
 
-    message: int
-    part: int
     path: str
     whole: bool
     replaced: tuple[Replaced, ...]
 
 
-class Saw(Struct, frozen=True, gc=False, tag="y", array_like=True):
+class Saw(_OfCall, frozen=True, gc=False, tag="y", array_like=True):
     """What a call that reads, searches or runs something showed; recorded only for the memory
     of a project.
 
@@ -330,8 +338,6 @@ class Saw(Struct, frozen=True, gc=False, tag="y", array_like=True):
         words: of the call: path, pattern or command, redacted.
         text: the lines of the output that say most, redacted."""
 
-    message: int
-    part: int
     kind: str
     words: str
     text: str

@@ -227,7 +227,7 @@ class Requests(Struct):
         """What a call was to write stands in the file once its result says so."""
         for one in self.proposed:
             at, number, old, new = one
-            if (at, number) != (call.message, call.part):
+            if (at, number) != call.call:
                 continue
             self.proposed.remove(one)
             text = self.task[3]

@@ -192,13 +192,13 @@ def _edits(views: Sequence[SessionView], gate: Redactor) -> Iterator[FileEdit]:
     """The edits of a session and its subagents that did not fail, in order; those of subagents
     have no message."""
     for number, view in enumerate(views):
-        hunks = {(e.message, e.part, e.path): e.hunk for e in view.each(Edited)}
+        hunks = {(*e.call, e.path): e.hunk for e in view.each(Edited)}
         for wrote in view.each(WroteLines):
-            if view.succeeded(wrote.message, wrote.part):
+            if view.succeeded(wrote.call):
                 yield FileEdit(
                     gate.text(wrote.path),
                     -1 if number else wrote.message,
                     wrote.whole,
                     wrote.replaced,
-                    hunks.get((wrote.message, wrote.part, wrote.path), ""),
+                    hunks.get((*wrote.call, wrote.path), ""),
                 )

@@ -131,13 +131,13 @@ def explain(view: SessionView, near: float = NEAR_MARGIN) -> Explanation:
 
 
 def _decisions(view: SessionView, near: float) -> tuple[DecisionExplanation, ...]:
-    in_summary = {_place(d.ref): d for d in key_decisions(view)}
+    in_summary = {d.ref.place: d for d in key_decisions(view)}
     needed = REPORT_THRESHOLD
     lowest = max(0.0, needed - near)
-    listed = {_place(d.ref): d for d in key_decisions(view, lowest)} | in_summary
+    listed = {d.ref.place: d for d in key_decisions(view, lowest)} | in_summary
     groups, scores = scored(view)
     where = {
-        _place(candidate.said.ref): (number, k)
+        candidate.said.ref.place: (number, k)
         for number, group in enumerate(groups)
         for k, candidate in enumerate(group)
     }
@@ -206,10 +206,6 @@ def _parts(candidate: Candidate) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _place(ref: Ref) -> tuple[int, int, int]:
-    return ref.message, ref.part or 0, ref.start or 0
-
-
 # -- milestones --------------------------------------------------------------------------------
 
 
@@ -234,7 +230,7 @@ def _milestones(view: SessionView) -> tuple[MilestoneExplanation, ...]:
         )
         for said, why in claims.left_out
     ]
-    found.sort(key=lambda m: (*_place(m.ref), not m.reported, m.kind, m.rule))
+    found.sort(key=lambda m: (*m.ref.place, not m.reported, m.kind, m.rule))
     return tuple(found)
 
 

@@ -66,7 +66,7 @@ def _denied(
     out = list(decisions)
     calls = [call for call in view.each(Called) if call.kind in EDITS]
     for call in calls:
-        outcome = view.outcomes.get((call.message, call.part))
+        outcome = view.outcomes.get(call.call)
         if outcome is None or outcome.status != "denied":
             continue
         said = [
@@ -78,9 +78,7 @@ def _denied(
         name = call.text.rsplit("/", 1)[-1].casefold()
         since = prompts[bisect_left(prompts, call.message) - 1] if prompts else -1
         again = any(
-            c.text == call.text
-            and c.message > call.message
-            and view.succeeded(c.message, c.part)
+            c.text == call.text and c.message > call.message and view.succeeded(c.call)
             for c in calls
         )
         named = [n for n in said if name and name in out[n].text.casefold()]

@@ -109,7 +109,7 @@ def key_decisions(view: SessionView, least: float | None = None) -> tuple[KeyDec
         least: the lowest confidence that is reported; the model's own threshold if None. A
             lower one gives rejected candidates, too."""
     found = _agent_decisions(view, least) + person_decisions(view, least)
-    found.sort(key=lambda d: (d.message_index, d.ref.part or 0, d.ref.start or 0))
+    found.sort(key=lambda d: d.ref.place)
     return tuple(with_status(view, _deduplicated(found)))
 
 

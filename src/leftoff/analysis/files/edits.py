@@ -11,7 +11,7 @@ from leftoff.analysis.files.net_changes import UNDO, FileEvent
 from leftoff.analysis.git import git_events
 from leftoff.extraction.evidence import Edited, Ran, Touched
 from leftoff.model import Ref
-from leftoff.session_view import SessionView
+from leftoff.session_view import Call, SessionView
 from leftoff.shell.paths import is_temporary, relative
 from leftoff.summary import ACTIONS, FileModification, GitEvent
 from leftoff.tables import table
@@ -79,11 +79,11 @@ def with_changes(
     edited: dict[str, set[str]] = {}
     for one in (view, *children):
         for edit in one.each(Edited):
-            path, call = relative(edit.path, cwd), (edit.message, edit.part)
+            path, call = relative(edit.path, cwd), edit.call
             changes = found.setdefault(path, _Changes())
             if call not in one.outcomes:
                 changes.counted = False
-            elif one.succeeded(*call):
+            elif one.succeeded(call):
                 place = (one.source, *call)
                 _count_removals(changes, place)
                 events_of = own.get(path, {})
@@ -199,23 +199,23 @@ class _Commits:
     def __init__(self, view: SessionView) -> None:
         self.outcomes = view.outcomes
         # With the files that it is limited to, none for all that are staged.
-        self.made: dict[tuple[int, int], list[str]] = {}
+        self.made: dict[Call, list[str]] = {}
         self.staged: list[tuple[int, str]] = []
         self.clean = max((s.ref.message for s in view.shown({"git_clean"})), default=-1)
         for ran in view.each(Ran):
-            if "git" not in ran.command or not view.succeeded(ran.ref.message, ran.part):
+            if "git" not in ran.command or not view.succeeded(ran.call):
                 continue
             if commits := _RE["commit"].findall(ran.command):
                 only = _RE["commits_only"].findall(ran.command)
                 limit = " ".join(only).split() if len(only) == len(commits) else []
-                place = ran.ref.message, ran.part  # one call may run several lines
+                place = ran.call  # one call may run several lines
                 before = self.made.get(place, limit)
                 self.made[place] = [*before, *limit] if before and limit else []
             if _RE["adds_all"].search(ran.command):
                 self.staged.append((ran.ref.message, "*"))
             self.staged += [(ran.ref.message, m[1]) for m in _RE["adds"].finditer(ran.command)]
 
-    def include(self, path: str, last: tuple[int, int]) -> bool | None:
+    def include(self, path: str, last: Call) -> bool | None:
         """Whether a commit after a call (message, part) includes a file: False for no commit,
         None if that is not known: none of the commands that staged files names it, say. A
         commit recorded in the message of the call's result, before it, came before the change.

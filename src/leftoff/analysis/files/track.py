@@ -28,7 +28,7 @@ from leftoff.extraction.evidence import (
 )
 from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor
-from leftoff.session_view import SessionView
+from leftoff.session_view import Call, SessionView
 from leftoff.shell import Outcome, analyze, command_facts, observe, resolve
 from leftoff.shell.ast import Script
 from leftoff.shell.embedded.python import plain_python
@@ -51,8 +51,8 @@ _POWERSHELL = re.compile(r"\b(?:Remove-Item|del|erase|Get-Content)\b", re.IGNORE
 _REFUSED = "introduced new syntax error"
 
 
-def _place(act: Touched | Ran | Applied) -> tuple[int, int]:
-    return act.ref.message, 0 if isinstance(act, Applied) else act.part
+def _place(act: Touched | Ran | Applied) -> Call:
+    return (act.ref.message, 0) if isinstance(act, Applied) else act.call
 
 
 class _CallSite(Struct, frozen=True):
@@ -118,7 +118,7 @@ class Tracker:
         self.changed: set[str] = set()
         self.committed: set[str] = set()
         self.touched: set[str] = set()
-        self.scripts: set[tuple[int, int]] = set()
+        self.scripts: set[Call] = set()
         self.roots: set[str] = set()
         self.edits: Counter[str] = Counter()
         self.differed: dict[str, int] = {}
@@ -129,38 +129,38 @@ class Tracker:
     def all(self) -> list[FileEvent]:
         """The events of the whole session."""
         view = self.view
-        applied: dict[tuple[int, int], list[Applied]] = {}
+        applied: dict[Call, list[Applied]] = {}
         for one in view.all(Applied):
-            applied.setdefault((one.call_message, one.call_part), []).append(one)
+            applied.setdefault(one.call, []).append(one)
         # What the recorder states of a call replaces what the call asked for.
         alone = dict(applied)
-        removing: dict[tuple[int, int], list[str]] = {}
+        removing: dict[Call, list[str]] = {}
         if alone:
             for asked in self._file_calls():
-                place = (asked.ref.message, asked.part)
+                place = asked.call
                 alone.pop(place, None)
                 if isinstance(asked, Touched) and asked.verb == "delete" and place in applied:
                     removing.setdefault(place, []).append(asked.path)
         stated = sorted(chain.from_iterable(alone.values()), key=_place)
         acts: Iterable[Touched | Ran | Applied] = merge(self._file_calls(), stated, key=_place)
-        tools: dict[tuple[int, int], str] = {}
+        tools: dict[Call, str] = {}
         for made in view.each(Called, rewound=True):
             if made.kind == "script":
-                self.scripts.add((made.message, made.part))
-            if (made.message, made.part) in alone:
-                tools[made.message, made.part] = made.name
-        replaced: set[tuple[int, int]] = set()
+                self.scripts.add(made.call)
+            if made.call in alone:
+                tools[made.call] = made.name
+        replaced: set[Call] = set()
         looks = list(reversed(view.all(Stood)))
         for act in acts:
             # The recorder checks files while a call runs, before the call writes anything.
-            came = view.outcomes.get((view.message_of(act), getattr(act, "part", 0)))
+            came = view.outcomes.get(_place(act))
             until = came.message if came is not None else view.message_of(act) + 1
             while looks and looks[-1].ref.message < until:
                 self.record_presence(looks.pop())
             if isinstance(act, Applied):
-                self.apply_recorded(act, tools.get((act.call_message, act.call_part), ""))
+                self.apply_recorded(act, tools.get(act.call, ""))
                 continue
-            call = (act.ref.message, act.part)
+            call = act.call
             changes = applied.get(call) if call[0] >= 0 else None
             if isinstance(act, Ran):
                 self.apply_command(act, view.outcomes.get(call), changes or ())
@@ -197,7 +197,7 @@ class Tracker:
         asked: Counter[str] = Counter()
         answered: set[str] = set()
         for act in self.view.each(Touched, rewound=True):
-            outcome = self.view.outcomes.get((act.ref.message, act.part))
+            outcome = self.view.outcomes.get(act.call)
             asked[act.tool] += 1
             if outcome is not None and outcome.status in {"ok", "unknown"}:
                 answered.add(act.tool)
@@ -412,7 +412,7 @@ class Tracker:
                     self.unseen.append(UnknownChange(act.language, "unknown", place))
             return
         exit_code = outcome.exit_code if outcome is not None else None
-        if status == "ok" and (act.ref.message, act.part) in self.scripts:
+        if status == "ok" and act.call in self.scripts:
             # The script finished; its commands may have failed.
             status, exit_code = "unknown", None
         result = Outcome(
