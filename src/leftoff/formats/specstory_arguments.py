@@ -30,6 +30,7 @@ _PATH = re.compile(r"\s*Path: `([^`\n]+)`[ \t]*(?:\n|\Z)")
 _PATCH_FILE = re.compile(
     r"(?m)^\*\*(Add|Update|Delete|Move): `([^`\n]+)`(?: (?:→|->|to) `([^`\n]+)`)?\*\*"
 )
+_NEW_FILE = re.compile(r"@@\n-\n(\+.*(?:\n\+.*)*)\n\+")
 _INPUT = re.compile(r"\s*\*\*Input:\*\*[ \t]*\n")
 # An argument: in backquotes, or in a fence below its name.
 _GIVEN = re.compile(
@@ -67,6 +68,8 @@ def _parse_parameters(
     given = value if isinstance(value, dict) else {"parameters": value}
     if kind == "shell" and isinstance(given.get("commandLine"), dict):
         return _terminal(given)
+    if kind == "patch":
+        given = {**given, **_applied(Fields(given).text("relativeWorkspacePath"), after)}
     after = re.sub(r"\A\s*Result:[ \t]*\n", "\n", after)
     head, output = _one_fence(after)
     if output is None and head.strip():
@@ -77,6 +80,25 @@ def _parse_parameters(
     if named and kind in {"read", "edit", "create", "delete"}:
         given = {**given, "file_path": named}
     return given, output
+
+
+def _applied(path: str, after: str) -> dict[str, object]:
+    """The patch that a result shows: Cursor records the file and what came of it, not what was
+    asked for."""
+    _, answer = _split_answer(after)
+    # Behind the sign of each line stands a blank of the recorder's own.
+    chunks = [
+        re.sub(r"(?m)^([-+ ]) ", r"\1", as_printed(chunk.text("diffString")))
+        for chunk in Fields(decode_arguments(answer or "")).each("diff.chunks")
+    ]
+    undecided = "User decision: **" in after.replace("User decision: **accepted**", "")
+    if not path or not chunks or undecided:
+        return {}
+    verb, patch = "Update", "\n".join(f"@@\n{chunk}" for chunk in chunks)
+    # A file that was not there counts as one empty line, which stands behind the new ones, too.
+    if new := _NEW_FILE.fullmatch(patch):
+        verb, patch = "Add", new[1]
+    return {"patch": f"*** Begin Patch\n*** {verb} File: {path}\n{patch}\n*** End Patch\n"}
 
 
 def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, object], str | None]:
