@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from leftoff._version import __version__
 from leftoff.analysis import git, insights, progress, requests
@@ -20,6 +21,7 @@ from leftoff.analysis.files.net_changes import (
     discarded_files,
     file_modifications,
     unknown_effects,
+    whole_paths,
 )
 from leftoff.analysis.files.track import Tracker
 from leftoff.analysis.recent_calls import recent_calls, running, steps, to_do_list
@@ -86,6 +88,8 @@ def assemble(
             _child(child, file_modifications(child_events, session_header.cwd))
         )
         child.release()
+    whole = whole_paths(events)
+    events = [replace(e, path=whole.get(e.path, e.path)) for e in events] if whole else events
     modifications = with_changes(
         file_modifications(events, session_header.cwd),
         events,
@@ -93,6 +97,7 @@ def assemble(
         children,
         session_header.cwd,
         [agent.ref.message for agent in agents],
+        whole,
     )
     effects = unknown_effects(unseen)
     discarded = discarded_files(events, session_header.cwd) or msgspec.UNSET

@@ -1,7 +1,8 @@
 """What was changed in each file: lines, places, symbols, the last hunk, committed or not."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from posixpath import commonprefix
+from types import MappingProxyType
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -48,6 +49,7 @@ def with_changes(
     children: Iterable[SessionView],
     cwd: str,
     agents: Sequence[int] = (),
+    whole_paths: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[FileModification, ...]:
     """The modifications, each with what its edits changed.
 
@@ -59,7 +61,8 @@ def with_changes(
 
     Args:
         events: what each call did to each file.
-        agents: messages that started such agents."""
+        agents: messages that started such agents.
+        whole_paths: those that relative ones of edits stand for."""
     children = tuple(children)
     # A session may go on in another file; only subagents number their messages anew.
     apart = {child.source for child in children if child.source != view.source}
@@ -79,7 +82,8 @@ def with_changes(
     edited: dict[str, set[str]] = {}
     for one in (view, *children):
         for edit in one.each(Edited):
-            path, call = relative(edit.path, cwd), edit.call
+            path = relative(whole_paths.get(edit.path, edit.path), cwd)
+            call = edit.call
             changes = found.setdefault(path, _Changes())
             if call not in one.outcomes:
                 changes.counted = False

@@ -130,6 +130,24 @@ def file_modifications(
     return tuple(sorted(_without_doubles(found), key=lambda f: f.path))
 
 
+def whole_paths(events: Sequence[FileEvent]) -> dict[str, str]:
+    """The paths from the root that relative ones stand for: recorders name a file now from the
+    root, now from the project's folder, which they do not tell."""
+    paths = {e.path for e in events}
+    roots = {p for p in paths if p[0] in "/~" or p[1:2] == ":"}
+    by_name: dict[str, list[str]] = {}
+    for path in sorted(roots):
+        by_name.setdefault(path.rpartition("/")[2], []).append(path)
+    found = {}
+    for path in paths - roots if roots else ():
+        folder, _, name = path.removeprefix("./").rpartition("/")
+        ending = f"/{folder}/{name}"
+        named = [p for p in by_name.get(name, ()) if folder and name and p.endswith(ending)]
+        if len(named) == 1:
+            found[path] = named[0]
+    return found
+
+
 def discarded_files(events: Sequence[FileEvent], root: str = "") -> tuple[DiscardedFile, ...]:
     """The files that the session wrote first and removed or renamed again, at most
     `DISCARDED`, the latest first; relative to `root` as in `file_modifications`."""
