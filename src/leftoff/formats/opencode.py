@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from msgspec import field
 from msgspec.structs import replace
 
+from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_spans
 from leftoff.formats.lenient_json import Fields, dict_of, text_of, usage_by
@@ -21,6 +22,9 @@ _READ_ONLY = frozenset(
 )
 _STATUS = {"completed": "ok", "error": "error", "running": "running", "pending": "running"}
 _ACTION = {"add": "created", "added": "created", "delete": "deleted", "deleted": "deleted"}
+
+
+_FOLDER = re.compile(r"<path>[^\n]*</path>\n<type>directory</type>\n")
 
 
 class OpencodeReader(ItemReader):
@@ -113,9 +117,12 @@ class OpencodeReader(ItemReader):
     ) -> Iterable[rec.Part]:
         state, facts = piece.at("state"), piece.at("state.metadata")
         call = piece.identity("callID") or self.call_id()
-        yield tool_call(call, piece.text("tool"), state.get("input"))
         status = _STATUS.get(state.text("status"), "unknown")
         text = state.text("output", "error")
+        made = tool_call(call, piece.text("tool"), state.get("input"))
+        # Its `read` lists folders, too.
+        folder = made.kind == "read" and _FOLDER.match(text)
+        yield replace(made, kind="list") if folder else made
         code = facts.number("exit")
         if status == "running" and not text:
             return
