@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import IDLE, of_command, programs_in
+from leftoff.analysis.activities import IDLE, edits, of_command, programs_in
 from leftoff.analysis.checks import checks
 from leftoff.analysis.done_work import DoneWork, content
 from leftoff.analysis.git import git_events
@@ -434,6 +434,8 @@ def _said_left(view: SessionView) -> list[NextStep]:
     claims = ((a.ref.message, " ".join(_RE["did_self"].findall(a.text))) for a in asked)
     claimed = [(m, set(re.findall(r"\w{3,}", said.casefold()))) for m, said in claims if said]
     recent = range(prompts[-STALE - 1] if len(prompts) > STALE else 0, last + 1)
+    # Where nobody typed anything and nothing was edited, an agent tells another what to do.
+    advises = not any(view.active(Asked)) and not edits(view)
     for said in sentences:
         text, at = said.text.strip(), said.ref.message
         deferred = _RE["deferred"].search(text) is not None
@@ -448,7 +450,7 @@ def _said_left(view: SessionView) -> list[NextStep]:
         reported = not is_report and (not goes_on or at < prompted)
         if (reported or said.rule == "left-undone") and not counts:
             continue
-        if said.rule in _LISTS and at < listed and not deferred:
+        if said.rule in _LISTS and (at < listed and not deferred or advises):
             continue  # a later list says what is left
         listed_last = said.rule == "next-heading" and at == listed and at in recent
         lasting = deferred or stays or listed_last
