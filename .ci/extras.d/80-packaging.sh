@@ -107,7 +107,7 @@ done
 rm -rf "$SCRATCH/one/src"
 (cd "$SCRATCH/one" && "$SCRATCH/oldest/bin/python" -m pytest -q -p no:cacheprovider \
     tests/golden tests/cli/test_list.py tests/unit/test_codec.py tests/unit/test_redaction.py \
-    tests/unit/test_shell.py tests/unit/test_file_store.py)
+    tests/unit/test_shell_outcomes.py tests/unit/test_file_store.py)
 say "the oldest releases"
 
 for target in 3.11/aarch64-apple-darwin 3.11/x86_64-pc-windows-msvc 3.14/x86_64-unknown-linux-gnu \

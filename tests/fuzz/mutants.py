@@ -35,7 +35,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "leftoff"
 
 _SHELL = (
-    "unit/test_shell_paths.py", "unit/test_shell.py",
     "unit/test_shell_outcomes.py", "unit/test_calls.py", "unit/test_shell_cases.py",
     "rules/test_rules.py", "properties/test_shell.py",
 )  # fmt: skip

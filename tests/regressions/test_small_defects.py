@@ -14,7 +14,6 @@ import click
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.strategies.claude_code import Recording
 
 from leftoff import Pass, api, codec, lazy_re, tokens
 from leftoff.__main__ import main
@@ -23,8 +22,6 @@ from leftoff.errors import FormatError
 from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.memory.headers import StoredHeaders
 from leftoff.redaction.redactor import Redactor
-from leftoff.shell import analyze, resolve
-from leftoff.shell.effects import FileState, Outcome
 from leftoff.sources import discover
 from leftoff.text import truncation
 
@@ -125,13 +122,6 @@ def test_a_batch_says_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("other.jsonl").write_text('{"leftoff": "session/1", "id": "b"}\n' + LINE)
     assert main(["batch", "-w", "1", "-o", "out.jsonl", "."]) == 0
     assert "1 session in 1 file" in capsys.readouterr().err
-
-
-def test_whatever_is_told_is_json() -> None:
-    assert codec.parse_strict(codec.dumps({"a\udc80": ["\udcff", 2**70]})) == {
-        "a\ufffd": ["\ufffd", 2**70]
-    }
-    assert codec.dumps({"a": "\ud800"}, indent=2) == '{\n  "a": "\ufffd"\n}\n'.encode()
 
 
 # The file of compiled patterns was decoded from a list that the first thread emptied: a second
@@ -318,50 +308,3 @@ def test_ids_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert [item.value for item in found] == sorted(FINE)
     told = completions.complete(context, click.Argument(["session"]), "", sessions=True)
     assert {item.value for item in told} - {"", "latest"} == set(FINE)
-
-
-# A commit in the background, of which only the agent's words say that it was made, while the
-# output that was waited for shows the push behind it: a summary ended with `KeyError`.
-
-
-def test_a_commit_in_the_background_is_said_where_its_output_was_waited_for() -> None:
-    session = Recording()
-    session.say("Ship the uploader.")
-    session.call("Bash", {"command": "git commit -m 'Retry uploads'; git push"}, "with ID: b1")
-    pushed = "\nTo github.com:o/p.git\n   1a2b3c4..5d6e7f8  main -> main\n"
-    session.call("BashOutput", {"bash_id": "b1"}, "x" * 5000 + pushed)
-    session.answer("Committed and pushed.")
-    found = session.summary().git
-    assert [(event.kind, event.shown) for event in found] == [("push", True), ("commit", False)]
-
-
-# A script that repeats one word took 1.8 s for 40 KB: from each `open` the rest of the statement
-# was searched for the mode of opening. The mode is now looked for in the next 200 characters.
-
-
-def test_a_mode_for_reading_counts_for_what_stands_before_it_in_the_statement() -> None:
-    def followed(script: str) -> list[str]:
-        command = f"perl <<'END'\n{script}\nEND"
-        outcome = Outcome(exit_code=0, output="")
-        found = resolve(analyze(command), outcome=outcome, known=FileState())
-        return [effect.tool for effect in found]
-
-    assert not followed("open('a', 'r'); fopen('b', '<')")
-    assert followed("open('a', 'r') && open('b')")
-    assert followed("open('a')\n'r'")
-
-
-# Of a call the first 300 characters are recorded, and the programs of later calls that worked were
-# read from these: an error was said to be not fixed although a long command ran its program with
-# success later. What the call was like is now read from the whole command.
-
-
-@pytest.mark.parametrize("words", [1, 200])
-@pytest.mark.parametrize("more", ["&& widget push b", ""])
-def test_a_program_behind_many_words(words: int, more: str) -> None:
-    session = Recording()
-    session.say("Push it.")
-    session.run("widget push a", "Exit code 1\nrefused", failed=True)
-    session.run(f"notify {'word ' * words}{more}", "done")
-    (error,) = session.summary().errors
-    assert error.fixed is (None if more else False)  # another call of the program worked

@@ -139,7 +139,7 @@ def decode(value: Any, earlier: list[Any]) -> Any:
             return SessionView(reading.sessions[-1][""])
         case {"$summary": items}:
             whole = Pass("test", "claude_code")
-            whole.feed(session(items))
+            whole.feed(session(inner(items)))
             return whole.summary()
         case {"$lines": lines}:
             return b"".join(json.dumps(line).encode() + b"\n" for line in lines)

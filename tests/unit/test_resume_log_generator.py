@@ -141,26 +141,6 @@ def test_logs_of_the_original_program_are_read_and_left_alone(tmp_path: Path) ->
 # -- when --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("trigger", "share", "expected"),
-    [
-        ("threshold_warning", 0.84, False),
-        ("threshold_warning", 0.85, True),
-        ("threshold_critical", 0.94, False),
-        ("threshold_critical", 0.95, True),
-        ("max_tokens", 0.1, True),
-        ("model_context_window_exceeded", 0.1, True),
-        ("manual_pause", 0.0, True),
-        ("something_else", 1.0, False),
-        ("", 1.0, False),
-    ],
-)
-def test_the_built_in_triggers(
-    generator: ResumeLogGenerator, trigger: str, share: float, expected: bool
-) -> None:
-    assert generator.should_generate(at(share), trigger) is expected
-
-
 class ErrorCount:
     """The design's own example."""
 

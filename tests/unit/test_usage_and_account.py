@@ -6,7 +6,6 @@ from typing import Any
 from leftoff import Pass
 from leftoff.budget.account import account
 from leftoff.budget.thresholds import preset
-from leftoff.budget.windows import PROVIDER_LIMITS
 from leftoff.session_view import SessionView
 
 OPUS = "claude-opus-4-5"
@@ -52,16 +51,6 @@ def story(*records: dict[str, Any]) -> SessionView:
     reading.feed("".join(json.dumps(r) + "\n" for r in records).encode())
     reading.close()
     return SessionView(reading.sessions[-1][""])
-
-
-def test_the_limits_of_providers_are_those_of_the_design() -> None:
-    assert PROVIDER_LIMITS == {
-        "gemini-2.0-pro": 1_800_000,
-        "gemini-1.5-pro": 1_800_000,
-        "gpt-4-turbo": 120_000,
-        "claude-3.5-sonnet": 180_000,
-        "copilot": 4_096,
-    }
 
 
 def test_a_compaction_at_the_end_empties_the_window() -> None:
