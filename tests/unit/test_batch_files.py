@@ -39,12 +39,6 @@ def test_a_database_is_its_conversations(database: Path) -> None:
     assert find_files([database.parent], {}).files == named
 
 
-def test_a_database_of_somebody_else_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "other.sqlite3").write_bytes(b"no database at all")
-    found = find_files([tmp_path], {})
-    assert (found.files, found.left_out) == ({}, 1)
-
-
 def test_a_clients_database_is_found_where_the_client_keeps_it(
     database: Path, tmp_path: Path
 ) -> None:
@@ -55,25 +49,11 @@ def test_a_clients_database_is_found_where_the_client_keeps_it(
     assert sorted(found.files) == [f"{place}:one", f"{place}:two"]
 
 
-def test_what_repeats_a_recording_is_left_out(tmp_path: Path) -> None:
-    for name in (
-        "task/ui_messages.json",
-        "task/api_conversation_history.json",
-        "claude/agent-1.meta.json",
-        "claude/agent-1.jsonl",
-    ):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(b"{}")
-    os.mkfifo(tmp_path / "pipe.jsonl")
-    found = find_files([tmp_path], {})
-    names = sorted(Path(path).name for path in found.files)
-    assert (names, found.left_out) == (["agent-1.jsonl", "ui_messages.json"], 2)
-
-
 def test_a_closed_folder_is_told_when_its_turn_comes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "closed").mkdir()
+    os.mkfifo(tmp_path / "pipe.jsonl")
     scan = os.scandir
 
     def refused(path: Any) -> Any:  # to root the system refuses none

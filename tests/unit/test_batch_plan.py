@@ -1,11 +1,8 @@
 """Files become sessions before anything is read whole, and work is dealt out in fair pieces."""
 
-from pathlib import Path
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leftoff.batch.files import find_files, is_url
 from leftoff.batch.jobs import (
     CHUNK,
     CHUNK_FILES,
@@ -46,42 +43,3 @@ def test_every_job_is_dealt_out_once_and_no_chunk_is_too_large(
         assert len(chunk.jobs) <= CHUNK_FILES
         size = sum(job.size for job in chunk.jobs)
         assert size <= CHUNK + 1 or len(chunk.jobs) == 1
-
-
-def test_what_paths_come_to(tmp_path: Path) -> None:
-    for name in ("a.jsonl", "b.json.gz", "c.png", "sub/d.md", ".git/e.json"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(b"{}")
-    found = find_files([tmp_path, tmp_path / "c.png", tmp_path / "gone", tmp_path / "*.gz"], {})
-    assert sorted(Path(path).name for path in found.files) == [
-        "a.jsonl",
-        "b.json.gz",
-        "c.png",
-        "d.md",
-        "gone",
-    ]
-    assert found.left_out == 1
-    assert is_url("s3://bucket/x.jsonl")
-    assert not is_url("C:\\x.jsonl")
-
-
-def test_a_clients_home_is_read_as_its_client_keeps_it(tmp_path: Path) -> None:
-    claude = tmp_path / ".claude"
-    for name in (
-        "projects/-p/one.jsonl",
-        "projects/-p/one/subagents/agent-1.jsonl",
-        "todos/one.json",
-        "history.jsonl",
-    ):
-        (claude / name).parent.mkdir(parents=True, exist_ok=True)
-        (claude / name).write_bytes(b"{}\n")
-    storage = tmp_path / "pieces" / "storage"
-    for name in ("session/p/ses_1.json", "message/ses_1/msg_1.json", "part/msg_1/prt_1.json"):
-        (storage / name).parent.mkdir(parents=True, exist_ok=True)
-        (storage / name).write_bytes(b"{}\n")
-    found = find_files([claude, storage.parent], {"HOME": str(tmp_path)})
-    assert sorted(Path(path).name for path in found.files) == [
-        "agent-1.jsonl",
-        "one.jsonl",
-        "ses_1.json",
-    ]

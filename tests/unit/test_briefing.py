@@ -1,13 +1,10 @@
 """The block for the next agent: whole facts in a fixed order, within its bytes, inert."""
 
-from pathlib import Path
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leftoff import api
 from leftoff.formats.injected import typed_spans
-from leftoff.handover.briefing import MAX_BYTES, briefing, render_prompt
+from leftoff.handover.briefing import MAX_BYTES, briefing
 from leftoff.model import Ref
 from leftoff.summary import (
     ContextSummary,
@@ -17,8 +14,6 @@ from leftoff.summary import (
     Stats,
     UserRequest,
 )
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def ref(message: int) -> Ref:
@@ -63,22 +58,3 @@ def test_whatever_was_recorded_the_block_stays_one_block_of_its_size(
     assert typed_spans(0, block) == ()
     prompt = typed_spans(0, f"{block}Go on.")
     assert [(f"{block}Go on.")[s.start : s.end] for s in prompt] == ["Go on."]
-
-
-def test_of_a_recorded_session_the_block_names_what_was_changed_and_where_the_rest_is() -> None:
-    block = briefing(
-        api.summarize(str(ROOT / "corpora/sessions/claude_code/prorate.jsonl")),
-        where="/p/log.md",
-    )
-    for words in ("/p/log.md", "State:", "billing/prorate.py ("):
-        assert words in block
-
-
-def test_after_a_finished_turn_what_is_left_open_stands_before_the_last_words() -> None:
-    """The last words said it too, and were cut before it where room is short."""
-    recorded = api.summarize(str(ROOT / "corpora/sessions/claude_code/prorate.jsonl"))
-    block = briefing(recorded)
-    titles = ["last message:", "Left open, as said then:", "last words:"]
-    places = [block.index(title) for title in titles]
-    assert places == sorted(places)
-    assert "Left open, as said then:\n- `prorated()`" in render_prompt(recorded, 600)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from leftoff import FormatError, Pass
+from leftoff import Pass
 from leftoff import codec as door
 from leftoff.analysis.summary_json import to_json
 
@@ -35,26 +35,6 @@ def test_a_line_that_is_too_long_is_skipped_whole(monkeypatch: pytest.MonkeyPatc
             ("line_too_long", "error", ("line 3",))
         ]
         assert reading.offset == len(whole)
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"", "empty, no message"),
-        (b"\n\n  \n", "empty, no message"),
-        (bytes(range(256)) * 20, "binary data"),
-        (b"Dear diary,\ntoday nothing happened.\n", "no transcript in a known format"),
-        (b'{"leftoff":"session/1"}\n', "no message in it"),
-        (b'{"a": 1}\n{"b": 2}\n', r"no transcript in a known format; tried all \d+"),
-        (b'{"messages": [{"role": "user"', "no transcript in a known format"),
-        (b"[" * 100_000, "no transcript in a known format"),
-    ],
-)
-def test_what_is_no_recording_is_refused_with_what_was_tried(data: bytes, words: str) -> None:
-    reading = Pass("diary.txt")
-    with pytest.raises(FormatError, match=rf"^diary\.txt: .*{words}"):
-        reading.feed(data)
-        reading.summary()
 
 
 def test_asking_for_a_summary_changes_nothing() -> None:

@@ -5,13 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from leftoff import api
 from leftoff.budget.tasks import TaskTokenBudget
 from leftoff.handover.checkpoint import dumps
-from leftoff.handover.checkpoint.document import Capacity, ContextCheckpoint, checkpoint_of
-from leftoff.handover.checkpoint.file_names import dump_paths
+from leftoff.handover.checkpoint.document import Capacity, checkpoint_of
 from leftoff.handover.checkpoint.from_summary import checkpoint_source
-from leftoff.handover.checkpoint.roles import role
 from leftoff.handover.checkpoint.templates import TEMPLATES, fill_placeholders
 from leftoff.model import Ref
 from leftoff.summary import (
@@ -56,39 +53,6 @@ def test_the_block_and_the_line_are_those_of_the_design(root: Path) -> None:
     assert (TEMPLATES.block, TEMPLATES.handoff) == (golden["block"], golden["handoff"])
 
 
-@pytest.fixture
-def made(root: Path) -> tuple[ContextCheckpoint, dumps.ContextDumpPayload]:
-    path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
-    summary, messages = api.summarize(path), list(api.read(str(path)))
-    budget = TaskTokenBudget.start("t-1", "g", created_at="", total_allocated=2_000_000)
-    checkpoint = checkpoint_of(
-        checkpoint_source(summary, messages), budget=budget.used(1_900_000), capacity="95", at=AT,
-        git_diff="diff --git a/a.md b/a.md\n--- a/a.md\n+++ b/a.md\n+```\n-x\n",
-    )  # fmt: skip
-    payload = dumps.build_payload(
-        checkpoint, checkpoint_source(summary), dump_paths("shop", "outbox")
-    )
-    return checkpoint, payload
-
-
-def test_a_dump_of_ours_fills_every_place(
-    made: tuple[ContextCheckpoint, dumps.ContextDumpPayload],
-) -> None:
-    _, payload = made
-    page = payload.project_md
-    assert page.path == "contexts/sandbox/shop/project.md"
-    assert page.section == "## CRITICAL Checkpoint at 95% Capacity (Iteration 5)"
-    assert "**Tokens Remaining**: 100K (CRITICAL)" in page.content
-    assert "**Tokens Consumed**: 1900K / 2000K" in page.content
-    level = TEMPLATES.for_capacity("95")
-    assert not [place for place in level.placeholders if "{" + place + "}" in page.content]
-    assert "- src/outbox.js (created, +45 -1, #20): Outbox" in page.content
-    special = payload.specific_project_md
-    assert special.section == "## 95% Capacity Checkpoint"
-    assert special.content.endswith("````diff\ndiff --git a/a.md b/a.md\n--- a/a.md\n"
-                                    "+++ b/a.md\n+```\n-x\n````")  # fmt: skip
-
-
 @pytest.mark.parametrize("capacity", ["90", "95", "98"])
 @pytest.mark.parametrize("count", [0, 3, 400])
 def test_a_dump_of_ours_keeps_its_budget_and_says_what_is_left_out(
@@ -115,13 +79,3 @@ def test_a_dump_of_ours_keeps_its_budget_and_says_what_is_left_out(
     assert "the agent was still at work" in page.project_md.content or capacity == "95"
     if capacity != "90":
         assert "%" not in page.project_md.content.replace(f"{capacity}%", "")
-
-
-def test_the_instruction_names_form_files_and_role(
-    made: tuple[ContextCheckpoint, dumps.ContextDumpPayload],
-) -> None:
-    words = dumps.instruction(made[0], "Dump now.", ["p.md", "q.md"], role("frontend"))
-    assert words.startswith("Dump now.\n")
-    for part in ("p.md and q.md", "Dump component tree", "COMPONENT_TREE, ROUTING", "{step}"):
-        assert part in words
-    assert dumps.rejection_reason(words, "95") == "it is the form, not filled in"
