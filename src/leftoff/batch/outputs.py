@@ -25,7 +25,7 @@ from leftoff import codec
 from leftoff.batch.files import is_url
 from leftoff.batch.rows import TABLES, TIME_COLUMNS, raw_decoder
 from leftoff.errors import SourceError, UnknownName, UsageError
-from leftoff.stores.atomic import Directory, NotSynced, file_stamp
+from leftoff.stores.atomic import Directory, file_stamp, source_errors
 from leftoff.stores.objects import filesystem
 
 # Bytes of JSON after which a row group of a Parquet file is written.
@@ -72,19 +72,13 @@ def check(where: str) -> None:
 def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
     """Writes an output whole, from the tables of each job; `SourceError` where it cannot be
     written; what was there before stays."""
-    try:
-        with ExitStack() as stack:
-            places = [stack.enter_context(_place(path)) for path in output_files(where)]
-            adders = [*_kind_of(where)[2](stack, places)]
-            for tables in rows:
-                for add, data in zip(adders, tables, strict=True):
-                    if data:
-                        add(data)
-    except NotSynced as error:
-        why = f"written, but not certain to stay ({error.strerror})"
-        raise SourceError(f"{where}: {why}") from error
-    except (OSError, sqlite3.Error) as error:
-        raise SourceError(f"{where}: cannot be written ({error})") from error
+    with source_errors(where, (OSError, sqlite3.Error)), ExitStack() as stack:
+        places = [stack.enter_context(_place(path)) for path in output_files(where)]
+        adders = [*_kind_of(where)[2](stack, places)]
+        for tables in rows:
+            for add, data in zip(adders, tables, strict=True):
+                if data:
+                    add(data)
 
 
 @contextmanager

@@ -90,10 +90,10 @@ def written(output: str) -> Iterator[IO[bytes]]:
     """A file of the user's choice to write into. It takes its place when all is written, and
     only its owner can read it. A pipe or a device is written to as it stands. `SourceError`
     where it cannot be written; a file that was there stays."""
-    from leftoff.stores.atomic import Directory, NotSynced
+    from leftoff.stores.atomic import Directory, source_errors
 
     path = Path(output)
-    try:
+    with source_errors(output):
         # `/dev/stdout` and named pipes cannot be replaced.
         if path.exists() and not path.is_file():
             with path.open("wb") as file:
@@ -107,9 +107,4 @@ def written(output: str) -> Iterator[IO[bytes]]:
                 ):
                     yield file
                 folder.fsync()
-    except NotSynced as error:
-        what = "written, but not certain to stay"
-        raise SourceError(f"{output}: {what} ({error.strerror})") from error
-    except OSError as error:
-        raise SourceError(f"{output}: cannot be written ({error.strerror})") from error
     tell(f"wrote {output}")

@@ -36,7 +36,7 @@ from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.errors import SourceError, StateError, UnknownName
 from leftoff.sources.discover import home_folder
-from leftoff.stores.atomic import NotSynced, write_atomic
+from leftoff.stores.atomic import source_errors, write_atomic
 
 # Suffix of the backup of the settings from before the first change.
 BEFORE = ".before-leftoff"
@@ -144,7 +144,7 @@ class Change(Struct, frozen=True):
         if _read(self.path) != self.old:
             raise StateError(f"{self.path}: changed meanwhile; look at it again")
         backup = self.path.with_name(self.path.name + BEFORE)
-        try:
+        with source_errors(self.path):
             if self.backup is not None:
                 write_atomic(backup, self.backup)
             if self.new is None:
@@ -156,11 +156,6 @@ class Change(Struct, frozen=True):
                 write_atomic(self.path, self.new, mode=mode)
             if self.delete_backup:
                 backup.unlink(missing_ok=True)
-        except NotSynced as error:
-            why = f"written, but not certain to stay ({error.strerror})"
-            raise SourceError(f"{self.path}: {why}") from error
-        except OSError as error:
-            raise SourceError(f"{self.path}: cannot be written ({error.strerror})") from error
 
 
 def install(

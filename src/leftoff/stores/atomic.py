@@ -38,6 +38,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from leftoff import lazy_re as re
+from leftoff.errors import SourceError
 
 fcntl: Any = None
 with suppress(ImportError):  # Windows
@@ -449,3 +450,18 @@ def remove_stale_temporaries(path: Path) -> None:
     """Removes what killed writers of one file left beside it; errors are ignored."""
     with suppress(OSError), Directory.open(path.parent) as directory:
         directory.remove_stale_temporaries(path.name)
+
+
+@contextmanager
+def source_errors(
+    where: object, errors: tuple[type[Exception], ...] = (OSError,)
+) -> Iterator[None]:
+    """Raises these errors as `SourceError` that names what could not be written."""
+    try:
+        yield
+    except NotSynced as error:
+        why = f"written, but not certain to stay ({error.strerror})"
+        raise SourceError(f"{where}: {why}") from error
+    except errors as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise SourceError(f"{where}: cannot be written ({why})") from error
