@@ -255,14 +255,12 @@ class Compaction(Struct, frozen=True):
     Attributes:
         line, item: where the recorder says so.
         trigger: auto | manual | "" if unknown.
-        recorded: the recorder's own count of tokens before, or None.
-        recorded_after: the recorder's own count of tokens after, or None."""
+        recorded: the recorder's own count of tokens before, or None."""
 
     line: int | None = None
     item: int | None = None
     trigger: str = ""
     recorded: int | None = None
-    recorded_after: int | None = None
     raw: bytes = b""
 
 

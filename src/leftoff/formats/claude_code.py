@@ -222,8 +222,7 @@ class ClaudeReader(Struct):
             if line.subtype == "compact_boundary":
                 facts = Fields(line.compactMetadata or line.compact_metadata)
                 before = facts.count("preTokens", "pre_tokens")
-                after = facts.count("postTokens", "post_tokens")
-                records += (cursor.compaction(facts.text("trigger"), before, after),)
+                records += (cursor.compaction(facts.text("trigger"), before),)
             elif line.subtype == "init" and line.sessionId and not self.session:
                 records += (self._facts(line),)
         elif kind == "result":

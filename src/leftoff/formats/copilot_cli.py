@@ -148,11 +148,7 @@ class CopilotReader(ItemReader):
         elif kind == "session.usage_info":
             yield rec.SessionFacts(window=data.count("tokenLimit") or None)
         elif kind == "session.compaction_complete" and data.get("success") is not False:
-            yield cursor.compaction(
-                data.text("trigger"),
-                data.count("preCompactionTokens"),
-                data.count("postCompactionTokens"),
-            )
+            yield cursor.compaction(data.text("trigger"), data.count("preCompactionTokens"))
             if summary := data.text("summaryContent"):
                 yield message("user", (rec.Text(summary),), "compaction")
         elif kind == "session.shutdown":

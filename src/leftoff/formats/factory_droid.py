@@ -41,7 +41,7 @@ class DroidReader(ItemReader):
             self.cwd, self.child = facts.cwd or self.cwd, bool(facts.parent_id)
             yield facts
         elif kind == "compaction_state":
-            yield cursor.compaction(recorded_after=line.count("summaryTokens"))
+            yield cursor.compaction()
             message = partial(cursor.message, key=identity, parent=parent, cwd=self.cwd)
             summary = (Text(line.text("summaryText")),)
             yield message("user", summary, "compaction", time=line.text("timestamp"))

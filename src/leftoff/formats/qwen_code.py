@@ -35,10 +35,7 @@ class QwenReader(GeminiPartsReader):
             return
         payload = line.at("systemPayload")
         if subtype == "chat_compression":
-            yield cursor.compaction(
-                recorded=payload.count("info.originalTokenCount"),
-                recorded_after=payload.count("info.newTokenCount"),
-            )
+            yield cursor.compaction(recorded=payload.count("info.originalTokenCount"))
         elif subtype == "custom_title":
             yield rec.SessionFacts(title=payload.text("customTitle"))
         elif subtype == "parent_session":

@@ -159,12 +159,9 @@ class Cursor(Struct):
             stop,
         )
 
-    def compaction(
-        self, trigger: str = "", recorded: int = 0, recorded_after: int = 0
-    ) -> Compaction:
-        """A compaction that the recorder notes at this place; counts of tokens, 0 for none."""
-        counts = recorded or None, recorded_after or None
-        return Compaction(self.line or None, self.item, trigger, *counts, self.raw)
+    def compaction(self, trigger: str = "", recorded: int = 0) -> Compaction:
+        """A compaction that the recorder notes here; its count of tokens before, 0 for none."""
+        return Compaction(self.line or None, self.item, trigger, recorded or None, self.raw)
 
     def changes(
         self,
