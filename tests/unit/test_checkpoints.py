@@ -82,9 +82,17 @@ class World:
         self.orchestrator.failed("t1", error)
         return self.orchestrator.handle("t1")
 
+    @property
+    def notes(self) -> Path:
+        return self.folder / "contexts" / "sandbox" / "shop" / "project.md"
+
     def markdown(self, name: str = "project") -> str:
-        path = self.folder / "contexts" / "sandbox" / "shop" / f"{name}.md"
+        path = self.notes.with_name(f"{name}.md")
         return path.read_text("utf-8") if path.exists() else ""
+
+    def write(self, change: Callable[[str], str]) -> None:
+        """Writes into the project's notes, as an agent does."""
+        self.notes.write_text(change(self.markdown()), "utf-8")
 
     def named(self, name: str) -> list[dict[str, Any]]:
         return [e.fields for e in self.events if e.name == name]
@@ -157,8 +165,7 @@ def test_after_a_handoff_the_prompt_carries_the_checkpoint(world: World) -> None
 def test_a_section_is_replaced_when_a_threshold_is_crossed_again(world: World) -> None:
     world.add()
     world.cross(91)
-    notes = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
-    notes.write_text("# Shop\n\nBy hand.\n\n" + notes.read_text("utf-8"), "utf-8")
+    world.write(lambda text: "# Shop\n\nBy hand.\n\n" + text)
     world.manager.note_compaction("t1")
     (again,) = world.cross(93)
     text = world.markdown()
@@ -211,38 +218,20 @@ def test_a_dump_that_is_given_back_takes_the_place_of_ours(
     assert [e["status"] for e in world.named("CONTEXT_DUMP_REQUESTED")] == ["sent", "written"]
 
 
-def _appends(world: World) -> Callable[[str], None]:
-    def agent(instruction: str) -> None:
-        path = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
-        path.write_text(path.read_text("utf-8") + "\n" + DUMP, "utf-8")
-
-    return agent
+def _between_the_marks(text: str) -> str:
+    mark = "<!-- leftoff:checkpoint t1 90 -->\n"
+    start, end = text.index(mark) + len(mark), text.index("<!-- /leftoff:checkpoint t1")
+    return text[:start] + DUMP + text[end:]
 
 
-def _edits(world: World) -> Callable[[str], None]:
-    def agent(instruction: str) -> None:
-        path = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
-        text = path.read_text("utf-8")
-        mark = "<!-- leftoff:checkpoint t1 90 -->\n"
-        start, end = text.index(mark) + len(mark), text.index("<!-- /leftoff:checkpoint t1")
-        path.write_text(text[:start] + DUMP + text[end:], "utf-8")
-
-    return agent
-
-
-def _overwrites(world: World) -> Callable[[str], None]:
-    def agent(instruction: str) -> None:
-        path = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
-        path.write_text("# My own notes\n\n" + DUMP, "utf-8")
-
-    return agent
-
-
-@pytest.mark.parametrize("way", [_appends, _edits, _overwrites])
+@pytest.mark.parametrize(
+    "change",
+    [lambda text: f"{text}\n{DUMP}", _between_the_marks, lambda _: f"# My own notes\n\n{DUMP}"],
+)
 def test_a_dump_written_into_the_file_is_found_and_stands_once(
-    world: World, way: Callable[[World], Callable[[str], None]]
+    world: World, change: Callable[[str], str]
 ) -> None:
-    world.add(agent=way(world))
+    world.add(agent=lambda _: world.write(change))
     world.add("t0", agent=None)
     world.cross(91, "t0")
     (outcome,) = world.cross(91)
@@ -511,7 +500,7 @@ def test_killed_while_the_agent_writes_its_dump_is_taken_afterwards(
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    world.add(agent=_appends(world))
+    world.add(agent=lambda _: world.write(lambda text: f"{text}\n{DUMP}"))
     world.use(91)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("leftoff.live.checkpoints.dumps.accept", killed)
@@ -581,9 +570,8 @@ def test_a_dump_that_nobody_waited_for_is_taken_at_the_next_look(world: World) -
 
     def agent(_: str) -> None:
         write.wait(5)
-        path = world.folder / "contexts" / "sandbox" / "shop" / "project.md"
-        text = DUMP.replace("What was accomplished", "Critical State Summary")
-        path.write_text(path.read_text("utf-8") + "\n" + text, "utf-8")
+        dump = DUMP.replace("What was accomplished", "Critical State Summary")
+        world.write(lambda text: f"{text}\n{dump}")
 
     world.add(agent=agent)
     last = world.cross(99)[-1]

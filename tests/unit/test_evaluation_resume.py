@@ -2,7 +2,7 @@
 
 import ast
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,17 +16,13 @@ from leftoff.evaluation.labels import Decision, Labels, Quote
 from leftoff.evaluation.report import as_text, to_json
 from leftoff.evaluation.resume_forms import RECORDED, TAIL, Form, tail, with_recorded
 from leftoff.evaluation.resume_runs import ResumeRun, evaluate_resume
-from leftoff.evaluation.resume_truth import truth
 from leftoff.handover import stated_facts, text_match
-from leftoff.handover.stated_facts import stated_and_outdated, text_items
-from leftoff.live import compactions
 from leftoff.live.compactions import Cut, cuts
 from leftoff.model import Message, Text
 from leftoff.summary import ContextSummary
 
 Line: TypeAlias = dict[str, Any]
 
-# -- texts -----------------------------------------------------------------------------------
 
 CHOICE = "I'll keep the upload queue in SQLite instead of Redis."
 
@@ -83,6 +79,16 @@ def recorded(later: str = MADE_UP) -> list[Line]:
     ]
 
 
+def recording(
+    inserted: Sequence[Line] = (), added: Sequence[Line] = (), *, compacted: bool = True
+) -> bytes:
+    """It as bytes, for the cases: with lines after its fourth, at its end, or not compacted."""
+    lines = recorded()
+    lines[4:4] = inserted
+    kept = [one for one in (*lines, *added) if compacted or one.get("origin") != "compaction"]
+    return b"".join(json.dumps(line).encode() + b"\n" for line in kept)
+
+
 def saying(text: str) -> Form:
     """A form that says the same of every session."""
     return lambda *_: text
@@ -105,21 +111,8 @@ LABELS = Labels(
 
 def write(folder: Path, lines: list[Line], name: str = NAME) -> str:
     path = folder / name
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    path.write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
     return str(path)
-
-
-@pytest.fixture
-def cut(tmp_path: Path) -> Cut:
-    (found,) = cuts(write(tmp_path, recorded()))
-    return found
-
-
-def test_a_natural_cut_lies_before_the_recorders_summary(cut: Cut) -> None:
-    assert (cut.name, cut.natural, cut.recorded) == ("compaction 1", True, SUMMARY)
-    assert cut.prefix[-1].line == cut.place - 1
-    assert cut.future[0].text == "Now look at upload.py again."
-    assert not any(m.origin == "compaction" for m in (*cut.prefix, *cut.future))
 
 
 def test_nothing_of_the_future_reaches_what_is_read(tmp_path: Path) -> None:
@@ -129,18 +122,6 @@ def test_nothing_of_the_future_reaches_what_is_read(tmp_path: Path) -> None:
 
     assert prefix(MADE_UP) == prefix("something_else")
     assert not any(MADE_UP.encode() in line for line in prefix(MADE_UP))
-
-
-def test_artificial_cuts_are_made_only_where_there_is_no_compaction(tmp_path: Path) -> None:
-    path = write(tmp_path, recorded())
-    assert list(cuts(path, natural=False)) == []
-    plain = [line for line in recorded() if line.get("origin") != "compaction"]
-    found = list(cuts(write(tmp_path, plain), natural=False))
-    assert [c.name for c in found] == ["25%", "50%", "75%"]
-    assert [len(c.prefix) for c in found] == [
-        int(len(plain) * s) for s in compactions.CUT_SHARES
-    ]
-    assert all(len(c.prefix) + len(c.future) == len(plain) for c in found)
 
 
 @given(
@@ -153,68 +134,6 @@ def test_a_tail_never_takes_more_than_it_may(texts: list[str], room: int) -> Non
     assert len(tail(found, room, len)) <= room
     if texts and texts[-1].strip() and len(texts[-1]) + 13 <= room:
         assert tail(found, room, len).endswith(texts[-1] + "\n")
-
-
-# -- truth -----------------------------------------------------------------------------------
-
-
-def test_the_truth_is_what_the_recording_shows(cut: Cut) -> None:
-    found = truth(cut)
-    assert found.files == ("src/upload.py",)  # the failed edit changed nothing
-    # upload.py is told again by the person; what was not known before cannot be kept.
-    assert [name.name for name in found.names] == ["retry_limit"]
-    facts = {(f.kind, f.subject): f for f in found.facts}
-    assert facts["command", "pytest -q tests"].values == ("failed", "passed")
-    assert facts["command", "pytest -q tests"].used
-    assert facts["file", "src/upload.py"].values == ("modified",)
-
-
-def test_names_in_the_text_of_files_are_told_apart(tmp_path: Path) -> None:
-    lines = recorded()
-    lines += call(91, "Write", "ok", file_path="src/new.py", content="log.txt retry_limit")
-    (found,) = cuts(write(tmp_path, lines))
-    known = {name.name: name.in_code for name in truth(found).names}
-    assert known == {"retry_limit": False, "log.txt": True}
-
-
-def test_a_file_of_a_worktree_is_the_projects_own(tmp_path: Path) -> None:
-    lines = recorded()
-    lines[4:4] = call(
-        80, "Edit", "ok", file_path="/home/me/shop/tree/src/upload.py", new_string="y"
-    )
-    lines[4:4] = call(81, "Edit", "ok", file_path="/elsewhere/notes.md", new_string="y")
-    (found,) = cuts(write(tmp_path, lines))
-    assert set(truth(found).files) == {"src/upload.py", "/elsewhere/notes.md"}
-
-
-@pytest.mark.parametrize(
-    ("command", "branch"), [("git status", "other"), ("cd /elsewhere && git status", "")]
-)
-def test_the_branch_is_that_of_the_sessions_own_checkout(
-    tmp_path: Path, command: str, branch: str
-) -> None:
-    lines = recorded()
-    lines[4:4] = call(80, "Bash", "On branch other\nnothing to commit", command=command)
-    (found,) = cuts(write(tmp_path, lines))
-    told = [fact.value for fact in truth(found).facts if fact.kind == "branch"]
-    assert told == ([branch] if branch else [])
-
-
-def test_a_subagent_may_finish_what_the_list_holds(tmp_path: Path) -> None:
-    lines = recorded()
-    update = call(82, "TaskUpdate", "Updated task #1 status", taskId="1", status="completed")
-    lines[4:4] = [
-        *call(80, "TaskCreate", "Task #1 created", subject="Add the missing index"),
-        *call(81, "TaskUpdate", "Updated task #1 status", taskId="1", status="in_progress"),
-        *({**line, "agent": "helper"} for line in update),
-    ]
-    (found,) = cuts(write(tmp_path, lines))
-    (todo,) = (fact for fact in truth(found).facts if fact.kind == "todo")
-    assert todo.values == ("pending", "in_progress", "completed")
-    assert stated_and_outdated(text_items("- Add the missing index (pending)"), [todo]) == (
-        [todo],
-        [todo],
-    )
 
 
 # -- the whole -------------------------------------------------------------------------------

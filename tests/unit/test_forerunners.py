@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -50,17 +48,6 @@ def write(path: Path, session: str, lines: list[dict[str, Any]]) -> Path:
 def later(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same lines, recorded an hour later."""
     return [{**one, "timestamp": one["timestamp"].replace("T10", "T11")} for one in lines]
-
-
-def test_bytes_and_standard_input_are_as_they_were(tmp_path: Path) -> None:
-    write(tmp_path / "one.jsonl", "s-1", HISTORY)
-    fork = write(tmp_path / "two.jsonl", "s-2", HISTORY + later(OTHER))
-    with fork.open("rb") as stream:
-        done = subprocess.run(
-            [sys.executable, "-m", "leftoff", "summarize", "-", "--json"],
-            stdin=stream, capture_output=True, check=True, cwd=tmp_path,
-        )  # fmt: skip
-    assert [s["path"] for s in json.loads(done.stdout)["session"]["sources"]] == ["-"]
 
 
 def test_a_prefix_goes_on_to_the_same_summary_with_the_forerunner_fixed(tmp_path: Path) -> None:

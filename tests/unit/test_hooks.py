@@ -260,40 +260,6 @@ def test_a_link_stays_a_link_with_its_mode(tmp_path: Path) -> None:
     assert Path(command_for("user").split()[0]).is_absolute()
 
 
-def test_the_command_shows_the_change_and_asks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from leftoff.cli.hook import hook
-
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
-    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> int:
-        return hook.main(list(words), standalone_mode=False) or 0
-
-    assert run("status") == 1
-    assert run("install") == 1  # nobody is there to ask
-    assert "nothing was changed" in capsys.readouterr().err
-    assert not (tmp_path / "settings.json").exists()
-    assert run("install", "--dry-run") == 1
-    assert '+    "SessionStart": [' in capsys.readouterr().out
-    assert run("install", "--yes") == 0
-    assert run("install", "--client", "codex", "--yes") == 0
-    groups = codec.parse((tmp_path / "codex" / "hooks.json").read_bytes())["hooks"]
-    (entry,) = groups["SessionEnd"][0]["hooks"]
-    assert entry["timeout"] == 3  # Codex warns about more
-    capsys.readouterr()
-    assert run("status", "--json") == 0
-    told = codec.parse(capsys.readouterr().out)
-    assert [row["event"] for row in told["events"]] == list(EVENTS)
-    (user, *_) = told["settings"]
-    assert user["events"] == dict.fromkeys(EVENTS, 1)
-    assert run("uninstall", "--yes") == 0
-    assert not (tmp_path / "settings.json").exists()
-    assert queue.home_of(tmp_path, {}) == tmp_path / ".leftoff"
-
-
 @pytest.mark.parametrize("event", [("SessionEnd", "reason"), ("PreCompact", "trigger")])
 def test_a_second_reader_is_asked_when_a_session_ends_or_is_compacted(
     client: Client, monkeypatch: pytest.MonkeyPatch, event: tuple[str, str]
