@@ -72,15 +72,18 @@ def assemble(
     # what is held for several judges is dropped after the last of them.
     spent = {child.state.agent: total(spend(child).values()) for child in children}
     tokens = context(view, spent, format)
-    tracker = Tracker(view, ahead=True)
+    silent = format == "specstory"
+    tracker = Tracker(view, ahead=True, silent=silent)
     events, unseen = tracker.all(), tracker.unseen
     written = _written(events, view.heard.since)
-    started = _agents_started(view)
-    agents = _agents_not_recorded(view, started, len(children))
+    # Of one thread that all subagents share, nothing tells how many they were but the calls.
+    shared = [child.state.agent for child in children] == ["sidechain"]
+    started = _agents_started(view, shared)
+    agents = _agents_not_recorded(view, started, len(started if shared else children))
     unseen += agents
     child_summaries: list[Child] = []
     for child in children:
-        tracker = Tracker(child)
+        tracker = Tracker(child, silent=silent)
         child_events = tracker.all()
         events += child_events
         unseen += tracker.unseen
@@ -266,12 +269,13 @@ _STARTS_AGENT = frozenset(
 _READ_ONLY = frozenset({"explore", "plan", "claude-code-guide"})
 
 
-def _agents_started(view: SessionView) -> list[Called]:
-    """The calls that started subagents."""
+def _agents_started(view: SessionView, silent: bool) -> list[Called]:
+    """The calls that started subagents; `silent`: also those without a result."""
     return [
         call
         for call in view.each(Called)
-        if call.name in _STARTS_AGENT and view.succeeded(call.call)
+        if call.name in _STARTS_AGENT
+        and (view.succeeded(call.call) or silent and call.call not in view.outcomes)
     ]
 
 

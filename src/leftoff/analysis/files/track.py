@@ -96,6 +96,7 @@ class Tracker:
         scripts: calls that ran a script of several commands and tool calls.
         edits: how many edits of file tools a file has that were not taken back.
         ahead: other judges will ask about the same commands.
+        silent_commands: the recorder writes no result of a command that prints nothing.
         roots: variables that file calls name instead of a folder: who published the recording
             put them there, so they are names to a shell, too.
         differed: files that git named as different from the last commit, since that, with the
@@ -103,9 +104,12 @@ class Tracker:
         untracked: files may have been removed from the index alone.
         turns: messages in which the person spoke, or a commit was shown."""
 
-    def __init__(self, view: SessionView, *, ahead: bool = False) -> None:
+    def __init__(
+        self, view: SessionView, *, ahead: bool = False, silent: bool = False
+    ) -> None:
         self.view = view
         self.ahead = ahead
+        self.silent_commands = silent
         self.known = FileState()
         self.events: list[FileEvent] = []
         self.unseen: list[UnknownChange] = []
@@ -397,7 +401,9 @@ class Tracker:
         """Applies a command line, by its syntax and its result."""
         command = act.command
         status = outcome.status if outcome is not None else "unknown"
-        denied = status == "denied" or (outcome is None and self.has_results)
+        denied = status == "denied" or (
+            outcome is None and self.has_results and not self._went_on(act)
+        )
         if act.language == "python":
             if outcome is not None and _REFUSED in outcome.output:
                 return
@@ -462,6 +468,13 @@ class Tracker:
         if "git" in command and not denied:
             others = "--amend" in command or "--summary" in command
             self.apply_git(self.call_site(act.ref, act.tool, cwd), script, result, others)
+
+    def _went_on(self, act: Ran) -> bool:
+        """Whether the agent did, after a command that printed nothing."""
+        after = act.ref.message + 1
+        at = bisect_left(self.turns, after)
+        said = at < len(self.turns) and self.turns[at] == after
+        return self.silent_commands and after < len(self.view.thread) and not said
 
     def apply_git(self, call: _CallSite, script: Script, result: Outcome, others: bool) -> None:
         """Takes in what git commits, and what it says of files; `others`: its summary may be
