@@ -28,6 +28,8 @@ _ERROR_WORDS = tuple(
     "did not apply|doesn't match|no match|cannot overwrite|usage:|unexpected|"
     "needs |not a git".split("|")
 )
+# What PowerShell calls the commands that it names as a Unix shell does.
+_CMDLETS = {"Copy-Item": "cp", "Move-Item": "mv", "Remove-Item": "rm", "New-Item": "mkdir"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,6 +136,8 @@ class Walk:
                 if not found:
                     continue
                 lowered = rest.lower()
+                if head in _CMDLETS:  # what of several files it did is not told
+                    self._errors.append((_CMDLETS[head], NOT_FOUND[0]))
                 if not any(word in lowered for word in _ERROR_WORDS):
                     continue
                 program = head.rpartition("/")[2]
@@ -163,7 +167,7 @@ class Walk:
                 if "sh: " not in output:
                     return False
             elif tool != "git":
-                if tool not in output:
+                if tool not in output and "-Item: " not in output:
                     return False
             elif "fatal:" not in output and "error:" not in output and "git" not in output:
                 return False

@@ -104,9 +104,7 @@ class Tracker:
         untracked: files may have been removed from the index alone.
         turns: messages in which the person spoke, or a commit was shown."""
 
-    def __init__(
-        self, view: SessionView, *, ahead: bool = False, silent: bool = False
-    ) -> None:
+    def __init__(self, view: SessionView, *, ahead: bool = False, silent: bool = False) -> None:
         self.view = view
         self.ahead = ahead
         self.silent_commands = silent
