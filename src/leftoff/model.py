@@ -110,7 +110,7 @@ class ToolResult(Struct, frozen=True, gc=False, tag=True):
             recorder tells.
         exit_code: of a command, where recorded.
         detail: recorder-given facts about the result in our words, e.g. {"created": True},
-            {"agent": "a5bdbc1"}, {"changes": {...}}."""
+            {"agent": "a5bdbc1"}, {"unseen": True} where the model was not called with it."""
 
     call_id: str
     text: str = ""

@@ -292,7 +292,8 @@ class Collector(LineReader):
     ) -> list[Hit]:
         """Records the result of a call; returns the hits of the output rules in it."""
         text = result.text
-        session.occupancy.texts.append(text)
+        if not (result.detail and result.detail.get("unseen")):
+            session.occupancy.texts.append(text)
         code = result.exit_code
         if code is not None and abs(code) > MAX_COUNT:
             code = None

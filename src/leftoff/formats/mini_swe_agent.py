@@ -5,6 +5,8 @@ version 2 lists the commands of a reply and answers each with a message of its o
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.lenient_json import Fields, time_of_ms
@@ -68,6 +70,8 @@ class MiniSweAgentReader(ItemReader):
             call = self.answered(named_call if known else "")
             part = _result(call, text, item.at("extra"))
             self.submitted = self.finishing and part.exit_code is None and part.status == "ok"
+            if self.submitted:  # the model was not called again
+                part = replace(part, detail={"unseen": True})
             role = "tool"
         time = _time(item.get("extra.timestamp"))
         return (cursor.message(role, (part,), "", typed, time=time),)
