@@ -279,7 +279,8 @@ class Changes(Struct, frozen=True):
         files: (path, created | modified | deleted, former path or "").
         succeeded: False where the recorder says that nothing was applied.
         part: without a call, the part of the last message before which it was done, or None.
-        deleted: lines of each deleted file whose last content the recorder keeps."""
+        deleted: lines of each deleted file whose last content the recorder keeps.
+        counts: (path, lines added, lines removed) of files where the recorder counted them."""
 
     call_id: str
     files: tuple[tuple[str, str, str], ...]
@@ -289,6 +290,7 @@ class Changes(Struct, frozen=True):
     raw: bytes = b""
     part: int | None = None
     deleted: tuple[tuple[str, int], ...] = ()
+    counts: tuple[tuple[str, int, int], ...] = ()
 
 
 class Presence(Struct, frozen=True):

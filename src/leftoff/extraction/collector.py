@@ -367,6 +367,7 @@ class Collector(LineReader):
                     found.succeeded,
                     found.files,
                     found.deleted,
+                    found.counts,
                 )
             )
         elif isinstance(found, rec.Presence):

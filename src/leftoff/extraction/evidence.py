@@ -114,12 +114,13 @@ class Returned(Struct, frozen=True, gc=False, tag="r", array_like=True):
 
 
 class Applied(_OfResult, frozen=True, gc=False, tag="a", array_like=True):
-    """The recorder itself states which files a call changed; `files` and `deleted` as in
-    `Changes`."""
+    """The recorder itself states which files a call changed; `files`, `deleted` and
+    `counts` as in `Changes`."""
 
     succeeded: bool
     files: tuple[tuple[str, str, str], ...]
     deleted: tuple[tuple[str, int], ...] = ()
+    counts: tuple[tuple[str, int, int], ...] = ()
 
 
 class Stood(Struct, frozen=True, gc=False, tag="l", array_like=True):

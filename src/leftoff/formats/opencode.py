@@ -139,8 +139,14 @@ class OpencodeReader(ItemReader):
             for file in facts.each("files")
             if (path := file.text("filePath"))
         ]
+        counts = [
+            (file.text("filePath"), file.count("additions"), file.count("deletions"))
+            for file in facts.each("files")
+            if file.count("additions", "deletions")
+        ]
         if files:
-            changes.append(cursor.changes(call, files, succeeded=status == "ok"))
+            succeeded = status == "ok"
+            changes.append(cursor.changes(call, files, succeeded=succeeded, counts=counts))
 
     def _patch(
         self, files: object, known: list[rec.Changes], cursor: Cursor

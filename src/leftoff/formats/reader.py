@@ -171,10 +171,13 @@ class Cursor(Struct):
         succeeded: bool = True,
         part: int | None = None,
         deleted: Iterable[tuple[str, int]] = (),
+        counts: Iterable[tuple[str, int, int]] = (),
     ) -> Changes:
         """Changed files that the recorder lists at this place, apart from the calls."""
         place = self.line or None, self.item, self.raw
-        return Changes(call, tuple(files), succeeded, *place, part, tuple(deleted))
+        return Changes(
+            call, tuple(files), succeeded, *place, part, tuple(deleted), tuple(counts)
+        )
 
 
 # `Cursor.message` with some arguments given: those of one record.

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import UNDO, FileEvent
 from leftoff.analysis.git import git_events
-from leftoff.extraction.evidence import Edited, Ran, Touched
+from leftoff.extraction.evidence import Applied, Edited, Ran, Touched
 from leftoff.model import Ref
 from leftoff.session_view import Call, SessionView
-from leftoff.shell.paths import is_temporary, relative
+from leftoff.shell.paths import absolute, is_temporary, relative
 from leftoff.summary import ACTIONS, FileModification, GitEvent
 from leftoff.tables import table
 
@@ -81,6 +81,10 @@ def with_changes(
                 found.setdefault(path, _Changes()).removals.append((place, event.lines))
     edited: dict[str, set[str]] = {}
     for one in (view, *children):
+        counts: dict[tuple[Call, str], tuple[int, int]] = {}
+        for stated in one.each(Applied):
+            for name, added, removed in stated.counts:
+                counts[stated.call, relative(absolute(name, ""), cwd)] = added, removed
         for edit in one.each(Edited):
             path = relative(whole_paths.get(edit.path, edit.path), cwd)
             call = edit.call
@@ -93,6 +97,11 @@ def with_changes(
                 events_of = own.get(path, {})
                 # What a recorder states of a call has no part.
                 event_of = events_of.get(place) or events_of.get((one.source, edit.message, 0))
+                if (call, path) in counts:
+                    # What the recorder counted is of all that the call changed in the file.
+                    added, removed = counts[call, path]
+                    edit = replace(edit, added=added, removed=removed)
+                    counts[call, path] = 0, 0
                 _add(changes, edit, event_of)
                 if call in one.calls:
                     edited.setdefault(path, set()).add(one.calls[call].name)
