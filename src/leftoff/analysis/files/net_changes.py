@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, field
 
 from leftoff.model import Ref
+from leftoff.redaction.redactor import Redactor
 from leftoff.shell.paths import relative
 from leftoff.summary import DiscardedFile, FileModification, UnknownEffect
 
@@ -192,6 +193,18 @@ def _without_doubles(files: list[FileModification]) -> list[FileModification]:
                 continue
         kept.append(file)
     return kept
+
+
+def display_names(command: str, tools: list[str]) -> dict[str, str]:
+    """The names of programs for output: "program" for a name that is part of a secret, such as
+    the last part of a secret URL."""
+    shown = {tool: tool if any(map(str.isalnum, tool)) else "shell" for tool in tools}
+    if max(map(len, tools), default=0) < 8:
+        return shown
+    raw, redacted = command.casefold(), Redactor().text(command).casefold()
+    folded = {tool: tool.casefold() for tool in tools}
+    hidden = {t for t, name in folded.items() if name in raw and name not in redacted}
+    return shown | dict.fromkeys(hidden, "program")
 
 
 def unknown_effects(unseen: Iterable[UnknownChange]) -> tuple[UnknownEffect, ...]:

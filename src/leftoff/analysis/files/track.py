@@ -10,7 +10,7 @@ from itertools import chain
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.files.net_changes import UNDO, FileEvent, UnknownChange
+from leftoff.analysis.files.net_changes import UNDO, FileEvent, UnknownChange, display_names
 from leftoff.analysis.files.removals import (
     named_in_powershell,
     one_that_ends_with,
@@ -27,7 +27,6 @@ from leftoff.extraction.evidence import (
     Touched,
 )
 from leftoff.model import Ref
-from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import Call, SessionView
 from leftoff.shell import Outcome, analyze, command_facts, observe, resolve
 from leftoff.shell.ast import Script
@@ -459,7 +458,7 @@ class Tracker:
                     if effect.pattern and not fnmatch.filter(self.touched, effect.path or "*"):
                         did = "unknown"  # none of the files that are known
                     unseen.setdefault((effect.tool, did))
-            shown = _display_names(command, [tool for tool, _ in unseen])
+            shown = display_names(command, [tool for tool, _ in unseen])
             self.unseen += [
                 UnknownChange(shown[tool], action, call.ref) for tool, action in unseen
             ]
@@ -595,15 +594,3 @@ class Tracker:
         if not self.unseen or path in self.touched:
             return False
         return path[-1:] != "/" or not any(one.startswith(path) for one in self.touched)
-
-
-def _display_names(command: str, tools: list[str]) -> dict[str, str]:
-    """The names of programs for output: "program" for a name that is part of a secret, such as
-    the last part of a secret URL."""
-    shown = {tool: tool if any(map(str.isalnum, tool)) else "shell" for tool in tools}
-    if max(map(len, tools), default=0) < 8:
-        return shown
-    raw, redacted = command.casefold(), Redactor().text(command).casefold()
-    folded = {tool: tool.casefold() for tool in tools}
-    hidden = {t for t, name in folded.items() if name in raw and name not in redacted}
-    return shown | dict.fromkeys(hidden, "program")
