@@ -174,15 +174,15 @@ def fits(line: str, expected: str) -> bool:
 
 def same(lines: list[str], expected: list[str]) -> bool:
     """Whether lines are as expected, where `| ...` and `! ...` stand for any lines of theirs."""
-    if not expected:
-        return not lines
-    head, *rest = expected
-    if head[2:] == "...":
-        end = 0
-        while end < len(lines) and lines[end][:1] == head[:1]:
-            end += 1
-        return any(same(lines[n:], rest) for n in range(end + 1))
-    return bool(lines) and fits(lines[0], head) and same(lines[1:], rest)
+    for at, head in enumerate(expected):
+        if head[2:] == "...":
+            end = at
+            while end < len(lines) and lines[end][:1] == head[:1]:
+                end += 1
+            return any(same(lines[n:], expected[at + 1 :]) for n in range(at, end + 1))
+        if at >= len(lines) or not fits(lines[at], head):
+            return False
+    return len(lines) == len(expected)
 
 
 EVERY = [case for path in sorted(FOLDER.glob("*.cases")) for case in cases(path)]

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +16,6 @@ from leftoff.analysis.decisions.shown import shown_decisions
 from leftoff.analysis.summary_json import from_json, to_json
 from leftoff.batch.jobs import BatchOptions, InputFile, Job, ReaderOptions
 from leftoff.batch.work import run_job
-from leftoff.cli.group import main
 from leftoff.handover.facts import handover_of
 from leftoff.handover.second_reader import MAX_TOKENS, questions
 from leftoff.integrations import reader_clients
@@ -266,55 +264,6 @@ def test_the_contract_of_a_reader() -> None:
         check_reader(reader_clients.CommandReader(command=("echo", "no")))
 
 
-# -- the command line ------------------------------------------------------------------------
-
-MUTE = f"{sys.executable} -c 'import os, signal; os.kill(os.getpid(), signal.SIGKILL)'"
-
-COMMANDS = {
-    "summarize": ("summarize", "{}"),
-    "log": ("log", "create", "{}", "--stdout"),
-    "checkpoint": ("checkpoint", "create", "{}", "--json"),
-    "resume": ("resume", "--save", "{}"),
-}
-
-
-@pytest.fixture
-def leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder in which the commands run."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(reader_clients, "TIME_LIMIT", 1.0)
-    return tmp_path
-
-
-def call(command: str, recording: str, *args: str) -> int:
-    return main([word.format(recording) for word in COMMANDS[command]] + list(args))
-
-
-@pytest.mark.parametrize(
-    ("command", "reader", "words"),
-    [
-        ("summarize", "no-such-program", "no reader named"),
-        *((command, "false", "ended with 1") for command in COMMANDS),
-        ("summarize", "yes", "too much output"),
-        ("summarize", "echo hello", "not the JSON"),
-        ("summarize", MUTE, "ended with -9"),
-        ("summarize", "'", "no reader named"),
-    ],
-)
-def test_readers_that_fail_cost_one_line_and_nothing_else(
-    command: str,
-    reader: str,
-    words: str,
-    recording: str,
-    leave: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert call(command, recording, "--reader", reader) == 0
-    said = [line for line in capsys.readouterr().err.splitlines() if "reader" in line]
-    assert len(said) == 1
-    assert words in said[0]
-
-
 def test_a_reader_without_a_time_limit_of_its_own_is_asked_nothing_more(recording: str) -> None:
     seconds = iter(range(0, 10_000, 250))
     asked: list[str] = []
@@ -329,68 +278,8 @@ def test_a_reader_without_a_time_limit_of_its_own_is_asked_nothing_more(recordin
     assert "no answer within 600 seconds" in judged.issues[-1].what
 
 
-PROGRAM = """\
-import sys, re
-q = sys.stdin.read()
-with open({!r}, 'a') as f: f.write('x')
-n = re.findall(r'^(\\d+) S ', q, re.M)[4]
-print('{{"decisions": [{{"n": %s, "type": "fix"}}]}}' % n)
-"""
-
-
-@pytest.fixture
-def program(leave: Path) -> str:
-    """A reader that counts in `asked` how often it was asked."""
-    path = leave / "reader.py"
-    path.write_text(PROGRAM.format(str(leave / "asked")))
-    return f"{sys.executable} {path}"
-
-
-def test_the_same_bytes_are_asked_about_once(
-    recording: str, program: str, leave: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shown = []
-    for _ in range(2):
-        assert call("summarize", recording, "--reader", program, "--json") == 0
-        shown.append(capsys.readouterr().out)
-    assert shown[0] == shown[1]
-    assert '"judged_by": ' in shown[0]
-    for command in ("log", "checkpoint", "resume"):
-        assert call(command, recording, "--reader", program) == 0
-    assert (leave / "asked").read_text() == "x"
-    capsys.readouterr()
-    assert main(["budget", recording]) == 0
-    assert "Second reader  1 question, at most " in capsys.readouterr().out
-    call("summarize", recording, "--reader", program, "--reader-refresh")
-    assert (leave / "asked").read_text() == "xx"
-
-
-def test_a_batch_asks_once_even_if_it_is_done_anew(
-    recording: str, program: str, leave: Path
-) -> None:
-    def judged(**options: Any) -> bool:
-        (one,) = leftoff.summarize_all([recording], **options)
-        return one.summary.second_reader is not UNSET
-
-    assert not judged(index="seen")
-    for index in ("seen", "seen", "other"):
-        assert judged(reader=program, index=index)
-    assert not judged(index="seen")
-    assert (leave / "asked").read_text() == "x"
-
-
-def test_a_batch_says_once_that_a_reader_failed(
-    recording: str, leave: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    given = ["batch", recording, "-o", "out.jsonl", "-q", "-w", "1", "--reader"]
-    assert main([*given, "echo hello"]) == 0
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("leftoff: 1 session: the second reader echo hello gave no answer")
-    assert json.loads((leave / "out.jsonl").read_text())["status"] == "ok"
-
-
-def test_a_batch_asks_again_where_a_reader_failed(recording: str, leave: Path) -> None:
-    options = ReaderOptions("false", str(leave), limit=9.0)
+def test_a_batch_asks_again_where_a_reader_failed(recording: str, tmp_path: Path) -> None:
+    options = ReaderOptions("false", str(tmp_path), limit=9.0)
     job = Job(0, (InputFile(recording),))
     result = run_job(job, BatchOptions(reader=options))
     assert not result.final
