@@ -224,27 +224,6 @@ def test_every_model_has_its_own_conversation(bench: Bench) -> None:
     assert bench.calls()[2]["given"][1] == ids["opus"]
 
 
-@pytest.mark.parametrize("how", ["setting", "request"])
-def test_resuming_can_be_switched_off(bench: Bench, how: str) -> None:
-    settings = Settings(enable_resume=how != "setting")
-    reviewer = bench.reviewer(settings=settings)
-    first = reviewer.review(ReviewRequest("first"))
-    second = reviewer.review(_again(first, resume=how != "request"))
-    assert second.round.resume == "off"
-    assert "--resume" not in bench.calls()[1]["given"]
-    assert "first" in bench.calls()[1]["prompt"]
-
-
-def test_a_conversation_of_another_folder_is_not_tried(bench: Bench, tmp_path: Path) -> None:
-    first = bench.reviewer().review(ReviewRequest("first"))
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    second = bench.reviewer(folder=elsewhere).review(_again(first))
-    assert second.round.resume == "elsewhere"
-    assert len(bench.calls()) == 2
-    assert bench.reviewer().metrics()["resume"]["tried"] == 0
-
-
 def test_an_old_review_with_one_id_is_resumed(bench: Bench) -> None:
     first = bench.reviewer().review(ReviewRequest("first"))
     document = bench.document(first.review_id)
@@ -357,12 +336,6 @@ def test_what_the_caller_gets_wrong_is_said(bench: Bench) -> None:
         reviewer.review(ReviewRequest("x", previous_review_id="2026-03-02-002"))
     with pytest.raises(UsageError, match="must not begin"):
         reviewer.review(ReviewRequest("x", model="--model"))
-
-
-def test_a_client_that_is_not_installed_is_said(bench: Bench) -> None:
-    reviewer = Reviewer(ClaudeClient("no-such-client"), bench.store, settings=Settings())
-    with pytest.raises(ClientError, match="no-such-client cannot be started"):
-        reviewer.review(ReviewRequest("x"))
 
 
 def test_a_damaged_review_is_counted_as_such(bench: Bench) -> None:
