@@ -119,6 +119,7 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
         goals = [o.rpartition(":")[2] for o in operands]
         kinds = (kind for kind, goal in _GOALS.items() if any(map(goal.search, goals)))
         kind = next(kinds, "")
+        tool = structs.replace(tool, kind=kind)
     return Run(tool.name, kind, _scope(rest, tool)) if kind else None
 
 
@@ -211,24 +212,25 @@ def _managed(name: str, rest: list[str], depth: int) -> Run | None:
     if name in {"npx", "bunx"} or script in {"install", "add", "i", "ci", "create", "init"}:
         return None
     kind = kind_of_script(script)
-    return Run("npm", kind, _script_scope(script, rest), True, script=script) if kind else None
+    if not kind:
+        return None
+    return Run("npm", kind, _script_scope(script, kind, rest), True, script=script)
 
 
-def _script_scope(script: str, rest: list[str]) -> str:
-    """A script's name where it says more than its kind, and the package that it runs in."""
+def _script_scope(script: str, kind: str, rest: list[str]) -> str:
+    """A script's name where it says more than its kind, the package that it runs in, and what
+    the words after its name choose."""
     named = [script] if re.search(r"[:._-]\w", script) or _RE["level"].search(script) else []
-    options = ("--filter", "-F", "--workspace", "-w", "--prefix", "-C")
-    after = [rest[rest.index(option) + 1] for option in options if option in rest[:-1]]
-    named += [word for word in after if word not in WORDS["run"] and word != script]
+    for before, word in zip(["", *rest], rest, strict=False):
+        option, _, value = word.partition("=")
+        if value and option in WORDS["packages"]:
+            named.append(value)
+        elif before in WORDS["packages"] and word not in WORDS["run"] and word != script:
+            named.append(word)
     if rest[:1] == ["workspace"]:
         named += rest[1:2]
-    after = rest[rest.index("--") + 1 :] if "--" in rest else []
-    named += [
-        word
-        for before, word in zip(["", *after], after, strict=False)
-        if word[:1] != "-" and not _is_value(before, word)
-    ]
-    return _bounded(named)
+    chosen = _scope(rest[rest.index(script) + 1 :], CheckTool("", kind, ()))
+    return _bounded([*named, *([chosen] if chosen and chosen not in named else [])])
 
 
 def _bounded(words: list[str]) -> str:
@@ -301,6 +303,8 @@ def _scope(rest: list[str], tool: CheckTool) -> str:
                 chosen = filters if of_tests else found
                 chosen += [value] if value else []
                 wanted = not value
+            elif tool.kind == "test" and option in WORDS["narrows"]:
+                filters.append(word)
         elif word not in WORDS["everything"] and word != "run" and "=" not in word:
             if not _is_value(before, word, tool.needs) and not _RE["amount"].fullmatch(word):
                 found.append(word)

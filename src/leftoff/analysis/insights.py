@@ -353,7 +353,8 @@ def _offered(view: SessionView) -> str:
 
 def _about_to(view: SessionView) -> str:
     """The last sentence of the agent's last words that announces a step, after the one before
-    it, which often says why; "" if it was taken: all calls of that message worked."""
+    it, which often says why; "" if it was taken: all calls of that message worked, or more
+    words follow."""
     last = view.state.last_at
     if last in view.abandoned:
         return ""
@@ -368,12 +369,16 @@ def _about_to(view: SessionView) -> str:
         sentence.strip(" *_#>-")
         for sentence in re.split(r"(?<=[.!?])\s+|\n+", view.state.last_words)
     ]
-    for at in range(len(sentences) - 1, -1, -1):
+    for at in range(len(sentences) - 1, max(-1, len(sentences) - 2 - MAX_AFTER), -1):
         words = sentences[at]
         if _RE["announces"].search(words) and not _RE["condition"].search(words):
             return whole(" ".join(sentences[max(0, at - 1) : at + 1]), MAX_STEP)
     return ""
 
+
+# Sentences after one that announces a step: in recordings that stop there none follow, and 13
+# or more where the step was taken in the same message.
+MAX_AFTER = 2
 
 # Calls after the agent's last words up to which these announce the step that it is at. Chosen
 # by hand; not measured.

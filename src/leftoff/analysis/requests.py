@@ -223,9 +223,24 @@ class _Outcomes:
                 if state == CLOSED and not (goes_on and self._unbegun(number, number + 1)):
                     following = (CLOSED, number + 1)
                 elif state == INTERRUPTED and not goes_on:
-                    following = (INTERRUPTED, number + 1)
+                    again = self._again(number, found)
+                    following = again or (INTERRUPTED, number + 1)
             found.append(following)
         return found[::-1]
+
+    def _again(self, number: int, later: Sequence[tuple[str, int]]) -> tuple[str, int] | None:
+        """How the same words ended that were sent again, None if they were not: a yes only
+        while nothing was finished in between.
+
+        Args:
+            later: how the words after these ended, the last first."""
+        words = self.asked[number].text.strip()
+        for other in range(number + 1, min(number + MAX_AGAIN, len(self.asked))):
+            if self.asked[other].text.strip() == words:
+                return later[-(other - number)]
+            if later[-(other - number)][0] != INTERRUPTED and not wants_words(words):
+                return None
+        return None
 
     def _unbegun(self, number: int, place: int) -> bool:
         """Whether nothing is recorded of the work that the agent announced last before the
@@ -253,17 +268,17 @@ class _Outcomes:
             return "answered"  # the question was the client's own
         if kind == "command" and is_for_client(asked):
             return "answered"
+        if state == INTERRUPTED:
+            ended, until = self.ended[place]  # of the words that adjust it
+            done = ended == CLOSED and kind in _WORK and self._is_delivered(asked, until)
+            return "done" if done else INTERRUPTED
         if state != CLOSED:
-            return INTERRUPTED if state == INTERRUPTED else OPEN
+            return OPEN
         if place < 0 and self.last_act <= start and kind not in LAST_WORDS:
             return OPEN  # the run ended without a word to it
         end = self.asked[place].ref.message if place >= 0 else 1 << 62
-        if kind in _WORK:
-            wanted = _deliveries(asked.text)
-            unfinished = self.unfinished if place < 0 else self.asked[place].unfinished
-            shown = (_count_between(self.shown.get(one, ()), start, end) for one in wanted)
-            if wanted and not unfinished and all(shown):
-                return "done"
+        if kind in _WORK and self._is_delivered(asked, place):
+            return "done"
         asks = kind in _WORK and not intents(asked.text) & _LOOKS
         worked = self.worked if asks else self.changed
         places = (worked, self.ran[asked.text.strip()], self.submitted)
@@ -275,6 +290,18 @@ class _Outcomes:
         lost = lost or _count_between(self.reported, start, end) > 0
         lost = asks and lost or _count_between(self.gaps, start, end) > 0
         return "unknown" if lost else "answered"
+
+    def _is_delivered(self, item: Asked, place: int) -> bool:
+        """Whether tools show all that a request asks for before the words at `place`."""
+        wanted = _deliveries(item.text)
+        unfinished = self.unfinished if place < 0 else self.asked[place].unfinished
+        end = self.asked[place].ref.message if place >= 0 else 1 << 62
+        places = (self.shown.get(one, ()) for one in wanted)
+        return (
+            bool(wanted)
+            and not unfinished
+            and all(_count_between(found, item.ref.message, end) for found in places)
+        )
 
 
 def _deliveries(text: str) -> list[str]:

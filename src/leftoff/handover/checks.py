@@ -43,8 +43,18 @@ def _replaces(check: Check, other: Check, stopped: set[Ref]) -> bool:
     covers = known and (
         not check.scope or other.scope.startswith((f"{check.scope}::", f"{check.scope}/"))
     )
-    same = other.scope == check.scope and (known or other.verdict == "unknown")
+    same = other.scope == check.scope
+    if not same and other.tool == check.tool:
+        same = _place_of(other) == _place_of(check) != ""
+    same = same and (known or other.verdict == "unknown")
     return (covers or same) and _is_same(check, other)
+
+
+def _place_of(check: Check) -> str:
+    """The path that a check looked at, seen from where its command line begins."""
+    scope, folder = check.scope.replace("\\", "/"), folder_of(check)
+    whole = not folder or scope[:1] == "/" or scope[1:2] == ":"
+    return scope if whole else f"{folder}/{scope}".rstrip("/")
 
 
 def _selects(word: str, test: str) -> bool:

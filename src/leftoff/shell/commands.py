@@ -383,7 +383,7 @@ def _own_words(words: list[str]) -> tuple[str, list[str]]:
     return name, rest
 
 
-# Options with which a program of any name mends files, such as a script of the project.
+# Options with which a check mends what it finds: behind the name of a script, too.
 _MENDS = frozenset({"--fix", "--write", "--autocorrect"})
 
 
@@ -416,7 +416,8 @@ def _mends(words: list[str]) -> bool:
     rule = rule or known.get(name)
     if rule is None or not rule.formats:
         asked = not _MENDS.isdisjoint(rest) and not {"--check", "--dry-run"} & {*rest}
-        return asked and (rule is None or rule.kind != "table" and not rule.handler)
+        # What any other program writes with such an option is not known.
+        return asked and rule is not None and rule.kind == "inert"
     if not {"--help", "--version", *rule.looks}.isdisjoint(rest):
         return False
     return not rule.in_place or Invocation(name, rest, rule).has(*rule.in_place)
