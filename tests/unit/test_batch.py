@@ -24,7 +24,7 @@ from leftoff.batch.pool import InProcess
 from leftoff.batch.rows import TABLES
 from leftoff.batch.run import Report, Run
 from leftoff.batch.summarize_many import Summarized, summarize_all, summarize_all_async
-from leftoff.errors import SourceError, StateError, UnknownName, UsageError
+from leftoff.errors import SourceError, StateError, UsageError
 
 SECRET = "ghp_" + "".join(random.Random(7).choices("abcdefghijkmnpqrstuvwxyz23456789", k=36))
 LONG_AGO = 1_790_000_000
@@ -300,12 +300,6 @@ def test_the_async_variant_gives_the_same(folder: Path) -> None:
 
 
 def test_the_callers_mistakes_raise(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no recording"):
-        summarize_all(tmp_path / "*.nothing")
-    with pytest.raises(UnknownName, match="summarise"):
-        summarize_all(folder, what="summarise")  # type: ignore[arg-type]
-    with pytest.raises(UnknownName, match="decision"):
-        summarize_all(folder, only=["decision"])
     with pytest.raises(UsageError, match="ends in one of"):
         run([folder], [tmp_path / "out.csv"])
     with pytest.raises(SourceError, match="no folder"):

@@ -1,6 +1,5 @@
 """Paths of Windows and macOS, as far as they can be judged anywhere."""
 
-import os
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
@@ -11,7 +10,6 @@ from leftoff.errors import NotPlainName
 from leftoff.handover.checkpoint.document import path_component
 from leftoff.handover.checkpoint.file_names import slugify, validate_name
 from leftoff.settings import user_folder
-from leftoff.sources.discover import latest_session
 from leftoff.stores.naming import LOCATIONS, check_id, file_stem, parse_file_name
 
 LETTERS = st.text(
@@ -64,31 +62,7 @@ def test_a_name_made_of_any_goal_fits_everywhere(goal: str) -> None:
     assert validate_name(name) == name
 
 
-# -- where clients keep their sessions -------------------------------------------------------
-
-
-def test_the_newest_session_of_a_folder_below_a_recorded_one(tmp_path: Path) -> None:
-    project = tmp_path / "app"
-    (project / "src").mkdir(parents=True)
-    folder = tmp_path / ".claude" / "projects" / "p"
-    folder.mkdir(parents=True)
-    line = (
-        '{"type":"user","cwd":"%s","sessionId":"s1","message":{"role":"user","content":"go"}}'
-    )
-    (folder / "s1.jsonl").write_text(line % project + "\n", "utf-8")
-    found = latest_session({"HOME": str(tmp_path)}, os.fspath(project / "src"))
-    assert (found.id, found.project) == ("s1", str(project))
-
-
 # -- settings and stores ---------------------------------------------------------------------
-
-
-def test_a_windows_path_is_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from leftoff.stores.files import FileStore
-    from leftoff.stores.protocol import open_store
-
-    store = open_store("C:\\Users\\ana\\kept")
-    assert isinstance(store, FileStore)
 
 
 def test_where_the_users_own_settings_are(monkeypatch: pytest.MonkeyPatch) -> None:
