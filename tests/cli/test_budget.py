@@ -9,28 +9,15 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
-from tests.strategies.writers import claude_line
+from tests.strategies.writers import claude_call, claude_compaction
 
 
 def line(number: int, tokens: int) -> str:
-    used = {"input_tokens": 1, "output_tokens": 9, "cache_read_input_tokens": tokens - 10}
-    about = {
-        "id": f"msg_{number}",
-        "type": "message",
-        "model": "claude-opus-4-5",
-        "usage": used,
-    }
-    record = claude_line(number, "assistant", [{"type": "text", "text": "Done."}], about=about)
-    return json.dumps(record) + "\n"
+    return json.dumps(claude_call(number, tokens)) + "\n"
 
 
 def boundary(tokens: int) -> str:
-    meta = {"trigger": "auto", "preTokens": tokens}
-    record = {"type": "system", "subtype": "compact_boundary", "uuid": "c", "sessionId": "s1"}
-    return (
-        json.dumps({**record, "timestamp": "2026-01-01T00:01:00Z", "compactMetadata": meta})
-        + "\n"
-    )
+    return json.dumps(claude_compaction(tokens)) + "\n"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A file that holds several sessions: listed, chosen by number, id or date, and cited."""
+"""Formats that begin several sessions in one file say so; the rest is in the cases."""
 
 import ast
 from pathlib import Path

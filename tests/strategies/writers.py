@@ -312,3 +312,18 @@ def claude_line(
         "timestamp": _time(number),
         **more,
     }
+
+
+def claude_call(number: int, tokens: int) -> dict[str, Any]:
+    """An answer whose request held this many tokens, most of them from the cache."""
+    used = {"input_tokens": 1, "output_tokens": 9, "cache_read_input_tokens": tokens - 10}
+    about = {"id": f"msg_{number}", "type": "message", "model": "claude-opus-4-5"}
+    said = [{"type": "text", "text": "Done."}]
+    return claude_line(number, "assistant", said, about={**about, "usage": used})
+
+
+def claude_compaction(tokens: int) -> dict[str, Any]:
+    """A line of Claude Code that says that it compacted so many tokens."""
+    meta = {"trigger": "auto", "preTokens": tokens}
+    about = {"uuid": "c", "sessionId": "s1", "timestamp": "2026-01-01T00:01:00Z"}
+    return {"type": "system", "subtype": "compact_boundary", **about, "compactMetadata": meta}
