@@ -5,8 +5,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from leftoff import lazy_re as re
 from leftoff.errors import NotPlainName, UnknownName
+from leftoff.text.file_names import why_not_plain
 
 # Bytes of an id in UTF-8. File systems allow 255 for a name; prefix, suffix and the name of a
 # temporary file need the rest.
@@ -42,13 +42,6 @@ LOCATIONS: Final[dict[str, KindLocation]] = {
     "review": KindLocation("reviews"),
     "task": KindLocation("tasks"),
 }
-# Device names on Windows, with any extension, and characters that no file name there may hold:
-# a colon, for example, would write to an alternate data stream of another file.
-_WINDOWS_DEVICE = re.compile(
-    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE
-)
-_PATH_CHARACTERS = re.compile(r"[/\\\x00-\x1f\x7f-\x9f]")
-_WINDOWS_CHARACTERS = re.compile(r'[<>:"|?*]')
 
 
 def location_of(kind: str) -> KindLocation:
@@ -74,29 +67,11 @@ def check_id(kind: str, id: str) -> str:
 
 
 def _why_invalid(id: str) -> str:
-    if not id:
-        return "it is empty"
-    try:
-        size = len(id.encode())
-    except UnicodeEncodeError:
-        return "it is no valid Unicode"
-    if size > MAX_ID:
-        return f"it has {size} bytes, more than {MAX_ID}"
-    if _PATH_CHARACTERS.search(id):
-        return "it holds a slash, a backslash or a control character"
-    if _WINDOWS_CHARACTERS.search(id):
-        return 'it holds one of < > : " | ? *, which no name on Windows may'
-    if id.startswith("."):
-        return "it begins with a dot"
-    if id[-1] in ". ":
-        return "it ends with a dot or a space"
-    if _WINDOWS_DEVICE.fullmatch(id):
-        return "it is the name of a device"
+    if why := why_not_plain(id, MAX_ID):
+        return why
     from leftoff.redaction.redactor import Redactor
 
-    if Redactor().text(id) != id:
-        return "it looks like a credential"
-    return ""
+    return "it looks like a credential" if Redactor().text(id) != id else ""
 
 
 def fold_id(id: str) -> str:

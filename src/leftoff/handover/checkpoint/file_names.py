@@ -5,6 +5,7 @@ import unicodedata
 
 from leftoff.errors import NotPlainName
 from leftoff.redaction.redactor import Redactor
+from leftoff.text.file_names import why_not_plain
 from leftoff.text.truncation import whole
 
 # The directory of the markdown files, relative to the task's directory.
@@ -12,11 +13,6 @@ SANDBOX = "contexts/sandbox"
 # The name of the project's own file, without extension.
 PROJECT = "project"
 
-# A checkout may be shared with Windows, where these open a device, whatever their ending.
-_DEVICE_NAMES = frozenset(
-    ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]
-    + [f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789¹²³"]
-)
 # Short enough that the whole path fits the 260 characters of Windows. Chosen by hand.
 _MAX_BYTES = 64
 # Of a goal as many words as are read at a glance in a list of files. Chosen by hand.
@@ -33,7 +29,8 @@ def slugify(text: str, default: str = PROJECT) -> str:
     name = "-".join(words).encode()[:_MAX_BYTES].decode(errors="ignore").strip("-")
     if not name:
         return default
-    return f"{name}-files" if name in _DEVICE_NAMES else name
+    # A checkout may be shared with Windows, where some names open a device.
+    return f"{name}-files" if why_not_plain(name, _MAX_BYTES) else name
 
 
 def project_name(cwd: str) -> str:
@@ -54,17 +51,8 @@ def validate_name(name: str) -> str:
         NotPlainName: it has a separator, `..`, a control character, a colon, a dot or space at
             an end, is a Windows device name, empty or longer than 64 bytes."""
     normalized = unicodedata.normalize("NFKC", name)
-    stem = normalized.partition(".")[0].strip().casefold()
-    invalid = (
-        not normalized.strip()
-        or len(normalized.encode("utf-8", "replace")) > _MAX_BYTES
-        or normalized[0] in ". -"
-        or normalized[-1] in ". "
-        or ".." in normalized
-        or stem in _DEVICE_NAMES
-        or any(c in '/\\:*?"<>|' or not c.isprintable() for c in normalized)
-    )
-    if invalid:
+    odd = ".." in normalized or normalized[:1] in {"-", " "} or not normalized.isprintable()
+    if odd or why_not_plain(normalized, _MAX_BYTES):
         raise NotPlainName(
             f"{name[:80]!r} is no plain name for a file; use letters, digits, '-' and '_'"
         )
