@@ -31,7 +31,7 @@ def test_text_is_one_screen_without_colour(run: Run, session: Path) -> None:
     assert b"\x1b" not in done.stdout
     heads = [line.split("  ")[0].split(":")[0] for line in lines if line[:1].isupper()]
     order = [
-        "Goal ", "State", "You asked", "You decided", "Likely decided by the agent", "Checks",
+        "Began", "State", "You asked", "You decided", "Likely decided by the agent", "Checks",
         "Git", "Files", "Left open",
     ]  # fmt: skip
     assert [head.strip() for head in heads] == [title.strip() for title in order]
