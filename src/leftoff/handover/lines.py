@@ -379,7 +379,7 @@ def texts(handover: Handover) -> list[tuple[str, tuple[str, ...]]]:
 # Items of stored documents end in their place, behind which a tool may have its telling line.
 _PLACE = r" (?:\((?:[^()]|\([^()]*\))*#\d+\)|#\d+)"
 _NOTED = re.compile(rf"(.*?)({_PLACE})(|: .*| `.*)", re.DOTALL)
-_CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE}(?!\)))(.*)", re.DOTALL)
+_CODE = re.compile(rf"`([^`]*)`([^`]*{_PLACE}(?![\d)]))(.*)", re.DOTALL)
 
 
 def stored_part(
