@@ -316,7 +316,10 @@ class _Judge:
             return "passed", "output"
         if nothing:
             missing = [p.line for p in printed if p.rule == "not-run"]
-            if any(name in line for line in missing for name in _names_of(run)):
+            # What a shell that does not find a program, or a package manager a script, names.
+            program = run.text.partition(" ")[0].rpartition("/")[2]
+            names = [*filter(None, (program, run.tool, run.script))]
+            if any(name in line for line in missing for name in names):
                 return "unknown", "not_run"
             failed = passed is False and not missing
             return ("failed", "exit_code") if failed else ("unknown", "")
@@ -329,12 +332,6 @@ class _Judge:
                 if outcome is not None and outcome.status in {"ok", "unknown"}:
                     return "passed", "output"
         return "unknown", ""
-
-
-def _names_of(run: Run) -> list[str]:
-    """What a shell that does not find a program, or a package manager a script, names."""
-    program = run.text.partition(" ")[0].rpartition("/")[2]
-    return [name for name in (program, run.tool, run.script) if name]
 
 
 def _folder(ran: Ran, root: str) -> str:

@@ -7,7 +7,7 @@ about unit tests not by a browser test, one about some tests not by a run where 
 What is left is only claimed."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -149,7 +149,9 @@ class ClaimChecks:
         verdicts = {c.verdict for _, c in last}
         number, check = last[-1]
         if verdicts == {"passed"}:
-            if RULES["of-all"].search(text) and kind == "tests_pass" and _narrow(last):
+            # Of named tests or files.
+            narrow = all(re.search(r"::|/|\bTest\w|\.\w{1,4}\b", c.scope) for _, c in last)
+            if RULES["of-all"].search(text) and kind == "tests_pass" and narrow:
                 return Proof("claimed", "the last run was of a part only")
             if not EDITING.isdisjoint(self._between(check, message, part)):
                 return Proof("claimed", "files were edited after the last run")
@@ -219,8 +221,3 @@ def _kinds_of(tool: str) -> list[str]:
 def _level(check: Check) -> str:
     words = f"{check.scope} {check.command}"
     return next((level for pattern, level in _RUN_LEVEL if pattern.search(words)), "")
-
-
-def _narrow(last: Sequence[tuple[int, Check]]) -> bool:
-    """Whether runs were of named tests or files only."""
-    return all(re.search(r"::|/|\bTest\w|\.\w{1,4}\b", c.scope) for _, c in last)

@@ -311,7 +311,8 @@ class _Judge:
             return
         if step.has("--delete", "-d"):
             return
-        branch = _branch(step)
+        names = step.operands[1:2]
+        branch = names[0].rpartition(":")[2].lstrip("+") if names else ""
         shown = step.certain and outcome.status == "ok" and step.silent
         if shown or self._said("pushed", call.place, outcome):
             remote = _remote([step])
@@ -363,11 +364,6 @@ def _identity(event: GitEvent) -> tuple[str, ...]:
 def _remote(pushes: list[GitStep]) -> str:
     names = pushes[-1].operands if pushes else ()
     return names[0] if names else ""
-
-
-def _branch(step: GitStep) -> str:
-    names = step.operands
-    return names[1].rpartition(":")[2].lstrip("+") if len(names) > 1 else ""
 
 
 def _tag_name(step: GitStep) -> str:

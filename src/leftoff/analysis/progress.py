@@ -31,8 +31,12 @@ def progress(view: SessionView) -> ProgressInfo:
     changes = timeline(view)
     current = changes[-1].stage if changes else ""
     declared = [s for s in view.sentences("stage") if s.rule not in _DONE_RULES]
-    last_edit, last_test = _edits_and_tests(view)
     runs = checks(view)
+    edited = [at for at, did in edits(view).items() if not _CODE.isdisjoint(did)]
+    tested = [at for at, did in activities(view).items() if "test" in did]
+    judged = [run.ref.message for run in runs if run.kind == "test"]
+    last_edit = max((at[0] for at in edited if view.succeeded(at)), default=-1)
+    last_test = max([*judged, *(at[0] for at in tested if view.succeeded(at))], default=-1)
     return ProgressInfo(
         completed_stages=_completed(view, changes, current, runs, last_edit),
         current_stage=current,
@@ -109,14 +113,3 @@ def _completed(
         if tests[-1].ref.message > last_edit >= 0:
             found.add("testing")
     return tuple(s for s in STAGES if s in found and s != "other")
-
-
-def _edits_and_tests(view: SessionView) -> tuple[int, int]:
-    """Index of the last edit and of the last test run; -1 where there is none."""
-    edited = [at for at, did in edits(view).items() if not _CODE.isdisjoint(did)]
-    tested = [at for at, did in activities(view).items() if "test" in did]
-    judged = [run.ref.message for run in checks(view) if run.kind == "test"]
-    return (
-        max((at[0] for at in edited if view.succeeded(at)), default=-1),
-        max([*judged, *(at[0] for at in tested if view.succeeded(at))], default=-1),
-    )

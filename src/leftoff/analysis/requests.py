@@ -293,15 +293,12 @@ class _Outcomes:
 
     def _is_delivered(self, item: Asked, place: int) -> bool:
         """Whether tools show all that a request asks for before the words at `place`."""
-        wanted = _deliveries(item.text)
-        unfinished = self.unfinished if place < 0 else self.asked[place].unfinished
+        if self.unfinished if place < 0 else self.asked[place].unfinished:
+            return False
         end = self.asked[place].ref.message if place >= 0 else 1 << 62
-        places = (self.shown.get(one, ()) for one in wanted)
-        return (
-            bool(wanted)
-            and not unfinished
-            and all(_count_between(found, item.ref.message, end) for found in places)
-        )
+        start, wanted = item.ref.message, _deliveries(item.text)
+        shown = (_count_between(self.shown.get(one, ()), start, end) for one in wanted)
+        return bool(wanted) and all(shown)
 
 
 def _deliveries(text: str) -> list[str]:

@@ -173,7 +173,8 @@ def _labels(segment: Segment, stage: str, *, first: bool) -> list[str]:
             return ["implementation"] * size
     if "review" in own and not first and "delivery" not in own:
         if segment.places(frozenset({"read_pull_request"})):
-            return _answering_review(segment, edits, delivers)
+            sent = delivers[0] if delivers and delivers[0] > max(edits, default=-1) else size
+            return ["review"] * sent + ["deployment"] * (size - sent)
     writes = len(segment.places(_WRITES))
     # A review mends a little on its way. Chosen by hand.
     if review and writes <= 2:
@@ -221,12 +222,6 @@ def _without_calls(segment: Segment, stage: str, *, first: bool) -> str:
     if stage == "deployment" or (stage == "implementation" and "question" in own):
         return "other"
     return stage
-
-
-def _answering_review(segment: Segment, edits: list[int], delivers: list[int]) -> list[str]:
-    size = len(segment.turns)
-    sent = delivers[0] if delivers and delivers[0] > max(edits, default=-1) else size
-    return ["review"] * sent + ["deployment"] * (size - sent)
 
 
 def _reviewing(segment: Segment, *, first: bool) -> list[str]:
@@ -285,19 +280,13 @@ def _with_edits(
     for k in range(begin):
         if turns[k].done & _SCRATCH or (first and turns[k].done & {"run", "install"}):
             labels[k] = "testing"
-    if work != "review":
-        _mark_testing(segment, begin, labels)
-    return _ending(segment, last, labels, fault=fault)
-
-
-def _mark_testing(segment: Segment, begin: int, labels: list[str]) -> None:
-    """Labels turns `testing` around which checks outnumber edits."""
-    size = len(labels)
-    for k in range(begin, size):
+    for k in range(begin, size if work != "review" else begin):
+        # Around it checks outnumber edits.
         start, end = max(begin, k - CHECK_WINDOW), min(size, k + CHECK_WINDOW + 1)
         checks = len(segment.places(_CHECKS, start, end))
         if checks >= MIN_RUN and checks > len(segment.places(_WRITES, start, end)):
             labels[k] = "testing"
+    return _ending(segment, last, labels, fault=fault)
 
 
 def _ending(segment: Segment, last: int, labels: list[str], *, fault: bool) -> list[str]:

@@ -121,13 +121,11 @@ def _plain_fields(value: Struct) -> dict[str, Any]:
     lists = {name: items for name, items in fields.items() if type(items) is tuple}
     plain = codec.to_builtins(msgspec.structs.replace(value, **dict.fromkeys(lists, ())))
     return {
-        name: map(_plain_item, lists[name]) if name in lists else numbered(item)
+        name: (numbered(codec.to_builtins(one)) for one in lists[name])
+        if name in lists
+        else numbered(item)
         for name, item in plain.items()
     }
-
-
-def _plain_item(item: object) -> Any:
-    return numbered(codec.to_builtins(item))
 
 
 def numbered(value: Any) -> Any:

@@ -24,6 +24,8 @@ _WAITING = frozenset(
 
 _INTERRUPTION = ORIGINS.index("interruption")
 _PROMPT, _AGENT, _TOOL = (ORIGINS.index(name) for name in ("prompt", "agent", "tool"))
+# Origins of the events of a conversation, as against notices around it.
+_EVENTS = frozenset({_PROMPT, _AGENT, _TOOL, _INTERRUPTION})
 
 
 # After so many messages without a call that the agent itself followed, and none that a person
@@ -103,11 +105,13 @@ def turn_state(view: SessionView) -> TurnState:
     turns, words = Turns(view), view.heard
     said = (words.said, words.said_part)
     call = turns.call_before(len(view.thread))
+    rows = view.thread.rows
     unanswered = {a.ref.message for a in view.active(Asked) if is_for_client(a)}
     asked = (a.ref.message for a in view.active(Asked))
     typed = max((m for m in asked if m not in unanswered), default=-1)
     latest = len(view.thread) - 1
-    while latest >= 0 and (latest in unanswered or not _counts(view, latest)):
+    passed_over = unanswered | view.abandoned
+    while latest >= 0 and (latest in passed_over or rows[latest] & 15 not in _EVENTS):
         latest -= 1
     if latest < 0:
         return TurnState()
@@ -179,13 +183,6 @@ def _goes_on(view: SessionView, words: Requests, latest: int) -> bool:
     if words.ends == "code" and on > stopped:
         return True
     return on >= ALONE and not stopped and not view.active(Called)
-
-
-def _counts(view: SessionView, index: int) -> bool:
-    """Whether a message is an event of the conversation, and not a notice around it."""
-    if index in view.abandoned:
-        return False
-    return view.thread.rows[index] & 15 in (_PROMPT, _AGENT, _TOOL, _INTERRUPTION)
 
 
 def _place(view: SessionView, message: int) -> Ref:

@@ -112,7 +112,7 @@ def _commands(view: SessionView) -> tuple[Command, ...]:
         before = last.pop(text, None)
         last[text] = Command(
             text,
-            min(found, key=_importance),
+            min(found, key=[*_CHECKS, *found].index),
             _passed(outcome, verdicts.get(place)),
             (before.count if before else 0) + 1,
             view.ref(ran.ref),
@@ -131,10 +131,6 @@ def _passed(outcome: Returned, verdicts: set[str] | None) -> bool | None:
     if outcome.exit_code is not None:
         return outcome.exit_code == 0
     return {"ok": True, "unknown": None}.get(outcome.status, False)
-
-
-def _importance(kind: str) -> int:
-    return _CHECKS.index(kind) if kind in _CHECKS else len(_CHECKS)
 
 
 def _variables(view: SessionView) -> tuple[str, ...]:

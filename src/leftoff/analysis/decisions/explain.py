@@ -262,12 +262,15 @@ def _stages(view: SessionView) -> tuple[StageExplanation, ...]:
         for first in run:
             did.update(done.get(view.turns[first], Counter()))
         declared = any(at in range(run[0], run[-1] + 1) and m == stage for at, m in markers)
+        reason = "an explicit marker" if declared else "what was asked, and what the calls did"
+        if not reported:
+            reason = f"shorter than {MIN_RUN} turns, counted to the run before"
         found.append(
             StageExplanation(
                 stage,
                 len(run),
                 reported,
-                _stage_reason(reported=reported, declared=declared),
+                reason,
                 begins[run[0]].ref if reported else view.ref(Ref(message=run[0])),
                 tuple(sorted(segment.intents)),
                 dict(sorted(did.items(), key=lambda item: (-item[1], item[0]))),
@@ -275,12 +278,6 @@ def _stages(view: SessionView) -> tuple[StageExplanation, ...]:
             )
         )
     return tuple(found)
-
-
-def _stage_reason(*, reported: bool, declared: bool) -> str:
-    if not reported:
-        return f"shorter than {MIN_RUN} turns, counted to the run before"
-    return "an explicit marker" if declared else "what was asked, and what the calls did"
 
 
 def _runs(segments: Sequence[Segment]) -> list[tuple[str, list[int], Segment]]:

@@ -244,7 +244,9 @@ def _answer(asked: Asked) -> tuple[str, str] | None:
     if asked.via not in {"prompt", "queued"} or len(said) > MAX_REPLY:
         return None
     if asked.option:
-        text = f"{_before_options(asked.question)}{ARROW}{said}: {asked.option}"
+        # A question that does not end with its mark goes on with the options.
+        question = asked.question if asked.question.endswith("?") else ""
+        text = f"{question}{ARROW}{said}: {asked.option}"
         return text.removeprefix(ARROW), "option"
     if _agrees_with_words(said, asked.question):
         return f"{asked.question}{ARROW}{said}", "agreement"
@@ -278,11 +280,6 @@ def _asks_for_a_way(question: str) -> bool:
     whole = question.count("(") >= question.count(")")
     named = whole and question.endswith("?") and len(_content(question)) >= 4
     return named and not _fires("routine", question)
-
-
-def _before_options(question: str) -> str:
-    """The question without what was added of the options."""
-    return question if question.endswith("?") else ""
 
 
 class Sentence(Struct, frozen=True):

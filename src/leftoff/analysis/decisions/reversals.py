@@ -102,7 +102,7 @@ def by_words(
     @cache
     def content(number: int) -> frozenset[str]:
         """The content words among which those that `_adopts` looks for must be."""
-        return topics(_taken(decisions[number]))[1]
+        return topics(_taken(decisions[number].text))[1]
 
     for later, decision in enumerate(decisions):
         for status, objected in _objects(decision) if _commits(decision) else ():
@@ -150,19 +150,15 @@ def _overrule(out: list[KeyDecision], later: int, since: int) -> None:
 def objects_to(objection: Topics, decision: KeyDecision) -> bool:
     """Whether words that object are about what a decision takes up: one named thing, or two
     content words and half of those of the shorter one. Chosen by hand."""
-    names, plain = topics(_taken(decision))
+    names, plain = topics(_taken(decision.text))
     shared = objection[1] & plain
     half = 2 * len(shared) >= min(len(objection[1]), len(plain))
     return bool(objection[0] & names) or len(shared) >= 2 and half
 
 
-def _taken(decision: KeyDecision) -> str:
-    """The words of a decision that say what it takes up: without what it rejects."""
-    return _without_objections(decision.text)
-
-
 @lru_cache(maxsize=1024)
-def _without_objections(text: str) -> str:
+def _taken(text: str) -> str:
+    """The words of a decision that say what it takes up: without what it rejects."""
     for rule in PATTERNS["reversal"]:
         match = rule.search(text)
         if match is not None:
@@ -192,7 +188,7 @@ def _adopts(decision: KeyDecision, target: Topics) -> bool:
     half of the repositories; precision: docs/summary.md."""
     if not _commits(decision):
         return False
-    text = _taken(decision)
+    text = _taken(decision.text)
     names, plain = target
     for verb in PATTERNS["adoption"][0].exact.finditer(text.lower()):
         after = text[verb.start() :]
