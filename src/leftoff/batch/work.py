@@ -174,7 +174,7 @@ class _Doing:
             reading, cursor = self._whole(path, format, extractors)
             memory = self.wanted.what == "memory"
             if cursor and self._may_grow(path):
-                saved = save_position(reading, cursor, MIN_MEMORY_SIZE if memory else 0)
+                saved = save_position(reading, cursor, MIN_MEMORY_SIZE if memory else MIN_SIZE)
                 if saved is not None:
                     self.states[path] = saved
             reading.close()
@@ -334,17 +334,12 @@ class _Doing:
 MIN_SIZE = 1 << 20
 
 
-def save_position(reading: Pass, cursor: Cursor, least: int = 0) -> jobs.SavedPosition | None:
+def save_position(reading: Pass, cursor: Cursor, least: int) -> jobs.SavedPosition | None:
     """The state of a pass that has read a file up to a cursor behind its last whole line; None
-    if it is smaller than `least` (`MIN_SIZE` if 0), cannot be resumed or contains secrets."""
-    if (
-        cursor.offset < (least or MIN_SIZE)
-        or reading.format is None
-        or reading.format.shape != "lines"
-    ):
-        return None
-    if len(reading.sessions) > 1:
-        return None  # only the last of them would be in it
+    if it has less than `least` bytes, cannot be resumed or contains secrets."""
+    lines = reading.format is not None and reading.format.shape == "lines"
+    if cursor.offset < least or not lines or len(reading.sessions) > 1:
+        return None  # of several sessions only the last would be in it
     reading.cursor.raw = b""  # the last record; not needed to resume
     gate = Redactor()
     try:
