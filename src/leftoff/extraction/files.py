@@ -57,25 +57,12 @@ def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
         return _patch(view, number, call, text_argument(call, "patch"), cwd)
     ref = view.record_ref(number)
     target = absolute(text_argument(call, "target"), cwd)
-    found: list[Evidence] = []
     unnamed = [""] if verb != "read" else []
-    for path in edited_paths(call) or unnamed:
-        text, old, first, last = _new_text(call, verb, path)
-        found.append(
-            Touched(
-                ref,
-                number,
-                call.name,
-                verb,
-                absolute(path, cwd) if path else "",
-                target,
-                text,
-                old,
-                first,
-                last,
-            )
-        )
-    return found
+    return [
+        Touched(ref, number, call.name, verb, absolute(path, cwd), target, *new)
+        for path in edited_paths(call) or unnamed
+        for new in (_new_text(call, verb, path),)
+    ]
 
 
 def operation(call: ToolCall) -> str:
