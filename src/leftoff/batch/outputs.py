@@ -72,7 +72,7 @@ def check(where: str) -> None:
 def write(where: str, rows: Iterable[Sequence[bytes]]) -> None:
     """Writes an output whole, from the tables of each job; `SourceError` where it cannot be
     written; what was there before stays."""
-    with source_errors(where, (OSError, sqlite3.Error)), ExitStack() as stack:
+    with source_errors(where, OSError, sqlite3.Error), ExitStack() as stack:
         places = [stack.enter_context(_place(path)) for path in output_files(where)]
         adders = [*_kind_of(where)[2](stack, places)]
         for tables in rows:

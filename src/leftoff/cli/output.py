@@ -93,7 +93,7 @@ def written(output: str) -> Iterator[IO[bytes]]:
     from leftoff.stores.atomic import Directory, source_errors
 
     path = Path(output)
-    with source_errors(output):
+    with source_errors(output, OSError):
         # `/dev/stdout` and named pipes cannot be replaced.
         if path.exists() and not path.is_file():
             with path.open("wb") as file:

@@ -144,7 +144,7 @@ class Change(Struct, frozen=True):
         if _read(self.path) != self.old:
             raise StateError(f"{self.path}: changed meanwhile; look at it again")
         backup = self.path.with_name(self.path.name + BEFORE)
-        with source_errors(self.path):
+        with source_errors(self.path, OSError):
             if self.backup is not None:
                 write_atomic(backup, self.backup)
             if self.new is None:

@@ -453,9 +453,7 @@ def remove_stale_temporaries(path: Path) -> None:
 
 
 @contextmanager
-def source_errors(
-    where: object, errors: tuple[type[Exception], ...] = (OSError,)
-) -> Iterator[None]:
+def source_errors(where: object, *errors: type[Exception]) -> Iterator[None]:
     """Raises these errors as `SourceError` that names what could not be written."""
     try:
         yield
