@@ -76,11 +76,11 @@ say "archives"
 
 # The pages show what a summary begins with; any of these runs has to.
 first=$("$tools/uvx" --quiet --python "$PYTHON" --from "$wheel" leftoff summarize "$session" | head -1)
-[[ $first == "Goal "*Support* ]] || { echo "uvx: $first"; exit 1; }
+[[ $first == "Began "*Support* ]] || { echo "uvx: $first"; exit 1; }
 say "uvx"
 first=$(PATH="$tools:$PATH" PIPX_HOME="$SCRATCH/pipx" "$tools/pipx" run --quiet --python "$PYTHON" \
     --spec "$wheel" leftoff summarize "$session" | head -1)
-[[ $first == "Goal "*Support* ]] || { echo "pipx: $first"; exit 1; }
+[[ $first == "Began "*Support* ]] || { echo "pipx: $first"; exit 1; }
 say "pipx"
 
 # -- extras -----------------------------------------------------------------------------------

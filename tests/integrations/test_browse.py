@@ -51,13 +51,13 @@ def test_sessions_are_chosen_read_and_searched(home: Path) -> None:
             raise AssertionError(text)
 
         async with app.run_test(size=(140, 40)) as pilot:
-            await settled(pilot, lambda text: "Goal" in text)
+            await settled(pilot, lambda text: "Began" in text)
             await pilot.press("down")
-            await settled(pilot, lambda text: "Goal" in text and text != seen[0])
+            await settled(pilot, lambda text: "Began" in text and text != seen[0])
             await pilot.press("enter")
             await settled(pilot, lambda text: "#1 · user" in text)
             await pilot.press("slash", *"inspect")
-            await settled(pilot, lambda text: "Goal" in text)
+            await settled(pilot, lambda text: "Began" in text)
             assert app.query_one("#sessions").option_count == 1
             await pilot.press("enter", "escape")
             await pilot.pause()

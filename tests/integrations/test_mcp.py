@@ -191,7 +191,9 @@ def test_a_client_that_asks_for_it_is_notified_of_the_progress(home: Path) -> No
     times = [at for at, _ in notified]
     assert times
     assert times == sorted(set(times))
-    assert all("reading the session, " in words for _, words in notified)
+    # Before and after the reading itself there is no share.
+    assert all(words.startswith("reading the session") for _, words in notified)
+    assert any(" % read" in words for _, words in notified)
     assert answers[-1].startswith("<leftoff")
 
 
