@@ -225,13 +225,13 @@ def _parse_shown(kind: str, rest: str, body: str) -> tuple[dict[str, object], st
 
 def _terminal(given: dict[str, object]) -> tuple[dict[str, object], str | None]:
     """A command of VS Code's terminal, which holds its output and exit code beside it."""
-    told = Fields(given)
-    command = told.at("commandLine").text("userEdited", "toolEdited", "original")
-    code, text = told.number("terminalCommandState.exitCode"), "terminalCommandOutput.text"
+    shown = Fields(given)
+    command = shown.at("commandLine").text("userEdited", "toolEdited", "original")
+    code, text = shown.number("terminalCommandState.exitCode"), "terminalCommandOutput.text"
     made: dict[str, object] = {"command": command}
     if code is not None:
         made["exit_code"] = code
-    output = told.text(text) if isinstance(told.get(text), str) or code is not None else None
+    output = shown.text(text) if isinstance(shown.get(text), str) or code is not None else None
     return made, output
 
 

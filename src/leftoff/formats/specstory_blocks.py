@@ -187,8 +187,8 @@ class Turn:
 
     def _say(self) -> None:
         words, self._words, self._fence = self._words, [], ""
-        told = [n for n, x in enumerate(words) if x.strip() not in {"", "---"}]
-        words = words[told[0] : told[-1] + 1] if told else []
+        filled = [n for n, x in enumerate(words) if x.strip() not in {"", "---"}]
+        words = words[filled[0] : filled[-1] + 1] if filled else []
         said = "\n".join(words)
         if _STOPPED.search(said):
             self.notices += _STOPPED.findall(said)

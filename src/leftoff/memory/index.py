@@ -280,8 +280,8 @@ class MemoryIndex(Index):
             self._remove(number)
             self._db.execute("DELETE FROM states WHERE path = ?", (path_digest(path),))
         listed = self._db.execute("SELECT path FROM headers").fetchall()
-        gone = (row for row in listed if not _file_exists(row[0]))
-        self._db.executemany("DELETE FROM headers WHERE path = ?", gone)
+        absent = (row for row in listed if not _file_exists(row[0]))
+        self._db.executemany("DELETE FROM headers WHERE path = ?", absent)
         return len(missing)
 
     def count(self) -> int:

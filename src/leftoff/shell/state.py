@@ -136,7 +136,7 @@ class Walk:
                 if not found:
                     continue
                 lowered = rest.lower()
-                if head in _CMDLETS:  # what of several files it did is not told
+                if head in _CMDLETS:  # which of several files it did is not printed
                     self._errors.append((_CMDLETS[head], NOT_FOUND[0]))
                 if not any(word in lowered for word in _ERROR_WORDS):
                     continue

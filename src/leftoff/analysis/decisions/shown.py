@@ -55,7 +55,7 @@ ASKED, OWN = 0.4, 8
 # Nor does one in which this share of the names and content words of one sentence of the person
 # stands, two at least, unless more than `OWN` of its own do not. Chosen on recordings that were
 # read: of 38 shown 5 of 10 wrong ones are so and one right one, with 0.6 6 and 4.
-TOLD = 0.75
+REPEATED = 0.75
 
 # Code points of a request that are looked at: what is pasted behind them says less of what is
 # wanted. Chosen by hand.
@@ -140,8 +140,8 @@ class LikelyDecisions:
         ):
             return False
         asked = [about for at, about in self._sentences if at < message]
-        told = (about for about in asked if len(said - about) <= OWN)
-        if any(len(said & about) >= max(2, TOLD * len(about)) for about in told):
+        similar = (about for about in asked if len(said - about) <= OWN)
+        if any(len(said & about) >= max(2, REPEATED * len(about)) for about in similar):
             return False
         asked += [_about(text) for text in self._texts[before - 1 : before]]
         needed = max(2, ASKED * len(said), len(said) - OWN + 1)

@@ -138,7 +138,7 @@ async def _awaited(given: Awaitable[T]) -> T:
     return await given
 
 
-# A loop holds its tasks weakly: what nobody waits for is held here until it is done.
+# A loop holds its tasks weakly: one that is not awaited is held here until it is done.
 _unawaited: set[Future[Any]] = set()
 
 
