@@ -452,7 +452,7 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
             return ""
         # An item, behind what the list above it is about.
         about = words.removesuffix(f" {own}")
-        if about[-1:] == ":" and (about in whole or about in gate.text(whole)):
+        if words.endswith(f": {own}") and (about in whole or about in gate.text(whole)):
             return ""
         return f"{where}: says {shown[:60]!r}, not {gate.text(words)[:60]!r}"
     return f"{where}: changed since the summary was made"
