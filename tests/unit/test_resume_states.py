@@ -65,7 +65,7 @@ def test_every_call_is_kept_as_it_happens(manager: Manager, store: FileStore) ->
     assert workflow.startswith("workflow_plan_20260102_0304")
     with manager.tracking(workflow, "read", {"path": "a"}, reasoning="to know it") as call:
         call.result = {"lines": 3}
-    with manager.tracking(workflow, "nothing"):
+    with manager.tracking(workflow, "nothing", reasoning=""):
         pass
     with (
         pytest.raises(OSError, match="full"),

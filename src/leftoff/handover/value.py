@@ -71,9 +71,10 @@ def _below(where: str, name: str) -> str:
 
 
 def type_name(value: object) -> str:
-    """The JSON type of a value, for messages."""
+    """The JSON type of a value, for messages; of what is no JSON its type in Python."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
-    return names.get(type(value), "nothing" if value is None else "a number")
+    names |= {int: "a number", float: "a number", type(None): "nothing"}
+    return names.get(type(value), type(value).__name__)
 
 
 def _written(value: object) -> object:

@@ -353,7 +353,8 @@ def sections(document: str) -> dict[str, str]:
 
 def without_sections(document: str) -> str:
     """A document without its marked sections."""
-    return _SECTION.sub("", document).strip("\n")
+    plain = document.replace("\r\n", "\n")
+    return _SECTION.sub("", plain).strip("\n")
 
 
 def extract_dump(before: str, after: str, key: str, capacity: str) -> tuple[str, str]:

@@ -234,7 +234,7 @@ def _values(texts: Sequence[str]) -> list[tuple[str, int]]:
     if len(texts) < 4 or any(" " in t for t in texts):
         return [(text, 1) for text in texts]
     width = MAX_LINE_LENGTH + 1  # with the comma that ends a line
-    lines = wrap(", ".join(texts), width, break_long_words=False, break_on_hyphens=False)
+    lines = wrap(f"{', '.join(texts)},", width, break_long_words=False, break_on_hyphens=False)
     return [(line.removesuffix(","), line.count(", ") + 1) for line in lines]
 
 

@@ -46,7 +46,7 @@ class TrackedCall:
             parameters=dict(parameters or {}),
             executed_at=began,
             success=True,
-            ai_reasoning=reasoning,
+            ai_reasoning=reasoning or None,
         )
 
     def __enter__(self) -> Self:
@@ -57,11 +57,12 @@ class TrackedCall:
 
     def end(self, error: BaseException | None = None) -> None:
         """Reports the result or the error; if the tracker fails, that is logged."""
-        tool = replace(self._tool, result=result_text(self.result))
-        if error is not None:
+        if error is None:
+            tool = replace(self._tool, result=result_text(self.result))
+        else:
             failed = f"ERROR: {str(error) or type(error).__name__}"
-            why = tool.ai_reasoning or FAILED
-            tool = replace(tool, result=failed, success=False, ai_reasoning=why)
+            why = self._tool.ai_reasoning or FAILED
+            tool = replace(self._tool, result=failed, success=False, ai_reasoning=why)
         try:
             self._tracker.track_completed_tool(self._workflow, tool)
         except (LeftoffError, OSError) as failure:
