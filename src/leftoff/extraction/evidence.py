@@ -14,6 +14,8 @@ from leftoff.text.line_hashes import Replaced
 CUT = 290
 
 
+# Where a piece says which call it is of: message and part themselves; a reference to what asks
+# for the call, with the part; or the call beside a reference to its result.
 class _OfCall(Struct, frozen=True, gc=False, array_like=True):
     message: int
     part: int

@@ -45,7 +45,7 @@ _READING_METHODS = re.compile(
 _HARMLESS = re.compile(r"(?:cd|echo|if|else|elseif|foreach)\b|[$'\[)@,\d!]|\Z")
 _TEXT = re.compile(r"""'[^']*'|"[^"]*\"""")  # a backslash escapes nothing
 _ASSIGNED = re.compile(r"\A\$[\w:.]+\s*\+?=\s*")
-_DROPPED = re.compile(r"\d?>(?:&1|\s*\$null\b|\s*NUL\b)")
+_DROPPED = re.compile(r"(?i)\d?>(?:&1|\s*\$null\b|\s*NUL\b)")
 _PROGRAM = re.compile(r"([A-Za-z][\w-]*)(?:\.exe)?(?![\w.:\\/-])")
 
 

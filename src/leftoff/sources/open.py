@@ -275,5 +275,8 @@ def _subagents(folder: Path) -> list[tuple[str, str]]:
         found = _recordings(folder / "subagents", "agent-*.jsonl*")
     except OSError:
         return []
-    names = {p: p.name.removeprefix("agent-").split(".jsonl", 1)[0] for p in found}
-    return [(name, str(p)) for p, name in names.items() if p.is_file()]
+    return [
+        (place.name.removeprefix("agent-").split(".jsonl", 1)[0], str(place))
+        for place in found
+        if place.is_file()
+    ]

@@ -283,14 +283,14 @@ _STASHED = re.compile(r"\b(?:WIP on|On) [^:]+:")
 def _stash(walk: Walk, words: list[str]) -> Status:
     """``git stash``: what the session had changed is put away, and changed again later. Other
     files that a list in the output names are as they were before."""
-    verb = next((word for word in words if word[:1] != "-"), "push")
+    _, before, after = _split_words(words, ("-m", "--message"))
+    verb = before[0] if before else "push"
     if verb in ("list", "show", "clear", "branch"):
         return None
     if walk.expected_status is False:
         return False
     stashes = walk.state.stashes
     if verb in ("push", "save"):
-        _, before, after = _split_words(words, ("-m", "--message"))
         named = [word for word in before[1:] + after if verb == "push"]
         if not walk.output or _STASHED.search(walk.output):
             stashes.append(_restore_all(walk, named))
