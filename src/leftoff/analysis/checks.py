@@ -45,8 +45,10 @@ _RULES: dict[str, Rule] = {rule.id: rule for rule in CHECK_RULES}
 # Exit codes of a program that was stopped, or never ran: they say nothing about the check.
 _KILLED = frozenset({124, 126, 127, 130, 137, 143})
 
-# What a script of Codex prints of a command that still runs where it prints its exit code.
+# What a script of Codex prints of a command that still runs where it prints its exit code, and
+# of one that ended.
 _UNFINISHED = re.compile(r"\bexit\w*\W{1,3}(?:undefined|null)\b", re.IGNORECASE)
+_ENDED = re.compile(r"\b(?:exit\w*|code)\W{1,3}\d", re.IGNORECASE)
 
 _GO_TO = re.compile(r"\bcd\s+[\"']?([^\s\"';&|]+)")
 
@@ -80,6 +82,7 @@ class _Output(Struct):
     lines: int = 0
     scripts: tuple[tuple[str, str], ...] = ()
     exit_code: int | None = None
+    codes: tuple[int | None, ...] = ()
     head: str = ""
     outcome: Returned | None = None
 
@@ -132,10 +135,13 @@ class _Judge:
             if not any(line.runs for _, line in lines):
                 continue
             output = self._output(place, outcome)
-            ok = self._ok(several[0], output) if len(several) == 1 else None
             total = sum(len(line.runs) for _, line in lines)
-            for ran, line in lines:
-                found += self._of_line(ran, line, output, ok, total)
+            apart = len(several) == max(1, len(output.codes))
+            for number, (ran, line) in enumerate(lines):
+                each = apart and len(several) > 1
+                own = _of_command(output, output.codes[number]) if each else output
+                ok = self._ok(ran, own) if apart else None
+                found += self._of_line(ran, line, own, ok, total)
         return tuple(found)
 
     def _output(self, place: tuple[int, int], outcome: Returned | None) -> _Output:
@@ -159,6 +165,12 @@ class _Judge:
             found.scripts += piece.scripts
             if piece.exit_code is not None:
                 found.exit_code = piece.exit_code
+            if found.codes.count(None) == len(piece.codes) == 1:
+                found.codes = tuple(piece.codes[0] if c is None else c for c in found.codes)
+            found.codes = found.codes or piece.codes
+        if len(pieces) > 1 and not found.ends and self.view.calls[place].kind == "script":
+            # It waited long, and may have printed what came until its yield time.
+            found.running |= not found.codes and not _ENDED.search(found.tail)
         found.silent = bool(pieces) and all(piece.silent for piece in pieces)
         return found
 
@@ -232,7 +244,9 @@ class _Judge:
                     one.printed = [
                         p
                         for p in one.printed
-                        if not _fails(p) or others.isdisjoint(_RULES[p.rule].tools)
+                        if not _fails(p)
+                        or total == len(line.runs)
+                        and others.isdisjoint(_RULES[p.rule].tools)
                     ]
                 if not runs[0].wrapper:
                     once = len(numbers) == 1 and numbers[0] in numbers_of(line.tree)
@@ -332,6 +346,14 @@ class _Judge:
                 if outcome is not None and outcome.status in {"ok", "unknown"}:
                     return "passed", "output"
         return "unknown", ""
+
+
+def _of_command(output: _Output, code: int | None) -> _Output:
+    """The output of several commands as that of one; whose the lines are of one that was cut
+    off is not known."""
+    if code is None:
+        return replace(output, running=True, printed=[], ends=[], failing=[])
+    return replace(output, running=False, exit_code=code)
 
 
 def _folder(ran: Ran, root: str) -> str:

@@ -133,12 +133,11 @@ class Checks(Struct):
         judged = bool(task) or call.kind in _KINDS
         if not judged and result.status != "running":
             return None
-        code = job = None
-        if text.find('"chunk_id"', 0, 400) >= 0 or text.find('"session_id"', 0, 400) >= 0:
-            code, job = _RE["json_code"].search(text), _RE["json_job"].search(text)
+        codes = _codes(text) if task or call.kind == "script" else ()
+        job = _RE["json_job"].search(text) if codes else None
         running = (
             result.status == "running"
-            or bool(job and not code)
+            or None in codes
             or _RE["still_running"].match(text) is not None
             or text.find(_RUNNING, 0, 6000) >= 0
         )
@@ -157,6 +156,9 @@ class Checks(Struct):
                 if log is not None:
                     self.logs[log[1]] = task
                     _bound(self.logs)
+        # A script that waits for a job becomes one: all are the job that came first.
+        place = self.open.get(task)
+        task = next((job for job, at in self.open.items() if at == place), task)
         if task and (running or _RE["unfinished"].search(text, 0, 400)):
             self.open.setdefault(task, call.call)
             _bound(self.open)
@@ -176,10 +178,19 @@ class Checks(Struct):
             call.part,
             task=task,
             running=running,
-            exit_code=int(code[1]) if code else None,
+            exit_code=codes[0] if len(codes) == 1 else None,
             lines=text.rstrip().count("\n") + 1 if text.strip() else 0,
+            codes=codes,
             **found,
         )
+
+
+def _codes(text: str) -> tuple[int | None, ...]:
+    """The exit codes of the commands whose results a script prints whole, in order."""
+    pieces = _RE["json_start"].split(text)[1:]
+    results = (piece for piece in pieces if _RE["json_result"].search(piece, 0, 400))
+    codes = map(_RE["json_code"].search, results)
+    return tuple(int(code[1]) if code else None for code in codes)
 
 
 def _bound(found: dict[str, Any]) -> None:
