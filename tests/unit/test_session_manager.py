@@ -266,14 +266,15 @@ def test_there_is_one_manager_for_each_process() -> None:
 
 
 def thing(value: Any) -> Any:
-    """A dict as the objects of a vendor's library are: fields as attributes."""
+    """A dict as the objects of a vendor's library are, for `calls/session_manager.cases`: fields
+    as attributes."""
     if isinstance(value, dict):
         return SimpleNamespace(**{k: thing(v) for k, v in value.items()})
     return [thing(v) for v in value] if isinstance(value, list) else value
 
 
 class Nasty:
-    """Raises whatever is asked of it."""
+    """Raises whatever is asked of it, for the same cases."""
 
     def __getattr__(self, name: str) -> Any:
         raise RuntimeError(name)
