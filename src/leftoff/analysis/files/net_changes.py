@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from leftoff.model import Ref
 from leftoff.redaction.redactor import Redactor
-from leftoff.shell.paths import relative
+from leftoff.shell.paths import is_temporary, relative
 from leftoff.summary import DiscardedFile, FileModification, UnknownEffect
 
 # At most so many calls are listed of a program that may have changed files, the latest.
@@ -138,7 +138,8 @@ def whole_paths(events: Sequence[FileEvent]) -> dict[str, str]:
     roots = {p for p in paths if p[0] in "/~" or p[1:2] == ":"}
     by_name: dict[str, list[str]] = {}
     for path in sorted(roots):
-        by_name.setdefault(path.rpartition("/")[2], []).append(path)
+        if not is_temporary(path):  # a copy of the project's file
+            by_name.setdefault(path.rpartition("/")[2], []).append(path)
     found = {}
     for path in paths - roots if roots else ():
         folder, _, name = path.removeprefix("./").rpartition("/")
