@@ -230,7 +230,7 @@ def _script_scope(script: str, kind: str, rest: list[str]) -> str:
     if rest[:1] == ["workspace"]:
         named += rest[1:2]
     chosen = _scope(rest[rest.index(script) + 1 :], CheckTool("", kind, ()))
-    return _bounded([*named, *([chosen] if chosen and chosen not in named else [])])
+    return _bounded([*named, *(word for word in chosen.split() if word not in named)])
 
 
 def _bounded(words: list[str]) -> str:

@@ -154,7 +154,8 @@ class _Judge:
             outcome = self.view.outcomes.get(last.call, outcome)
         found = _Output([], [], outcome=outcome)
         for piece in pieces:
-            found.ends += [p for p in piece.printed if _RULES[p.rule].ends]
+            known = list(found.ends)  # what is read twice is one run's
+            found.ends += [p for p in piece.printed if _RULES[p.rule].ends and p not in known]
             found.printed += _together(piece.printed)
             found.failing += [f for f in piece.failing if f not in found.failing]
             found.tail = piece.tail or found.tail

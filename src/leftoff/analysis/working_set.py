@@ -26,7 +26,8 @@ MAX_SENTENCES = 200
 MAX_COMMAND = 300
 
 _CHECKS = ("test", "build", "lint")
-_ACTIONS = frozenset({*_CHECKS, "run", "install"})
+# A command line that does several is of the first kind.
+_ACTIONS = (*_CHECKS, "run", "install")
 # These may stand beside an action in a command line that a successor runs again.
 _NEUTRAL = frozenset({"look", "search", "inspect_change", "other", "wait"})
 
@@ -100,7 +101,7 @@ def _commands(view: SessionView) -> tuple[Command, ...]:
         place = ran.call
         outcome = view.outcomes.get(place)
         did = set(kinds.get(place, ()))
-        found = did & _ACTIONS if did <= _ACTIONS | _NEUTRAL else set()
+        found = did.intersection(_ACTIONS) if did <= _NEUTRAL.union(_ACTIONS) else set()
         text = ran.command.strip()
         if (
             not found
@@ -112,7 +113,7 @@ def _commands(view: SessionView) -> tuple[Command, ...]:
         before = last.pop(text, None)
         last[text] = Command(
             text,
-            min(found, key=[*_CHECKS, *found].index),
+            min(found, key=_ACTIONS.index),
             _passed(outcome, verdicts.get(place)),
             (before.count if before else 0) + 1,
             view.ref(ran.ref),
