@@ -401,17 +401,18 @@ class Turn:
     def _old_step(self, at: int, line: str) -> int:
         """A step of the oldest layouts that is a tool use and nothing else; 0 if it is none."""
         end = self._next(self._rules, at)
-        rest = self._lines[at + 1 : end]
+        # A turn may have no rule at all, so that not every step may look at all the rest.
+        below = self._lines[at + 1 : min(end, at + 7)]
         read = _READ_STEP.match(line)
-        if read is not None and not (rest and rest[0].strip()):
+        if read is not None and not (below and below[0].strip()):
             path = "" if read[1] == "undefined" else read[1].strip()
             self._call("read_file", "read", {"file_path": path})
             return at + 1
-        notes = all(not x.strip() or x.startswith("- ") for x in rest)
-        if notes and _ERROR_STEP.match(line):
+        rest = (self._lines[n] for n in range(at + 1, end))
+        if _ERROR_STEP.match(line) and all(not x.strip() or x.startswith("- ") for x in rest):
             return self._failed_step(line, at, end)
         rules = _RULE_FILE.match(line)
-        if rules is not None and any(x.startswith("```") for x in rest[:6]):
+        if rules is not None and any(x.startswith("```") for x in below):
             inside = "\n".join(self._lines[at:end]).rstrip()
             self._call("fetch_rules", "read", {"rule": rules[1]}, inside)
             return end
@@ -425,14 +426,17 @@ class Turn:
         if close < 0:
             return 0
         # A command, and its output, if any, to the end of the step: fences in it may be odd.
-        shown = [n for n in range(close + 1, end) if self._lines[n].strip()]
-        first, last = (shown[0], shown[-1]) if shown else (close, close)
-        if shown and (
-            first == last or {self._lines[n].rstrip() for n in (first, last)} != {"```"}
+        first, last = close + 1, end - 1
+        while first < end and not self._lines[first].strip():
+            first += 1
+        while last > first and not self._lines[last].strip():
+            last -= 1
+        if first < end and not (
+            first < last and self._lines[first].rstrip() == self._lines[last].rstrip() == "```"
         ):
             return 0
         command = "\n".join(self._lines[at + 1 : close])
-        output = "\n".join(self._lines[first + 1 : last]) if shown else None
+        output = "\n".join(self._lines[first + 1 : last]) if first < end else None
         self._call("run_terminal_cmd", "shell", {"command": command}, output)
         return end
 
