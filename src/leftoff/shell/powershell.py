@@ -75,7 +75,10 @@ def only_looks(command: str) -> bool:
 
 def _is_inert(part: str) -> bool:
     program = _PROGRAM.match(part)
-    return program is not None and program[1].casefold() in _inert()
+    if program is None:
+        return False
+    name = program[1].casefold()  # or with its first argument: "npx tsc"
+    return name in _inert() or " ".join([name, *part.casefold().split()[1:2]]) in _inert()
 
 
 @cache

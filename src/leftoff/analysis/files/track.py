@@ -291,13 +291,13 @@ class Tracker:
             return
         path = self.resolve_path(act.path)
         call = self.call_site(act.ref, act.tool)
-        if lost:  # whether it was carried out is not recorded
-            if path and act.verb in {"edit", "write", "create"}:
-                action = "modified" if act.verb == "edit" else "created"
-                self.add_event(call, path, action, "unknown")
-            return
         if not path:
             self.unseen.append(UnknownChange(act.tool, "modified", call.ref))
+            return
+        if lost:  # whether it was carried out is not recorded
+            if act.verb in {"edit", "write", "create"}:
+                action = "modified" if act.verb == "edit" else "created"
+                self.add_event(call, path, action, "unknown")
             return
         if path[0] == "$":
             self.roots.add(path.partition("/")[0])
