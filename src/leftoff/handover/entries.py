@@ -81,11 +81,13 @@ class FileEdit(Struct, frozen=True):
 
 
 class SessionEntries(Struct, frozen=True):
-    """The entries and edits of one session; `key` as in the tables of a batch."""
+    """The entries and edits of one session, and its renames, each as the path and the one
+    before; `key` as in the tables of a batch."""
 
     key: str
     entries: tuple[Entry, ...]
     edits: tuple[FileEdit, ...]
+    renames: tuple[tuple[str, str], ...] = ()
 
 
 def session_entries(
@@ -98,7 +100,12 @@ def session_entries(
         recordings: the main thread under "", subagents by their ids."""
     views = [SessionView(state) for _, state in sorted(recordings.items())]
     entries = [*entries_of(summary), *_seen(views)]
-    return SessionEntries(key, tuple(entries), tuple(_edits(views, gate)))
+    renamed = [(f["path"], f["renamed_from"]) for f in summary["file_modifications"]]
+    # A file that the session made itself has no path at its start.
+    discarded = summary["working_set"].get("discarded", ())
+    renamed += [(f["renamed_to"], f["path"]) for f in discarded]
+    renames = tuple(pair for pair in renamed if all(pair))
+    return SessionEntries(key, tuple(entries), tuple(_edits(views, gate)), renames)
 
 
 def entries_of(summary: Mapping[str, Any]) -> list[Entry]:

@@ -70,7 +70,8 @@ class ClaudeClient:
         if result.get("is_error") is True or code != 0 or not isinstance(text, str):
             messages = [t for t in (text, message) if isinstance(t, str) and t]
             messages += [str(e) for e in result.get("errors") or () if isinstance(e, str)]
-            return failure("; ".join(messages) or f"{subtype}, exit code {code}", FAILURES)
+            what = f"{subtype or 'no answer'}, exit code {code}"
+            return failure("; ".join(messages) or what, FAILURES)
         found = result.get("session_id")
         session = found if isinstance(found, str) else ""
         return Answer(text, session, usage_by(result.get("usage"), _USAGE))

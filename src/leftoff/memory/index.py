@@ -258,13 +258,9 @@ class MemoryIndex(Index):
             ((session, path, len(edits), packed(edits)) for path, edits in by_path.items()),
         )
         self._db.execute("DELETE FROM renames WHERE session = ?", (session,))
-        renamed = (e for e in given.entries if e.kind == "file" and " from " in e.note)
         self._db.executemany(
             "INSERT OR IGNORE INTO renames VALUES (?, ?, ?)",
-            (
-                (session, e.path, e.note.partition(" from ")[2].partition(" +")[0])
-                for e in renamed
-            ),
+            ((session, *pair) for pair in given.renames),
         )
 
     def _remove(self, session: int) -> None:
