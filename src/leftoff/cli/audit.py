@@ -6,18 +6,14 @@ from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
 from leftoff.cli.params import options, path_of
-from leftoff.handover.audit_table import as_dict, lost_table, rework_table
+from leftoff.handover.audit_table import as_dict, rework_table
 from leftoff.handover.wording import plural
-from leftoff.live.compactions import (
-    audit_compactions,
-    compaction_count,
-    rework_after_compactions,
-)
+from leftoff.live.compactions import compaction_count, rework_after_compactions
 from leftoff.sources.open import session_paths
 
 
 @click.command(params=options("audit"))
-def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
+def audit(session: str, *, as_json: bool) -> int:
     """Show what each compaction of SESSION cost: what its summary left out, and what the next
     30 calls had to read, run, search or ask again.
 
@@ -26,22 +22,17 @@ def audit(session: str, *, as_json: bool, words: bool, lost: int) -> int:
     A repeated call counts only if nothing that it looks at can have changed in between. Exit
     1: no compaction with a readable summary."""
     path, _ = session_paths(path_of(session))
-    # The two audits read the recording in different ways, and each takes a pass of its own.
-    by_words = list(audit_compactions(path)) if words else []
-    again = [] if words else list(rework_after_compactions(path))
-    audited = len(by_words) + len(again)
+    audits = list(rework_after_compactions(path))
     # A compaction whose summary cannot be read has still taken place.
-    compactions = max(audited, compaction_count(path))
+    compactions = max(len(audits), compaction_count(path))
     if as_json:
-        value = as_dict(path, compactions, lost=by_words if words else None, rework=again)
-        deliver(codec.dumps(value, indent=2))
-    elif audited:
-        table = lost_table(by_words, listed=lost) if words else rework_table(again, listed=lost)
-        deliver(table)
-    unread = compactions - audited
+        deliver(codec.dumps(as_dict(path, compactions, audits), indent=2))
+    elif audits:
+        deliver(rework_table(audits))
+    unread = compactions - len(audits)
     if unread:
         complain(f"{plural(unread, 'compaction')} without a summary that can be read")
-    if not audited:
+    if not audits:
         if not as_json and not unread:
             complain("there is no compaction in this session")
         return 1

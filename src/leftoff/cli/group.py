@@ -26,10 +26,9 @@ _SECTIONS = table(__file__, "commands.toml")
 _COMMANDS: dict[str, str] = {
     name: line for commands in _SECTIONS.values() for name, line in commands.items()
 }
-del _SECTIONS["hidden"]
-# Where a command stands that is not the function NAME of the module NAME: its name is another
-# command's, or one of Python.
-_ELSEWHERE = {"eval": "eval:evaluate", "list": "list:list_command", "recall": "search:search"}
+# Where a command stands that is not the function NAME of the module NAME: its name is one of
+# Python.
+_ELSEWHERE = {"eval": "eval:evaluate", "list": "list:list_command"}
 
 
 class Commands(click.Group):

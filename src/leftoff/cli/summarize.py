@@ -11,7 +11,6 @@ from leftoff.analysis.summary_json import json_pieces, seed_shape
 from leftoff.api import SessionReading
 from leftoff.cli import params
 from leftoff.cli.group import complain
-from leftoff.cli.no_redact import gate_of
 from leftoff.cli.output import columns, deliver, nothing_fits, rendered
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
@@ -36,7 +35,6 @@ def summarize(
     since: str | None,
     everything: bool,
     explain: bool,
-    bare: bool,
     strict: bool,
     output: str | None,
 ) -> int:
@@ -53,16 +51,15 @@ def summarize(
     if explain and (form not in {"text", "json"} or shape != "leftoff" or since is not None):
         raise UsageError("--explain gives text or, with --json, an object of its own")
     line, message = (None, None) if since == "last" else _place(since)
-    gate = gate_of(bare=bare, output=output, extra=[redactors.get(name) for name in hide])
+    gate = Redactor(extra=[redactors.get(name) for name in hide])
     for name in extra:
         extractors.get(name)  # said before the recording is read
     paths = [params.path_of(session) for session in sessions]
     # What is new is counted in lines or messages of one file.
-    gathered = api.gather(
-        paths, recording.recorder, extra, recording.session, alone=alone or since is not None
-    )
+    alone = alone or since is not None
+    gathered = api.gather(paths, recording.recorder, extra, alone=alone)
     summary = gathered.summary(agent, recording.reading)
-    recording.warn(summary)
+    params.warn(paths[0], summary)
     if explain:
         deliver(_explained(gathered, agent, gate, as_json=as_json or form == "json"), output)
         return 0
@@ -86,8 +83,7 @@ def summarize(
         from leftoff.sources.discover import place_of
 
         # A prompt names its session for an agent, which must find the same one.
-        path = f"{paths[0]}@{recording.which}" if recording.which else paths[0]
-        place = place_of(path, os.environ) if form == "prompt" else ""
+        place = place_of(paths[0], os.environ) if form == "prompt" else ""
         text = rendered(
             summary, form, output, budget=budget, everything=everything, place=place, gate=gate
         )

@@ -1,5 +1,5 @@
-"""The compactions of a recording: the messages before and after each, what its summary lacks,
-and what was found out again after it.
+"""The compactions of a recording: the messages before and after each, and what was found out
+again after it.
 
 At a compaction the recorder replaced the conversation with a summary that a model wrote."""
 
@@ -13,7 +13,6 @@ from leftoff.api import MessageCollector
 from leftoff.errors import FormatError
 from leftoff.formats import native
 from leftoff.handover.facts import handover_of
-from leftoff.handover.lost import Audit, compare, points
 from leftoff.handover.rediscovery import Rework, rework
 from leftoff.model import Message
 from leftoff.sources.open import open_lines
@@ -96,17 +95,9 @@ def place_of(message: Message) -> int:
     return -1 if place is None else place
 
 
-def audit_compactions(path: str) -> Iterator[Audit]:
-    """Audits every compaction of a recording whose summary can be read, in file order. One at
-    the very beginning is left out, because the messages before it are in another file."""
-    for number, cut, before in _summarized_cuts(path):
-        shares, lost = compare(points(before), cut.recorded)
-        yield Audit(number, cut.place, len(cut.recorded), shares, lost)
-
-
 def rework_after_compactions(path: str) -> Iterator[Rework]:
     """What was found out again after every compaction whose summary can be read, in file
-    order."""
+    order. One at the very beginning is left out: the messages before it are in another file."""
     for number, cut, before in _summarized_cuts(path):
         ends = (number, cut.place, cut.prefix, cut.future)
         yield rework(*ends, handover=handover_of(before), recorded=cut.recorded)
