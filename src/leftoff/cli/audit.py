@@ -14,13 +14,13 @@ from leftoff.sources.open import session_paths
 
 @click.command(params=options("audit"))
 def audit(session: str, *, as_json: bool) -> int:
-    """Show what each compaction of SESSION cost: what its summary left out, and what the next
-    30 calls had to read, run, search or ask again.
+    """Show what each compaction of SESSION cost: what its summary left out, and which files
+    the next 30 calls had to read again.
 
     Example: leftoff audit latest
 
-    A repeated call counts only if nothing that it looks at can have changed in between. Exit
-    1: no compaction with a readable summary."""
+    A file counts only if it cannot have changed in between. Exit 1: no compaction with a
+    readable summary."""
     path, _ = session_paths(path_of(session))
     audits = list(rework_after_compactions(path))
     # A compaction whose summary cannot be read has still taken place.

@@ -1,4 +1,4 @@
-"""What compactions cost (`rediscovery`), as a table and as JSON."""
+"""Which files were read again after compactions (`rediscovery`), as a table and as JSON."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,6 @@ from leftoff.redaction.redactor import Redactor
 
 # Lines of each kind in a table; the JSON has all. Chosen by hand.
 LISTED = 5
-_VERBS = {"read": "read", "search": "searched", "command": "ran", "question": "asked"}
 
 
 def as_dict(path: str, compactions: int, rework: Sequence[Rework]) -> dict[str, object]:
@@ -25,7 +24,7 @@ def as_dict(path: str, compactions: int, rework: Sequence[Rework]) -> dict[str, 
 
 
 def rework_table(found: Sequence[Rework]) -> str:
-    """What was found out again, and of each compaction up to `LISTED` repetitions and as many
+    """What was read again, and of each compaction up to `LISTED` repetitions and as many
     of each kind that the summary dropped."""
     groups = [(f"compaction {one.number}", [one]) for one in found]
     if len(found) > 1:
@@ -46,7 +45,7 @@ def rework_table(found: Sequence[Rework]) -> str:
     gate = Redactor()
     for one in found:
         if one.again:
-            lines += ["", f"Known before compaction {one.number} and found out again after it:"]
+            lines += ["", f"Known before compaction {one.number} and read again after it:"]
             lines += _first([_repetition(again, gate) for again in one.again], "")
         if one.dropped:
             lines += ["", f"Not in the summary of compaction {one.number} and used after it:"]
@@ -79,12 +78,8 @@ def _first(lines: Sequence[str], of: str) -> list[str]:
 
 def _repetition(found: Rediscovery, gate: Redactor) -> str:
     summary = "the summary names it" if found.stated else "not in the summary"
-    fact = (
-        f"\n    the handover says, {found.fact}: {brief(gate.text(found.fact_text), 160)}"
-        if found.fact
-        else ""
-    )
+    fact = f"\n    the handover says: {brief(gate.text(found.fact), 160)}" if found.fact else ""
     return (
-        f"#{found.message + 1} {_VERBS[found.kind]} {brief(gate.text(found.text), 120)}"
+        f"#{found.message + 1} read {brief(gate.text(found.path), 120)}"
         f" (known since #{found.known + 1}, {plural(found.tokens, 'token')}, {summary}){fact}"
     )

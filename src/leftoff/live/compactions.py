@@ -1,4 +1,4 @@
-"""The compactions of a recording: the messages before and after each, and what was found out
+"""The compactions of a recording: the messages before and after each, and which files were read
 again after it.
 
 At a compaction the recorder replaced the conversation with a summary that a model wrote."""
@@ -96,8 +96,8 @@ def place_of(message: Message) -> int:
 
 
 def rework_after_compactions(path: str) -> Iterator[Rework]:
-    """What was found out again after every compaction whose summary can be read, in file
-    order. One at the very beginning is left out: the messages before it are in another file."""
+    """What was read again after every compaction whose summary can be read, in file order. One
+    at the very beginning is left out: the messages before it are in another file."""
     for number, cut, before in _summarized_cuts(path):
         ends = (number, cut.place, cut.prefix, cut.future)
         yield rework(*ends, handover=handover_of(before), recorded=cut.recorded)
