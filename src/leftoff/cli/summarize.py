@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
@@ -15,7 +14,6 @@ from leftoff.cli.output import columns, deliver, nothing_fits, rendered
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.redaction.redactor import Redactor, redactors
-from leftoff.summary import ContextSummary
 
 
 @click.command(params=params.options("summarize"))
@@ -50,7 +48,7 @@ def summarize(
     example when a recorder has changed its format."""
     if explain and (form not in {"text", "json"} or shape != "leftoff" or since is not None):
         raise UsageError("--explain gives text or, with --json, an object of its own")
-    line, message = (None, None) if since == "last" else _place(since)
+    line, message = _place(since)
     gate = Redactor(extra=[redactors.get(name) for name in hide])
     for name in extra:
         extractors.get(name)  # said before the recording is read
@@ -63,9 +61,7 @@ def summarize(
     if explain:
         deliver(_explained(gathered, agent, gate, as_json=as_json or form == "json"), output)
         return 0
-    if since == "last":
-        summary = _since_last(summary)
-    elif since is not None:
+    if since is not None:
         from leftoff.rendering import changes_since
 
         summary = changes_since.since(summary, line=line, message=message)
@@ -107,21 +103,6 @@ def _explained(gathered: SessionReading, agent: str, gate: Redactor, *, as_json:
     if as_json:
         return codec.dumps(explanation.plain(found, gate), indent=2).decode()
     return explanation.text(found, width=columns(), gate=gate)
-
-
-def _since_last(summary: ContextSummary) -> ContextSummary:
-    """What is new since this was last asked for here; everything the first time."""
-    from leftoff.live.last_summarized import exchange_position
-    from leftoff.rendering import changes_since
-    from leftoff.settings import load_here
-
-    path = Path(load_here().settings.home) / "state" / "asked.json"
-    before = exchange_position(path, summary)
-    if before is None:
-        return summary
-    if any(request.ref.line is not None for request in summary.user_requests):
-        return changes_since.since(summary, line=before.line)
-    return changes_since.since(summary, message=before.messages)
 
 
 def _place(since: str | None) -> tuple[int | None, int | None]:
