@@ -30,15 +30,15 @@ def call(command: click.Command, *args: str | Path, stdin: str | bytes = "") -> 
 @pytest.fixture
 def made(root: Path) -> str:
     path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
-    return call(checkpoint, "create", path, "--task", "t1").stdout.strip()
+    return call(checkpoint, "create", path, "--task", "t1", "--limit", "30000").stdout.strip()
 
 
 def test_create_writes_the_sections_on_request(root: Path, tmp_path: Path) -> None:
     path = root / "corpora" / "sessions" / "claude_code" / "outbox.jsonl"
-    options = ["--markdown", ".", "--goal", "Outbox", "--task", "t1"]
+    options = ["--markdown", ".", "--project", "shop", "--goal", "Outbox", "--task", "t1"]
     for _ in range(2):
         call(checkpoint, "create", path, *options, "--capacity", "95")
-    folder = tmp_path / "contexts" / "sandbox" / "fieldnotes"
+    folder = tmp_path / "contexts" / "sandbox" / "shop"
     for name in ("project.md", "outbox.md"):
         text = (folder / name).read_text("utf-8")
         assert text.count("<!-- leftoff:checkpoint") == 1

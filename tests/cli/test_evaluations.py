@@ -103,7 +103,7 @@ def test_sessions_that_were_trained_on_are_told_apart(
     assert "* the decision weights were trained on 1 of these 3 sessions" in text
     assert text.index("leftoff, not trained on (2)") < text.index("leftoff, trained on (1)")
     assert text.count("key decisions: F1 *") == 2
-    assert text.count("stages: accuracy per agent turn *") == 0
+    assert text.count("stages: macro-F1 *") == 0
     every = report("acme__tools__1", "acme__tools__2", "zeta__site__1")
     assert (len(every.trained), every.apart) == (3, ())
     assert from_json(to_json(some), LabelRun) == some
@@ -153,19 +153,36 @@ def labels_of_evaluate(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_table_sets_every_form_beside_the_summary(
+def test_the_table_sets_every_form_beside_the_summary_and_the_tail(
     run: Run, labels_of_evaluate: Path
 ) -> None:
     done = run(
         *("eval", "resume", str(labels_of_evaluate), "--labels", str(labels_of_evaluate)),
-        *("--tuned", "marot__spotter"),
+        *("--tuned", "marot__spotter", "--resamples", "20"),
     )
     assert (done.returncode, done.stderr) == (0, b"")
     text = done.stdout.decode()
     assert "compactions: 2 cuts in 2 sessions, 2 labelled" in text
     assert "not tuned on: 1 cuts in 1 sessions" in text
-    for what in ("hook", "checkpoint", "summary", "decisions", "noise", "grounded"):
+    for what in ("hook", "checkpoint", "summary", "tail", "decisions", "noise", "grounded"):
         assert what in text
+
+
+def test_kinds_of_cuts_are_never_pooled(run: Run, labels_of_evaluate: Path) -> None:
+    done = run(
+        "eval", "resume", str(labels_of_evaluate), "--cuts", "both", "--resamples", "5",
+        "--json",
+    )  # fmt: skip
+    value = json.loads(done.stdout)
+    assert value["schema"] == "leftoff.eval.resume/2"
+    counts = {g["name"]: g["cuts"] for g in value["groups"]}
+    assert counts["compactions"] == 2
+    assert {"25%", "50%", "75%"} & counts.keys()
+    assert all(count == 1 for name, count in counts.items() if name.endswith("%"))
+    # Where no model wrote a summary there is nothing of its length.
+    artificial = next(g for g in value["groups"] if g["name"] == "50%")
+    assert "recorder's summary" not in artificial["forms"]
+    assert "tail" in artificial["forms"]
 
 
 def test_what_the_block_lacks_is_written_without_the_held_out(

@@ -3,6 +3,8 @@
 import gzip
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -101,6 +103,29 @@ def test_a_prompt_keeps_its_budget(run: Run, session: Path) -> None:
     assert (
         b"left out" in run("summarize", str(session), "-f", "prompt", "--budget", "300").stdout
     )
+
+
+def test_secrets_are_shown_on_a_terminal_only(run: Run, tmp_path: Path) -> None:
+    secret = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
+    path = tmp_path / "chat.jsonl"
+    path.write_text(json.dumps({"role": "user", "content": f"Use {secret} for it."}) + "\n")
+    for args in (("summarize", str(path)), ("show", f"{path}#1")):
+        done = run(*args, "--no-redact")
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"on a terminal only" in done.stderr
+    done = run("summarize", str(path), "--no-redact", "-o", str(tmp_path / "out.txt"))
+    assert done.returncode == 2
+    assert not (tmp_path / "out.txt").exists()
+    if shutil.which("script") is None:
+        pytest.skip("needs util-linux's `script`, which gives the program a terminal")
+    for args in (("summarize", str(path)), ("show", f"{path}#1")):
+        for flag, shown in ((["--no-redact"], True), ([], False)):
+            line = shlex.join([sys.executable, "-m", "leftoff", *args, *flag])
+            seen = subprocess.run(
+                ["script", "-qec", line, "/dev/null"], capture_output=True, check=True,
+                timeout=60, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            assert (secret.encode() in seen.stdout.replace(b"\r\n", b"")) is shown
 
 
 # `summarize --explain`: what fired, what it weighed, what was nearly told.

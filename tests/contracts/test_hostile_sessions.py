@@ -19,7 +19,7 @@ def test_what_tools_say_stays_where_tools_are_quoted(seed: int, tmp_path: Path) 
 
 
 LINES = ("list", "summarize S", "summarize S -f markdown", "summarize S --json", "show S#1-60",
-         "log create S", "export S", "budget S", "checkpoint create S --json",
+         "log create S --stdout", "export S", "budget S", "checkpoint create S --json",
          "resume --save S", "resume --list", "convert S --to leftoff", "summarize damaged.jsonl",
          "log create S --id one", "log list", "no-such-command")  # fmt: skip
 

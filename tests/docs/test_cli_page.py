@@ -83,12 +83,13 @@ def test_every_command_shows_an_example() -> None:
 def shows_one(context: click.Context) -> bool:
     """Whether the help has an example of the command itself, or of one of its own."""
     example = (context.command.help or "").partition("Example: ")[2].partition("\n\n")[0]
-    return context.command_path in example
+    name = context.command_path.replace("recall", "search")
+    return name in example
 
 
 def test_the_help_lists_every_command_once() -> None:
     listed = [name for names in _SECTIONS.values() for name in names]
-    assert sorted(listed) == sorted(_COMMANDS)
+    assert sorted([*listed, "recall"]) == sorted(_COMMANDS)  # another name of search
 
 
 def test_the_page_is_what_the_commands_say() -> None:

@@ -224,7 +224,7 @@ def sessions(root: Path, rounds: int) -> harness.Found:
     counts, wrong = harness.nothing()
     scene = Scene(root / "scene", plain_session())
     lines = ("log create S", "checkpoint create S --markdown dumps", "resume --save S",
-             "batch S -o rows.jsonl -w 1 -q", "convert S --to leftoff")  # fmt: skip
+             "summarize S --since last", "batch S -o rows.jsonl -w 1 -q", "convert S --to leftoff")  # fmt: skip
     saving = tuple(Command(tuple(line.split())) for line in lines)
     for number, own in enumerate(hostile(rounds, 8)):
         made = recordings(own, root)

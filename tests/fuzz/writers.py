@@ -6,6 +6,7 @@
       |accept|clean            --markdown contexts/sandbox/             live.checkpoints.dumps
     resume --save|--clean    .leftoff/resume/, cleanup_metadata.json    stores.files
     ask                      .leftoff/reviews/                          stores.files
+    summarize --since last   .leftoff/state/asked.json                  live.last_summarized
     -o FILE of summarize,    FILE                                       stores.atomic
       export, convert, redact, report, eval
     follow --keep -o         FOLDER/followed.json, the kept pass, FILE  incremental.follow,

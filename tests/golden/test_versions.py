@@ -21,6 +21,7 @@ from leftoff.handover.resume_log.document import ResumeLog
 from leftoff.handover.resume_state.document import ResumeState
 from leftoff.handover.review import Review
 from leftoff.live.checkpoints import plans
+from leftoff.live.last_summarized import exchange_position
 from leftoff.live.session import SessionManager
 from leftoff.stores.envelope import KEY, VERSIONS, checksum
 from leftoff.stores.files import FileStore
@@ -167,6 +168,16 @@ def test_an_index_of_a_batch_is_opened_and_a_newer_one_refused(tmp_path: Path) -
     with pytest.raises(StateError, match="schema 2"):
         Index(str(path), "", 0)
     assert path.read_bytes() == data
+
+
+def test_what_was_asked_for_last_is_remembered(tmp_path: Path, root: Path) -> None:
+    path = tmp_path / "state" / "asked.json"
+    path.parent.mkdir()
+    shutil.copyfile(SHAPES[0] / "asked.json", path)
+    summary = api.summarize(root / "corpora/sessions/claude_code/prorate.jsonl")
+    before = exchange_position(path, summary)
+    assert before is not None
+    assert (before.line, before.messages) == (59, 47)
 
 
 def test_settings_are_read(tmp_path: Path) -> None:

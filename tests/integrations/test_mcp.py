@@ -167,6 +167,36 @@ def test_a_session_that_takes_long_is_said_to_be_read(home: Path) -> None:
     assert seen[-1].startswith("<leftoff")
 
 
+def test_a_client_that_asks_for_it_is_notified_of_the_progress(home: Path) -> None:
+    """The client's own timeout begins anew with each notification."""
+    (found,) = home.glob(".claude/projects/*/695651b6*.jsonl")
+    long = found.with_name("99999999-2222-4333-8444-555555555555.jsonl")
+    with long.open("wb") as file:
+        for _ in range(9000):
+            file.write(found.read_bytes())
+    notified: list[tuple[float, str]] = []
+    answers: list[str] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        del total
+        notified.append((progress, message or ""))
+
+    async def ask(session: Any) -> None:
+        given = {"session": long.stem}
+        while not answers or '"status":"reading"' in answers[-1]:
+            result = await session.call_tool("summarize", given, progress_callback=note)
+            answers.append(text_of(result))
+
+    talk(home, ask, "--patience", "50")
+    times = [at for at, _ in notified]
+    assert times
+    assert times == sorted(set(times))
+    # Before and after the reading itself there is no share.
+    assert all(words.startswith("reading the session") for _, words in notified)
+    assert any(" % read" in words for _, words in notified)
+    assert answers[-1].startswith("<leftoff")
+
+
 def test_an_unknown_argument_is_refused(home: Path) -> None:
     """The library drops it: a misspelled `session` was answered with the newest one."""
 

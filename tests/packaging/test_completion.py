@@ -33,6 +33,7 @@ TYPED = {
     "leftoff budget late": ["budget", "latest"],
     "leftoff summarize recor": ["summarize", "recorded.jsonl"],
     "leftoff export x -o recor": ["export", "x", "-o", "recorded.jsonl"],
+    "leftoff log show kept": ["log", "show", "kept-1"],
 }
 """What is typed before TAB and Enter, and the words that the program is then given."""
 
@@ -102,6 +103,9 @@ def terminal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Termina
     sessions.mkdir(parents=True)
     (sessions / f"{ID}.jsonl").touch()
     (tmp_path / "recorded.jsonl").touch()
+    logs = tmp_path / ".leftoff" / "resume-logs"
+    logs.mkdir(parents=True)
+    (logs / "session-kept-1.json").touch()
     opened = Terminal(request.param, program, tmp_path)
     yield opened
     opened.close()

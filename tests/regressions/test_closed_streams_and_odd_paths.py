@@ -26,8 +26,8 @@ ARGUMENTS: dict[str, list[str]] = {
     "checkpoint": ["list"], "completion": ["bash"], "config": [],
     "convert": ["SESSION", "--to", "atif"], "eval": ["--help"], "export": ["SESSION"],
     "fix": ["error", "--no-update"], "follow": ["SESSION", "--for", "0.1"], "hook": [],
-    "ledger": ["--no-update"], "list": [], "log": ["create", "SESSION"], "mcp": [],
-    "memory": ["forget"], "plugins": [],
+    "ledger": ["--no-update"], "list": [], "log": ["create", "SESSION", "--stdout"], "mcp": [],
+    "memory": ["forget"], "plugins": [], "recall": ["flag", "--no-update"],
     "redact": ["SESSION"], "report": ["SESSION"], "resume": ["--list"], "schema": ["summary"],
     "search": ["flag", "--no-update"], "show": ["SESSION"], "summarize": ["SESSION"],
     "verify": ["-"],
@@ -35,7 +35,7 @@ ARGUMENTS: dict[str, list[str]] = {
 """Words after each command that make it run to its end."""
 
 SILENT = frozenset(
-    "ask audit blame checkpoint fix hook ledger list mcp memory search verify".split()
+    "ask audit blame checkpoint fix hook ledger list mcp memory recall search verify".split()
 )
 """Commands that print nothing to stdout here: nothing was lost by closing it."""
 
@@ -43,7 +43,7 @@ SILENT = frozenset(
 IN_EVERY_WAY = frozenset("batch hook list log mcp resume summarize".split())
 """Commands that are tried with each stream; the others show that none goes by the common way."""
 
-ASKS_INDEX = frozenset({"blame", "fix", "search"})
+ASKS_INDEX = frozenset({"blame", "fix", "recall", "search"})
 """Commands that here say that there is no index yet."""
 
 

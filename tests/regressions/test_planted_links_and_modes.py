@@ -1,10 +1,10 @@
 """What stands in a project before us, and who may read what we leave there.
 
 A repository may come with links and pipes where hooks keep their state: `hooks.log`,
-`pass.found` was written through them, a lock was made behind a folder that was
+`pass.found` and `asked.json` were written through them, a lock was made behind a folder that was
 swapped for a link between two calls, and a pipe for a settings file held every command up for
-ever. Hooks and reviews first looked whether a folder was a link and then wrote into it
-by its name: it could be swapped in between. The folders of hooks and reviews were open to everybody under a wide umask,
+ever. Hooks, `asked.json` and reviews first looked whether a folder was a link and then wrote into it
+by its name: it could be swapped in between. The folders of hooks, reviews and `--since last` were open to everybody under a wide umask,
 as were all files of `-o`; a file that others could read kept its mode when it was written again.
 """
 
@@ -85,7 +85,7 @@ def test_the_log_of_hooks_is_not_written_into_somebody_elses_file(
 
 
 @pytest.mark.parametrize(
-    "name", ["hooks.log", "said.json", "reviews.lock", "HOOKS.LOG", "x.index"]
+    "name", ["hooks.log", "asked.json", "reviews.lock", "HOOKS.LOG", "x.index"]
 )
 def test_a_session_is_not_called_as_a_file_that_stands_beside_it(
     name: str, tmp_path: Path

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -19,7 +20,9 @@ from leftoff.__main__ import main
 from leftoff.cli import completions
 from leftoff.errors import FormatError
 from leftoff.handover.resume_log.document import ResumeLog
+from leftoff.memory.headers import StoredHeaders
 from leftoff.redaction.redactor import Redactor
+from leftoff.sources import discover
 from leftoff.text import truncation
 
 # A list or file of which no message can be made is an error in words, never an empty summary;
@@ -259,9 +262,29 @@ def test_a_value_that_is_too_deep_is_cut() -> None:
     assert codec.parse_strict(codec.dumps(kept)) == kept
 
 
+# A recording whose name is no text ended `leftoff list` once there was an index.
+
+
+def test_a_name_that_is_no_text_is_not_stored(tmp_path: Path, root: Path) -> None:
+    folder = tmp_path / ".claude/projects/-work"
+    folder.mkdir(parents=True)
+    data = (root / "corpora/sessions/claude_code/prorate.jsonl").read_bytes()
+    for name in ("a.jsonl", os.fsdecode(b"\xff\xfe.jsonl")):
+        (folder / name).write_bytes(data)
+        os.utime(folder / name, (1e6, 1e6))
+    environ = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    headers = StoredHeaders(environ)
+    headers._db = sqlite3.connect(":memory:", isolation_level=None)
+    headers._db.execute("CREATE TABLE headers (path, size, modified, version, header)")
+    assert len([headers.read(file) for file in discover.session_files(environ)]) == 2
+    assert [row[0] for row in headers._rows()] == [str(folder / "a.jsonl")]
+    headers.close()
+
+
 # TAB offers no word that a shell would run.
 #
-# bash puts an offered word on the line as it is. Another agent's recording of the name `$(…)` had it run by who pressed TAB and Enter.
+# bash puts an offered word on the line as it is. A repository that came with a resume log, or another
+# agent's recording, of the name `$(…)` had it run by who pressed TAB and Enter.
 
 ODD = [
     "$(id)", "`id`", "a b", "a;b", "x&", "~", "a'b", 'a"b', "a\nb", "\x1b[2J", "a|b", "{a,b}",
@@ -271,13 +294,17 @@ FINE = ["one", "2026-01-01_at-1", "größer", "a+b@c,d=e%f.g"]
 
 
 def test_ids_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sessions = tmp_path / "claude/projects/p"
-    sessions.mkdir(parents=True)
-    for name in (*ODD, *FINE):
-        (sessions / f"{name}.jsonl").touch()
+    kept, sessions = tmp_path / ".leftoff/resume-logs", tmp_path / "claude/projects/p"
+    for folder, begin, ending in ((kept, "session-", ".json"), (sessions, "", ".jsonl")):
+        folder.mkdir(parents=True)
+        for name in (*ODD, *FINE):
+            (folder / f"{begin}{name}{ending}").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    context = click.Context(click.Command("show"), info_name="leftoff show")
+    command = click.Command("show")
+    context = click.Context(command, info_name="leftoff log show")
+    found = completions.complete(context, click.Argument(["id"]), "", sessions=False)
+    assert [item.value for item in found] == sorted(FINE)
     told = completions.complete(context, click.Argument(["session"]), "", sessions=True)
     assert {item.value for item in told} - {"", "latest"} == set(FINE)

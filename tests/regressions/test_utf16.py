@@ -96,7 +96,7 @@ def test_recordings(run: Run, tmp_path: Path, root: Path, encoding: str) -> None
 
 READING: dict[str, list[str]] = {
     "audit": [], "budget": [], "convert": ["--to", "atif"], "export": [],
-    "show": [], "summarize": ["--json"],
+    "log": ["create", "--stdout"], "show": [], "summarize": ["--json"],
     "report": ["-o", "page.html"], "batch": ["-o", "rows.jsonl"],
 }  # fmt: skip
 """The commands that read a recording that is named, but for those that follow a growing one."""

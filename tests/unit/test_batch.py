@@ -178,6 +178,10 @@ def test_other_wishes_are_other_results(folder: Path, tmp_path: Path) -> None:
     run([folder], [out], index, what="budget")
     told = [row for row in rows(out) if row["status"] == "ok"]
     assert {row["document"]["schema"] for row in told} == {"leftoff.budget/1"}
+    run([folder], [out], index, only=("decisions",))
+    told = [row for row in rows(out) if row["status"] == "ok"]
+    assert any(row["decisions"] for row in told)
+    assert {row["files_changed"] for row in told} == {None}
 
 
 def big(path: Path, source: Path, size: int) -> list[bytes]:

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from leftoff.errors import UsageError
 from leftoff.evaluation import handover_scores, resume_truth
 from leftoff.evaluation.labels import Decision, Labels, Quote
 from leftoff.evaluation.report import as_text, to_json
-from leftoff.evaluation.resume_forms import RECORDED, Form, with_recorded
+from leftoff.evaluation.resume_forms import RECORDED, TAIL, Form, tail, with_recorded
 from leftoff.evaluation.resume_runs import ResumeRun, evaluate_resume
 from leftoff.handover import stated_facts, text_match
 from leftoff.live.compactions import Cut, cuts
+from leftoff.model import Message, Text
 from leftoff.summary import ContextSummary
 
 Line: TypeAlias = dict[str, Any]
@@ -120,6 +124,18 @@ def test_nothing_of_the_future_reaches_what_is_read(tmp_path: Path) -> None:
     assert not any(MADE_UP.encode() in line for line in prefix(MADE_UP))
 
 
+@given(
+    texts=st.lists(st.text(st.characters(codec="utf-8"), max_size=60), max_size=8),
+    room=st.integers(0, 200),
+)
+def test_a_tail_never_takes_more_than_it_may(texts: list[str], room: int) -> None:
+    messages = tuple(Message(n, "assistant", (Text(text),)) for n, text in enumerate(texts))
+    found = Cut("", True, 0, messages, (), "", ())
+    assert len(tail(found, room, len)) <= room
+    if texts and texts[-1].strip() and len(texts[-1]) + 13 <= room:
+        assert tail(found, room, len).endswith(texts[-1] + "\n")
+
+
 # -- the whole -------------------------------------------------------------------------------
 
 
@@ -130,7 +146,7 @@ def measured(tmp_path: Path) -> Callable[..., ResumeRun]:
     def run(form: Form, **options: Any) -> ResumeRun:
         labels = options.pop("labels", (LABELS,))
         forms = {"ours": form, **with_recorded(lambda *_: "")}
-        return evaluate_resume([str(tmp_path)], labels, forms, **options)
+        return evaluate_resume([str(tmp_path)], labels, forms, resamples=20, **options)
 
     return run
 
@@ -173,15 +189,19 @@ def test_an_empty_text_keeps_nothing(measured: Callable[..., ResumeRun]) -> None
     assert shares["grounded"] == (0, 0)
 
 
-def test_a_form_sees_the_prefix_alone(measured: Callable[..., ResumeRun]) -> None:
+def test_a_form_sees_the_prefix_alone_and_the_tail_has_the_recorders_length(
+    measured: Callable[..., ResumeRun],
+) -> None:
     seen: list[ContextSummary] = []
 
     def look(_: Cut, summary: ContextSummary) -> str:
         seen.append(summary)
         return ""
 
-    measured(look)
+    (one,) = measured(look).cuts
     (summary,) = seen
+    tokens: dict[str, Any] = {form: text[0] for form, text in one.texts.items()}
+    assert tokens[TAIL] <= tokens[RECORDED]
     assert MADE_UP not in repr(summary)
     assert "continued from a previous" not in repr(summary)
 
@@ -192,6 +212,11 @@ def test_the_recorders_summary_is_measured_like_any_text(
     shares = shares_of(measured(saying("")), RECORDED)
     assert shares["decisions"] == shares["changed files"] == (1, 1)
     assert shares["directives"] == (1, 2)
+
+
+def test_without_a_cut_there_is_nothing_to_measure(measured: Callable[..., ResumeRun]) -> None:
+    with pytest.raises(UsageError, match="no cut"):
+        measured(saying(""), natural=False, artificial=True)
 
 
 def test_decisions_and_directives_need_labels_and_nothing_else_does(
@@ -215,7 +240,9 @@ def test_a_run_holds_numbers_and_the_same_each_time(measured: Callable[..., Resu
 def test_repositories_that_were_tuned_on_are_reported_apart(tmp_path: Path) -> None:
     for name, first in ((NAME, "Hello."), ("zeta__site__1.jsonl", "Good morning.")):
         write(tmp_path, [{"role": "user", "text": first}, *recorded()], name)
-    run = evaluate_resume([str(tmp_path)], (), {"ours": saying("")}, tuned=("zeta__site",))
+    run = evaluate_resume(
+        [str(tmp_path)], (), {"ours": saying("")}, tuned=("zeta__site",), resamples=5
+    )
     assert [(g.name, g.cuts) for g in run.groups] == [
         ("compactions", 2),
         ("not tuned on", 1),
@@ -226,7 +253,7 @@ def test_repositories_that_were_tuned_on_are_reported_apart(tmp_path: Path) -> N
 def test_a_cut_that_two_files_hold_counts_once(tmp_path: Path) -> None:
     for name in (NAME, "zeta__site__1.jsonl"):
         write(tmp_path, recorded(), name)
-    report = evaluate_resume([str(tmp_path)], (), {"ours": saying("")})
+    report = evaluate_resume([str(tmp_path)], (), {"ours": saying("")}, resamples=5)
     assert len(report.cuts) == 1
     assert "in another file" in report.left_out[0]
 

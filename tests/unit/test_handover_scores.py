@@ -26,7 +26,7 @@ def came_back(index: int, call: int, text: str = "ok", status: str = "ok") -> Me
 
 
 def cut(prefix: list[Message], future: list[Message], recorded: str = "") -> Cut:
-    return Cut("compaction 1", len(prefix), tuple(prefix), tuple(future), recorded, ())
+    return Cut("compaction 1", True, len(prefix), tuple(prefix), tuple(future), recorded, ())
 
 
 EDITING = [

@@ -55,6 +55,9 @@ def write(file: Path, labels: Labels) -> None:
             {**(before[n] if n < len(before) else {}), **_shown(new)}
             for n, new in enumerate(moved[name])
         ]
+        for item in document[name]:
+            item.pop("source_line", None)
+    document.pop("swallowed_user_turns", None)
     file.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", "utf-8")
 
 

@@ -33,6 +33,7 @@ class Run(Struct, frozen=True):
         mentions_failure: the filter looks for failures.
         script: the name of a package manager's script.
         limit: the lines that `head` shows.
+        dropped: patterns of lines that a filter leaves out, all others being shown.
         bare: certainly run, with its errors among its output, through filters that show some
             lines of whatever comes: if nothing was shown, it printed nothing.
         text: the words of its own command, without redirects and what it is piped into."""
@@ -48,6 +49,7 @@ class Run(Struct, frozen=True):
     script: str = ""
     limit: int = 0
     bare: bool = False
+    dropped: tuple[str, ...] = ()
     text: str = ""
 
 
@@ -96,8 +98,8 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
         behind = _behind(name, rest, depth)
         if behind is not None:
             return behind
-    if name in WORDS["managers"]:
-        return _managed(name, rest)
+    if name in WORDS["managers"] or name in {"turbo", "nx"}:
+        return _managed(name, rest, depth)
     operands = _operands(rest)
     tool = _BY_COMMAND.get(name)
     for second in (*operands[:1], *rest[:1]):
@@ -119,6 +121,41 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
         kind = next(kinds, "")
         tool = structs.replace(tool, kind=kind)
     return Run(tool.name, kind, _scope(rest, tool)) if kind else None
+
+
+def mended_by(words: list[str]) -> Run | None:
+    """The check whose program a command runs to mend what the check would find."""
+    plain = [word for word in words if word not in WORDS["mends"]]
+    run = identified([*plain, "--check", "-l"])
+    return structs.replace(run, text=" ".join(plain)) if run is not None else None
+
+
+def covers(fix: Run | None, tool: str, runs: Sequence[Run]) -> bool:
+    """Whether a run of a formatter is of the same program and on all that runs looked at. What
+    a linter mends is not all that it finds, and its run is a check of its own."""
+    if fix is None or fix.kind != "format" or fix.tool != tool:
+        return False
+    own = _program(fix, tool)
+    if any(own != (_program(run, tool) or own) for run in runs):
+        return False
+    mended = _places(fix)
+    return not mended or all(
+        any(path == place or path.startswith(f"{place}/") for place in mended)
+        for run in runs
+        for path in _places(run) or ["."]
+    )
+
+
+def _program(run: Run, tool: str) -> str:
+    """Which of the programs that share the name of a tool a run calls, "" for none of them."""
+    text = f" {run.text} ".replace("/", " ")
+    return next((name for name in BY_NAME[tool].commands if f" {name} " in text), "")
+
+
+def _places(run: Run) -> list[str]:
+    """The paths that a run is about, [] for everything; a scope leaves `src` out."""
+    src = ["src"] if "src" in run.text.split() else []
+    return [path.rstrip("/") for path in run.scope.split()] or src
 
 
 def _base(word: str) -> str:
@@ -152,10 +189,26 @@ def _operands(words: list[str]) -> list[str]:
     return found
 
 
-def _managed(name: str, rest: list[str]) -> Run | None:
-    """The check of a package manager's script."""
+def _managed(name: str, rest: list[str], depth: int) -> Run | None:
+    """The check of a package manager's script, or of the program that it starts."""
     operands = _operands(rest)
-    script = next((word for word in operands if word not in WORDS["run"]), "")
+    if name == "bun" and operands[:1] == ["test"]:
+        return Run("bun", "test", _scope(rest[1:], BY_NAME["bun"]))
+    if name in {"turbo", "nx"}:
+        named = [w.split("=")[-1].rpartition(":")[2] for w in rest if w not in WORDS["run"]]
+        kind = _kind_of_all(named)
+        return Run(name, kind, "", True) if kind else None
+    while operands and (operands[0] in WORDS["run"] or operands[0] == "workspace"):
+        if operands[0] == "t":
+            return Run("npm", "test", "", True, script="test")
+        operands = operands[2:] if operands[0] == "workspace" else operands[1:]
+    if not operands:
+        return None
+    script = operands[0]
+    base = _base(script)
+    known = base in _BY_COMMAND and base not in WORDS["managers"]
+    if known or " ".join(operands[:2]) in _BY_COMMAND:
+        return identified([base, *rest[rest.index(script) + 1 :]], depth + 1)
     if name in {"npx", "bunx"} or script in {"install", "add", "i", "ci", "create", "init"}:
         return None
     kind = kind_of_script(script)
@@ -172,12 +225,11 @@ def _script_scope(script: str, kind: str, rest: list[str]) -> str:
         option, _, value = word.partition("=")
         if value and option in WORDS["packages"]:
             named.append(value)
-        elif before in WORDS["packages"] and word not in WORDS["run"]:
+        elif before in WORDS["packages"] and word not in WORDS["run"] and word != script:
             named.append(word)
-    # The package may have the script's name: `pnpm --filter test test`.
-    pairs = zip(["", *rest], rest, strict=False)
-    at = next(n for n, (b, w) in enumerate(pairs) if w == script and b not in WORDS["takes"])
-    chosen = _scope(rest[at + 1 :], CheckTool("", kind, ()))
+    if rest[:1] == ["workspace"]:
+        named += rest[1:2]
+    chosen = _scope(rest[rest.index(script) + 1 :], CheckTool("", kind, ()))
     return _bounded([*named, *(word for word in chosen.split() if word not in named)])
 
 
@@ -205,12 +257,12 @@ def _is_value(before: str, word: str, needs: tuple[str, ...] = ()) -> bool:
 
 def _target(name: str, targets: list[str]) -> Run | None:
     """The check that a target of a task runner is."""
-    tool = "make" if name == "gmake" else name if name in {"make", "turbo", "nx"} else ""
-    if tool == "make" and targets in ([], ["all"]):
-        return Run(tool, "build", "", True)
+    tool = "make" if name in {"make", "gmake"} else ""
+    if not targets:
+        return Run(tool, "build", "", True) if tool else None
     kind = _kind_of_all(targets)
     if not kind:
-        return None
+        return Run(tool, "build", "all", True) if targets == ["all"] else None
     scope = [t for t in targets if re.search(r"[:._-]\w", t) or _RE["level"].search(t)]
     return Run(tool, kind, _bounded(scope), True)
 
@@ -229,6 +281,8 @@ def _script(name: str, rest: list[str]) -> Run | None:
         return None  # a script of the moment, not of the project
     stem = re.sub(r"\.\w+$", "", _base(path))
     kind = kind_of_script(stem)
+    if not kind and not _RE["skipped_script"].search(stem) and _RE["test_script"].search(path):
+        kind, weak = "test", True
     return Run("", kind, _base(path), True, weak or path.endswith(".py")) if kind else None
 
 

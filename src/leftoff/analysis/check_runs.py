@@ -18,11 +18,13 @@ from leftoff.shell.ast import (
     Function,
     Group,
     Logical,
+    Negated,
     Opaque,
     Pipeline,
     Redirect,
     Sequence,
     Statement,
+    Variable,
     Word,
     parts,
 )
@@ -39,33 +41,57 @@ Tree: TypeAlias = "int | tuple[str, tuple[Tree, ...]] | str"
 
 
 class Line(Struct, frozen=True):
-    """The checks of a command line."""
+    """The checks of a command line. `reports`: what each printed `$?` is the status of."""
 
     runs: tuple[Run, ...] = ()
     tree: Tree = "other"
+    pipefail: bool = False
+    errexit: bool = False
+    reports: tuple[tuple[Tree, bool], ...] = ()
 
 
 # Lines that a filter has to show: a report may begin or end with a blank one.
 _MIN_SHOWN = 3
 
 
-def implied(tree: Tree, ok: bool) -> dict[int, bool]:
+def implied(tree: Tree, ok: bool, line: Line) -> dict[int, bool]:
     """What the status of a statement says about its runs, by their numbers."""
     if isinstance(tree, int):
         return {tree: ok}
     if isinstance(tree, str) or not tree[1]:
         return {}
     name, items = tree
-    if name in {"pipe", "seq"}:
-        return implied(items[-1], ok)
-    if name == "or":
-        return {}
+    if name == "not":
+        return implied(items[0], not ok, line)
+    if name == "pipe":
+        if line.pipefail and (ok or len(items) == 1):
+            return _all(items, ok, line)
+        if line.pipefail and numbers_of(tree) and not any(map(numbers_of, items[1:])):
+            return implied(items[0], ok, line) if "grep" not in items[1:] else {}
+        return implied(items[-1], ok, line)
+    if name == "seq":
+        if line.errexit:
+            return _all(items, True, line) if ok else {}
+        return implied(items[-1], ok, line)
     left, right = items
-    if ok:
-        return implied(left, True) | implied(right, True)
-    if not _may_fail(left):
-        return implied(right, False)
-    return implied(left, False) if not _may_fail(right) else {}
+    if name == "and":
+        if ok:
+            return _all(items, True, line)
+        if not _may_fail(left):
+            return implied(right, False, line)
+        return implied(left, False, line) if not _may_fail(right) else {}
+    if name == "or":
+        if not ok:
+            return _all(items, False, line)
+        return implied(left, True, line) if right == "stop" else {}
+    return {}
+
+
+def _all(items: tuple[Tree, ...], ok: bool, line: Line) -> dict[int, bool]:
+    found: dict[int, bool] = {}
+    for item in items:
+        found |= implied(item, ok, line)
+    return found
 
 
 def _may_fail(tree: Tree) -> bool:
@@ -76,7 +102,9 @@ def _may_fail(tree: Tree) -> bool:
     return any(map(_may_fail, tree[1]))
 
 
-def shown_by_later(tree: Tree, ran: frozenset[int], lines: frozenset[str]) -> dict[int, bool]:
+def shown_by_later(
+    tree: Tree, ran: frozenset[int], lines: frozenset[str], line: Line
+) -> dict[int, bool]:
     """What the runs and the echoes that came after `&&` or `||` say about those before it.
 
     Args:
@@ -88,23 +116,23 @@ def shown_by_later(tree: Tree, ran: frozenset[int], lines: frozenset[str]) -> di
     name, items = tree
     found: dict[int, bool] = {}
     for item in items:
-        found |= shown_by_later(item, ran, lines)
+        found |= shown_by_later(item, ran, lines, line)
     if name in {"and", "or"} and len(items) == 2:
         left, right = items
         came = ran.intersection(numbers_of(right)) or _echoed(right, lines)
         if came:
-            found |= implied(left, name == "and")
+            found |= implied(left, name == "and", line)
     return found
 
 
-def never_ran(tree: Tree, failed: frozenset[int]) -> set[int]:
+def never_ran(tree: Tree, failed: frozenset[int], line: Line) -> set[int]:
     """The runs that came after `&&` and were not reached, because one before them failed."""
     if isinstance(tree, int | str):
         return set()
     found: set[int] = set()
     for item in tree[1]:
-        found |= never_ran(item, failed)
-    if tree[0] == "and" and failed.intersection(implied(tree[1][0], True)):
+        found |= never_ran(item, failed, line)
+    if tree[0] == "and" and failed.intersection(implied(tree[1][0], True, line)):
         found.update(numbers_of(tree[1][1]))
     return found
 
@@ -171,6 +199,10 @@ _NOTHING = Line()
 @per_command
 def runs_of(command: str) -> Line:
     """The checks that a command line runs."""
+    if "&amp;" in command or "&gt;" in command or "&lt;" in command:
+        from html import unescape
+
+        command = unescape(command)
     walk = _Walk()
     script = analyze(command)
     if isinstance(script.body, Opaque):
@@ -180,8 +212,7 @@ def runs_of(command: str) -> Line:
         tree = walk.statement(script.body, _How(merged=merged))
     if not walk.runs:
         return _NOTHING  # of thousands of commands, one object
-    # Where any failure ends the line, its status is not that of its last command.
-    return Line(tuple(walk.runs), "other" if walk.errexit else tree)
+    return Line(tuple(walk.runs), tree, walk.pipefail, walk.errexit, tuple(walk.reports))
 
 
 def own_command(command: str, kind: str, tool: str) -> str:
@@ -204,7 +235,7 @@ class _How(Struct, frozen=True):
     """How the commands of a statement are run.
 
     Attributes:
-        shown, errors_hidden, mentions_failure, limit: as in `Run`.
+        shown, errors_hidden, mentions_failure, limit, dropped: as in `Run`.
         merged: errors go where the output goes.
         showing: behind a pipe of filters that show some line of any output.
         doubtful: it may not run, or not to its end."""
@@ -213,6 +244,7 @@ class _How(Struct, frozen=True):
     errors_hidden: bool = False
     mentions_failure: bool = False
     limit: int = 0
+    dropped: tuple[str, ...] = ()
     merged: bool = False
     showing: bool = False
     doubtful: bool = False
@@ -235,7 +267,8 @@ class _How(Struct, frozen=True):
 class _Walk:
     def __init__(self) -> None:
         self.runs: list[Run] = []
-        self.errexit = False
+        self.reports: list[tuple[Tree, bool]] = []
+        self.pipefail = self.errexit = False
 
     def powershell(self, command: str) -> Tree:
         """The runs of a line that is not understood: each as if a filter followed."""
@@ -249,7 +282,7 @@ class _Walk:
         return "other"
 
     def add(self, run: Run, how: _How, words: list[str]) -> int:
-        bare = how.shown in {"tail", "head"} and how.showing and how.merged
+        bare = how.shown in {"tail", "head", "rest"} and how.showing and how.merged
         self.runs.append(
             structs.replace(
                 run,
@@ -258,6 +291,7 @@ class _Walk:
                 errors_hidden=how.errors_hidden,
                 mentions_failure=how.mentions_failure,
                 limit=how.limit,
+                dropped=how.dropped if how.shown == "rest" else (),
                 bare=bare and not how.doubtful,
             )
         )
@@ -267,7 +301,13 @@ class _Walk:
         if isinstance(node, Command):
             return self.command(node, how)
         if isinstance(node, Sequence):
-            return "seq", tuple([self.statement(item, how) for item in node.items])
+            items: list[Tree] = []
+            for item in node.items:
+                report = _reports_status(item)
+                if report and items:
+                    self.reports.append((items[-1], report == "PIPESTATUS"))
+                items.append(self.statement(item, how))
+            return "seq", tuple(items)
         if isinstance(node, Logical):
             left = self.statement(node.left, how)
             if not node.both or _speechless(node.left):
@@ -277,6 +317,8 @@ class _Walk:
             return self.pipeline(node, how)
         if isinstance(node, Group):
             return self.statement(node.item, how.redirected(node.redirects))
+        if isinstance(node, Negated):
+            return "not", (self.statement(node.item, how),)
         if isinstance(node, Function):
             return "quiet"
         for item in parts(node):  # loops, branches, jobs in the background
@@ -285,6 +327,7 @@ class _Walk:
 
     def pipeline(self, node: Pipeline, how: _How) -> Tree:
         shown, limit, failure = how.shown, how.limit, how.mentions_failure
+        dropped = how.dropped
         filters: list[str] = []
         for item in node.items[1:]:
             words = _words(item) if isinstance(item, Command) else []
@@ -300,11 +343,13 @@ class _Walk:
                 limit = int(number[0][:6]) if number else 10
             elif name == "wc":
                 kind = "nothing"
+            elif name in _GREPS and (pattern := _left_out(words)):
+                kind, dropped = "rest", (*dropped, pattern)
             else:
                 looks = " ".join(words[1:])
                 failure = failure or bool(_RE["filters_of_failure"].search(looks))
             filters.append(kind)
-        for kind in ("tail", "head", "grep", "nothing"):
+        for kind in ("tail", "head", "rest", "grep", "nothing"):
             if kind in filters and shown != "nothing":
                 shown = kind
         how = structs.replace(
@@ -312,6 +357,7 @@ class _Walk:
             shown=shown,
             mentions_failure=failure,
             limit=limit,
+            dropped=dropped,
             showing=all(map(_shows, node.items[1:])),
         )
         rest = {"tail": "quiet", "nothing": "other"}
@@ -324,7 +370,9 @@ class _Walk:
             return "quiet"
         name = words[0].rpartition("/")[2]
         if name == "set":
-            self.errexit |= any(w[:1] == "-" and "e" in w for w in words[1:])
+            self.pipefail |= "pipefail" in words
+            letters = "".join(w[1:] for w in words[1:] if w[:1] == "-")
+            self.errexit |= "e" in letters.replace("pipefail", "")
             return "quiet"
         if name == "echo" and words[1:] and words[1][:1] != "-":
             said, variable, _ = " ".join(words[1:]).strip().partition("$")
@@ -363,7 +411,20 @@ def _shows(node: Statement) -> bool:
     if name in {"tail", "head"} and words[1:]:
         count = _RE["shown_lines"].fullmatch(" ".join(words[1:]))
         return count is not None and int(count[1]) >= _MIN_SHOWN
-    return name in {"tail", "head", "cat", "tee"}
+    return name in {"tail", "head", "cat", "tee"} or name in _GREPS and bool(_left_out(words))
+
+
+def _left_out(words: list[str]) -> str:
+    """The pattern of the lines that `grep -v` leaves out, "" where it is not that plain."""
+    options = "".join(word[1:] for word in words[1:] if word[:1] == "-")
+    patterns = [word for word in words[1:] if word[:1] != "-"]
+    if "v" not in options or not set(options) <= set("vEeiaF") or len(patterns) != 1:
+        return ""
+    return patterns[0].replace("\\|", "|")
+
+
+# Of filters these alone can leave lines out and show whatever else comes (`-v`).
+_GREPS = frozenset({"grep", "egrep"})
 
 
 def _words(node: Command, most: int | None = None) -> list[str]:
@@ -372,6 +433,19 @@ def _words(node: Command, most: int | None = None) -> list[str]:
 
 def _literal(word: Word) -> str:
     return "".join(part if isinstance(part, str) else "$" for part in word.parts)
+
+
+def _reports_status(node: Statement) -> str:
+    """Which variable a statement prints as a status: "?", "PIPESTATUS" or ""."""
+    while isinstance(node, Logical | Group):
+        node = node.left if isinstance(node, Logical) else node.item
+    if not isinstance(node, Command) or _words(node, 1) not in (["echo"], ["printf"]):
+        return ""
+    for word in node.words:
+        for part in word.parts if isinstance(word, Word) else ():
+            if isinstance(part, Variable) and part.name in {"?", "PIPESTATUS"}:
+                return part.name
+    return ""
 
 
 def _inner_script(words: list[str]) -> str | None:

@@ -9,32 +9,34 @@ masks it, and is unknown otherwise. A job in the background is judged by what wa
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain, groupby
+from itertools import groupby
 
+import re2
 from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import edits
-from leftoff.analysis.check_commands import BY_NAME, Run
+from leftoff.analysis.check_commands import BY_NAME, Run, covers, mended_by
 from leftoff.analysis.check_runs import (
     Line,
     implied,
     never_ran,
+    numbers_of,
     printed_nothing,
     runs_of,
     shown_by_later,
 )
-from leftoff.extraction.checks import summed
+from leftoff.extraction.checks import MAX_APART, summed
 from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
-from leftoff.extraction.rule_sets import CHECK_RULES
+from leftoff.extraction.rule_sets import CHECK_RULES, CheckTool
 from leftoff.extraction.rules import Rule
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell import analyze
 from leftoff.shell.commands import may_mend, mending
+from leftoff.shell.paths import absolute
 from leftoff.summary import Check
 
 # Names of failing tests: more than a screen shows, and a run of thousands fails for one reason.
@@ -47,6 +49,8 @@ _KILLED = frozenset({124, 126, 127, 130, 137, 143})
 # of one that ended.
 _UNFINISHED = re.compile(r"\bexit\w*\W{1,3}(?:undefined|null)\b", re.IGNORECASE)
 _ENDED = re.compile(r"\b(?:exit\w*|code)\W{1,3}\d", re.IGNORECASE)
+
+_GO_TO = re.compile(r"\bcd\s+[\"']?([^\s\"';&|]+)")
 
 # A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")
@@ -78,6 +82,7 @@ class _Output(Struct):
     lines: int = 0
     scripts: tuple[tuple[str, str], ...] = ()
     exit_code: int | None = None
+    codes: tuple[int | None, ...] = ()
     head: str = ""
     outcome: Returned | None = None
 
@@ -105,13 +110,8 @@ class _Share(Struct):
 class _Judge:
     def __init__(self, view: SessionView) -> None:
         self.view = view
-        # Programs that rewrite files to mend what a check finds.
-        formatted = {
-            ran.ref.message
-            for ran in view.each(Ran)
-            if may_mend(ran.command) and view.succeeded(ran.call)
-            if mending(analyze(ran.command).body)
-        }
+        self.mended = _mended(view)
+        formatted = {message for message, *_ in self.mended}
         self.edits = sorted({message for message, _ in edits(view)} | formatted)
         self.outputs = view.by_call(Checked)
         self.jobs: dict[str, list[Checked]] = {}
@@ -136,15 +136,11 @@ class _Judge:
                 continue
             output = self._output(place, outcome)
             total = sum(len(line.runs) for _, line in lines)
-            each = [{(run.tool, run.kind) for run in line.runs} for _, line in lines]
-            counts = Counter(chain.from_iterable(each))
-            for (ran, line), ran_here in zip(lines, each, strict=True):
-                own, ok = output, None
-                if len(several) == 1:
-                    ok = self._ok(ran, output)
-                elif any(counts[one] > 1 for one in ran_here):
-                    # Whose the lines are of two commands of a script, nothing tells.
-                    own = replace(output, running=True, printed=[], ends=[], failing=[])
+            apart = len(several) == max(1, len(output.codes))
+            for number, (ran, line) in enumerate(lines):
+                each = apart and len(several) > 1
+                own = _of_command(output, output.codes[number]) if each else output
+                ok = self._ok(ran, own) if apart else None
                 found += self._of_line(ran, line, own, ok, total)
         return tuple(found)
 
@@ -158,7 +154,8 @@ class _Judge:
             outcome = self.view.outcomes.get(last.call, outcome)
         found = _Output([], [], outcome=outcome)
         for piece in pieces:
-            found.ends += [p for p in piece.printed if _RULES[p.rule].ends]
+            known = list(found.ends)  # what is read twice is one run's
+            found.ends += [p for p in piece.printed if _RULES[p.rule].ends and p not in known]
             found.printed += _together(piece.printed)
             found.failing += [f for f in piece.failing if f not in found.failing]
             found.tail = piece.tail or found.tail
@@ -169,9 +166,12 @@ class _Judge:
             found.scripts += piece.scripts
             if piece.exit_code is not None:
                 found.exit_code = piece.exit_code
+            if found.codes.count(None) == len(piece.codes) == 1:
+                found.codes = tuple(piece.codes[0] if c is None else c for c in found.codes)
+            found.codes = found.codes or piece.codes
         if len(pieces) > 1 and not found.ends and self.view.calls[place].kind == "script":
             # It waited long, and may have printed what came until its yield time.
-            found.running |= found.exit_code is None and not _ENDED.search(found.tail)
+            found.running |= not found.codes and not _ENDED.search(found.tail)
         found.silent = bool(pieces) and all(piece.silent for piece in pieces)
         return found
 
@@ -192,19 +192,27 @@ class _Judge:
     def _of_line(
         self, ran: Ran, line: Line, output: _Output, ok: bool | None, total: int
     ) -> list[Check]:
-        status = implied(line.tree, ok) if ok is not None else {}
+        status = implied(line.tree, ok, line) if ok is not None else {}
+        status |= _printed_status(line, output.printed)
         runs_named = [_named(run, output.scripts) for run in line.runs]
         status |= _shown_status(line, runs_named, output)
         groups: dict[tuple[str, str], list[int]] = {}
         for number, run in enumerate(runs_named):
             groups.setdefault((run.tool, run.kind), []).append(number)
-        found: list[Check | None] = []
+        own: dict[int, Printed] = {}
+        if total == len(line.runs):
+            for numbers in groups.values():
+                own |= _one_each(line, runs_named, numbers, output)
+        found: list[tuple[int, Check | None]] = []
         failed = {number for number, did in status.items() if not did}
         failed |= {
             number
             for number, run in enumerate(runs_named)
             if status.get(number) is not True
-            and any(_fails(p) and _belongs(p, run.tool) for p in output.printed)
+            and any(
+                _fails(p) and _belongs(p, run.tool)
+                for p in ([own[number]] if number in own else output.printed)
+            )
         }
         last = tuple(part.strip() for part in output.tail.splitlines())
         first = tuple(part.strip() for part in output.head.splitlines()) or last
@@ -213,27 +221,40 @@ class _Judge:
             for number, run in enumerate(runs_named)
             if run.bare and (output.silent or printed_nothing(line.tree, number, first, last))
         }
-        unreached = never_ran(line.tree, frozenset(failed))
+        unreached = never_ran(line.tree, frozenset(failed), line)
         for numbers in groups.values():
             if unreached.issuperset(numbers):
                 continue
             runs = [runs_named[number] for number in numbers]
-            known = {status.get(number) for number in numbers}
-            passed = False if False in known else None if None in known else True
+            if not own.keys().isdisjoint(numbers):
+                for number in filter(own.get, numbers):
+                    run, end = runs_named[number], own[number]
+                    tool = run.tool if not run.wrapper else _tool_of(end, run.kind)
+                    one = _Share(tool, run.kind, [end], status.get(number))
+                    found.append((number, self._check(ran, [run], one, output)))
+                continue
+            known = [status.get(number) for number in numbers]
+            passed = (
+                False if False in known else True if all(k is True for k in known) else None
+            )
             alone = len(groups) == 1 and len(numbers) == total
-            one = _share(runs[0], output.printed, runs_named, alone)
-            one.passed, one.silent = passed, silent.issuperset(numbers)
-            if passed:
-                others = {run.tool for run in runs_named} - {one.tool}
-                one.printed = [
-                    p
-                    for p in one.printed
-                    if not _fails(p)
-                    or total == len(line.runs)
-                    and others.isdisjoint(_RULES[p.rule].tools)
-                ]
-            found.append(self._check(ran, runs, one, output))
-        return [check for check in found if check is not None]
+            for one in _shares(runs[0], output.printed, runs_named, alone):
+                one.passed, one.silent = passed, silent.issuperset(numbers)
+                if passed:
+                    others = {run.tool for run in runs_named} - {one.tool}
+                    one.printed = [
+                        p
+                        for p in one.printed
+                        if not _fails(p)
+                        or total == len(line.runs)
+                        and others.isdisjoint(_RULES[p.rule].tools)
+                    ]
+                if not runs[0].wrapper:
+                    once = len(numbers) == 1 and numbers[0] in numbers_of(line.tree)
+                    one.printed = _as_the_last(one.printed, output.ends, one.tool, once)
+                found.append((numbers[0], self._check(ran, runs, one, output)))
+        found.sort(key=lambda item: item[0])
+        return [check for _, check in found if check is not None]
 
     def _check(
         self, ran: Ran, runs: Sequence[Run], one: _Share, output: _Output
@@ -245,13 +266,15 @@ class _Judge:
         if basis == "exit_code" and (outcome is None or outcome.exit_code is None):
             basis = "recorder"
         telling = _telling(printed, verdict)
-        shown = {t for p in printed for t in _RULES[p.rule].tools}
-        tools = shown if run.wrapper or not tool else {tool}
+        tools = {tool} if tool else {t for p in printed for t in _RULES[p.rule].tools}
         failing = [n for rule, n in output.failing if tools.intersection(_RULES[rule].tools)]
+        if sum(map(_fails, output.ends)) > 1 and any(run.scope in n for n in failing):
+            failing = [n for n in failing if run.scope in n]
         line = telling.line if telling is not None else ""
         if not line and outcome is not None:
             line = _NO_OUTCOME.get(outcome.status, "")
-        place = bisect_right(self.edits, ran.ref.message)
+        at = ran.ref.message
+        place = bisect_right(self.edits, at)
         return Check(
             kind=one.kind,
             tool=tool,
@@ -267,6 +290,13 @@ class _Judge:
             line=line,
             tail=output.tail,
             edited_since=place < len(self.edits),
+            mended=verdict == "failed"
+            and any(
+                message > at
+                and folder == _folder(ran, self.view.state.header.cwd)
+                and covers(fix, tool, runs)
+                for message, folder, fix in self.mended
+            ),
             result=self.view.ref(output.ref) if output.ref is not None else None,
         )
 
@@ -284,11 +314,10 @@ class _Judge:
         ):
             good = []
         if bad:
-            # Where the last summary passed, an earlier run of several may have failed, or a
-            # test printed what a failure looks like.
-            last = [p for p in output.ends if _belongs(p, run.tool)][-1:]
-            mixed = last and not run.wrapper and not _fails(last[0])
-            return ("unknown", "") if mixed else ("failed", "output")
+            counted = any(p.failed for p in bad)
+            if passed and good and not counted and outcome and outcome.exit_code == 0:
+                return "passed", "output"  # a test that prints what a failure looks like
+            return "failed", "output"
         if output.stopped:
             return "unknown", ""
         if good:
@@ -313,19 +342,103 @@ class _Judge:
             return ("passed" if passed else "failed"), "exit_code"
         if known is not None and not run.errors_hidden:
             # Clients that say nothing of failures show their messages.
-            whole = known.silent and output.silent and run.shown == "all"
-            if one.silent and known.loud or whole:
+            quiet = known.loud if run.shown != "rest" else _drops_no_failure(run, known)
+            if one.silent and quiet or known.silent and output.silent and run.shown == "all":
                 if outcome is not None and outcome.status in {"ok", "unknown"}:
                     return "passed", "output"
         return "unknown", ""
 
 
+def _of_command(output: _Output, code: int | None) -> _Output:
+    """The output of several commands as that of one; whose the lines are of one that was cut
+    off is not known."""
+    if code is None:
+        return replace(output, running=True, printed=[], ends=[], failing=[])
+    return replace(output, running=False, exit_code=code)
+
+
+def _folder(ran: Ran, root: str) -> str:
+    """The folder that a command line went to last."""
+    return absolute([".", *_GO_TO.findall(ran.command)][-1], absolute(ran.cwd, root) or root)
+
+
+def _mended(view: SessionView) -> list[tuple[int, str, Run | None]]:
+    """The runs of programs that rewrote files to mend what a check finds, each with its
+    message and folder; None for one that is known as no check."""
+    return [
+        (ran.ref.message, _folder(ran, view.state.header.cwd), mended_by(words))
+        for ran in view.each(Ran)
+        if may_mend(ran.command) and view.succeeded(ran.call)
+        for words in mending(analyze(ran.command).body)
+    ]
+
+
 def _together(printed: Iterable[Printed]) -> list[Printed]:
     """The lines of an output with those of one rule as one."""
-    found: dict[str, Printed] = {}
-    for one in printed:
-        found[one.rule] = summed(found[one.rule], one) if one.rule in found else one
+    found: dict[str | int, Printed] = {}
+    for number, one in enumerate(printed):
+        key = number if _RULES[one.rule].topic == "status" else one.rule
+        found[key] = summed(found[key], one) if key in found else one
     return list(found.values())
+
+
+def _one_each(
+    line: Line, runs: Sequence[Run], numbers: Sequence[int], output: _Output
+) -> dict[int, Printed]:
+    """The summary line of each of several runs of one tool, by their numbers, where there are
+    as many of them as runs were reached; else {}."""
+    run = runs[numbers[0]]
+    ends = [p for p in output.ends if _tool_of(p, run.kind)]
+    if not run.wrapper:
+        ends = [p for p in ends if _belongs(p, run.tool)]
+    rules = {p.rule for p in ends}
+    tools = {_tool_of(p, run.kind) for p in ends}
+    others = [p for p in output.printed if _fails(p) and p.rule not in rules]
+    if (
+        len(numbers) < 2
+        or not ends
+        or len(tools) > 1
+        or len(ends) > min(len(numbers), MAX_APART)
+    ):
+        return {}
+    if any(tools.intersection(_RULES[p.rule].tools) for p in others):
+        return {}  # whose line it is, nothing tells
+    if len(ends) < len(numbers):
+        stopped = frozenset({numbers[len(ends) - 1]})
+        unreached = never_ran(line.tree, stopped, line) if _fails(ends[-1]) else set()
+        if not unreached.issuperset(numbers[len(ends) :]):
+            return {}
+    return dict(zip(numbers, ends, strict=False))
+
+
+def _as_the_last(
+    printed: list[Printed], ends: Sequence[Printed], tool: str, once: bool
+) -> list[Printed]:
+    """The lines of a tool where an earlier summary line says that it failed and the last that
+    it passed: of one run (`once`) the last counts, of several neither."""
+    own = [p for p in ends if _belongs(p, tool)]
+    if not own or _fails(own[-1]) or not any(map(_fails, own)):
+        return printed
+    rules = {p.rule for p in own}
+    return [*(p for p in printed if p.rule not in rules), *(own[-1:] if once else ())]
+
+
+def _tool_of(printed: Printed, kind: str) -> str:
+    """The tool of a kind that prints a line, "" if none does."""
+    tools = [BY_NAME[t] for t in _RULES[printed.rule].tools if t in BY_NAME]
+    return next((tool.name for tool in tools if tool.kind == kind), "")
+
+
+def _drops_no_failure(run: Run, tool: CheckTool) -> bool:
+    """Whether the filters behind a run show the line that every failure of its tool prints."""
+    if not tool.failure:
+        return False
+    options = re2.Options()
+    options.log_errors = options.case_sensitive = False
+    try:
+        return not any(re2.search(p, tool.failure, options=options) for p in run.dropped)
+    except re2.error:
+        return False
 
 
 def _named(run: Run, scripts: Sequence[tuple[str, str]]) -> Run:
@@ -344,18 +457,21 @@ def _named(run: Run, scripts: Sequence[tuple[str, str]]) -> Run:
     return replace(run, tool=tool.name, kind=kind, wrapper=False)
 
 
-def _share(run: Run, printed: Iterable[Printed], runs: Sequence[Run], alone: bool) -> _Share:
-    """The lines that a run printed. `alone`: the call runs nothing else."""
-    lines = list(printed)
+def _shares(
+    run: Run, printed: Iterable[Printed], runs: Sequence[Run], alone: bool
+) -> list[_Share]:
+    """The lines that a run printed: several shares for a script that runs several tools.
+    `alone`: the call runs nothing else."""
+    lines = [p for p in printed if _RULES[p.rule].topic != "status"]
     if not run.wrapper:
         own = [p for p in lines if _belongs(p, run.tool) or "" in _RULES[p.rule].tools]
         own = [p for p in own if not _explained(p, run, lines, runs)]
-        return _Share(run.tool, run.kind, own)
+        return [_Share(run.tool, run.kind, own)]
     named = {other.tool for other in runs if not other.wrapper}
     # Some lines ("Found 2 errors.") are those of several tools.
     taken = {p.line for p in lines if named.intersection(_RULES[p.rule].tools)}
     by_tool: dict[str, list[Printed]] = {}
-    found: list[Printed] = []
+    general: list[Printed] = []
     for p in lines:
         rule = _RULES[p.rule]
         tools = [t for t in rule.tools if t in BY_NAME]
@@ -363,22 +479,29 @@ def _share(run: Run, printed: Iterable[Printed], runs: Sequence[Run], alone: boo
             continue
         if run.tool in rule.tools or "" in rule.tools:
             if alone:
-                found.append(p)
+                general.append(p)
             continue
         kinds = [BY_NAME[t].kind for t in tools]
         if run.kind not in kinds and not alone:
             if not (run.kind == "build" and "typecheck" in kinds or run.kind == "other"):
                 continue
         by_tool.setdefault(tools[0], []).append(p)
-    of_kind = [t for t in by_tool if BY_NAME[t].kind == run.kind]
-    tools = of_kind or list(by_tool)
-    tool = tools[0] if len(tools) == 1 else run.tool
-    for name, own in by_tool.items():
+    if run.kind == "other" and len(by_tool) > 1:
+        return [_Share(tool, BY_NAME[tool].kind, found) for tool, found in by_tool.items()]
+    of_kind = [t for t in by_tool if BY_NAME[t].kind == run.kind] or list(by_tool)
+    tool = of_kind[-1] if len(set(of_kind)) == 1 else run.tool
+    kind = run.kind
+    if kind == "other" and tool in BY_NAME:
+        kind = BY_NAME[tool].kind
+    if by_tool and tool in by_tool and run.kind in {"test", "lint"}:
         # A build before the tests that succeeded says nothing about the tests.
-        every = run.kind not in {"test", "lint"} or name in of_kind
-        found += [p for p in own if every or _fails(p)]
-    kind = BY_NAME[tool].kind if run.kind == "other" and tool in BY_NAME else run.kind
-    return _Share(tool, kind, found)
+        rest = [p for t, ps in by_tool.items() if t != tool for p in ps if _fails(p)]
+        return [_Share(tool, kind, [*general, *rest, *by_tool[tool]])]
+    everything = [*general, *(p for found in by_tool.values() for p in found)]
+    if by_tool and run.kind == "test" and not any(BY_NAME[t].kind == "test" for t in by_tool):
+        everything = [p for p in everything if not _passes(p)]
+        tool = run.tool
+    return [_Share(tool, kind, everything)]
 
 
 def _explained(
@@ -451,4 +574,18 @@ def _shown_status(line: Line, runs: Sequence[Run], output: _Output) -> dict[int,
         started = {name for name, _ in output.scripts}
         ran |= {n for n, run in enumerate(runs) if run.script and run.script in started}
     lines = frozenset(part.strip() for part in output.tail.splitlines())
-    return shown_by_later(line.tree, frozenset(ran), lines)
+    return shown_by_later(line.tree, frozenset(ran), lines, line)
+
+
+def _printed_status(line: Line, printed: Sequence[Printed]) -> dict[int, bool]:
+    """What the statuses that the command line itself printed (`echo $?`) say of its runs."""
+    statuses = [p.failed for p in printed if _RULES[p.rule].topic == "status"]
+    if not line.reports or len(statuses) != len(line.reports):
+        return {}
+    found: dict[int, bool] = {}
+    for (tree, of_pipe), status in zip(line.reports, statuses, strict=True):
+        if status in _KILLED:
+            continue
+        whole = replace(line, pipefail=True) if of_pipe else line
+        found |= implied(tree, status == 0, whole)
+    return found

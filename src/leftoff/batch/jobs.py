@@ -50,6 +50,8 @@ class BatchOptions(Struct, frozen=True):
     # The document: the whole summary, its files alone, the account of tokens, or the entries of
     # a project's memory (`handover.entries`).
     what: What = "summarize"
+    # Built-in extractors to run, in place of those that `what` needs.
+    only: tuple[str, ...] = ()
     # extractors, redactors: plug-ins to run too, by name.
     extractors: tuple[str, ...] = ()
     redactors: tuple[str, ...] = ()
@@ -64,7 +66,7 @@ class BatchOptions(Struct, frozen=True):
     @property
     def builtin(self) -> tuple[str, ...]:
         """The built-in extractors that run."""
-        return _READERS[self.what]
+        return self.only or _READERS[self.what]
 
     def check(self) -> None:
         """Checks all names before anything is read; raises `UnknownName`."""
@@ -74,6 +76,9 @@ class BatchOptions(Struct, frozen=True):
 
         if self.what not in get_args(What):
             raise UnknownName("document", self.what, get_args(What))
+        for name in self.only:
+            if name not in BUILTIN:
+                raise UnknownName("built-in extractor", name, BUILTIN)
         for name in self.extractors:
             extractors.get(name)
         for name in self.redactors:

@@ -72,6 +72,7 @@ def summarize_all(
     paths: Paths = (),
     *,
     what: What = "summarize",
+    only: Sequence[str] = (),
     extractors: Sequence[str] = (),
     redactors: Sequence[str] = (),
     format: str = "",
@@ -88,6 +89,7 @@ def summarize_all(
 
     Args:
         what: the whole summary, "files" alone, the "budget", or the entries of the "memory".
+        only: built-in extractors to run, in place of those that `what` needs.
         extractors, redactors: plug-ins to run too.
         format: read everything as this format.
         workers: processes. 0 reads in this process, one file after the other and without a
@@ -108,7 +110,7 @@ def summarize_all(
         home = Path(load_here().settings.home).absolute()
         asked = ReaderOptions(reader, str(home), limit=limit / 2)
     wanted = BatchOptions(
-        what, tuple(extractors), tuple(redactors), format=format, reader=asked
+        what, tuple(only), tuple(extractors), tuple(redactors), format=format, reader=asked
     )
     several = paths_given(paths)
     chosen: Engine = engine or (Pool(workers, limit) if workers else InProcess())

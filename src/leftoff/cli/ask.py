@@ -10,6 +10,7 @@ from leftoff.cli.output import deliver
 from leftoff.cli.params import options
 from leftoff.cli.poll import ended_in_order
 from leftoff.errors import UsageError
+from leftoff.handover.wording import duration, inline, number, plural
 from leftoff.integrations.claude_cli import ClaudeClient
 from leftoff.integrations.codex_cli import CodexClient
 from leftoff.live.reviews import Reviewer, ReviewRequest
@@ -59,7 +60,9 @@ def ask(
     reviewer = _reviewer(client or CLIENTS[0], chosen, options, time_limit)
     # Figures come from stored reviews: no client is started for them.
     if stats:
-        deliver(codec.dumps(Redactor().value(reviewer.metrics()), indent=2))
+        figures = reviewer.metrics()
+        plain = codec.dumps(figures, indent=2).decode() if as_json else ""
+        deliver(Redactor().text(plain or metrics_text(figures)))
         return
     # A conversation belongs to its client and model: another one would have to be sent
     # everything again.
@@ -116,3 +119,58 @@ def _reviewer(
     called = CodexClient if client == "codex" else ClaudeClient
     store = store_for(chosen)
     return Reviewer(called(options=options), store, settings=chosen, limit=time_limit)
+
+
+def metrics_text(figures: codec.JsonObject) -> str:
+    """The figures in words, one line each."""
+    mean = figures["rounds_per_review"]
+    each = "" if mean is None else f", {mean:.1f} each"
+    resumed, full = (_seconds(figures["response_time"][how]) for how in ("resumed", "full"))
+    lines = [
+        ("Reviews", number(figures["reviews"])),
+        ("Rounds", number(figures["rounds"]) + each),
+        ("With resume", plural(figures["reviews_with_resume"], "review")),
+        ("Resumed", _tried(figures["resume"])),
+        ("  in 24 hours", _tried(figures["resume_within_day"])),
+        ("Prompt tokens", _reduced(figures, "token") + ", estimated"),
+        ("Prompt bytes", _reduced(figures, "byte")),
+        ("Follow-up takes", f"{resumed} resumed, {full} in full"),
+        ("Fallbacks", number(figures["fallbacks"])),
+        ("No answer", plural(figures["failed"], "round")),
+    ]
+    for kind, failures in figures["failures"].items():
+        lines.append((f"  {kind}", f"{failures['count']}, last: {inline(failures['words'])}"))
+    expiry = figures["expiry"]
+    if expiry["youngest"] is not None:
+        ages = [duration(round(expiry[age])) for age in ("youngest", "oldest")]
+        lines.append(("Expired", f"{expiry['expired']}, unused for {' to '.join(ages)}"))
+    if expiry["oldest_alive"] is not None:
+        alive = duration(round(expiry["oldest_alive"]))
+        lines.append(("Found alive", f"the oldest unused for {alive}"))
+    for name, model in figures["by_model"].items():
+        tries = f"resumed {model['resume']['resumed']} of {model['resume']['tried']}"
+        rounds = plural(model["rounds"], "round")
+        lines.append((inline(name), f"{rounds}, {tries}, {_seconds(model['median_seconds'])}"))
+    if figures["unreadable"]:
+        lines.append(("Unreadable", plural(figures["unreadable"], "review")))
+    width = max(len(name) for name, _ in lines)
+    return "".join(f"{name:<{width}}  {text}\n" for name, text in lines)
+
+
+def _tried(attempts: codec.JsonObject) -> str:
+    rate = "" if attempts["rate"] is None else f", {attempts['rate']:.0%}"
+    return f"{attempts['resumed']} of {attempts['tried']} tried{rate}"
+
+
+def _reduced(figures: codec.JsonObject, unit: str) -> str:
+    resumed, later = figures["resumed_prompts"], figures["follow_up_prompts"]
+    sent, full = resumed[f"sent_{unit}s"], resumed[f"full_{unit}s"]
+    less, overall = (sizes[f"{unit}_reduction"] for sizes in (resumed, later))
+    if less is None:
+        return "nothing was resumed"
+    more = "" if overall is None else f", {overall:.0%} over all follow-ups"
+    return f"{sent:,} sent for {full:,} where resumed: {less:.0%} less{more}"
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f} s"

@@ -28,6 +28,7 @@ def batch(
     *,
     places: tuple[str, ...],
     what: Any,
+    only: tuple[str, ...],
     extra: tuple[str, ...],
     hide: tuple[str, ...],
     personal: bool,
@@ -59,7 +60,9 @@ def batch(
     for place in places:
         outputs.check(place)  # said before the first file is looked for
     found = settings.load_here().settings
-    wanted = BatchOptions(what, extra, hide, recorder or "", personal, prices=found.prices)
+    wanted = BatchOptions(
+        what, only, extra, hide, recorder or "", personal, prices=found.prices
+    )
     if what == "budget":
         wanted = replace(wanted, preset=found.watched(), windows=found.windows)
     reading = asked.reading

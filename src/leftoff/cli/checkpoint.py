@@ -51,8 +51,11 @@ def create(
     task: str,
     goal: str,
     role: str,
+    provider: str,
+    limit: int | None,
     capacity: str | None,
     markdown: str | None,
+    project: str,
     repository: str | None,
     recording: params.RecordingOptions,
     as_json: bool,
@@ -68,9 +71,9 @@ def create(
     diff = _diff(repository, globs) if repository is not None else None
     found = recorded(path, **recording.how)
     summary = found.summary
-    params.warn(path, summary)
+    recording.warn(summary)
     task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
-    budget = budget_of(summary, task_id, settings)
+    budget = budget_of(summary, task_id, settings, provider, limit)
     # The original format knows three levels; a checkpoint on request takes the nearest.
     level: Any = capacity or nearest(budget)
     early = budget.percent_used < int(level)
@@ -85,7 +88,7 @@ def create(
         history_lines=settings.token_budget.context_dump.max_history_lines,
     )
     own = file_names.task_file_name(goal or contents.task, task_id)
-    folder = file_names.project_name(summary.session.cwd)
+    folder = project or file_names.project_name(summary.session.cwd)
     paths = file_names.dump_paths(folder, own)
     payload = dumps.build_payload(made, contents, paths, note=note)
     if markdown is not None:

@@ -93,6 +93,7 @@ def resume_command(
     paths: tuple[str, ...],
     *,
     labels: tuple[str, ...],
+    cuts: str,
     tuned: tuple[str, ...],
     options: RunOptions,
 ) -> None:
@@ -102,8 +103,8 @@ def resume_command(
 
     PATH: recordings, or directories of them. Each is cut where the recorder compacted it, and
     only what stands before the cut is read. Compared are every form that leftoff delivers, each
-    at its own budget, the summary that the recorder's own model wrote there, and that summary
-    with our block. Decisions and directives need labels. Exit 2: no
+    at its own budget, the summary that the recorder's own model wrote there, the tail of the
+    session, and that summary with our block. Decisions and directives need labels. Exit 2: no
     cut could be measured."""
     from leftoff.evaluation.labels import load
     from leftoff.evaluation.resume_forms import forms
@@ -113,8 +114,11 @@ def resume_command(
         paths,
         [label for directory in labels for label in load(directory)],
         forms(),
+        natural=cuts != "artificial",
+        artificial=cuts != "natural",
         progress=progress(),
         tuned=tuned,
+        resamples=options.resamples,
     )
     options.deliver(run)
 

@@ -26,9 +26,10 @@ _SECTIONS = table(__file__, "commands.toml")
 _COMMANDS: dict[str, str] = {
     name: line for commands in _SECTIONS.values() for name, line in commands.items()
 }
-# Where a command stands that is not the function NAME of the module NAME: its name is one of
-# Python.
-_ELSEWHERE = {"eval": "eval:evaluate", "list": "list:list_command"}
+del _SECTIONS["hidden"]
+# Where a command stands that is not the function NAME of the module NAME: its name is another
+# command's, or one of Python.
+_ELSEWHERE = {"eval": "eval:evaluate", "list": "list:list_command", "recall": "search:search"}
 
 
 class Commands(click.Group):

@@ -8,14 +8,7 @@ from leftoff import codec
 from leftoff.api import summarize
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import (
-    RecordingOptions,
-    chosen_id,
-    options,
-    path_of,
-    recording_options,
-    warn,
-)
+from leftoff.cli.params import RecordingOptions, chosen_id, options, path_of, recording_options
 from leftoff.errors import StateError
 from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.redaction.redactor import Redactor
@@ -36,18 +29,21 @@ def log() -> None:
 
 @log.command(params=options("log create"))
 @recording_options
-def create(session: str, *, budget: int | None, name: str, recording: RecordingOptions) -> None:
+def create(
+    session: str, *, budget: int | None, name: str, stdout: bool, recording: RecordingOptions
+) -> None:
     """Write the log of SESSION (default: the newest of this directory) and print its path.
 
     Example: leftoff log create latest
 
-    If there are more than ten, the oldest are removed; stderr names them. To print it only:
-    leftoff summarize -f log."""
+    If there are more than ten, the oldest are removed; stderr names them."""
     made = _generator(budget)
-    recorded = path_of(session)
-    summary = summarize(recorded, **recording.how)
-    warn(recorded, summary)
+    summary = summarize(path_of(session), **recording.how)
+    recording.warn(summary)
     written = made.generate_from_summary(summary, session_id=name)
+    if stdout:
+        deliver(written.to_markdown(made.max_tokens))
+        return
     deliver(f"{made.save_resume_log(written)}\n")
     # Something of the user was deleted: it is said, even on success.
     for path in made.removed:

@@ -19,7 +19,7 @@ from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.errors import UnknownName, UsageError
 from leftoff.sources import discover
-from leftoff.sources.session_choice import split_choice
+from leftoff.sources.session_choice import Choice, as_choice
 from leftoff.tables import table
 
 if TYPE_CHECKING:
@@ -187,29 +187,34 @@ reader_options = grouped("asked", ReaderOptions)
 
 
 class RecordingOptions(ReaderOptions, frozen=True):
-    """How a command reads a recording: the group `recording` of options."""
+    """Which session a command reads, and how: the group `recording` of options."""
 
+    which: str | None = None
     recorder: str | None = None
+
+    @property
+    def session(self) -> Choice:
+        """The session of a file; if nothing is said, the newest in which the agent worked."""
+        return None if self.which is None else as_choice(self.which)
 
     @property
     def how(self) -> dict[str, Any]:
         """How the recording is read, as `api.summarize` and others take it."""
-        return {"format": self.recorder, "reader": self.reading}
+        return {"format": self.recorder, "session": self.session, "reader": self.reading}
 
-
-def warn(path: str, summary: ContextSummary) -> None:
-    """Says on stderr that a file holds several sessions, where its path names none, and why a
-    second reader gave nothing."""
-    for issue in summary.issues:
-        if issue.code == "several_sessions" and split_choice(path)[1] is None:
-            complain(f"{issue.count} {issue.what} ({CHOOSE})")
-    for issue in summary.issues:
-        if issue.code == "second_reader":
-            complain(issue.what)
+    def warn(self, summary: ContextSummary) -> None:
+        """Says on stderr that a file holds several sessions, where none was chosen, and why a
+        second reader gave nothing."""
+        for issue in summary.issues:
+            if issue.code == "several_sessions" and self.which is None:
+                complain(f"{issue.count} {issue.what} ({CHOOSE})")
+        for issue in summary.issues:
+            if issue.code == "second_reader":
+                complain(issue.what)
 
 
 # Follows the warning that a file holds several sessions.
-CHOOSE = "choose with FILE@N"
+CHOOSE = "choose with --session N, or FILE@N"
 
 recording_options = grouped("recording", RecordingOptions)
 

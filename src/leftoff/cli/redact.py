@@ -26,7 +26,9 @@ _JSON = re.compile(r"\ufeff?\s*[\[{]\s*(?:$|[\"\[{\]}])")
 
 
 @click.command(params=options("redact"))
-def redact(file: str, *, personal: bool, hide: tuple[str, ...], output: str | None) -> None:
+def redact(
+    file: str, *, form: str, personal: bool, hide: tuple[str, ...], output: str | None
+) -> None:
     """Print FILE (- for standard input) with its secrets replaced: text, JSON, or one JSON
     value per line.
 
@@ -40,7 +42,7 @@ def redact(file: str, *, personal: bool, hide: tuple[str, ...], output: str | No
     on_terminal = output in {None, "-"} and sys.stdout.isatty()
     with open_recoded(file) as (found, wide), _opened(file, output) as out:
         lines = _of_one_encoding(file, lines_of(found, file), wide)
-        shown = _redacted(file, lines, gate)
+        shown = _redacted(file, lines, form, gate)
         if on_terminal:
             shown, wide = map(clean, shown), None
         pieces = (piece.encode("utf-8", "surrogateescape") for piece in shown)
@@ -76,19 +78,19 @@ def _encoded(pieces: Iterator[bytes], wide: Utf8Reader) -> Iterator[bytes]:
     yield wide.rest
 
 
-def _redacted(file: str, data: Iterator[bytes], gate: Redactor) -> Iterator[str]:
+def _redacted(file: str, data: Iterator[bytes], form: str, gate: Redactor) -> Iterator[str]:
     lines = (line.decode("utf-8", "surrogateescape") for line in data)
     if file != "-" and is_secret_path(file):
         yield gate.file(file, "".join(lines)) + "\n"
         return
     first = next(lines, "")
     # The first line tells: no more than it has to be in memory.
-    form = _form(first)
-    if form == "jsonl":
+    chosen = _form(first) if form == "auto" else form
+    if chosen == "jsonl":
         yield _value(first, gate)
         for line in lines:
             yield _value(line, gate)
-    elif form == "json":
+    elif chosen == "json":
         yield _value("".join([first, *lines]), gate)
     else:
         yield from _texts(first, lines, gate)

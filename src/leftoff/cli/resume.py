@@ -5,7 +5,7 @@ import shlex
 import subprocess
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import click
 from leftoff import codec
 from leftoff.cli.group import shown, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import ReaderOptions, options, path_of, reader_options, warn
+from leftoff.cli.params import ReaderOptions, RecordingOptions, options, path_of, reader_options
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
@@ -24,7 +24,7 @@ from leftoff.handover.resume_state.message import resume_message
 from leftoff.handover.resume_state.templates import ADDED_TEXTS, COMMAND_TEXTS, format_elapsed
 from leftoff.live.resume_states.states import FileResumeStateManager, Found
 from leftoff.live.resume_states.transcripts import from_transcript
-from leftoff.model import parse_time
+from leftoff.model import Issue, parse_time
 from leftoff.settings import load_here
 from leftoff.sources.open import read_whole
 from leftoff.stores.envelope import unseal
@@ -41,8 +41,10 @@ def resume(
     clean: bool,
     dry_run: bool,
     recording: str | None,
+    which: str | None,
     file: str | None,
     command: str | None,
+    prompt_only: bool,
     checkpoint: str | None,
     asked: ReaderOptions,
 ) -> int:
@@ -60,29 +62,38 @@ def resume(
         return _list(manager)
     if clean:
         return _clean(manager, dry_run=dry_run)
-    resumed = partial(_resume, manager, file=file, command=command, force=force)
+    options = RecordingOptions(asked.reader, asked.reader_refresh, which)
+    resumed = partial(
+        _resume, manager, file=file, command=command, force=force, quiet=prompt_only
+    )
     if recording is not None:
-        state = _made(recording, file, asked)
+        state = _made(recording, file, options)
         tell(f"saved {manager.save(state)}")
         _say(state.workflow_id)
         return 0
     if checkpoint is not None:
-        return _from_file(Path(checkpoint), resumed, command)
+        return _from_file(Path(checkpoint), resumed, command, quiet=prompt_only)
     if not workflow:
         _notice("no_argument")
         return 2
     found = _find(manager, workflow)
     if found is None:
-        made = _of_recording(manager, workflow, file, asked)
+        made = _of_recording(manager, workflow, file, options)
         if made is None:
             _notice("no_state", workflow=workflow)
             return 2
         return resumed(made, workflow)
-    for issue in found.issues:
-        tell(issue.what)
+    _fault(found.issues, quiet=prompt_only)
     if not file and os.path.isfile(workflow):  # noqa: PTH113 - a name may be too long for one
         return resumed(found.state, workflow, file=workflow)
     return resumed(found.state, workflow)
+
+
+def _fault(issues: Iterable[Issue], *, quiet: bool) -> None:
+    """What a state's file had wrong; damage is reported even with --prompt-only."""
+    for issue in issues:
+        if issue.severity != "info" or not quiet:
+            tell(issue.what)
 
 
 def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
@@ -105,10 +116,10 @@ def _find(manager: FileResumeStateManager, workflow: str) -> Found | None:
 
 
 def _of_recording(
-    manager: FileResumeStateManager, name: str, file: str | None, asked: ReaderOptions
+    manager: FileResumeStateManager, name: str, file: str | None, options: RecordingOptions
 ) -> ResumeState | None:
     try:
-        state = _made(name, file, asked)
+        state = _made(name, file, options)
     # It is no recording either: the caller says that there is no state.
     except (FormatError, SourceError):
         return None
@@ -117,10 +128,8 @@ def _of_recording(
     return state
 
 
-def _made(name: str, file: str | None, asked: ReaderOptions) -> ResumeState:
-    path = path_of(name)
-    warned = partial(warn, path)
-    return from_transcript(path, workflow=file, summarized=warned, reader=asked.reading)
+def _made(name: str, file: str | None, options: RecordingOptions) -> ResumeState:
+    return from_transcript(path_of(name), workflow=file, summarized=options.warn, **options.how)
 
 
 def _absolute(path: str) -> str:
@@ -135,13 +144,15 @@ def _resume(
     file: str | None,
     command: str | None,
     force: bool,
+    quiet: bool,
 ) -> int:
     workspace = inspect_workspace(state, workflow=file)
     verdict = assess(state, workspace, limits=manager.limits, force=force)
     if not verdict.can_resume:
         _refused(verdict)
         return 1
-    _notices(state, name, verdict)
+    if not quiet:
+        _notices(state, name, verdict)
     missing = verdict.missing_tools
     message = resume_message(
         state,
@@ -230,7 +241,9 @@ def _clean(manager: FileResumeStateManager, *, dry_run: bool) -> int:
     return 0
 
 
-def _from_file(path: Path, resumed: Callable[..., int], command: str | None) -> int:
+def _from_file(
+    path: Path, resumed: Callable[..., int], command: str | None, *, quiet: bool
+) -> int:
     """Resumes from a file that is named: a resume state, or a checkpoint of a task."""
     try:
         data = codec.unpacked(read_whole(path))
@@ -239,8 +252,7 @@ def _from_file(path: Path, resumed: Callable[..., int], command: str | None) -> 
     # Both are sealed JSON; which one it is must be known before the seal can be checked.
     kind = "checkpoint" if b'"checkpoint_id"' in data[:4096] else "resume_state"
     opened = unseal(kind, data, str(path))
-    for issue in opened.issues:
-        tell(issue.what)
+    _fault(opened.issues, quiet=quiet)
     if kind == "checkpoint":
         return _deliver(block(validated(opened.document)), command)
     try:

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.api import default_session, gather, read
 from leftoff.cli.group import complain
+from leftoff.cli.no_redact import gate_of
 from leftoff.cli.output import coloured, deliver
 from leftoff.cli.params import CHOOSE, options, path_of
 from leftoff.errors import UsageError
 from leftoff.model import Message
-from leftoff.redaction.redactor import Redactor
 from leftoff.rendering.messages import between, message_text
 from leftoff.sources.forerunners import forerunners
 from leftoff.sources.session_choice import split_choice
@@ -21,7 +21,7 @@ _RANGE = re.compile(r"(.*?)(?:#(\d+)(?:(-)(\d+)?)?)?", re.DOTALL)
 
 
 @click.command(params=options("show"))
-def show(place: str, *, alone: bool, full: bool) -> None:
+def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) -> None:
     """Print messages of a session by their numbers in summaries.
 
     Example: leftoff show session.jsonl#12-20
@@ -29,8 +29,8 @@ def show(place: str, *, alone: bool, full: bool) -> None:
     The results of the calls in these messages are printed, too. Numbers start at 1; without a
     range, all messages are printed. Numbers of a forked session continue those of the
     recordings that it continues, unless --alone is given. In a file that contains several
-    sessions, @N selects one by its number, id or date (`leftoff list FILE` lists them):
-    chat.md@3#4."""
+    sessions, @N or --session N selects one by its number, id or date (`leftoff list FILE` lists
+    them): chat.md@3#4."""
     match = _RANGE.fullmatch(place)
     assert match is not None  # it fits any text
     session, begin, more, end = match.groups()
@@ -39,9 +39,9 @@ def show(place: str, *, alone: bool, full: bool) -> None:
     last = int(end or (first if begin and not more else 1 << 60))
     if last < first or first < 1:
         raise UsageError(f"{place}: a range counts up from 1, as in {session}#12-20")
-    gate = Redactor()
+    gate = gate_of(bare=bare, output=None)
     shown = False
-    numbered = _numbered(_one_session(path_of(session)), alone=alone)
+    numbered = _numbered(_one_session(path_of(session), which), alone=alone)
     for number, message in between(numbered, first, last):
         shown = True
         numbered_so = replace(message, index=number - 1)
@@ -71,9 +71,11 @@ def _numbered(path: str, *, alone: bool) -> Iterator[tuple[int, Message]]:
             yield number if len(parts) > 1 else message.index + 1, message
 
 
-def _one_session(path: str) -> str:
-    """The path, with the session that summaries are of where it names none and the file holds
+def _one_session(path: str, which: str | None) -> str:
+    """The path, with the chosen session, or that which summaries are of where the file holds
     several: message numbers count in one session."""
+    if which is not None:
+        return f"{split_choice(path)[0]}@{which}"
     if split_choice(path)[1] is not None:
         return path
     number, count = default_session(path)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -10,10 +11,12 @@ from leftoff.analysis.summary_json import json_pieces, seed_shape
 from leftoff.api import SessionReading
 from leftoff.cli import params
 from leftoff.cli.group import complain
+from leftoff.cli.no_redact import gate_of
 from leftoff.cli.output import columns, deliver, nothing_fits, rendered
 from leftoff.errors import UsageError
 from leftoff.extraction.extractor import extractors
 from leftoff.redaction.redactor import Redactor, redactors
+from leftoff.summary import ContextSummary
 
 
 @click.command(params=params.options("summarize"))
@@ -33,6 +36,7 @@ def summarize(
     since: str | None,
     everything: bool,
     explain: bool,
+    bare: bool,
     strict: bool,
     output: str | None,
 ) -> int:
@@ -48,20 +52,23 @@ def summarize(
     example when a recorder has changed its format."""
     if explain and (form not in {"text", "json"} or shape != "leftoff" or since is not None):
         raise UsageError("--explain gives text or, with --json, an object of its own")
-    line, message = _place(since)
-    gate = Redactor(extra=[redactors.get(name) for name in hide])
+    line, message = (None, None) if since == "last" else _place(since)
+    gate = gate_of(bare=bare, output=output, extra=[redactors.get(name) for name in hide])
     for name in extra:
         extractors.get(name)  # said before the recording is read
     paths = [params.path_of(session) for session in sessions]
     # What is new is counted in lines or messages of one file.
-    alone = alone or since is not None
-    gathered = api.gather(paths, recording.recorder, extra, alone=alone)
+    gathered = api.gather(
+        paths, recording.recorder, extra, recording.session, alone=alone or since is not None
+    )
     summary = gathered.summary(agent, recording.reading)
-    params.warn(paths[0], summary)
+    recording.warn(summary)
     if explain:
         deliver(_explained(gathered, agent, gate, as_json=as_json or form == "json"), output)
         return 0
-    if since is not None:
+    if since == "last":
+        summary = _since_last(summary)
+    elif since is not None:
         from leftoff.rendering import changes_since
 
         summary = changes_since.since(summary, line=line, message=message)
@@ -79,7 +86,8 @@ def summarize(
         from leftoff.sources.discover import place_of
 
         # A prompt names its session for an agent, which must find the same one.
-        place = place_of(paths[0], os.environ) if form == "prompt" else ""
+        path = f"{paths[0]}@{recording.which}" if recording.which else paths[0]
+        place = place_of(path, os.environ) if form == "prompt" else ""
         text = rendered(
             summary, form, output, budget=budget, everything=everything, place=place, gate=gate
         )
@@ -103,6 +111,21 @@ def _explained(gathered: SessionReading, agent: str, gate: Redactor, *, as_json:
     if as_json:
         return codec.dumps(explanation.plain(found, gate), indent=2).decode()
     return explanation.text(found, width=columns(), gate=gate)
+
+
+def _since_last(summary: ContextSummary) -> ContextSummary:
+    """What is new since this was last asked for here; everything the first time."""
+    from leftoff.live.last_summarized import exchange_position
+    from leftoff.rendering import changes_since
+    from leftoff.settings import load_here
+
+    path = Path(load_here().settings.home) / "state" / "asked.json"
+    before = exchange_position(path, summary)
+    if before is None:
+        return summary
+    if any(request.ref.line is not None for request in summary.user_requests):
+        return changes_since.since(summary, line=before.line)
+    return changes_since.since(summary, message=before.messages)
 
 
 def _place(since: str | None) -> tuple[int | None, int | None]:

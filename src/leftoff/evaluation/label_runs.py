@@ -183,11 +183,12 @@ def training_note(report: LabelRun) -> str:
 
 
 # Prefixes of the titles of figures that depend on the decision weights.
-_TRAINED_FIGURES = ("key decisions", "confidence")
+_TRAINED_FIGURES = ("key decisions", "types of the decisions", "confidence")
 # Counts by name of a session's scores, each with its title.
 COUNTED = (
     ("milestone_kinds", "milestones by kind"),
     ("milestone_evidence", "milestones by evidence"),
+    ("directive_kinds", "directives by kind"),
 )
 
 # Confusion matrices of a session's scores, each with its title.

@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ class Decision(Struct, frozen=True):
     type: str
     importance: int = 2
     also: tuple[int, ...] = ()
+    source_line: int | None = None
 
 
 # Why a statement that looks like a key decision is none: a next step, what happened or is so,
@@ -45,6 +47,7 @@ class NearMiss(Struct, frozen=True):
     line: int
     quote: str
     reason: str
+    source_line: int | None = None
 
 
 class Quote(Struct, frozen=True):
@@ -53,6 +56,7 @@ class Quote(Struct, frozen=True):
     line: int
     quote: str
     kind: str
+    source_line: int | None = None
 
 
 class Stage(Struct, frozen=True):
@@ -62,23 +66,30 @@ class Stage(Struct, frozen=True):
     stage: str
 
 
+class SwallowedTurn(Struct, frozen=True):
+    """A request whose turn an earlier reader did not separate from the one before it."""
+
+    source_line: int
+    quote: str
+    kind: str
+
+
 class OpenItem(Struct, frozen=True):
     """Work left to do at the end of the recording."""
 
     line: int
     quote: str
-
-
-# The labels that quote words.
-_QUOTED = ("decisions", "milestones", "directives", "open_items", "near_misses")
+    source_line: int | None = None
 
 
 class Labels(Struct, frozen=True):
     """The labels of one recording.
 
     `line` is everywhere the 1-based physical line, or the 0-based index in the list of
-    messages where the recording is one JSON document. `until` is the last line that the
-    annotator read, None where the whole recording was read."""
+    messages where the recording is one JSON document. Where a label has a `source_line`, that
+    is the line of the recording, and `line` what a reader made of it when it was labelled.
+    `until` is the last line that the annotator read, None where the whole recording was read.
+    """
 
     file: str
     annotator: str = ""
@@ -87,6 +98,7 @@ class Labels(Struct, frozen=True):
     stages: tuple[Stage, ...] = ()
     directives: tuple[Quote, ...] = ()
     open_items: tuple[OpenItem, ...] = ()
+    swallowed_user_turns: tuple[SwallowedTurn, ...] = ()
     until: int | None = None
     near_misses: tuple[NearMiss, ...] = ()
 
@@ -98,8 +110,9 @@ class Labels(Struct, frozen=True):
 
     def quoted(self) -> Iterator[tuple[int, str]]:
         """Every quote with its place."""
-        for name in _QUOTED:
-            for label in getattr(self, name):
+        groups = (self.decisions, self.milestones, self.directives, self.open_items)
+        for group in (*groups, self.near_misses):
+            for label in group:
                 yield label.line, label.quote
 
 
@@ -108,7 +121,7 @@ def load(path: str) -> tuple[Labels, ...]:
 
     Raises:
         SourceError: there are no label files, or one cannot be read.
-        StateError: a file is not a label file, or labels the recording of another one."""
+        StateError: a file is not a label file; the message names file and field."""
     place = Path(path)
     try:
         files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
@@ -116,7 +129,6 @@ def load(path: str) -> tuple[Labels, ...]:
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from error
     labels: list[Labels] = []
-    known: dict[str, Path] = {}
     for file, data in loaded:
         if place.is_dir() and (b'"decisions"' not in data or b'"file"' not in data):
             continue  # a recording or a manifest beside the labels
@@ -127,9 +139,6 @@ def load(path: str) -> tuple[Labels, ...]:
                 continue
             raise StateError(f"{file}: not a label file: {error}") from error
         _check_vocabulary(file, label)
-        if label.file in known:
-            raise StateError(f"{file}: {known[label.file]} labels {label.file}, too")
-        known[label.file] = file
         labels.append(label)
     if not labels:
         raise SourceError(f"{path}: holds no label files")
@@ -210,26 +219,45 @@ def relocated(
 
     A quote that its place does not hold is looked for in the message of its line, then in the
     others, the nearest first; for directives first in `typed`, the person's own text. A label
-    whose quote is not found keeps its place."""
+    whose quote is not found keeps its place. Turns that an earlier reader swallowed become
+    directives."""
     moves: list[Move] = []
     places = sorted(texts)
 
-    def place_for(what: str, line: int, quote: str) -> int:
-        if _says(texts.get(line, ""), quote):
+    def place_for(what: str, line: int, quote: str, source: int | None) -> int:
+        anchor = line if source is None else source
+        if source is None and _says(texts.get(line, ""), quote):
             return line
         found = None
         if what == "directives" and typed is not None:
-            found = _nearest(typed, sorted(typed), line, quote)
+            found = _nearest(typed, sorted(typed), anchor, quote)
         if found is None:
-            found = _nearest(texts, places, line, quote)
-        moves.append(Move(what, line, found))
+            found = _nearest(texts, places, anchor, quote)
+        if found != line:
+            moves.append(Move(what, line, found))
         return line if found is None else found
 
-    def moved(what: str) -> tuple[Any, ...]:
-        items = getattr(label, what)
-        return tuple(replace(i, line=place_for(what, i.line, i.quote)) for i in items)
+    def moved(what: str, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(
+            replace(i, line=place_for(what, i.line, i.quote, i.source_line), source_line=None)
+            for i in items
+        )
 
-    return replace(label, **{what: moved(what) for what in _QUOTED}), moves
+    swallowed = tuple(
+        Quote(turn.source_line, turn.quote, turn.kind, turn.source_line)
+        for turn in label.swallowed_user_turns
+        if turn.kind in REQUEST_KINDS
+    )
+    found = replace(
+        label,
+        decisions=moved("decisions", label.decisions),
+        milestones=moved("milestones", label.milestones),
+        directives=moved("directives", (*label.directives, *swallowed)),
+        open_items=moved("open_items", label.open_items),
+        swallowed_user_turns=(),
+        near_misses=moved("near_misses", label.near_misses),
+    )
+    return found, moves
 
 
 def _nearest(
@@ -270,7 +298,10 @@ def _plain(label: Labels) -> JsonObject:
     """The labels without the fields that few files have, where they are unused: the digests of
     the others were published without them."""
     plain: JsonObject = msgspec.to_builtins(label)
-    for name in ("near_misses", "until"):
+    for name in ("swallowed_user_turns", "near_misses", "until"):
         if not plain[name]:
             del plain[name]
+    for item in chain.from_iterable(v for v in plain.values() if isinstance(v, tuple)):
+        if item.get("source_line", 0) is None:
+            del item["source_line"]
     return plain

@@ -20,6 +20,8 @@ from leftoff.evaluation.sessions import TO_DO, LabelledSession, Prediction, Pred
 FIRST = 5
 # Bins of equal mass in the reliability table.
 BINS = 10
+# The three kinds of milestones that readers disputed most, as one.
+DONE = {"bug_fixed": "done", "feature_done": "done", "task_done": "done"}
 # Kinds of milestones that the labelling guideline has under another name.
 _LABELLED_AS = {"typecheck_passes": "lint_passes"}
 # Kinds of the person's words that are no directives to the labelling guideline.
@@ -44,11 +46,14 @@ class SessionScore(Struct, frozen=True, omit_defaults=True):
     calibration: tuple[tuple[float, bool], ...] = ()
     calibration_statements: tuple[tuple[float, bool], ...] = ()
     milestones: Counts | None = None
+    milestones_merged: Counts | None = None
     milestone_kinds: dict[str, Counts] = field(default_factory=dict)
     milestone_evidence: dict[str, Counts] = field(default_factory=dict)
     stages: dict[str, int] | None = None
     cuts: Counts | None = None
     directives: Counts | None = None
+    directive_kinds: dict[str, Counts] = field(default_factory=dict)
+    directives_with_kind: Counts | None = None
     open_items: Counts | None = None
     open_items_by_item: Counts | None = None
 
@@ -137,15 +142,21 @@ def _milestones(session: LabelledSession, predicted: Sequence[Prediction]) -> di
     for evidence in sorted({c.evidence for c in predictions} - {""}):
         some = keys((c.place, c.kind) for c in predictions if c.evidence == evidence)
         by_evidence[evidence] = Counts(len(some & gold), len(some - gold), 0)
+    merged = ({(place, DONE.get(kind, kind)) for place, kind in side} for side in (found, gold))
     return {
         "milestones": compare_sets(found, gold),
-        "milestone_kinds": {
-            kind: compare_sets(
-                (x for x in found if x[1] == kind), (x for x in gold if x[1] == kind)
-            )
-            for kind in sorted({kind for _, kind in gold | found})
-        },
+        "milestones_merged": compare_sets(*merged),
+        "milestone_kinds": _by_kind(found, gold),
         "milestone_evidence": by_evidence,
+    }
+
+
+def _by_kind(found: set[tuple[int, str]], gold: set[tuple[int, str]]) -> dict[str, Counts]:
+    return {
+        kind: compare_sets(
+            (x for x in found if x[1] == kind), (x for x in gold if x[1] == kind)
+        )
+        for kind in sorted({kind for _, kind in gold | found})
     }
 
 
@@ -164,12 +175,17 @@ def _stages(session: LabelledSession, timeline: Sequence[tuple[int, str]]) -> di
 
 
 def _directives(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
-    found = (
-        c.place
-        for c in predicted
-        if c.place in session.user_places and c.kind not in _NOT_LABELLED
-    )
-    return {"directives": compare_sets(found, (d.line for d in session.labels.directives))}
+    labels = session.labels.directives
+    predictions = [
+        c for c in predicted if c.place in session.user_places and c.kind not in _NOT_LABELLED
+    ]
+    gold = {(d.line, d.kind) for d in labels}
+    found = {(c.place, c.kind) for c in predictions}
+    return {
+        "directives": compare_sets((at for at, _ in found), (at for at, _ in gold)),
+        "directives_with_kind": compare_sets(found, gold),
+        "directive_kinds": _by_kind(found, gold),
+    }
 
 
 def _open_items(session: LabelledSession, predicted: Sequence[Prediction]) -> dict[str, object]:
@@ -273,6 +289,24 @@ def accuracy(table: Matrix) -> float | None:
     return right / everything if everything else None
 
 
+def macro_f1(table: Matrix) -> float | None:
+    """Mean F1 over the labels that occur; None without labels."""
+    labelled: Counter[str] = Counter()
+    occurring: Counter[str] = Counter()
+    for pair, count in table.items():
+        labelled[pair[0]] += count
+        for name in pair:
+            occurring[name] += count
+    names = sorted(labelled.keys() - {NO_LABEL})
+    return _mean([2 * table.get((name, name), 0) / occurring[name] for name in names])
+
+
+def _paired_types(scores: Scores) -> dict[tuple[str, str], int]:
+    """Confusion matrix of the decisions that were found, without misses and false alarms."""
+    table = confusion(scores, "types")
+    return {key: count for key, count in table.items() if NO_LABEL not in key}
+
+
 def _one(name: str, title: str, counted: str, side: str = "f1") -> Figure:
     def labelled(scores: Scores) -> int:
         counts = _sum(scores, counted)
@@ -307,23 +341,37 @@ def _calibration(name: str, title: str, scored: str) -> Figure:
     )
 
 
+def _of_matrix(
+    name: str,
+    title: str,
+    of: Callable[[Matrix], float | None],
+    matrix: Callable[[Scores], Matrix],
+) -> Figure:
+    return Figure(name, title, lambda s: of(matrix(s)), lambda s: sum(matrix(s).values()))
+
+
+def _stages_matrix(scores: Scores) -> Matrix:
+    return confusion(scores, "stages")
+
+
 # Every figure, in the order of the report.
 FIGURES: tuple[Figure, ...] = (
     *_prf("statements", "key decisions, statements"),
     *(_firsts(count) for count in (3, FIRST)),
     *_prf("decisions", "key decisions"),
     _one("joint_f1", "key decisions with type: F1", "joint"),
+    _of_matrix(
+        "types_macro_f1", "types of the decisions found: macro-F1", macro_f1, _paired_types
+    ),
     _calibration("ece", "confidence: ECE", "calibration"),
     _calibration("ece_statements", "confidence, statements: ECE", "calibration_statements"),
     *_prf("milestones", "milestones with kind"),
-    Figure(
-        "stage_accuracy",
-        "stages: accuracy per agent turn",
-        lambda scores: accuracy(confusion(scores, "stages")),
-        lambda scores: sum(confusion(scores, "stages").values()),
-    ),
+    *_prf("milestones_merged", "milestones, the three done kinds as one"),
+    _of_matrix("stage_accuracy", "stages: accuracy per agent turn", accuracy, _stages_matrix),
+    _of_matrix("stage_macro_f1", "stages: macro-F1", macro_f1, _stages_matrix),
     _one("current_stage", "stages: current stage at random cuts", "cuts", "recall"),
     *_prf("directives", "user directives"),
+    _one("directives_with_kind_f1", "user directives with kind: F1", "directives_with_kind"),
     *_prf("open_items", "open items"),
     *_prf("open_items_by_item", "open items by item, any mention"),
 )

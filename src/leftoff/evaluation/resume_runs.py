@@ -20,10 +20,11 @@ from leftoff.evaluation.handover_scores import (
     labelled_before,
     score,
 )
+from leftoff.evaluation.intervals import RESAMPLES, bootstrap, paired
 from leftoff.evaluation.labels import Labels, digest
 from leftoff.evaluation.recordings import recording_paths
-from leftoff.evaluation.report import Block, Run, Table, cell, rounded
-from leftoff.evaluation.resume_forms import Form, made
+from leftoff.evaluation.report import Block, Bounds, Run, Table, bounds, cell, rounded, span
+from leftoff.evaluation.resume_forms import BOTH, RECORDED, Form, made
 from leftoff.evaluation.resume_truth import truth
 from leftoff.live.compactions import Cut, cuts
 from leftoff.summary import ContextSummary, Source
@@ -43,6 +44,7 @@ class MeasuredCut(Struct, Generic[T], frozen=True):
 
     session: str
     repository: str
+    natural: bool
     cut: str
     place: int
     messages: int
@@ -57,9 +59,10 @@ TextRow: TypeAlias = tuple[int | tuple[float, int], ...]
 
 
 class Value(Struct, frozen=True):
-    """A figure, and the number of items it is measured on."""
+    """A figure with its interval, and the number of items it is measured on."""
 
     value: float | None
+    interval: Bounds
     items: int
 
 
@@ -71,18 +74,27 @@ class FormFigures(Struct, frozen=True):
     figures: dict[str, Value]
 
 
+class Compared(Struct, frozen=True):
+    """One form minus another in one measure; `p`: two-sided randomisation test."""
+
+    value: float
+    interval: Bounds
+    p: float
+
+
 class Group(Struct, frozen=True):
-    """The figures over all cuts, or those of some repositories."""
+    """The figures over one kind of cut."""
 
     name: str
     sessions: int
     cuts: int
     labelled: int
     forms: dict[str, FormFigures]
+    differences: dict[str, dict[str, Compared]]
 
 
 class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
-    """Figures, and shares by cut."""
+    """Figures with intervals, and shares by cut."""
 
     rules: str
     labels: str  # digest of the labels; "" for none
@@ -105,6 +117,12 @@ class ResumeRun(Run, frozen=True, kw_only=True, tag="leftoff.eval.resume/2"):
                 f"{group.labelled} labelled"
             )
             yield self._forms(group)
+            for which, figures in group.differences.items():
+                rows = [
+                    (f"    {name}", cell(f.value, "+.3f"), span(f.interval, "+.3f"), f"p {f.p}")
+                    for name, f in figures.items()
+                ]
+                yield Table((f"  {which}", "", "", ""), rows)
         yield from (f"left out: {what}" for what in self.left_out)
 
     def _forms(self, group: Group) -> Table:
@@ -131,8 +149,11 @@ def evaluate_resume(
     labels: Sequence[Labels],
     forms: Mapping[str, Form],
     *,
+    natural: bool = True,
+    artificial: bool = False,
     progress: Callable[[str], None] | None = None,
     tuned: Collection[str] = (),
+    resamples: int = RESAMPLES,
 ) -> ResumeRun:
     """Scores every form at the cuts of recordings; a cut that is recorded twice (the session
     was continued in another file) counts once, and of two labels of a file the first. The
@@ -147,7 +168,7 @@ def evaluate_resume(
     for path in recording_paths(paths):
         name = Path(path).name
         try:
-            for cut in cuts(path):
+            for cut in cuts(path, natural=natural, artificial=artificial):
                 if len(cut.prefix) < MIN_MESSAGES:
                     left_out.append(f"{name}, {cut.name}: fewer than {MIN_MESSAGES} messages")
                     continue
@@ -165,6 +186,7 @@ def evaluate_resume(
                 scores[key] = MeasuredCut(
                     session=name,
                     repository="__".join(name.split("__")[:2]),
+                    natural=cut.natural,
                     cut=cut.name,
                     place=cut.place,
                     messages=len(cut.prefix),
@@ -189,7 +211,7 @@ def evaluate_resume(
         recordings=blake2b("".join(prefixes).encode(), digest_size=8).hexdigest(),
         tuned=tuple(sorted(tuned)),
         measures=MEASURES,
-        groups=_groups(found, tuned),
+        groups=_groups(found, tuned, resamples),
         cuts=tuple(map(_row, found)),
         left_out=tuple(left_out),
     )
@@ -205,34 +227,85 @@ def summary_of(cut: Cut, path: str) -> ContextSummary:
 
 # -- figures ---------------------------------------------------------------------------------
 
+# Forms that are compared in every measure, the second being what an agent has anyway.
+COMPARED = ((BOTH, RECORDED),)
+SWAPS = 2000
 
-def _groups(cuts: Sequence[ScoredCut], tuned: Collection[str]) -> tuple[Group, ...]:
-    """Figures of all cuts, and of those of repositories that were and were not tuned on."""
-    groups = {"compactions": list(cuts)}
+
+def _groups(
+    cuts: Sequence[ScoredCut], tuned: Collection[str], resamples: int
+) -> tuple[Group, ...]:
+    """Figures by kind of cut: recorded compactions, all and those of repositories that were and
+    were not tuned on, and each share of artificial cuts by itself."""
+    groups: dict[str, list[ScoredCut]] = {"compactions": [c for c in cuts if c.natural]}
     if tuned:
         for name, wanted in (("not tuned on", False), ("tuned on", True)):
-            groups[name] = [c for c in cuts if (c.repository in tuned) == wanted]
-    return tuple(_group(name, group) for name, group in groups.items() if group)
+            natural = groups["compactions"]
+            groups[name] = [c for c in natural if (c.repository in tuned) == wanted]
+    for cut in sorted((c for c in cuts if not c.natural), key=lambda c: c.cut):
+        groups.setdefault(cut.cut, []).append(cut)
+    return tuple(_group(name, group, resamples) for name, group in groups.items() if group)
 
 
-def _group(name: str, cuts: Sequence[ScoredCut]) -> Group:
+def _group(name: str, cuts: Sequence[ScoredCut], resamples: int) -> Group:
+    by_session: dict[str, list[ScoredCut]] = {}
+    for cut in cuts:
+        by_session.setdefault(cut.session, []).append(cut)
+    sessions = list(by_session.values())
+    forms = dict.fromkeys(form for cut in cuts for form in cut.texts)
     return Group(
         name=name,
-        sessions=len({cut.session for cut in cuts}),
+        sessions=len(sessions),
         cuts=len(cuts),
         labelled=sum(cut.labelled for cut in cuts),
-        forms={form: _form([cut.texts[form] for cut in cuts]) for form in cuts[0].texts},
+        forms={form: _form(sessions, form, resamples) for form in forms},
+        differences={
+            f"{form} minus {other}": {
+                measure: found
+                for measure in MEASURES
+                if (found := _difference(sessions, form, other, measure, resamples))
+            }
+            for form, other in COMPARED
+            if form in forms and other in forms
+        },
     )
 
 
-def _form(texts: Sequence[TextScore]) -> FormFigures:
+def _form(sessions: Sequence[Sequence[ScoredCut]], form: str, resamples: int) -> FormFigures:
+    texts = [cut.texts[form] for cuts in sessions for cut in cuts if form in cut.texts]
     figures: dict[str, Value] = {}
     for measure in MEASURES:
-        shares = [text.shares[measure] for text in texts]
-        whole = Share(sum(s.part for s in shares), sum(s.whole for s in shares))
-        figures[measure] = Value(rounded(whole.value), round(whole.whole))
+        every = [_shares(cuts, form, measure) for cuts in sessions]
+        found = [shares for shares in every if any(share.whole for share in shares)]
+        figures[measure] = Value(
+            rounded(_ratio(found)),
+            bounds(bootstrap(found, _ratio, resamples=resamples)),
+            round(sum(share.whole for shares in found for share in shares)),
+        )
     tokens = round(sum(t.tokens for t in texts) / len(texts))
     return FormFigures(tokens, round(sum(t.size for t in texts) / len(texts)), figures)
+
+
+def _shares(cuts: Sequence[ScoredCut], form: str, measure: str) -> list[Share]:
+    """Of one session; a cut without the form has empty ones."""
+    return [cut.texts[form].shares[measure] if form in cut.texts else Share() for cut in cuts]
+
+
+def _ratio(sessions: Sequence[Sequence[Share]]) -> float | None:
+    whole = sum(share.whole for shares in sessions for share in shares)
+    return sum(s.part for shares in sessions for s in shares) / whole if whole else None
+
+
+def _difference(
+    sessions: Sequence[Sequence[ScoredCut]], form: str, other: str, measure: str, resamples: int
+) -> Compared | None:
+    # Two parallel lists, so that the test can exchange the texts of a session.
+    mine = [_shares(cuts, form, measure) for cuts in sessions]
+    theirs = [_shares(cuts, other, measure) for cuts in sessions]
+    found = paired(mine, theirs, _ratio, swaps=SWAPS, resamples=resamples)
+    if found is None:
+        return None
+    return Compared(round(found.value, 4), bounds(found.interval), round(found.p, 4))
 
 
 def _row(cut: MeasuredCut[Any]) -> MeasuredCut[TextRow]:

@@ -180,6 +180,7 @@ class Checks(Struct):
             running=running,
             exit_code=codes[0] if len(codes) == 1 else None,
             lines=text.rstrip().count("\n") + 1 if text.strip() else 0,
+            codes=codes,
             **found,
         )
 
@@ -258,7 +259,7 @@ def read_output(text: str, *, always: bool = True) -> dict[str, Any]:
                 continue
             one = _printed(rule, match, text, quotes)
             key = rule.id
-            if rule.ends and ends[key] < MAX_APART:
+            if rule.topic == "status" or rule.ends and ends[key] < MAX_APART:
                 ends[key] += 1
                 key = f"{rule.id} {ends[key]}"
             before = found.get(key)

@@ -195,7 +195,8 @@ class Checked(_OfResult, frozen=True, gc=False, tag="h", array_like=True):
         running: it goes on after this output.
         scripts: (name, command line) of scripts that a package manager says it runs, at most 8.
         exit_code: as the client prints it inside the output, None where it does not.
-        lines: how many it has."""
+        lines: how many it has.
+        codes: of each result that a script prints as an object, None of one cut off."""
 
     printed: tuple[Printed, ...] = ()
     failing: tuple[tuple[str, str], ...] = ()
@@ -207,6 +208,7 @@ class Checked(_OfResult, frozen=True, gc=False, tag="h", array_like=True):
     exit_code: int | None = None
     lines: int = 0
     head: str = ""
+    codes: tuple[int | None, ...] = ()
 
 
 class Asked(Struct, frozen=True, gc=False, tag="q", array_like=True):

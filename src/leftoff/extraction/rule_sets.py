@@ -42,6 +42,7 @@ class CheckTool(Struct, frozen=True):
     silent: bool = False
     loud: bool = False
     partial: bool = False
+    failure: str = ""
 
 
 def _check_tools() -> tuple[CheckTool, ...]:

@@ -1,30 +1,58 @@
-"""Which files were read again after compactions (`rediscovery`), as a table and as JSON."""
+"""What compactions cost, as a table and as JSON: what their summaries left out (`lost`), or
+what was found out again after them (`rediscovery`)."""
 
 from collections.abc import Sequence
 
 from leftoff import codec
+from leftoff.handover.lost import KINDS, Audit, Point, Share, total_shares
 from leftoff.handover.rediscovery import Rediscovery, Rework
-from leftoff.handover.wording import brief, number, plural
+from leftoff.handover.wording import brief, inline, number, plural
 from leftoff.redaction.redactor import Redactor
 
-# Lines of each kind in a table; the JSON has all. Chosen by hand.
-LISTED = 5
+_VERBS = {"read": "read", "search": "searched", "command": "ran", "question": "asked"}
 
 
-def as_dict(path: str, compactions: int, rework: Sequence[Rework]) -> dict[str, object]:
-    """The results as one JSON object, redacted and not truncated. `compactions`: number of
-    compactions in the recording, also those without a readable summary."""
-    audits = []
+def as_dict(
+    path: str,
+    compactions: int,
+    *,
+    lost: Sequence[Audit] | None = None,
+    rework: Sequence[Rework] = (),
+) -> dict[str, object]:
+    """The results of one kind as one JSON object, redacted and not truncated. `compactions`:
+    number of compactions in the recording, also those without a readable summary."""
+    total = {} if lost is None else {"total": codec.to_builtins(total_shares(lost))}
+    audits = [codec.to_builtins(audit) for audit in lost or ()]
     for one in rework:
         sums = {"tokens": one.tokens, "minutes": round(one.seconds / 60, 2)}
         audits.append({**codec.to_builtins(one), **sums})
     frame = {"path": path, "compactions": compactions, "audited": len(audits)}
-    value: dict[str, object] = Redactor().value({**frame, "audits": audits})
+    value: dict[str, object] = Redactor().value({**frame, **total, "audits": audits})
     return value
 
 
-def rework_table(found: Sequence[Rework]) -> str:
-    """What was read again, and of each compaction up to `LISTED` repetitions and as many
+def lost_table(audits: Sequence[Audit], *, listed: int = 0) -> str:
+    """What the summaries state of each kind, and up to `listed` missing points of each kind
+    with their messages."""
+    rows = [(f"compaction {audit.number}", audit.shares) for audit in audits]
+    if len(audits) > 1:
+        rows.append(("together", total_shares(audits)))
+    lines = _table(
+        [f"{kind + 's':>16}" for kind in KINDS],
+        [(name, *(_cell(shares[kind]) for kind in KINDS)) for name, shares in rows],
+    )
+    gate = Redactor()
+    for audit in audits if listed else ():
+        if audit.lost:
+            lines += ["", f"Not in the summary of compaction {audit.number}:"]
+        for kind in KINDS:
+            missing = [_line(point, gate) for point in audit.lost if point.kind == kind]
+            lines += _first(missing, listed, f" of kind {kind}")
+    return "\n".join(lines) + "\n"
+
+
+def rework_table(found: Sequence[Rework], *, listed: int = 0) -> str:
+    """What was found out again, and of each compaction up to `listed` repetitions and as many
     of each kind that the summary dropped."""
     groups = [(f"compaction {one.number}", [one]) for one in found]
     if len(found) > 1:
@@ -43,10 +71,10 @@ def rework_table(found: Sequence[Rework]) -> str:
     ]
     lines = _table([f"   {head}" for head in heads], rows)
     gate = Redactor()
-    for one in found:
+    for one in found if listed else ():
         if one.again:
-            lines += ["", f"Known before compaction {one.number} and read again after it:"]
-            lines += _first([_repetition(again, gate) for again in one.again], "")
+            lines += ["", f"Known before compaction {one.number} and found out again after it:"]
+            lines += _first([_repetition(again, gate) for again in one.again], listed, "")
         if one.dropped:
             lines += ["", f"Not in the summary of compaction {one.number} and used after it:"]
         for kind in ("message", "file", "command"):
@@ -57,7 +85,7 @@ def rework_table(found: Sequence[Rework]) -> str:
                 for d in one.dropped
                 if d.kind == kind
             ]
-            lines += _first(missing, f" of kind {kind}")
+            lines += _first(missing, listed, f" of kind {kind}")
     return "\n".join(lines) + "\n"
 
 
@@ -71,15 +99,33 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def _first(lines: Sequence[str], of: str) -> list[str]:
-    more = [f"({len(lines) - LISTED} more{of})"] if len(lines) > LISTED else []
-    return [f"  {line}" for line in (*lines[:LISTED], *more)]
+def _first(lines: Sequence[str], listed: int, of: str) -> list[str]:
+    more = [f"({len(lines) - listed} more{of})"] if len(lines) > listed else []
+    return [f"  {line}" for line in (*lines[:listed], *more)]
+
+
+def _cell(share: Share) -> str:
+    if not share.had:
+        return "-"
+    return f"{share.kept}/{share.had} {100 * share.kept / share.had:.0f} %"
+
+
+def _line(point: Point, gate: Redactor) -> str:
+    notes = [inline(gate.text(point.state))] if point.state else []
+    if point.message >= 0:
+        notes.append(f"#{point.message + 1}")
+    about = f" ({', '.join(notes)})" if notes else ""
+    return f"{point.kind}: {brief(gate.text(point.text), 160)}{about}"
 
 
 def _repetition(found: Rediscovery, gate: Redactor) -> str:
     summary = "the summary names it" if found.stated else "not in the summary"
-    fact = f"\n    the handover says: {brief(gate.text(found.fact), 160)}" if found.fact else ""
+    fact = (
+        f"\n    the handover says, {found.fact}: {brief(gate.text(found.fact_text), 160)}"
+        if found.fact
+        else ""
+    )
     return (
-        f"#{found.message + 1} read {brief(gate.text(found.path), 120)}"
+        f"#{found.message + 1} {_VERBS[found.kind]} {brief(gate.text(found.text), 120)}"
         f" (known since #{found.known + 1}, {plural(found.tokens, 'token')}, {summary}){fact}"
     )

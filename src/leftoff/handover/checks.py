@@ -13,14 +13,16 @@ _RE = re.patterns(table(__file__, "checks.toml"))
 
 def last_checks(checks: Iterable[Check]) -> list[Check]:
     """The last run of each check, the latest first; a run is left out where a later one of the
-    same tool or command covered it, or the same command line passed."""
+    same tool or command covered it, the same command line passed, or its program mended what
+    it found."""
     last: list[Check] = []
     checks = list(checks)
     # Of a line that stopped at one check, the others may not have run again.
     stopped = {check.ref for check in checks if check.verdict != "passed"}
     for check in checks:
         last = [other for other in last if not _replaces(check, other, stopped)]
-        last.append(check)
+        if not check.mended:
+            last.append(check)
     return last[::-1]
 
 

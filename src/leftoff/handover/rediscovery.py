@@ -1,12 +1,18 @@
-"""Which files an agent read again after a compaction although it knew what they hold.
+"""What an agent read, ran or asked again after a compaction although it was known before.
 
-Of the next `CALLS` tool calls of the main thread those count that read a file (the same lines
-or all of it) that the agent had read or written before, and which only its own edits changed
-since. A file that is read again counts once. It counts as changed by a command that names it or
-that may change files at large (git checkout, inline scripts). The figures are lower bounds.
+Of the next `CALLS` tool calls of the main thread those count that repeat a call from before the
+compaction whose answer still held:
 
-Searches, commands and questions are not compared: of 1,132 calls after 41 recorded compactions
-none was repeated without a change in between."""
+* read: a file that the agent had read (the same lines or all of it) or written, which only its
+  own edits changed since;
+* search: the same search, no file under its path changed in between;
+* command: the same command, if it only shows something or is a check, and nothing changed
+  in between;
+* question: the person had answered the same question.
+
+A repetition counts once. A file counts as changed by a command that names it or that may
+change files at large (git checkout, inline scripts); for searches and commands every command
+counts that does more than show or check. The figures are lower bounds."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -14,9 +20,8 @@ from typing import Any
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import of_command
 from leftoff.codec import leaves
-from leftoff.formats.vocabulary import EDITS, text_argument
+from leftoff.formats.vocabulary import EDITS, argument, text_argument
 from leftoff.handover.facts import Handover
 from leftoff.handover.file_lines import file_notes
 from leftoff.handover.stated_facts import core_command, names_file
@@ -30,32 +35,37 @@ from leftoff.tokens import estimate_tokens
 # successor are mostly orientation (docs/handover.md).
 CALLS = 30
 
+# Share of the content words of either question that the other holds. Chosen by hand.
+SAME_QUESTION = 0.7
+
 _RE = re.patterns(table(__file__, "rediscovery.toml"))
-# Activities of commands that show files or the state of the repository.
-_SHOWS = frozenset({"look", "search", "inspect_change"})
 # Where a recorder gives no status, the call is not known to have failed.
 _GOOD = frozenset({"ok", "unknown"})
 
 
 class Rediscovery(Struct, frozen=True):
-    """A call after a compaction that reads a file that was known before it.
+    """A call after a compaction that repeats one from before it.
 
     Attributes:
-        path: of the file, relative to the project.
+        kind: read | search | command | question.
+        text: the path relative to the project, the search, the command or the question.
         message: index of the message with the later call.
         known: index of the message with the last such call before the compaction.
         tokens: estimate of the call and its result.
         seconds: from the message before the call to its result; 0 where not recorded.
-        stated: whether the recorder's summary names the file.
-        fact: what the handover says of the file, "" for nothing."""
+        stated: whether the recorder's summary names the file, the command or the question.
+        fact, fact_text: which fact of the handover says it (file | check | command | state |
+            message), "" for none."""
 
-    path: str
+    kind: str
+    text: str
     message: int
     known: int
     tokens: int
     seconds: float
     stated: bool
     fact: str = ""
+    fact_text: str = ""
 
 
 class Dropped(Struct, frozen=True):
@@ -133,22 +143,24 @@ def rework(
     looked = {id(one.call) for one in after}
     found: dict[tuple[str, str], Rediscovery] = {}
     for one in _calls(future):
-        asked = _asked(one) if id(one.call) in looked else None
-        good = one.result is None or one.result.status in _GOOD
-        earlier = known.place(asked, later) if asked and good else -1
-        if asked and earlier >= 0 and asked not in found:
-            path = asked[0]
-            spans.append((one.start, one.end))
-            found[asked] = Rediscovery(
-                path,
-                one.at,
-                earlier,
-                estimate_tokens(_flat(one.call.input))
-                + estimate_tokens(one.result.text if one.result else ""),
-                round(one.end - one.start, 3),
-                names_file(recorded, path, ()),
-                _fact(path, handover),
-            )
+        for kind, text, key in _asked(one) if id(one.call) in looked else ():
+            good = one.result is None or one.result.status in _GOOD
+            earlier = known.place(kind, key, later, one)
+            if good and earlier is not None and (kind, key) not in found:
+                spans.append((one.start, one.end))
+                fact, words = _fact(kind, text, handover)
+                found[kind, key] = Rediscovery(
+                    kind,
+                    text,
+                    one.at,
+                    earlier,
+                    estimate_tokens(_flat(one.call.input))
+                    + estimate_tokens(one.result.text if one.result else ""),
+                    round(one.end - one.start, 3),
+                    _is_stated(kind, text, recorded),
+                    fact,
+                    words,
+                )
         later.see(one, known.checks)
     dropped = tuple(_dropped(before, after, prefix, recorded))
     return Rework(count, place, len(after), _covered(spans), tuple(found.values()), dropped)
@@ -199,19 +211,39 @@ def _path(one: _Call) -> str:
     return relative(path, one.message.cwd) if path else ""
 
 
-def _asked(one: _Call) -> tuple[str, str] | None:
-    """The file that a call reads, and which lines of it, "" for all; None if it reads none."""
+def _asked(one: _Call) -> Iterator[tuple[str, str, str]]:
+    """What a call asks for: kind, words, and a key that is equal for an equal question."""
     call, path = one.call, _path(one)
+    given = call.input if isinstance(call.input, dict) else {}
     if call.kind == "read" and path:
-        given = call.input if isinstance(call.input, dict) else {}
-        left_out = (text_argument(call, "path"), None, "", False)
-        lines = sorted(f"{k}={v}" for k, v in given.items() if v not in left_out)
-        return path, " ".join(lines)
-    command = text_argument(call, "command") if call.kind == "shell" else ""
-    shown = _RE["shown"].fullmatch(normal_command(command))
-    if shown is None:
-        return None
-    return (shown["all"], "") if shown["all"] else (shown["part"], shown["lines"])
+        own = text_argument(call, "path")
+        left_out = (own, None, "", False)
+        ranges = sorted(f"{k}={v}" for k, v in given.items() if v not in left_out)
+        yield "read", path, f"{path}\n{' '.join(ranges)}"
+    elif call.kind in {"search", "list"}:
+        words = " in ".join(filter(None, (text_argument(call, "query"), path)))
+        values = sorted(f"{k}={v}" for k, v in given.items() if k != "description")
+        if words:
+            yield "search", words, f"{call.name}\n{' '.join(values)}"
+    elif call.kind == "shell":
+        command = normal_command(text_argument(call, "command"))
+        shown = _RE["shown"].fullmatch(command)
+        if shown:
+            file = shown["all"] or shown["part"]
+            yield "read", file, f"{file}\n{'' if shown['all'] else shown['lines']}"
+        elif command:
+            yield "command", command, f"{one.message.cwd}\n{command}"
+    elif call.kind == "ask":
+        for question in _questions(call):
+            yield "question", question, question
+
+
+def _questions(call: ToolCall) -> Iterator[str]:
+    given = argument(call, "questions")
+    for item in given if isinstance(given, list) else [given]:
+        text = item.get("question") if isinstance(item, dict) else item
+        if isinstance(text, str) and text.strip():
+            yield " ".join(text.split())
 
 
 def normal_command(command: str) -> str:
@@ -224,9 +256,10 @@ def normal_command(command: str) -> str:
 
 def only_shows(command: str) -> bool:
     """Whether a command shows files or the state of the repository, and changes nothing."""
-    if not command.strip() or _RE["writes"].search(command):
+    if _RE["writes"].search(command) or "$(" in command or "<<" in command:
         return False
-    return _SHOWS.issuperset(of_command(command))
+    parts = [part for part in map(str.strip, _RE["chain"].split(command)) if part]
+    return bool(parts) and all(_RE["shows"].match(part) for part in parts)
 
 
 # -- what was known ----------------------------------------------------------------------------
@@ -268,11 +301,13 @@ def _effect(one: _Call, checks: Collection[str]) -> tuple[list[str], str]:
 
 
 class _Known:
-    """What the calls before a compaction had read and written, and when it last held."""
+    """What the calls before a compaction had found out, and when it last held."""
 
     def __init__(self, before: Sequence[_Call], handover: Handover) -> None:
         self.checks = {normal_command(c.text) for c in handover.checks}
         self._last: dict[tuple[str, str], int] = {}
+        self._edits: dict[str, int] = {}
+        self._moved = -1
         self._at_large = -1
         own: dict[str, int] = {}
         foreign: dict[str, int] = {}
@@ -280,12 +315,13 @@ class _Known:
             paths, command = _effect(one, self.checks)
             for path in paths:
                 (foreign if one.message.agent else own)[path] = one.at
+                self._edits[path] = max(self._edits.get(path, -1), one.at)
                 self._wrote(one, path)
-            if command and _RE["at_large"].search(command):
-                self._at_large = one.at
-            asked = _asked(one)
-            if asked and one.answered and not one.message.agent:
-                self._last[asked] = one.at
+            if command:
+                self._moved = one.at
+                self._at_large = one.at if _RE["at_large"].search(command) else self._at_large
+            if not one.message.agent and one.answered:
+                self._last.update(((kind, key), one.at) for kind, _, key in _asked(one))
         # A file's last message may be one that read it: not later than what is known then.
         seen = {f.path: f.last_message for f in handover.files}
         self._foreign = foreign | {
@@ -299,28 +335,88 @@ class _Known:
         if one.message.agent or (one.result is not None and one.result.status not in _GOOD):
             return
         if one.call.kind == "create":
-            self._last[path, ""] = one.at
-        self._last |= {asked: one.at for asked in self._last if asked[0] == path}
+            self._last["read", f"{path}\n"] = one.at
+        for kind, key in self._last:
+            if kind == "read" and key.partition("\n")[0] == path:
+                self._last[kind, key] = one.at
 
-    def place(self, asked: tuple[str, str], later: _Changes) -> int:
-        """The message where the lines were last seen; -1 if they may have changed since."""
-        path = asked[0]
-        found = max(self._last.get(asked, -1), self._last.get((path, ""), -1))
-        changed = max(self._foreign.get(path, -1), self._at_large)
-        held = not later.touched(path) and not _RE["polled"].search(path)
-        return found if held and found >= changed else -1
+    def place(self, kind: str, key: str, later: _Changes, one: _Call) -> int | None:
+        """The message where the answer was last seen; None if there is none that still held."""
+        if kind == "question":
+            return next((at for k, at in self._last.items() if _same_question(k, key)), None)
+        found = self._last.get((kind, key), -1)
+        touched = bool(later.paths or later.commands)
+        if kind == "read":
+            path = key.partition("\n")[0]
+            found = max(found, self._last.get((kind, f"{path}\n"), -1))
+            changed = max(self._foreign.get(path, -1), self._at_large)
+            polled = _RE["polled"].search(path)
+            held = found >= changed and not later.touched(path) and not polled
+        elif kind == "search":
+            inside = _path(one)
+            times = [at for p, at in self._edits.items() if _is_inside(p, inside)]
+            touched = any(_is_inside(p, inside) for p in later.paths) or bool(later.commands)
+            held = found > max([*times, self._moved]) and not touched
+        else:
+            command = key.partition("\n")[2]
+            answer = only_shows(command) and not _RE["polled"].search(command)
+            held = answer or command in self.checks
+            held = held and found > max([*self._edits.values(), self._moved]) and not touched
+        return found if found >= 0 and held else None
+
+
+def _same_question(known: tuple[str, str], asked: str) -> bool:
+    """Whether what is known is the answer to a question in about the same words."""
+    if known[0] != "question":
+        return False
+    wanted, words = content_words(asked), content_words(known[1])
+    return len(wanted & words) >= SAME_QUESTION * max(len(wanted), len(words))
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return not folder or folder == "." or path == folder or path.startswith(f"{folder}/")
 
 
 # -- what would have saved it ------------------------------------------------------------------
 
 
-def _fact(path: str, handover: Handover) -> str:
-    """What the handover says of a file."""
-    for file in handover.files:
-        if f"/{path}".endswith(f"/{file.path}") or file.path.endswith(f"/{path}"):
-            symbols = f": {', '.join(file.symbols[:5])}" if file.symbols else ""
-            return f"{file.path} ({file_notes(file)}){symbols}"
-    return ""
+def _fact(kind: str, text: str, handover: Handover) -> tuple[str, str]:
+    """Which fact of the handover says what was asked for: its kind and its words."""
+    if kind == "read":
+        for file in handover.files:
+            if f"/{text}".endswith(f"/{file.path}") or file.path.endswith(f"/{text}"):
+                symbols = f": {', '.join(file.symbols[:5])}" if file.symbols else ""
+                return "file", f"{file.path} ({file_notes(file)}){symbols}"
+    elif kind == "command":
+        for check in handover.checks:
+            if normal_command(check.text) == text:
+                return "check", f"{check.text}: {check.note}"
+        if _RE["git"].match(text):
+            state = handover.state
+            known = [f"branch {state.branch}"] if state.branch else []
+            known += [f"last commit {state.commit}"] if state.commit else []
+            if state.uncommitted is not None:
+                known.append(f"{state.uncommitted} files not committed")
+            return ("state", ", ".join(known)) if known else ("", "")
+        for call in handover.steps:
+            if call.speaker == "tool" and normal_command(call.text) == text:
+                return "command", f"{call.text}: {call.note}"
+    elif kind == "question":
+        wanted = content_words(text)
+        for fact in (handover.last_message, *handover.said, *handover.constraints):
+            words = content_words(fact.more) if fact and fact.more else frozenset()
+            if fact and words and len(wanted & words) >= SAME_QUESTION * len(wanted):
+                return "message", fact.text
+    return "", ""
+
+
+def _is_stated(kind: str, text: str, recorded: str) -> bool:
+    if kind == "read":
+        return names_file(recorded, text, ())
+    if kind == "question":
+        return TextMatcher(recorded).states(content_words(text))
+    words = core_command(text) if kind == "command" else text.rpartition(" in ")[0] or text
+    return bool(words) and words in recorded
 
 
 def _dropped(

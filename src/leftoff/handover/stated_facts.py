@@ -1,4 +1,4 @@
-"""Facts about a session, and whether a text states them: the measure of `leftoff eval resume`.
+"""Facts about a session, and whether a text states them: the measure of `audit --words`.
 
 A text states a fact if one of its items (a line with the lines indented below it) names both
 the subject and its value. A file counts as named only if the name is unambiguous."""

@@ -6,6 +6,7 @@ tools themselves are in `mcp_tools`."""
 import asyncio
 import functools
 import inspect
+import itertools
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
@@ -23,6 +24,9 @@ INSTRUCTIONS: str = _TEXTS["instructions"]
 # The description of each tool by its name, which is that of a method of `Answers`.
 TOOLS: Mapping[str, str] = _TEXTS["tools"]
 
+# Seconds between two notifications of progress. Chosen by hand; not measured.
+PROGRESS_INTERVAL = 1.0
+
 
 def server(answers: Answers) -> Any:
     """An `mcp` server with all tools; call `run("stdio")` on it. `UsageError` where the library
@@ -37,7 +41,7 @@ def server(answers: Answers) -> Any:
             tool_error = import_module("mcp.server.fastmcp.exceptions").ToolError
     except ImportError:
         raise UsageError("leftoff mcp needs `pip install 'leftoff[mcp]'`") from None
-    strict = _strict(server_class, tool_error)
+    strict = _strict(server_class, tool_error, answers)
     made: Any = strict("leftoff", instructions=INSTRUCTIONS)
     if hasattr(made, "_mcp_server"):
         made._mcp_server.version = __version__
@@ -50,22 +54,38 @@ def server(answers: Answers) -> Any:
     return made
 
 
-def _strict(server_class: Any, tool_error: type[Exception]) -> Any:
-    """The class of servers, but a call with an argument that the tool does not have is
-    refused."""
+def _strict(server_class: Any, tool_error: type[Exception], answers: Answers) -> Any:
+    """The class of servers, but a call with an argument that the tool does not have is refused,
+    and one that takes long notifies of its progress, for clients that asked for that."""
     # The library drops an unknown argument: `{"sesion": ...}` would answer about the newest
     # session.
 
     class Strict(server_class):  # type: ignore[misc]
         async def call_tool(
             self, name: str, arguments: JsonObject, *others: Any, **options: Any
-        ) -> Any:
+        ) -> object:
             if name in TOOLS:
                 known = list(inspect.signature(getattr(Answers, name)).parameters)[1:]
                 for unknown in sorted(set(arguments) - set(known)):
                     error = UnknownName(f"argument of {name}", unknown, known)
                     raise tool_error(Redactor().text(str(error)))
-            return await super().call_tool(name, arguments, *others, **options)
+            context = options.get("context") or (others[0] if others else None)
+            if context is None and hasattr(self, "get_context"):
+                context = self.get_context()  # mcp 1.x
+            call = asyncio.ensure_future(super().call_tool(name, arguments, *others, **options))
+            try:
+                for waited in itertools.count(1):
+                    done, _ = await asyncio.wait({call}, timeout=PROGRESS_INTERVAL)
+                    if done:
+                        break
+                    if context is not None:
+                        percent = answers.percent_read()
+                        share = "" if percent is None else f", {percent} % read"
+                        words = f"reading the session{share}"
+                        await context.report_progress(waited * PROGRESS_INTERVAL, None, words)
+            finally:
+                call.cancel()
+            return call.result()
 
     return Strict
 

@@ -203,6 +203,14 @@ class Answers:
 
     # -- waiting ---------------------------------------------------------------------------
 
+    def percent_read(self) -> int | None:
+        """How much of the recording is read that a call waits for; None if there is none. Of
+        several the one that is behind."""
+        with self._lock:
+            paths = [key[1] for key, work in self._running.items() if not work.done()]
+            found = [self._cache[path] for path in paths if path in self._cache]
+        return min((_percent(recording) for recording in found if recording.size), default=None)
+
     def _text(self, session: str, render: Callable[[ContextSummary], str]) -> str:
         """A session's summary as text, or the reading progress."""
         found = self._summary(self._path(session))
@@ -267,8 +275,7 @@ class Answers:
                 self._cache.popitem(last=False)
         found = self._wait_for(("summary", path), recording.summary)
         if isinstance(found, dict):
-            share = 100 * recording.read // recording.size if recording.size else 0
-            found["percent_read"] = min(99, share)
+            found["percent_read"] = _percent(recording)
         return found  # type: ignore[no-any-return]
 
     def _wait_for(self, key: Any, work: Callable[[], object]) -> Any:
@@ -288,6 +295,10 @@ class Answers:
             raise
         self._running.pop(key, None)
         return found
+
+
+def _percent(recording: _CachedRecording) -> int:
+    return min(99, 100 * recording.read // recording.size) if recording.size else 0
 
 
 # -- answers ---------------------------------------------------------------------------------

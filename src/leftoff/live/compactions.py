@@ -1,7 +1,9 @@
-"""The compactions of a recording: the messages before and after each, and which files were read
-again after it.
+"""The compactions of a recording: the messages before and after each, what its summary lacks,
+and what was found out again after it.
 
-At a compaction the recorder replaced the conversation with a summary that a model wrote."""
+A *natural* cut is a compaction: the recorder replaced the conversation with a summary that a
+model wrote. An *artificial* cut is placed after a share of the messages of a session that
+has no compaction."""
 
 from collections.abc import Iterator
 
@@ -13,6 +15,7 @@ from leftoff.api import MessageCollector
 from leftoff.errors import FormatError
 from leftoff.formats import native
 from leftoff.handover.facts import handover_of
+from leftoff.handover.lost import Audit, compare, points
 from leftoff.handover.rediscovery import Rework, rework
 from leftoff.model import Message
 from leftoff.sources.open import open_lines
@@ -20,18 +23,21 @@ from leftoff.summary import ContextSummary
 
 # Minimum length of a summary; a shorter text only announces one. Chosen by hand.
 MIN_SUMMARY_CHARACTERS = 500
+# Shares of a session's messages before the artificial cuts. Chosen by hand.
+CUT_SHARES = (0.25, 0.5, 0.75)
 
 
 class Cut(Struct, frozen=True):
-    """A session before and after a compaction."""
+    """A session before and after one place."""
 
-    name: str  # such as `compaction 1`
+    name: str  # `compaction 1` or `50%`
+    natural: bool  # whether the cut is a compaction
     place: int  # the first line or item after the cut
     # The messages before it, in file order, with those of subagents.
     prefix: tuple[Message, ...]
     # The messages after it, up to the next compaction, without the summary.
     future: tuple[Message, ...]
-    recorded: str  # the recorder's own summary of the prefix
+    recorded: str  # the recorder's own summary of the prefix; "" at an artificial cut
     data: tuple[bytes, ...]  # the lines of the prefix, a valid recording
 
 
@@ -57,22 +63,30 @@ def _read(path: str) -> _Recording:
     return found
 
 
-def cuts(path: str) -> Iterator[Cut]:
-    """The compactions of one recording, in file order; `SourceError` or `FormatError` where it
-    cannot be read."""
+def cuts(path: str, *, natural: bool = True, artificial: bool = True) -> Iterator[Cut]:
+    """The cuts of one recording, in file order; `SourceError` or `FormatError` where it cannot
+    be read."""
     found = _read(path)
     summaries = [
         n
         for n, m in enumerate(found.messages)
         if m.origin == "compaction" and len(m.text) > MIN_SUMMARY_CHARACTERS
     ]
-    ends = [*summaries[1:], len(found.messages)]
-    for number, (start, end) in enumerate(zip(summaries, ends, strict=False), 1):
-        yield _cut(found, f"compaction {number}", start, end)
+    if summaries and natural:
+        ends = [*summaries[1:], len(found.messages)]
+        for number, (start, end) in enumerate(zip(summaries, ends, strict=True), 1):
+            yield _cut(found, f"compaction {number}", start, end)
+    if not summaries and artificial:
+        main = [n for n, m in enumerate(found.messages) if not m.agent]
+        places = [main[int(share * len(main))] for share in CUT_SHARES] if main else []
+        for share, at in zip(CUT_SHARES, places, strict=False):
+            if at:
+                yield _cut(found, f"{share:.0%}", at, len(found.messages))
 
 
 def _cut(found: _Recording, name: str, at: int, end: int) -> Cut:
     first = found.messages[at]
+    recorded = first.text if first.origin == "compaction" else ""
     place = place_of(first)
     if first.line is None:
         # One JSON document: the messages before the cut become a recording of their own, so
@@ -85,8 +99,9 @@ def _cut(found: _Recording, name: str, at: int, end: int) -> Cut:
         data = tuple(found.lines[: place - 1])
     known = {m.index for m in prefix if not m.agent}
     future = [m for m in found.messages[at:end] if m.index not in known or m.agent]
-    future = [m for m in future if m.origin != "compaction"]
-    return Cut(name, place, tuple(prefix), tuple(future), first.text, data)
+    if recorded:
+        future = [m for m in future if m.origin != "compaction"]
+    return Cut(name, bool(recorded), place, tuple(prefix), tuple(future), recorded, data)
 
 
 def place_of(message: Message) -> int:
@@ -95,9 +110,17 @@ def place_of(message: Message) -> int:
     return -1 if place is None else place
 
 
+def audit_compactions(path: str) -> Iterator[Audit]:
+    """Audits every compaction of a recording whose summary can be read, in file order. One at
+    the very beginning is left out, because the messages before it are in another file."""
+    for number, cut, before in _summarized_cuts(path):
+        shares, lost = compare(points(before), cut.recorded)
+        yield Audit(number, cut.place, len(cut.recorded), shares, lost)
+
+
 def rework_after_compactions(path: str) -> Iterator[Rework]:
-    """What was read again after every compaction whose summary can be read, in file order. One
-    at the very beginning is left out: the messages before it are in another file."""
+    """What was found out again after every compaction whose summary can be read, in file
+    order."""
     for number, cut, before in _summarized_cuts(path):
         ends = (number, cut.place, cut.prefix, cut.future)
         yield rework(*ends, handover=handover_of(before), recorded=cut.recorded)
@@ -113,7 +136,7 @@ def _summarized_cuts(path: str) -> Iterator[tuple[int, Cut, ContextSummary]]:
     before it; cuts without any are left out."""
     reading = Pass(path)
     fed: tuple[bytes, ...] = ()
-    for number, cut in enumerate(cuts(path), 1):
+    for number, cut in enumerate(cuts(path, artificial=False), 1):
         # The lines before a cut begin with those before the one before it, and a pass may be
         # asked for its summary at any time.
         if cut.data[: len(fed)] != fed:

@@ -6,7 +6,7 @@ name, size, modification time and the first 64 KiB are read."""
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import translate
 from functools import cache
@@ -289,12 +289,17 @@ class _Header:
 
 
 def read_session_info(recorded: SessionFile) -> SessionInfo | None:
-    """The session in a file, by its header; None if the file cannot be read, or is no session
-    of its own: no message in it, or a subagent's words only."""
+    """As `session_in`; None if the file cannot be read, too."""
     try:
-        data = read_head(recorded.path, HEADER_BYTES)
+        return session_in(recorded)
     except SourceError:
         return None
+
+
+def session_in(recorded: SessionFile) -> SessionInfo | None:
+    """The session in a file, by its header; None if the file is no session of its own: no
+    message in it, or a subagent's words only. `SourceError`: it cannot be read."""
+    data = read_head(recorded.path, HEADER_BYTES)
     complete = len(data) < HEADER_BYTES or recorded.path.endswith(f":{recorded.id}")
     name, header = _read(data, recorded.place.formats, complete=complete)
     if not header.spoken and (complete or header.of_subagent):
@@ -387,6 +392,7 @@ def list_sessions(
     until: float | None = None,
     subagents: bool = False,
     known: Sequence[SessionFile] | None = None,
+    read: Callable[[SessionFile], SessionInfo | None] = read_session_info,
 ) -> Iterator[SessionInfo]:
     """The sessions in the default places, last changed first, each as soon as it is known.
 
@@ -395,7 +401,8 @@ def list_sessions(
         format: only those read as this format.
         since, until: only files last changed in this span, seconds since 1970.
         subagents: also sessions that another session started.
-        known: what `session_files` found, where it was asked before."""
+        known: what `session_files` found, where it was asked before.
+        read: what gives the header of a file."""
     seen: set[tuple[str, str]] = set()
     known = session_files(environ, format) if known is None else known
     files: dict[tuple[str, str], list[str]] = {}
@@ -408,7 +415,7 @@ def list_sessions(
             continue
         if recorded.id and (recorded.place.client, recorded.id) in seen:
             continue
-        listed = read_session_info(recorded)
+        listed = read(recorded)
         if listed is None or (listed.parent_id and not subagents):
             continue
         if (format and listed.format != format) or (listed.client, listed.id) in seen:
@@ -525,14 +532,18 @@ def _named(recorded: SessionFile) -> str:
     return f"{recorded.id} ({recorded.place.client}{where}, {_time(recorded.modified)[:16]})"
 
 
-def latest_session(environ: Mapping[str, str], cwd: str) -> SessionInfo:
+def latest_session(
+    environ: Mapping[str, str],
+    cwd: str,
+    read: Callable[[SessionFile], SessionInfo | None] = read_session_info,
+) -> SessionInfo:
     """The newest session that worked in a directory; else below it; else in the nearest
     directory above it. `SourceError` where there is none."""
     home = str(home_folder(environ))
     below: SessionInfo | None = None
     above: SessionInfo | None = None
     newest: SessionInfo | None = None
-    for listed in list_sessions(environ):
+    for listed in list_sessions(environ, read=read):
         newest = newest or listed
         inside = _within(listed, cwd)
         around = bool(listed.project) and is_within(cwd, listed.project)

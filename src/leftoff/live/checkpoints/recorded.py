@@ -55,12 +55,19 @@ def recorded(
     return Recorded(summary, tuple(messages))
 
 
-def budget_of(summary: ContextSummary, task_id: str, settings: Settings) -> TaskTokenBudget:
+def budget_of(
+    summary: ContextSummary,
+    task_id: str,
+    settings: Settings,
+    provider: str = "",
+    limit: int | None = None,
+) -> TaskTokenBudget:
     """What a recording says of its window, as the budget of a task."""
     models, used = summary.session.models, summary.context.occupancy
-    name = models[-1] if models else summary.session.format
+    name = provider or (models[-1] if models else summary.session.format)
     total = (
-        limit_of(name, dict(settings.token_budget.provider_limits))
+        limit
+        or limit_of(name, dict(settings.token_budget.provider_limits))
         or summary.context.usable_window
         or settings.context_management.budget_total
     )
