@@ -245,7 +245,7 @@ def _loosen_value(raw: object, wanted: object) -> tuple[object, list[str]]:
 def _options(wanted: object) -> Iterator[object]:
     """The members of a union type, or the type itself."""
     args = getattr(wanted, "__args__", None)
-    if args and getattr(wanted, "__origin__", None) is not list:
+    if args and getattr(wanted, "__origin__", None) not in (list, dict):
         for arg in args:
             yield from _options(arg)
     else:

@@ -4,7 +4,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 from tests.strategies.literals import literals
@@ -16,6 +16,7 @@ from leftoff.extraction.rule_sets import GROUPS, OUTPUT_RULES
 from leftoff.extraction.rules import Rule
 from leftoff.formats import inspect
 from leftoff.formats.specstory_arguments import _NAMED
+from leftoff.formats.specstory_blocks import Turn
 from leftoff.shell.effects import FileState
 
 # A text of one repeated character takes time in proportion to its length.
@@ -157,6 +158,40 @@ def test_a_count_of_many_digits_that_aider_prints(line: str) -> None:
 def test_many_blocks_that_failed_in_aider(last: str, assert_linear: Linear) -> None:
     printed = FAILED + (f"> {last}  \n" if last else "")
     assert_linear(lambda size: lambda: aider(printed * size).summary(), 4000)
+
+
+class Lines(list[str]):
+    """Counts the lines that are looked at."""
+
+    looked = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        Lines.looked += len(found) if isinstance(at, slice) else 1
+        return found
+
+
+class Body(str):
+    __slots__ = ()
+
+    def split(self, *given: Any) -> list[str]:
+        return Lines(super().split(*given))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["Read file: a.py\n\n", "Cancelled\n\n", "```bash\n\n", "```diff\n\n", "<details>\n", "<think>\n",
+     "Tool use: **Read**\n```\n\n", "Result:\n```\n\n", "### Rule: a\n```\n\n", '<tool-use data-tool-type="" data-tool-name="y">\n'],
+)  # fmt: skip
+def test_a_turn_of_specstory_without_rules(piece: str) -> None:
+    """Each of its steps looked at all the rest of the turn."""
+
+    def looked(count: int) -> int:
+        Lines.looked = 0
+        Turn(0, {}, ([],)).read(Body(piece * count))
+        return Lines.looked
+
+    assert 0 < looked(800) < 5 * looked(200)
 
 
 # A text that repeats what a rule looks for takes time in proportion to its length.

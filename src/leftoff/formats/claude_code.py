@@ -11,7 +11,15 @@ from msgspec import Struct, field
 
 from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.formats.claude_code_records import Block, Body, Line, Result, Tokens
+from leftoff.formats.claude_code_records import (
+    Block,
+    Body,
+    Compaction,
+    Line,
+    Result,
+    Snapshot,
+    Tokens,
+)
 from leftoff.formats.injected import (
     JOB_ENDED,
     answer_spans,
@@ -22,7 +30,7 @@ from leftoff.formats.injected import (
     transcript_span,
     typed_spans,
 )
-from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, known_id, text_of
+from leftoff.formats.lenient_json import Fields, count_of, dict_of, known_id, text_of
 from leftoff.formats.openai_parts import decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample, holds_results, mostly
 from leftoff.formats.vocabulary import KINDS, PERSONS_SHELL, tool_call
@@ -220,13 +228,13 @@ class ClaudeReader(Struct):
             records = (Link(line.uuid, line.parentUuid or line.logicalParentUuid or ""),)
         if kind == "system":
             if line.subtype == "compact_boundary":
-                facts = Fields(line.compactMetadata or line.compact_metadata)
-                before = facts.count("preTokens", "pre_tokens")
-                records += (cursor.compaction(facts.text("trigger"), before),)
+                facts = line.compactMetadata or line.compact_metadata or Compaction()
+                before = count_of(facts.preTokens or facts.pre_tokens)
+                records += (cursor.compaction(facts.trigger or "", before),)
             elif line.subtype == "init" and line.sessionId and not self.session:
                 records += (self._facts(line),)
         elif kind == "result":
-            words = line.result if isinstance(line.result, str) else ""
+            words = line.result or ""
             if words and not self.spoken:
                 # `--output-format json` writes this line alone: the agent's last words.
                 final = Line("assistant", message=Body(content=words))
@@ -264,15 +272,14 @@ class ClaudeReader(Struct):
         after it, so it shows neither the original contents nor whether the file changed later.
         """
         changed: list[tuple[str, bool]] = []
-        for path, given in Fields(line.snapshot).at("trackedFileBackups").value.items():
-            backup = dict_of(given)
-            if type(version := backup.get("version")) is not int:
+        for path, backup in (line.snapshot or Snapshot()).trackedFileBackups.items():
+            if backup.version is None:
                 continue
-            if backup.get("backupFileName") is not None:
+            if backup.backupFileName is not None:
                 if self.missing.pop(path, None) is not None:
                     changed.append((path, True))
-            elif self.missing.get(path) != version:
-                self.missing[path] = version
+            elif self.missing.get(path) != backup.version:
+                self.missing[path] = backup.version
                 changed.append((path, False))
         if not changed:
             return ()
@@ -285,7 +292,7 @@ class ClaudeReader(Struct):
         before, operation = self._waiting(), line.operation
         found: tuple[Record, ...] = ()
         if operation == "enqueue":
-            self.queue.append(text_of(line.content))
+            self.queue.append(line.content or "")
             del self.queue[:-64]
             if job := JOB_ENDED.search(self.queue[-1]):
                 return (SessionFacts(ended=job[1]),)
@@ -404,10 +411,10 @@ def _part(block: Block) -> Part:
 def _result(
     block: Block, facts: Result | str | list[object] | None, part: int
 ) -> tuple[ToolResult, tuple[Typed, ...]]:
-    text = text_of(block.content)
-    if not text:
-        texts = (text_of(part.get("text")) for part in dicts_of(block.content))
-        text = "\n".join(filter(None, texts))
+    text = block.content or ""
+    if not isinstance(text, str):
+        pieces = text if isinstance(text, list) else ()
+        text = "\n".join([piece.text for piece in pieces if piece.text])
     call = known_id(block.tool_use_id)
     detail: dict[str, object] | None = None
     typed: tuple[Typed, ...] = ()

@@ -3,6 +3,16 @@
 from msgspec import Struct
 
 
+class Piece(Struct, gc=False):
+    text: str | None = None
+
+
+class Answer(Struct, gc=False):
+    """iFlow's content of a result."""
+
+    responseParts: object = None
+
+
 class Block(Struct, gc=False):
     type: str = ""
     text: str | None = None
@@ -12,7 +22,7 @@ class Block(Struct, gc=False):
     input: object = None
     tool_use_id: str | None = None
     is_error: bool | None = None
-    content: object = None
+    content: str | list[Piece] | Answer | None = None
 
 
 class Tokens(Struct, gc=False):
@@ -56,6 +66,21 @@ class Progress(Struct, gc=False):
     message: "Line | None" = None
 
 
+class Compaction(Struct, gc=False):
+    trigger: str | None = None
+    preTokens: int | None = None
+    pre_tokens: int | None = None
+
+
+class Backup(Struct, gc=False):
+    version: int | None = None
+    backupFileName: str | None = None
+
+
+class Snapshot(Struct, gc=False):
+    trackedFileBackups: dict[str, Backup] = {}
+
+
 class Line(Struct, gc=False):
     type: str = ""
     uuid: str | None = None
@@ -75,22 +100,22 @@ class Line(Struct, gc=False):
     requestId: str | None = None
     subtype: str | None = None
     operation: str | None = None
-    content: object = None
+    content: str | None = None
     toolUseResult: Result | str | list[object] | None = None
     data: Progress | None = None
     attachment: Attachment | None = None
-    compactMetadata: object = None
+    compactMetadata: Compaction | None = None
     summary: str | None = None
     leafUuid: str | None = None
     aiTitle: str | None = None
     customTitle: str | None = None
-    snapshot: object = None
+    snapshot: Snapshot | None = None
     # stream-json and the Agent SDK write these instead of their twins above
     session_id: str | None = None
     parent_tool_use_id: str | None = None
     tool_use_result: Result | str | list[object] | None = None
-    compact_metadata: object = None
+    compact_metadata: Compaction | None = None
     claude_code_version: str | None = None
     isSynthetic: bool | None = None
     is_error: bool | None = None
-    result: object = None
+    result: str | None = None

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct, field
 
 from leftoff.formats import claude_code as claude
-from leftoff.formats.claude_code_records import Block, Line, Result
+from leftoff.formats.claude_code_records import Answer, Block, Line, Result
 from leftoff.formats.gemini_parts import STATUS, response_texts, result_of
-from leftoff.formats.lenient_json import dicts_of, text_of
+from leftoff.formats.lenient_json import text_of
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.model import Message, Part, Record, ToolCall, ToolResult
 
@@ -34,8 +34,10 @@ class IflowReader(Struct):
         facts, line.toolUseResult = line.toolUseResult, None
         known = facts if isinstance(facts, Result) else Result()
         for block in line.message.content or () if line.message else ():
-            if isinstance(block, Block):
-                _unwrap(block)
+            # A result's content is a Gemini function response.
+            if isinstance(block, Block) and isinstance(block.content, Answer):
+                block.content, failed = response_texts(block.content.responseParts)
+                block.is_error = block.is_error or failed
         for found in self.claude.read(line, cursor):
             if isinstance(found, Message):
                 yield msgspec.structs.replace(found, parts=self._new_parts(found, known))
@@ -58,16 +60,6 @@ class IflowReader(Struct):
                 continue
             parts.append(part)
         return tuple(parts)
-
-
-def _unwrap(block: Block) -> None:
-    """Brings the content of a result, a Gemini function response, to Claude Code's form."""
-    if isinstance(block.content, dict):
-        block.content, failed = response_texts(block.content.get("responseParts"))
-        block.is_error = block.is_error or failed
-    elif isinstance(block.content, list):
-        block.content = "\n".join(text_of(b.get("text")) for b in dicts_of(block.content))
-    block.content = text_of(block.content)
 
 
 def _detect(sample: Sample) -> bool:

@@ -93,19 +93,18 @@ _IDE_CONTEXT = re.compile(
 _FIELD = re.compile(
     r"\s*\[\[ ## \w{1,60} ## \]\]\s*(?:@\[\w{1,20}\]:[\s\S]*@\[User\]:\s*|@\[User\]:\s*)?"
 )
-# OpenClaw puts events, facts of the chat and the time before the words, and an id behind them.
+# OpenClaw puts events, facts of the chat and the time before the words.
 _CHAT = re.compile(
     r"(?:System(?: \(untrusted\))?: \[\d{4}-\d\d-\d\d(?:(?!\n\s*\n)[\s\S]){0,20000}\s*"
     r"|[A-Z][\w ,]{2,60} \(untrusted[^)\n]{0,40}\):\n```json\n"
     r"(?:(?!\n```)[\s\S]){0,20000}\n```\s*"
     r"|\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,20}\] ?)+"
 )
-_CHAT_ID = re.compile(r"\[message_id: [^\]\n]{1,200}\]\s*\Z")
 # Cursor wraps the person's words in a tag, beside its own context in others.
 _QUERY = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
-# A command of Cursor: its name was chosen by the person, its body stands in a file.
+# A command of Cursor, below the words that name it: its body stands in a file.
 _CURSOR_COMMAND = re.compile(
-    r"(?m)^--- Cursor Command: ([^\n]*?) ---[ \t]*\r?$.*?(?:^--- End Command ---[ \t]*\r?$|\Z)",
+    r"(?m)^--- Cursor Command: [^\n]*? ---[ \t]*\r?$.*?(?:^--- End Command ---[ \t]*\r?$|\Z)",
     re.DOTALL,
 )
 _COMMAND = re.compile(
@@ -117,7 +116,6 @@ _COMMAND = re.compile(
 )
 # Commands that the client carries out itself; alone, without arguments, they are a button.
 _CLIENT_COMMANDS = KINDS["claude_code_client_commands"]
-_ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
 _INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*$")
 _CONTINUED = re.compile(
     r"\s*(?:This session is being continued from a previous conversation"
@@ -161,7 +159,7 @@ def block_end(text: str, start: int = 0) -> int:
 def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
     """The spans of `text` that a person typed, as far as the markup shows.
 
-    The arguments of a slash command are typed (`via` "command"); its markup is not."""
+    The command of Cursor that a person names stands in full below what was typed."""
     if _NOT_TYPED.match(text):
         return ()
     if "<user_query>" in text and text.lstrip().startswith("<"):
@@ -173,20 +171,21 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
         )
     context = _IDE_CONTEXT.match(text) if "# Context from my IDE" in text else None
     context = context or (_FIELD.match(text) if "[[ ## " in text[:200] else None)
-    if context is None and (context := _CHAT.match(text)) is not None:
-        if _NOT_TYPED.match(text, context.end()):
-            return ()
-        place = text.rfind("[message_id: ")
-        if place >= 0 and _CHAT_ID.match(text, place):
-            text = text[:place].rstrip()
-    elif context is None and (context := _BUILT.match(text)) is not None:
+    context = context or _CHAT.match(text)
+    if context is None and (context := _BUILT.match(text)) is not None:
         task = task_span(text)
         if task is not None:
             return (Typed(part, *task, via),)
     if context is not None:
         start = context.end()
-        return shifted(_spans(part, text[start:], via), start)
-    return _spans(part, text, via)
+        return shifted(typed_spans(part, text[start:], via), start)
+    if "--- Cursor Command: " in text:
+        blocks = [found.span() for found in _CURSOR_COMMAND.finditer(text)]
+        if blocks:
+            return spans_around(blocks, text, part, via)
+    if "<" in text or text.startswith(("[", "#", " ", "\n", "Caveat:", "WORKFLOW RESUME")):
+        return _parse_spans(part, text, via)
+    return (Typed(part, 0, len(text), via),) if text and not text.isspace() else ()
 
 
 def task_span(text: str) -> tuple[int, int] | None:
@@ -266,14 +265,6 @@ def sent_by(text: str) -> tuple[str, tuple[Typed, ...]]:
     return "prompt" if typed else "injected", typed
 
 
-def _spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
-    if "--- Cursor Command: " in text:
-        return _around_commands(part, text, via)
-    if "<" in text or text.startswith(("[", "#", " ", "\n", "Caveat:", "WORKFLOW RESUME")):
-        return _parse_spans(part, text, via)
-    return (Typed(part, 0, len(text), via),) if text and not text.isspace() else ()
-
-
 def shifted(spans: Iterable[Typed], by: int) -> tuple[Typed, ...]:
     """The spans of a text that stands so many code points further on in its part."""
     return tuple(Typed(s.part, s.start + by, s.end + by, s.via) for s in spans)
@@ -288,19 +279,6 @@ def spans_around(
     for begins, ends in (*blocks, (len(text), len(text))):
         spans += shifted(typed_spans(part, text[start:begins].rstrip(), via), start)
         start = max(start, ends)
-    return tuple(spans)
-
-
-def _around_commands(part: int, text: str, via: str) -> tuple[Typed, ...]:
-    """The names of Cursor's commands in a text, and what was typed around them."""
-    spans: list[Typed] = []
-    position = 0
-    commands = [(m.start(), m.end(), m.span(1)) for m in _CURSOR_COMMAND.finditer(text)]
-    for start, end, name in [*commands, (len(text), len(text), None)]:
-        spans += shifted(_parse_spans(part, text[position:start], via), position)
-        if name is not None:
-            spans.append(Typed(part, *name, "command"))
-        position = end
     return tuple(spans)
 
 
@@ -338,10 +316,6 @@ def _parse_spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
         if not piece.strip():
             continue
         if _LEADING.match(piece):
-            arguments = _ARGUMENTS.search(piece)
-            if arguments:
-                a, b = arguments.span(1)
-                spans.append(Typed(part, start + a, start + b, "command"))
             break  # the recorder's markup fills the rest of such a block
         leading = len(piece) - len(piece.lstrip())
         trailing = len(piece.rstrip())
@@ -357,8 +331,6 @@ def _parse_spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
 _BULLET = re.compile(r"[•⏺●✻✶❯›] \S")
 _CORNER = re.compile(r"\s{0,8}[⎿└][ \xa0]{0,2}\S")
 _RULE = re.compile(r"[─━]{20,}")
-# A longer prompt is not searched line by line past this many characters.
-MOST = 200_000
 
 
 def transcript_span(text: str) -> tuple[int, int] | None:
@@ -369,7 +341,7 @@ def transcript_span(text: str) -> tuple[int, int] | None:
     last mark, and begins earlier if indented paragraphs stand before the first one."""
     if "⎿" not in text and "└" not in text:
         return None
-    lines = text[:MOST].splitlines(keepends=True)
+    lines = text.splitlines(keepends=True)
     marks = [i for i, line in enumerate(lines) if _BULLET.match(line) or _CORNER.match(line)]
     bullets = [i for i in marks if _BULLET.match(lines[i])]
     if len(bullets) < 2 or len(marks) == len(bullets):
@@ -382,8 +354,6 @@ def transcript_span(text: str) -> tuple[int, int] | None:
     last += 1
     while last < len(lines) and (_continues(lines[last]) or _RULE.match(lines[last])):
         last += 1
-    if last == len(lines) and len(text) > MOST:
-        return sum(map(len, lines[:first])), len(text)
     return sum(map(len, lines[:first])), sum(map(len, lines[:last]))
 
 

@@ -214,8 +214,13 @@ class Fields:
 
     def number(self, *paths: str) -> int | None:
         """An integer, such as an exit code; None for anything else."""
-        found = map(self.get, paths)
-        return next((n for n in found if isinstance(n, int) and not isinstance(n, bool)), None)
+        for path in paths:
+            found = self.get(path)
+            if type(found) is int:
+                return found
+            if found is not None:
+                self.lost.append(path)
+        return None
 
     def facts(self, **paths: str) -> SessionFacts:
         """What is said of the session: the string at a path for each of its fields; `a|b` for

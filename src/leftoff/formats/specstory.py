@@ -51,13 +51,10 @@ class SpecStoryReader(TextReader):
     model: str = ""
     time: str = ""
     began: str = ""
-    held: list[int] = field(default_factory=list)
     spellings: list[str] = field(default_factory=list)
     blank: bool = True
     quoting: bool = False
     fences: int = 0
-    closes: bool = False
-    cut: int = 0
     tool: bool = False
     session: str = ""
     waiting: dict[str, int] = field(default_factory=dict)
@@ -69,43 +66,28 @@ class SpecStoryReader(TextReader):
     asked: list[str] = field(default_factory=list)
     """Calls of the session and of its subagents that wait for such results."""
 
-    def read(self, line: bytes, cursor: Cursor) -> Iterable[Record]:
-        if not line and cursor.ended:
-            found = self._restart(cursor) if self.held else []
-            return [*found, *self._flush(cursor)]
-        return self._take(line, cursor.line, cursor)
-
-    def _take(self, line: bytes, number: int, cursor: Cursor) -> Iterable[Record]:
-        text = line.decode(errors="replace").rstrip("\r\n")
-        if number == 1:
+    def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
+        if cursor.line == 1:
             text = text.removeprefix("\ufeff")
         if not self.who and not self.session:
             if session := _SESSION.match(text):
-                self.session, client = session["id"], session["client"]
-                self.apart = client == "Claude Code"
+                self.session, self.apart = session["id"], session["client"] == "Claude Code"
                 started = _iso(session["time"] or "")
                 self.began = _minute(started)
-                return (SessionFacts(id=self.session, started=started, agent_version=client),)
+                return (SessionFacts(id=self.session, started=started),)
             if titled := _TITLE_TIME.match(text):
                 return (SessionFacts(started=_iso(titled["time"])),)
         found: list[Record] = []
         if self.blank and (marker := _MARKER.match(text)):
-            if self._begins(marker, number, found):
+            if self._begins(marker, cursor.line, found):
                 found += self._flush(cursor)
-                self._begin(marker, line, number)
+                self._begin(marker, line, cursor.line)
                 return found
         if self.tool:
-            if self.held and text.startswith("<tool-use "):
-                # The block was never closed: the markers in it were turns.
-                found += self._restart(cursor)
-                return [*found, *self._take(line, number, cursor)]
-            if text.rstrip() in TOOL_ENDS:
-                self.tool = False
-                self.held = []
+            self.tool = text.rstrip() not in TOOL_ENDS
         elif text.startswith("<tool-use ") and self.who not in {"", "User"}:
             self.tool = not text.rstrip().endswith("</tool-use>")
         elif text.startswith("```"):
-            self.closes = self.closes or not self.fences and text.strip() == "```"
             self.fences += 1
         self.blank = not text.strip()
         if self.who:
@@ -128,21 +110,13 @@ class SpecStoryReader(TextReader):
         if self.quoting and not time and spelling not in self.spellings:
             found.append(Uncertain("uncertain_turn", number))
             return False
-        if self.tool:
-            self.held.append(len(self.lines))
+        odd = self.fences % 2 and spelling not in self.spellings
+        if self.tool or odd and any(s.startswith(marker["who"]) for s in self.spellings):
+            found.append(Uncertain("uncertain_turn", number))
             return False
-        if self.fences % 2 and spelling not in self.spellings:
-            if any(known.startswith(marker["who"]) for known in self.spellings):
-                found.append(Uncertain("uncertain_turn", number))
-                return False
-        if self.cut and self.fences % 2 and self.closes:
-            # A fence was open when this turn began, and its first fence is a closing one: the
-            # marker may have been quoted.
-            found.append(Uncertain("uncertain_turn", self.cut))
         return True
 
     def _begin(self, marker: re.Match[str], line: bytes, number: int) -> None:
-        self.cut = number if self.fences % 2 else 0
         self.who = marker["who"] or "Agent"
         self.side = bool(marker["side"] or marker["aside"])
         self.model = _model(marker["model"] or "")
@@ -150,21 +124,9 @@ class SpecStoryReader(TextReader):
         spelling = _spelling(marker)
         if marker["who"] and spelling not in self.spellings:
             self.spellings.append(spelling)
-        self.first, self.lines, self.held = number, [line], []
-        self.blank = self.quoting = self.tool = self.closes = False
+        self.first, self.lines = number, [line]
+        self.blank = self.quoting = self.tool = False
         self.fences = 0
-
-    def _restart(self, cursor: Cursor) -> list[Record]:
-        """Reads the lines since the first held marker again, as turns of their own."""
-        at = self.held[0]
-        rest, number = self.lines[at:], self.first + at
-        self.lines, self.held = self.lines[:at], []
-        self.tool, self.blank, self.quoting = False, True, False
-        self.fences = 0
-        found: list[Record] = []
-        for place, line in enumerate(rest):
-            found += self._take(line, number + place, cursor)
-        return found
 
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
         ends = takewhile(lambda line: line.strip() in _ENDS, reversed(self.lines))

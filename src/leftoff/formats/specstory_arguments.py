@@ -27,9 +27,7 @@ _WITH_PATH = frozenset({"read", "edit", "create", "delete", "list"})
 _RESULT = re.compile(r"^Result:[ \t]*", re.MULTILINE)
 _FENCE_LINES = re.compile(r"^`{3,}", re.MULTILINE)
 _PATH = re.compile(r"\s*Path: `([^`\n]+)`[ \t]*(?:\n|\Z)")
-_PATCH_FILE = re.compile(
-    r"(?m)^\*\*(Add|Update|Delete|Move): `([^`\n]+)`(?: (?:→|->|to) `([^`\n]+)`)?\*\*"
-)
+_PATCH_FILE = re.compile(r"(?m)^\*\*(Add|Update|Delete): `([^`\n]+)`\*\*")
 _NEW_FILE = re.compile(r"@@\n-\n(\+.*(?:\n\+.*)*)\n\+")
 _INPUT = re.compile(r"\s*\*\*Input:\*\*[ \t]*\n")
 # An argument: in backquotes, or in a fence below its name.
@@ -52,6 +50,7 @@ _PATH_IN_OUTPUT = re.compile(
 _EXIT_CODE = re.compile(r"(?:Process exited with code|Exit code:?) (-?\d{1,9})")
 # A command whose output ends so waits for words that were not typed.
 _ASKS_PASSWORD = re.compile(r"(?:^|\n)(?:\[sudo\] p|P)assword(?: for [^\n:]+)?:\s*\Z")
+_IN_BACKGROUND = ("Async agent launched", "Command running in background")
 _DENIED = "The user doesn't want to proceed with this tool use"
 _FAILED = (
     "Error: ",
@@ -71,14 +70,9 @@ def _parse_parameters(
     if kind == "patch":
         given = {**given, **_applied(Fields(given).text("relativeWorkspacePath"), after)}
     after = re.sub(r"\A\s*Result:[ \t]*\n", "\n", after)
-    head, output = _one_fence(after)
-    if output is None and head.strip():
-        output = unescape(head.strip())
+    output = _one_fence(after)[1]
     if kind == "plan" and output and '"finalTodos"' in output and "todos" not in given:
         given = {**given, **_final_todos(output)}
-    named = _file_in(rest)
-    if named and kind in {"read", "edit", "create", "delete"}:
-        given = {**given, "file_path": named}
     return given, output
 
 
@@ -119,7 +113,7 @@ def parse_tool_use(kind: str, rest: str, body: str) -> tuple[dict[str, object], 
     path = _PATH.match(body) if kind in _WITH_PATH else None
     given, output = _parse_shown(kind, rest, body if path is None else body[path.end() :])
     if path is not None:
-        given = {**given, "file_path": _whole_path(unescape(path[1]), answer or "")}
+        given = {**given, "file_path": unescape(path[1])}
     if given.get("file_path") == "" and answer is not None:
         given["file_path"] = path_in(answer)
     return given, output if answer is None else answer
@@ -140,15 +134,6 @@ def _parse_listed(body: str) -> tuple[dict[str, object], str | None]:
         plain = text if flag is None else flag
         given[found[1]] = listed or (int(text) if text.isdecimal() else plain)
     return given, _one_fence(result)[1] if mark else None
-
-
-def _whole_path(path: str, answer: str) -> str:
-    """The path as the result names it, from the root, if it does: edits use that one."""
-    end = answer.find(f"/{path}")
-    start = answer.rfind(": /", 0, end + 1)
-    if end < 0 or start < 0 or "\n" in answer[start:end]:
-        return path
-    return answer[start + 2 : end + 1 + len(path)]
 
 
 def _split_answer(body: str) -> tuple[str, str | None]:
@@ -278,11 +263,7 @@ def _patch(body: str) -> str:
     ends = [*(head.start() for head in heads[1:]), len(body)]
     patch = ["*** Begin Patch"]
     for head, end in zip(heads, ends, strict=False):
-        # The client's patches know no verb for a move: it is an update with a target.
-        verb = "Update" if head[1] == "Move" else head[1]
-        patch.append(f"*** {verb} File: {head[2]}")
-        if head[3]:
-            patch.append(f"*** Move to: {head[3]}")
+        patch.append(f"*** {head[1]} File: {head[2]}")
         diff, _ = _two_fences(body[head.end() : end])
         if diff:
             patch.append(diff.rstrip("\n"))
@@ -313,6 +294,8 @@ def outcome(output: str) -> tuple[str, int | None]:
         return "interrupted", None
     if _ASKS_PASSWORD.search(output, len(output) - 80 if len(output) > 80 else 0):
         return "error", None
+    if output.startswith(_IN_BACKGROUND):
+        return "running", None
     code = _EXIT_CODE.search(output, 0, 400)
     if code is not None:
         return ("error" if int(code[1]) else "ok"), int(code[1])

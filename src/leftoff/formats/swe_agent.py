@@ -9,7 +9,7 @@ from functools import partial
 
 from leftoff import lazy_re as re
 from leftoff import model as rec
-from leftoff.formats.injected import task_span
+from leftoff.formats.injected import task_spans
 from leftoff.formats.lenient_json import Fields
 from leftoff.formats.openai_parts import calls_of, content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
@@ -105,8 +105,7 @@ class SweAgentReader(ItemReader):
             typed: tuple[rec.Typed, ...] = ()
             if role == "user" and not self.prompted:
                 self.prompted = True
-                span = task_span(text) or (0, len(_without_state(text, state)))
-                typed = (rec.Typed(0, *span),)
+                typed = task_spans(_without_state(text, state))
             return message("user", (rec.Text(text),), "", typed)
         given, known = item.get("tool_call_ids"), dict(self.waiting)
         ids = given if isinstance(given, list) else ()

@@ -40,7 +40,7 @@ set (a resumed pass), only appending, `pack` and `len` are valid."""
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -98,19 +98,6 @@ def keys64(identities: list[str]) -> array[int]:
                 return halves[1::2]
     known = {identity: key64(identity) for identity in set(identities)}  # responses repeat
     return array("Q", map(known.__getitem__, identities))
-
-
-class _Children:
-    """Index from a key to the rows with that parent: sorted arrays, since a list for each key
-    takes too much memory in a long session."""
-
-    def __init__(self, parents: array[int]) -> None:
-        self._order = array("I", sorted(range(len(parents)), key=parents.__getitem__))
-        self._parents = array("Q", (parents[row] for row in self._order))
-
-    def of(self, key: int) -> array[int]:
-        first = bisect_left(self._parents, key)
-        return self._order[first : bisect_right(self._parents, key)]
 
 
 _OF_MESSAGES = ("responses", "keys", "parents")
@@ -292,22 +279,20 @@ class Thread:
 
     def _below(self, roots: set[int]) -> set[int]:
         """The messages at and below `roots` in the parent chain; cycles are allowed."""
-        children, links = _Children(self.parents), _Children(self.link_parents)
-        found = set(roots)
+        children: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         keys, link_keys = self.keys, self.link_keys
+        for index, parent in enumerate(self.parents):
+            children[parent].append((index, keys[index]))
+        for key, parent in zip(link_keys, self.link_parents, strict=True):
+            children[parent].append((-1, key))
+        found = set(roots)
         queue = [keys[i] for i in sorted(roots)]
-        visited: set[int] = set()
         while queue:
-            key = queue.pop()
-            if key in visited or not key:
-                continue
-            visited.add(key)
-            for index in children.of(key):
-                if index not in found:
-                    found.add(index)
-                    queue.append(keys[index])
-            queue += [link_keys[number] for number in links.of(key)]
-        return found
+            # Each key is followed once.
+            for index, key in children.pop(queue.pop() or -1, ()):
+                found.add(index)
+                queue.append(key)
+        return found - {-1}
 
     def contains(self, identity: str) -> bool:
         """Whether a record of that id is part of the thread."""
