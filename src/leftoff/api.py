@@ -14,7 +14,6 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UsageError
 from leftoff.extraction.session_state import SessionState
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
-from leftoff.session_reading import PassOpener as PassOpener
 from leftoff.session_reading import SessionReading as SessionReading
 from leftoff.session_reading import chosen_place
 from leftoff.session_reading import open_pass as open_pass
@@ -96,9 +95,9 @@ def _with_forerunners(
     named, which = split_choice(path)
     known: dict[str, Pass] = {}
 
-    def once(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
+    def once(path: str, **options: Any) -> Pass:
         if path not in known:
-            known[path] = open_pass(path, format=format, extractors=extractors)
+            known[path] = open_pass(path, **options)
         return known[path]
 
     found = SessionReading(once)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -38,19 +38,11 @@ def open_pass(path: str, *, format: str | None = None, extractors: Sequence[str]
     return reading
 
 
-class PassOpener(Protocol):
-    """Reads a recording to its end; `open_pass` is one."""
-
-    def __call__(
-        self, path: str, *, format: str | None = None, extractors: Sequence[str] = ()
-    ) -> Pass: ...
-
-
 class SessionReading:
     """The recordings of one line of work: main threads and subagents, with their files, each of
-    which `opened` reads."""
+    which `opened` reads as `open_pass` does."""
 
-    def __init__(self, opened: PassOpener = open_pass) -> None:
+    def __init__(self, opened: Callable[..., Pass] = open_pass) -> None:
         self._opened = opened
         self.sources: list[Source] = []
         self.mains: list[tuple[SessionState, int]] = []

@@ -1,27 +1,19 @@
-"""`list`, bare `leftoff`, and naming a session by id, with an index and without one."""
+"""`list`, bare `leftoff`, and naming a session by id."""
 
 import errno
 import io
 import json
 import os
-import sqlite3
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from tests.cli.conftest import Call
-from tests.strategies.writers import claude_line
 
 from leftoff.cli import group
-from leftoff.cli.group import leftoff, main
-from leftoff.errors import SourceError
-from leftoff.memory import headers
-from leftoff.memory.index import forget, update
-from leftoff.redaction.redactor import Redactor
+from leftoff.cli.group import main
 from leftoff.sources import discover
-from leftoff.sources.open import read_head
 
 # `list`, bare `leftoff`, and naming a session by id: streams, exit codes, speed.
 
@@ -107,8 +99,6 @@ def test_the_first_line_comes_before_further_sessions_are_read(
             read_when_written.append(read)
             return super().write(text)
 
-    # Another test may have made an index, whose headers are not read again.
-    monkeypatch.setenv("LEFTOFF_MEMORY", str(home / "none.sqlite3"))
     monkeypatch.setattr(discover, "read_session_info", counted)
     monkeypatch.setattr(sys, "stdout", screen := Screen())
     assert group.main(["list", "-n", "0"]) == 0
@@ -154,166 +144,3 @@ def test_a_folder_that_cannot_be_read_is_named(
     said = capsys.readouterr().err
     assert "cannot be read (Input/output error)" in said
     assert "no session" not in said
-
-
-# `leftoff list` and `leftoff` alone say the same with the index and without it.
-
-SECRET = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
-
-
-class Home:
-    """A home with recordings of Claude Code, an index, and commands in it."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.sessions = folder / ".claude" / "projects" / "-home-dev-shop"
-        self.sessions.mkdir(parents=True)
-        self.index = folder / "memory.sqlite3"
-        self.project = folder / "shop"
-        self.project.mkdir()
-        self.opened: list[str] = []
-        self._patch = monkeypatch
-        for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv("HOME", str(folder))
-        monkeypatch.chdir(self.project)
-        read = discover.session_in
-
-        def counted(file: discover.SessionFile) -> discover.SessionInfo | None:
-            self.opened.append(Path(file.path).stem)
-            return read(file)
-
-        monkeypatch.setattr(discover, "session_in", counted)
-        monkeypatch.setenv("LEFTOFF_MEMORY", str(self.index))
-
-    def record(self, name: str, prompt: str, *, at: int) -> Path:
-        path = self.sessions / f"{name}.jsonl"
-        line = claude_line(0, "user", prompt, name, cwd=str(self.project))
-        path.write_text(json.dumps(line) + "\n")
-        os.utime(path, (at, at))
-        return path
-
-    def run(self, *words: str, index: bool = True) -> str:
-        self.opened.clear()
-        path = self.index if index else self.index.with_name("none")
-        self._patch.setenv("LEFTOFF_MEMORY", str(path))
-        return CliRunner().invoke(leftoff, [*words]).output
-
-
-@pytest.fixture
-def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    made = Home(tmp_path, monkeypatch)
-    for number in range(4):
-        made.record(
-            f"session-{number}", f"Count the boats of pier {number}", at=1_000_000 + number
-        )
-    made.record("session-9", f"Deploy with {SECRET}", at=999_000)
-    update(made.index, environ=os.environ)
-    return made
-
-
-@pytest.mark.parametrize(
-    "words", [(), ("-n", "2"), ("--json",), ("--project", "."), ("--project", "/x")]
-)
-def test_a_list_is_the_same_and_opens_nothing_that_it_knows(
-    indexed: Home, words: tuple[str, ...]
-) -> None:
-    without = indexed.run("list", *words, index=False)
-    assert indexed.run("list", *words) == without
-    assert indexed.run("list", *words) == without
-    # A header with a secret is not stored.
-    assert set(indexed.opened) <= {"session-9"}
-
-
-def test_new_and_changed_recordings_are_seen(indexed: Home) -> None:
-    indexed.run("list")
-    indexed.record("session-5", "Paint the boats", at=1_000_050)
-    changed = indexed.record("session-0", "Sell the boats of the first pier", at=1_000_060)
-    shown = indexed.run("list")
-    assert shown == indexed.run("list", index=False)
-    assert "Sell the boats" in shown
-    assert "Paint the boats" in shown
-    # The same size and another time, then the same time and another size.
-    indexed.record("session-0", "Rent the boats of the first pier", at=1_000_061)
-    assert "Rent the boats" in indexed.run("list")
-    with changed.open("a") as out:
-        out.write("\n")
-    os.utime(changed, (1_000_061, 1_000_061))
-    indexed.run("list")
-    assert "session-0" in indexed.opened
-    changed.unlink()
-    assert "session-0" not in indexed.run("list")
-
-
-def test_the_newest_session_is_found_without_a_header(indexed: Home) -> None:
-    expected = indexed.run(index=False)
-    assert "pier 3" in expected
-    assert indexed.run() == expected
-    assert indexed.opened == ["session-3"]
-    assert indexed.run() == expected
-    assert indexed.opened == []
-
-
-def test_no_secret_and_no_deleted_recording_stays_in_it(indexed: Home) -> None:
-    indexed.run("list")
-    assert SECRET not in "".join(_stored(indexed))
-    assert len(_stored(indexed)) == 4
-    (indexed.sessions / "session-1.jsonl").unlink()
-    forget(indexed.index, missing_only=True)
-    assert len(_stored(indexed)) == 3
-
-
-def test_an_index_that_is_in_use_or_of_another_version_does_no_harm(
-    indexed: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = indexed.run("list", index=False)
-    with sqlite3.connect(indexed.index) as other:
-        other.execute("BEGIN IMMEDIATE")
-        assert indexed.run("list") == expected
-    assert not _stored(indexed)
-    indexed.run("list")
-    monkeypatch.setattr(headers, "__version__", "another")
-    assert indexed.run("list") == expected
-    assert len(indexed.opened) == 5
-    indexed.index.write_bytes(b"no index")
-    assert indexed.run("list") == expected
-
-
-def test_what_cannot_be_read_once_is_listed_the_next_time(
-    indexed: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That it is no session was stored, and it was hidden until it changed."""
-    with monkeypatch.context() as patch:
-        read = read_head
-
-        def refused(path: str, count: int) -> bytes:
-            if "session-1" in path:
-                raise SourceError(f"{path}: cannot be read (Input/output error)")
-            return read(path, count)
-
-        patch.setattr(discover, "read_head", refused)
-        assert "session-1" not in indexed.run("list")
-    assert "session-1" in indexed.run("list")
-
-
-def test_the_index_is_not_locked_while_headers_are_redacted(
-    indexed: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It was, for as long as 10,000 headers take: a search at the same time failed."""
-    redacted = []
-
-    class Gate(Redactor):
-        def value(self, given: Any) -> Any:
-            with sqlite3.connect(indexed.index, timeout=0) as other:
-                other.execute("BEGIN IMMEDIATE")
-            redacted.append(given)
-            return super().value(given)
-
-    monkeypatch.setattr(headers, "Redactor", Gate)
-    indexed.run("list")
-    assert len(redacted) == 5
-    assert len(_stored(indexed)) == 4
-
-
-def _stored(indexed: Home) -> list[str]:
-    with sqlite3.connect(indexed.index) as db:
-        return [str(row) for row in db.execute("SELECT path, header FROM headers")]

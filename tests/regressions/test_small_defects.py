@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -20,9 +19,7 @@ from leftoff.__main__ import main
 from leftoff.cli import completions
 from leftoff.errors import FormatError
 from leftoff.handover.resume_log.document import ResumeLog
-from leftoff.memory.headers import StoredHeaders
 from leftoff.redaction.redactor import Redactor
-from leftoff.sources import discover
 from leftoff.text import truncation
 
 # A list or file of which no message can be made is an error in words, never an empty summary;
@@ -260,25 +257,6 @@ def test_a_value_that_is_too_deep_is_cut() -> None:
     kept = codec.to_valid_json({"deep": deep, "flat": [1, {"b": ("c",)}]})
     assert kept["flat"] == [1, {"b": ["c"]}]
     assert codec.parse_strict(codec.dumps(kept)) == kept
-
-
-# A recording whose name is no text ended `leftoff list` once there was an index.
-
-
-def test_a_name_that_is_no_text_is_not_stored(tmp_path: Path, root: Path) -> None:
-    folder = tmp_path / ".claude/projects/-work"
-    folder.mkdir(parents=True)
-    data = (root / "corpora/sessions/claude_code/prorate.jsonl").read_bytes()
-    for name in ("a.jsonl", os.fsdecode(b"\xff\xfe.jsonl")):
-        (folder / name).write_bytes(data)
-        os.utime(folder / name, (1e6, 1e6))
-    environ = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
-    headers = StoredHeaders(environ)
-    headers._db = sqlite3.connect(":memory:", isolation_level=None)
-    headers._db.execute("CREATE TABLE headers (path, size, modified, version, header)")
-    assert len([headers.read(file) for file in discover.session_files(environ)]) == 2
-    assert [row[0] for row in headers._rows()] == [str(folder / "a.jsonl")]
-    headers.close()
 
 
 # TAB offers no word that a shell would run.

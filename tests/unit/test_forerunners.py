@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +71,8 @@ def test_a_prefix_goes_on_to_the_same_summary_with_the_forerunner_fixed(tmp_path
     assert readings[0].stats == api.summarize(fork).stats
 
 
-def opener(known: dict[str, Pass]) -> api.PassOpener:
-    def opened(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
-        return known[path]
-
-    return opened
+def opener(known: dict[str, Pass]) -> Callable[..., Pass]:
+    return lambda path, **_: known[path]
 
 
 HOOK = {"type": "attachment", "attachment": {"type": "hook_additional_context"}}

@@ -64,14 +64,14 @@ def create(
 
     Example: leftoff checkpoint create latest"""
     settings = load_here().settings
-    path = params.path_of(session)
+    path = params.path_of(session, recording.which)
     chosen = roles.role(role) if role else None
     globs = chosen.files_to_track if chosen else ()
     # Before the recording is read, which may take long: a wrong folder is said at once.
     diff = _diff(repository, globs) if repository is not None else None
     found = recorded(path, **recording.how)
     summary = found.summary
-    recording.warn(summary)
+    params.warn(path, summary)
     task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
     budget = budget_of(summary, task_id, settings, provider, limit)
     # The original format knows three levels; a checkpoint on request takes the nearest.

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from contextlib import closing
 from itertools import islice
 
 import click
@@ -13,7 +12,6 @@ from leftoff.cli.output import columns, deliver, rendered
 from leftoff.cli.params import SessionFilter, filtered, options, path_of
 from leftoff.errors import SourceError, UsageError
 from leftoff.formats.reader import formats
-from leftoff.memory.headers import StoredHeaders
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.discover import latest_session, session_files, short_ids
 from leftoff.sources.open import session_paths
@@ -56,8 +54,7 @@ def list_command(
     unread: list[OSError] = []
     # Names first, all of them: short ids must be unique among all sessions, shown or not.
     known = session_files(os.environ, chosen.recorder or "", unread)
-    headers = click.get_current_context().with_resource(closing(StoredHeaders(os.environ)))
-    found = chosen.sessions(subagents=subagents, known=known, read=headers.read)
+    found = chosen.sessions(subagents=subagents, known=known)
     names = {} if as_json else short_ids(r.id for r in known)
     gate, width, count = Redactor(), columns(), 0
     home = os.path.expanduser("~")  # noqa: PTH111 - compared as a string
@@ -147,8 +144,7 @@ def _titled(head: str, title: str, width: int) -> str:
 def newest() -> int:
     """Shows the newest session of the current directory; 1 if there is none."""
     try:
-        with closing(StoredHeaders(os.environ)) as headers:
-            listed = latest_session(os.environ, os.getcwd(), headers.read)  # noqa: PTH109
+        listed = latest_session(os.environ, os.getcwd())  # noqa: PTH109
     except SourceError as error:
         complain(f"{error}. `leftoff list` shows all sessions, `leftoff --help` the commands")
         return 1

@@ -8,7 +8,14 @@ from leftoff import codec
 from leftoff.api import summarize
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import RecordingOptions, chosen_id, options, path_of, recording_options
+from leftoff.cli.params import (
+    RecordingOptions,
+    chosen_id,
+    options,
+    path_of,
+    recording_options,
+    warn,
+)
 from leftoff.errors import StateError
 from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.redaction.redactor import Redactor
@@ -38,8 +45,9 @@ def create(
 
     If there are more than ten, the oldest are removed; stderr names them."""
     made = _generator(budget)
-    summary = summarize(path_of(session), **recording.how)
-    recording.warn(summary)
+    recorded = path_of(session, recording.which)
+    summary = summarize(recorded, **recording.how)
+    warn(recorded, summary)
     written = made.generate_from_summary(summary, session_id=name)
     if stdout:
         deliver(written.to_markdown(made.max_tokens))

@@ -19,7 +19,7 @@ from leftoff import codec
 from leftoff.cli.group import complain
 from leftoff.errors import UnknownName, UsageError
 from leftoff.sources import discover
-from leftoff.sources.session_choice import Choice, as_choice
+from leftoff.sources.session_choice import split_choice
 from leftoff.tables import table
 
 if TYPE_CHECKING:
@@ -145,12 +145,14 @@ class SessionFilter(Struct, frozen=True):
 filtered = grouped("chosen", SessionFilter)
 
 
-def path_of(session: str) -> str:
-    """The path of the session that is meant, seen from the current directory."""
+def path_of(session: str, which: str | None = None) -> str:
+    """The path of the session that is meant, seen from the current directory; with the session
+    `which` of a file that holds several as `FILE@N`."""
     # A path or an id means the same in a directory that was deleted; only `latest` does not.
     latest = session.partition("@")[0] == discover.LATEST
     cwd = os.getcwd() if latest else ""  # noqa: PTH109 - the logical path, as a string
-    return discover.find_session(session, os.environ, cwd)
+    path = discover.find_session(session, os.environ, cwd)
+    return path if which is None else f"{split_choice(path)[0]}@{which}"
 
 
 def _completion(*, sessions: bool) -> Callable[..., list[CompletionItem]]:
@@ -193,24 +195,20 @@ class RecordingOptions(ReaderOptions, frozen=True):
     recorder: str | None = None
 
     @property
-    def session(self) -> Choice:
-        """The session of a file; if nothing is said, the newest in which the agent worked."""
-        return None if self.which is None else as_choice(self.which)
-
-    @property
     def how(self) -> dict[str, Any]:
         """How the recording is read, as `api.summarize` and others take it."""
-        return {"format": self.recorder, "session": self.session, "reader": self.reading}
+        return {"format": self.recorder, "reader": self.reading}
 
-    def warn(self, summary: ContextSummary) -> None:
-        """Says on stderr that a file holds several sessions, where none was chosen, and why a
-        second reader gave nothing."""
-        for issue in summary.issues:
-            if issue.code == "several_sessions" and self.which is None:
-                complain(f"{issue.count} {issue.what} ({CHOOSE})")
-        for issue in summary.issues:
-            if issue.code == "second_reader":
-                complain(issue.what)
+
+def warn(path: str, summary: ContextSummary) -> None:
+    """Says on stderr that a file holds several sessions, where its path names none, and why a
+    second reader gave nothing."""
+    for issue in summary.issues:
+        if issue.code == "several_sessions" and split_choice(path)[1] is None:
+            complain(f"{issue.count} {issue.what} ({CHOOSE})")
+    for issue in summary.issues:
+        if issue.code == "second_reader":
+            complain(issue.what)
 
 
 # Follows the warning that a file holds several sessions.

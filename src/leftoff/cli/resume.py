@@ -14,7 +14,14 @@ import click
 from leftoff import codec
 from leftoff.cli.group import shown, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import ReaderOptions, RecordingOptions, options, path_of, reader_options
+from leftoff.cli.params import (
+    ReaderOptions,
+    RecordingOptions,
+    options,
+    path_of,
+    reader_options,
+    warn,
+)
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
@@ -129,7 +136,8 @@ def _of_recording(
 
 
 def _made(name: str, file: str | None, options: RecordingOptions) -> ResumeState:
-    return from_transcript(path_of(name), workflow=file, summarized=options.warn, **options.how)
+    path = path_of(name, options.which)
+    return from_transcript(path, workflow=file, summarized=partial(warn, path), **options.how)
 
 
 def _absolute(path: str) -> str:

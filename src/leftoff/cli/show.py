@@ -41,7 +41,7 @@ def show(place: str, *, alone: bool, full: bool, which: str | None, bare: bool) 
         raise UsageError(f"{place}: a range counts up from 1, as in {session}#12-20")
     gate = gate_of(bare=bare, output=None)
     shown = False
-    numbered = _numbered(_one_session(path_of(session), which), alone=alone)
+    numbered = _numbered(_one_session(path_of(session, which)), alone=alone)
     for number, message in between(numbered, first, last):
         shown = True
         numbered_so = replace(message, index=number - 1)
@@ -71,11 +71,9 @@ def _numbered(path: str, *, alone: bool) -> Iterator[tuple[int, Message]]:
             yield number if len(parts) > 1 else message.index + 1, message
 
 
-def _one_session(path: str, which: str | None) -> str:
-    """The path, with the chosen session, or that which summaries are of where the file holds
+def _one_session(path: str) -> str:
+    """The path, with the session that summaries are of where it names none and the file holds
     several: message numbers count in one session."""
-    if which is not None:
-        return f"{split_choice(path)[0]}@{which}"
     if split_choice(path)[1] is not None:
         return path
     number, count = default_session(path)

@@ -56,13 +56,12 @@ def summarize(
     gate = gate_of(bare=bare, output=output, extra=[redactors.get(name) for name in hide])
     for name in extra:
         extractors.get(name)  # said before the recording is read
-    paths = [params.path_of(session) for session in sessions]
+    paths = [params.path_of(session, recording.which) for session in sessions]
     # What is new is counted in lines or messages of one file.
-    gathered = api.gather(
-        paths, recording.recorder, extra, recording.session, alone=alone or since is not None
-    )
+    alone = alone or since is not None
+    gathered = api.gather(paths, recording.recorder, extra, alone=alone)
     summary = gathered.summary(agent, recording.reading)
-    recording.warn(summary)
+    params.warn(paths[0], summary)
     if explain:
         deliver(_explained(gathered, agent, gate, as_json=as_json or form == "json"), output)
         return 0
@@ -86,8 +85,7 @@ def summarize(
         from leftoff.sources.discover import place_of
 
         # A prompt names its session for an agent, which must find the same one.
-        path = f"{paths[0]}@{recording.which}" if recording.which else paths[0]
-        place = place_of(path, os.environ) if form == "prompt" else ""
+        place = place_of(paths[0], os.environ) if form == "prompt" else ""
         text = rendered(
             summary, form, output, budget=budget, everything=everything, place=place, gate=gate
         )

@@ -32,12 +32,11 @@ from leftoff.errors import SourceError, StateError
 from leftoff.handover.entries import SessionEntries
 from leftoff.handover.recall import terms_of
 from leftoff.memory.blocks import Stored, StoredEdit, entry_number, is_full, packed, unpacked
-from leftoff.memory.headers import HEADERS
 from leftoff.memory.lookup import NAME
 from leftoff.stores.atomic import create_and_open
 
 # Raised when the tables or `terms_of` change: the index is then built anew.
-MEMORY_SCHEMA = "2"
+MEMORY_SCHEMA = "3"
 # Recordings of which it is stored how to go on reading them, those that grew last. Chosen by
 # hand.
 MAX_STATES = 50
@@ -115,12 +114,12 @@ class MemoryIndex(Index):
         with self.failures_explained():
             if self.about("memory") not in {"", MEMORY_SCHEMA}:
                 self._empty()
-            self._db.executescript(_TABLES + HEADERS)
+            self._db.executescript(_TABLES)
             self.set_about("memory", MEMORY_SCHEMA)
             self._db.commit()
 
     def _empty(self) -> None:
-        names = ("sessions", "session_files", "entries", "blocks", "edits", "renames", "terms")
+        names = "sessions session_files entries blocks edits renames terms headers".split()
         self._db.executescript("".join(f"DROP TABLE IF EXISTS {name};" for name in names))
         self._db.execute("DELETE FROM jobs")
 
@@ -275,9 +274,6 @@ class MemoryIndex(Index):
         for number, path in missing:
             self._remove(number)
             self._db.execute("DELETE FROM states WHERE path = ?", (path_digest(path),))
-        listed = self._db.execute("SELECT path FROM headers").fetchall()
-        absent = (row for row in listed if not _file_exists(row[0]))
-        self._db.executemany("DELETE FROM headers WHERE path = ?", absent)
         return len(missing)
 
     def count(self) -> int:

@@ -392,7 +392,10 @@ class Effects:
         # New bytes, that equal those of no other file.
         self._contents[path] = object() if content is None else content
         if renamed_from is not None:
-            change.renamed_from = renamed_from
+            former = self._changes.get(renamed_from)
+            # Of two moves in one command the name between was never there outside of it.
+            first = (former.renamed_from if former else None) or renamed_from
+            change.renamed_from = first if first != path else None
         if uncertainty < 2:
             self.state.put(path)
         elif self.state.kind(path) != "file":

@@ -6,7 +6,7 @@ name, size, modification time and the first 64 KiB are read."""
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fnmatch import translate
 from functools import cache
@@ -289,17 +289,12 @@ class _Header:
 
 
 def read_session_info(recorded: SessionFile) -> SessionInfo | None:
-    """As `session_in`; None if the file cannot be read, too."""
+    """The session in a file, by its header; None if the file cannot be read, or is no session
+    of its own: no message in it, or a subagent's words only."""
     try:
-        return session_in(recorded)
+        data = read_head(recorded.path, HEADER_BYTES)
     except SourceError:
         return None
-
-
-def session_in(recorded: SessionFile) -> SessionInfo | None:
-    """The session in a file, by its header; None if the file is no session of its own: no
-    message in it, or a subagent's words only. `SourceError`: it cannot be read."""
-    data = read_head(recorded.path, HEADER_BYTES)
     complete = len(data) < HEADER_BYTES or recorded.path.endswith(f":{recorded.id}")
     name, header = _read(data, recorded.place.formats, complete=complete)
     if not header.spoken and (complete or header.of_subagent):
@@ -392,7 +387,6 @@ def list_sessions(
     until: float | None = None,
     subagents: bool = False,
     known: Sequence[SessionFile] | None = None,
-    read: Callable[[SessionFile], SessionInfo | None] = read_session_info,
 ) -> Iterator[SessionInfo]:
     """The sessions in the default places, last changed first, each as soon as it is known.
 
@@ -401,8 +395,7 @@ def list_sessions(
         format: only those read as this format.
         since, until: only files last changed in this span, seconds since 1970.
         subagents: also sessions that another session started.
-        known: what `session_files` found, where it was asked before.
-        read: what gives the header of a file."""
+        known: what `session_files` found, where it was asked before."""
     seen: set[tuple[str, str]] = set()
     known = session_files(environ, format) if known is None else known
     files: dict[tuple[str, str], list[str]] = {}
@@ -415,7 +408,7 @@ def list_sessions(
             continue
         if recorded.id and (recorded.place.client, recorded.id) in seen:
             continue
-        listed = read(recorded)
+        listed = read_session_info(recorded)
         if listed is None or (listed.parent_id and not subagents):
             continue
         if (format and listed.format != format) or (listed.client, listed.id) in seen:
@@ -532,18 +525,14 @@ def _named(recorded: SessionFile) -> str:
     return f"{recorded.id} ({recorded.place.client}{where}, {_time(recorded.modified)[:16]})"
 
 
-def latest_session(
-    environ: Mapping[str, str],
-    cwd: str,
-    read: Callable[[SessionFile], SessionInfo | None] = read_session_info,
-) -> SessionInfo:
+def latest_session(environ: Mapping[str, str], cwd: str) -> SessionInfo:
     """The newest session that worked in a directory; else below it; else in the nearest
     directory above it. `SourceError` where there is none."""
     home = str(home_folder(environ))
     below: SessionInfo | None = None
     above: SessionInfo | None = None
     newest: SessionInfo | None = None
-    for listed in list_sessions(environ, read=read):
+    for listed in list_sessions(environ):
         newest = newest or listed
         inside = _within(listed, cwd)
         around = bool(listed.project) and is_within(cwd, listed.project)
