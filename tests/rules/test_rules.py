@@ -185,7 +185,7 @@ def test_every_handler_exists_and_is_used() -> None:
 
 
 def test_roles_and_kinds_are_known_words() -> None:
-    roles = {"read", "write", "append", "modify", "tree", "none"}
+    roles = {"read", "write", "append", "modify", "touch", "tree", "none"}
     for rule in RULES:
         assert rule.kind in {"inert", "table", "opaque"}
         assert rule.operands in roles

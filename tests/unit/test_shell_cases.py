@@ -24,8 +24,8 @@ def test_no_answer_is_false() -> None:
     assert [row["command"] for row in ROWS if is_false(row)] == []
 
 
-def test_almost_half_of_the_commands_are_answered_in_full() -> None:
+def test_two_fifths_of_the_commands_are_answered_in_full() -> None:
     """The others are rare in real sessions, and "may have changed" is said of them."""
     real = [row for row in ROWS if "did" in row]
     assert len(real) > 1_200
-    assert sum("says" not in row for row in real) > 0.47 * len(real)
+    assert sum("says" not in row for row in real) > 0.4 * len(real)

@@ -369,11 +369,12 @@ def _remote(pushes: list[GitStep]) -> str:
 def _tag_name(step: GitStep) -> str:
     """The tag that `git tag` makes, "" where it lists or deletes."""
     looks = ("-l", "-d", "-v", "-n", "--list", "--delete", "--verify", "--sort", "--contains")
-    if any(w is None or w.startswith((*looks, "--points", "--merged")) for w in step.words):
-        return ""
-    names = [
+    words = [  # without the message, which may begin like an option
         word
         for before, word in zip((None, *step.words), step.words, strict=False)
-        if word and not word.startswith("-") and before not in {"-m", "-F", "-u", "-am", "-sm"}
+        if before not in {"-m", "-F", "-u", "-am", "-sm"}
     ]
+    if any(w is None or w.startswith((*looks, "--points", "--merged")) for w in words):
+        return ""
+    names = [word for word in words if word and not word.startswith("-")]
     return names[0] if names else ""

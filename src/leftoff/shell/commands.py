@@ -28,7 +28,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
         last: What happens to the last of several operands, where that differs.
         takes: Options that take a value.
         roles: Options whose value is a file, and what happens to it.
-        in_place: Options that make the operands be changed rather than read.
+        in_place: Options with which operands are changed, not read; appended to, not written.
         recursive: Options with which directories are read as trees.
         fails: ``normal`` where a non-zero exit says nothing about the effects; ``contents``
             where it may come from what a file holds.
@@ -267,7 +267,7 @@ class Invocation:
 
 
 _QUIET_GIT = frozenset(
-    "status log add commit push fetch branch remote tag config rev-parse show-ref"
+    "status log diff show add commit push fetch branch remote tag config rev-parse show-ref"
     " describe blame ls-files reflog shortlog grep rev-list merge-base cat-file"
     " for-each-ref symbolic-ref ls-remote".split()
 )
@@ -319,13 +319,7 @@ def _is_quiet_command(node: ast.Command) -> bool:
         return False
     if name == "git":
         at = 3 if len(words) > 3 and words[1] in ("-C", "-c") else 1
-        if words[at - 1 :][1:2] and words[at] in _QUIET_GIT:
-            return True
-        return (
-            len(words) > at
-            and words[at] in ("diff", "show", "log")
-            and not any(isinstance(word, str) and "--output" in word for word in words)
-        )
+        return len(words) > at and words[at] in _QUIET_GIT
     limit = _MAX_QUIET_OPERANDS.get(name)
     if limit is not None:
         count = 0

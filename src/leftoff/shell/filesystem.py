@@ -115,9 +115,20 @@ class FileState:
     Args:
         files: Paths of files that exist.
         directories: Paths of directories that exist.
-        complete_under: Directories below which nothing exists but what is given."""
+        complete_under: Directories below which nothing exists but what is given.
 
-    __slots__ = ("_ancestors", "_changed", "_complete", "_kinds", "contents", "stashes")
+    Attributes:
+        indexed: Changes were added to git's index since the last commit."""
+
+    __slots__ = (
+        "_ancestors",
+        "_changed",
+        "_complete",
+        "_kinds",
+        "contents",
+        "indexed",
+        "stashes",
+    )
 
     def __init__(
         self,
@@ -133,6 +144,7 @@ class FileState:
         """Contents of files that the recording shows being written, by path."""
         self.stashes: list[list[tuple[str, Action]]] = []
         """The stack of ``git stash``: changed files of each entry, the newest last."""
+        self.indexed = False
         for path in directories:
             self.put_directory(path)
         for path in files:
@@ -437,11 +449,11 @@ class Effects:
         known."""
         self._unknowns.setdefault((path, action, tool, pattern), certainty)
 
-    def doubt(self, *, restored: bool = True) -> None:
-        """Record that what was written and deleted so far may have been undone; unless
-        `restored`, of files that are not known to be restored."""
+    def doubt(self, *, restored: bool = True, only: str | None = None) -> None:
+        """Record that what was written and deleted so far may have been undone, of `only` one
+        file or of all; unless `restored`, of files that are not known to be restored."""
         for path, change in self._changes.items():
-            if change.wrote or change.after != change.before:
+            if only in (None, path) and (change.wrote or change.after != change.before):
                 if change.restored and not restored or is_temporary(path):
                     # Git does not undo what was written beside the repository.
                     continue

@@ -37,7 +37,7 @@ from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of, parent_of
 from leftoff.shell.per_command import read_all
 from leftoff.shell.powershell import only_looks
-from leftoff.shell.programs.git import summary_lines
+from leftoff.shell.programs.git import INDEX, summary_lines
 from leftoff.summary import ACTIONS
 
 # They are written and read like files, and are none.
@@ -66,9 +66,8 @@ class _CallSite(Struct, frozen=True):
 # Commands that bring in commits and list the files of these.
 _BRING_IN = frozenset({("git", "merge"), ("git", "pull"), ("git", "rebase")})
 
-# Commands after which what differed before no longer does, and those that change the index.
+# Commands after which what differed before no longer does.
 _MOVE_ON = frozenset("commit stash checkout switch reset merge pull rebase cherry-pick".split())
-_INDEX = frozenset({"add", "rm", "mv"})
 _BROUGHT = frozenset({"created", "modified"})
 
 # Listings of what is on the disk; `git ls-files` names removed files, too.
@@ -99,7 +98,7 @@ class Tracker:
         roots: variables that file calls name instead of a folder: who published the recording
             put them there, so they are names to a shell, too.
         differed: files that git named as different from the last commit, since that, with the
-            message; `indexed`: changes were added to the index since.
+            message.
         untracked: files may have been removed from the index alone.
         turns: messages in which the person spoke, or a commit was shown."""
 
@@ -123,7 +122,7 @@ class Tracker:
         self.roots: set[str] = set()
         self.edits: Counter[str] = Counter()
         self.differed: dict[str, int] = {}
-        self.indexed = self.untracked = False
+        self.untracked = False
         moved_on: list[Asked | Shown] = [*view.all(Asked), *view.shown({"git_commit"})]
         self.turns = sorted(one.ref.message for one in moved_on)
 
@@ -476,19 +475,19 @@ class Tracker:
     def apply_git(self, call: _CallSite, script: Script, result: Outcome, others: bool) -> None:
         """Takes in what git commits, and what it says of files; `others`: its summary may be
         that of an earlier commit, too."""
-        verbs = {verb for name, verb in script.programs if name == "git"}
-        if verbs & _MOVE_ON:  # one that failed may have been repeated by something not seen
+        verbs = [verb for name, verb in script.programs if name == "git"]
+        if not _MOVE_ON.isdisjoint(verbs):  # one that failed may have been repeated, not seen
             self.differed.clear()
-            self.indexed = False
         if result.succeeded() is False:
             return
         if "commit" in verbs:
             self.committed |= self.changed
             if not others:
                 self.record_commit(call, result.output or "")
-        self.indexed |= not _INDEX.isdisjoint(verbs)
+        for verb in verbs:
+            self.known.indexed = INDEX.get(verb, self.known.indexed)
         seen = differences(script, result.output) if result.output is not None else None
-        if seen is not None and not (seen.index and self.indexed):
+        if seen is not None and not (seen.index and self.known.indexed):
             self.record_differences(call, seen)
 
     def record_commit(self, call: _CallSite, output: str) -> None:

@@ -1,25 +1,16 @@
 """Parses unified diffs and ``*** Begin Patch`` texts: which files they change."""
 
 from leftoff import lazy_re as re
-from leftoff.shell.embedded.steps import MAX_STEPS, ScriptSteps
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb"\\(?:([0-7]{3})|(.))")
 _PLAIN_ESCAPES = {b"t": b"\t", b"n": b"\n"}
 
 
-def patch_effects(text: str, level: str | None = None) -> ScriptSteps:
-    """What a unified diff does: files added, changed, removed and renamed.
-
-    `level` is the number of leading directories to strip; None strips git's ``a/`` and ``b/``.
-    A change of mode alone is none."""
-    steps = diff_steps(text, level)
-    return ScriptSteps(tuple(steps[:MAX_STEPS]), not steps)
-
-
-def diff_steps(text: str, level: str | None = None) -> list[tuple[str, str, str]]:
-    """All steps of a unified diff as (add | modify | delete | move, path, second path)."""
-    reader = _Diff(level)
+def diff_steps(text: str) -> list[tuple[str, str, str]]:
+    """What a unified diff does, as (add | modify | delete | move, path, second path); a change
+    of mode alone is nothing."""
+    reader = _Diff()
     left = right = 0
     lines = text.splitlines()
     for i, line in enumerate(lines):
@@ -49,8 +40,7 @@ def diff_steps(text: str, level: str | None = None) -> list[tuple[str, str, str]
 class _Diff:
     """The headers of one file's part of a diff, until the next one begins."""
 
-    def __init__(self, level: str | None) -> None:
-        self.level = level
+    def __init__(self) -> None:
         self.steps: list[tuple[str, str, str]] = []
         self._clear()
 
@@ -63,14 +53,14 @@ class _Diff:
     def header(self, line: str) -> None:
         if line.startswith("diff --git "):
             self.flush()
-            self.old, self.new = _both_names(line[11:], self.level)
+            self.old, self.new = _both_names(line[11:])
         elif line.startswith("--- "):
             # A diff without `diff --git` lines: the next file begins with its `---`.
             if self.paired:
                 self.flush()
-            self.old = _name(line[4:], self.level)
+            self.old = _name(line[4:])
         elif line.startswith("+++ ") and self.old:
-            self.new = _name(line[4:], self.level)
+            self.new = _name(line[4:])
             self.changed = self.paired = True
         elif line.startswith("new file mode "):
             self.kind = "add"
@@ -98,14 +88,13 @@ class _Diff:
         self._clear()
 
 
-def _both_names(rest: str, level: str | None) -> tuple[str, str]:
-    """The two names of a ``diff --git`` line, which stand side by side."""
+def _both_names(rest: str) -> tuple[str, str]:
+    """The two names of a ``diff --git`` line, which stand side by side: names may hold blanks,
+    but both have the same length unless the file was renamed."""
     middle = len(rest) // 2
-    # Names may hold blanks: both have the same length unless the file was renamed.
     if rest[middle : middle + 1] == " " and rest[2:middle] == rest[middle + 3 :]:
-        return _name(rest[:middle], level), _name(rest[middle + 1 :], level)
-    first, found, second = rest.partition(" b/")
-    return (_name(first, level), _name("b/" + second, level)) if found else ("", "")
+        return _name(rest[:middle]), _name(rest[middle + 1 :])
+    return "", ""
 
 
 def unquoted(name: str) -> str:
@@ -121,23 +110,10 @@ def _byte(found: re.Match[bytes]) -> bytes:
     )
 
 
-def _name(text: str, level: str | None) -> str:
+def _name(text: str) -> str:
     name = unquoted(text.partition("\t")[0].strip())
-    if name == "/dev/null":
-        return name
-    if level is None:
-        # `i/` and `w/` with git's `diff.mnemonicPrefix`.
-        return name[2:] if name[:2] in ("a/", "b/", "i/", "w/") else name
-    if not level.isdecimal():
-        return name
-    parts = name.split("/")
-    return "/".join(parts[min(int(level[:3]), len(parts) - 1) :])
-
-
-def marked_patch_effects(text: str) -> ScriptSteps:
-    """What a patch in the ``*** Begin Patch`` form does."""
-    steps = marked_steps(text)
-    return ScriptSteps(tuple(steps[:MAX_STEPS]), not steps)
+    # `i/` and `w/` with git's `diff.mnemonicPrefix`.
+    return name[2:] if name[:2] in ("a/", "b/", "i/", "w/") else name
 
 
 def marked_steps(text: str) -> list[tuple[str, str, str]]:

@@ -88,26 +88,18 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_link(walk: Walk, args: Invocation) -> Status:
-    if args.has(*_OTHER_TARGETS):
+    """``ln``: only `ln -s OLD NEW` is followed. What is there stays, unless it is forced."""
+    target = args.operands[-1] if len(args.operands) == 2 else "/"
+    if args.has(*_OTHER_TARGETS) or target[-1:] in "/." or walk.kind(target) == "directory":
         walk.effects.unknown(args.name)
         return None
-    found = _parse_targets(walk, args)
-    if found is None or walk.expected_status is False:
+    if (
+        walk.expected_status is False
+        or walk.kind(args.operands[0]) == "absent"
+        and not args.has("-s")
+    ):
         return False
-    sources, target, into = found
-    # What is not known to be a directory is a new name: most links are.
-    into = into and (len(sources) > 1 or walk.kind(target) == "directory")
-    force = args.has("-f", "--force")
-    status: Status = True
-    for source in sources:
-        hard = not args.has("-s", "--symbolic")
-        goal = ops.destination(source, target, into and not args.has("-n"))
-        taken = walk.kind(goal) in ("file", "directory") and not force
-        if taken or (hard and walk.kind(source) in ("absent", "directory")):
-            status = False
-        elif not ops.write(walk, goal, guess_append=force):  # most such links replace one
-            status = False
-    return status
+    return (walk.kind(target) == "file" and not args.has("-f")) or ops.write(walk, target)
 
 
 def _run_remove(walk: Walk, args: Invocation) -> Status:
@@ -138,33 +130,6 @@ def _run_mkdir(walk: Walk, args: Invocation) -> Status:
         done = ops.make_directory(walk, field, parents=args.has("-p", "--parents"))
         status = both_succeed(status, done)
     walk.stdout = ""
-    return status
-
-
-def _run_touch(walk: Walk, args: Invocation) -> Status:
-    """``touch``: what exists stays as it is."""
-    if walk.expected_status is False and len(args.operands) == 1:
-        return False
-    status: Status = True
-    for field in [] if args.has("-c", "--no-create") else args.operands:
-        if walk.is_unresolved(field):
-            ops.record_unknown(walk, field, "created")
-        elif walk.kind(field) not in ("file", "directory") and not walk.reports_error(
-            "touch", field
-        ):
-            status = both_succeed(status, ops.write(walk, field))
-    return status
-
-
-def _run_tee(walk: Walk, args: Invocation) -> Status:
-    text, appends = walk.stdin, args.has("-a", "--append")
-    status: Status = True
-    for field in args.operands:
-        status = both_succeed(status, ops.write(walk, field, guess_append=appends))
-        path = walk.resolved(field)
-        if text is not None and path is not None and not appends:
-            walk.contents[path] = text
-    walk.stdout = text
     return status
 
 

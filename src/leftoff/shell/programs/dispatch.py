@@ -6,7 +6,6 @@ from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation, ProgramRule, ProgramRules, program_rules
-from leftoff.shell.paths import parent_of
 from leftoff.shell.programs import builtins, coreutils, git, interpreters, wrappers
 from leftoff.shell.programs.wrappers import run_text
 from leftoff.shell.state import Status, Walk, both_succeed
@@ -86,6 +85,8 @@ def _run_by_rule(walk: Walk, args: Invocation) -> Status:
     # Whatever else is given, these only print.
     if "--help" in args.flags or "--version" in args.flags:
         return True
+    if args.has(*entry.looks):
+        return None
     if entry.handler:
         return HANDLERS[entry.handler](walk, args)
     if kind == "inert":
@@ -101,7 +102,7 @@ def _run_opaque(walk: Walk, args: Invocation) -> Status:
     entry = args.entry
     if any(option in args.values for option in entry.roles):
         return _run_by_table(walk, args)
-    if walk.expected_status is False or args.has(*entry.looks):
+    if walk.expected_status is False:
         return None
     if entry.in_place and not args.has(*entry.in_place):
         return None
@@ -120,6 +121,9 @@ _ROLES: dict[str, Callable[[Walk, str], Status]] = {
     "tree": ops.read_tree,
     "write": ops.write,
     "append": lambda walk, field: ops.write(walk, field, guess_append=True),
+    "touch": lambda walk, field: (
+        walk.kind(field) in ("file", "directory") or ops.write(walk, field)
+    ),
     "modify": ops.modify,
     "none": lambda _walk, _field: None,
 }
@@ -134,7 +138,7 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
             operands = operands[entry.skip :]
     role = entry.operands
     if args.has(*entry.in_place):
-        role = "modify"
+        role = "modify" if role == "read" else "append"
     if entry.recursive and role == "read" and args.has(*entry.recursive):
         role = "tree"
         operands = operands or ["."]
@@ -164,8 +168,6 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
         if use in ("write", "append") and status is False:
             return False  # without its input it writes nothing
         status = both_succeed(status, _ROLES[use](walk, field))
-        if use == "modify":
-            _save_backup(walk, args, field)
     for option, use in entry.roles.items():
         for value in args.values.get(option, ()):
             if use == "read" or not (failed or status is False):
@@ -176,13 +178,3 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
     if normal:
         return None if status is not False or not operands else status
     return status
-
-
-def _save_backup(walk: Walk, args: Invocation, field: str) -> None:
-    """``sed -i.bak`` saves the old file under a name that is not followed."""
-    for word in args.words:
-        head, found, suffix = word.partition("=" if word[:2] == "--" else "i")
-        if found and suffix and head in ("-", "--in-place", "-p", "-n"):
-            path = walk.resolved(field)
-            walk.effects.unknown(walk.tool, None if path is None else parent_of(path) + "/")
-            return

@@ -53,40 +53,33 @@ def _unquote(text: str) -> str:
 
 def _rm(walk: Walk, words: list[str]) -> Status:
     options, before, after = _split_words(words)
-    # The file stays in the working tree.
-    if options & {"--cached", "-n", "--dry-run"}:
+    # With `--cached` the file stays in the working tree.
+    if options & {"--cached", "-n", "--dry-run"} or walk.expected_status is False:
         return None
-    if walk.expected_status is False:
-        return False
     # `rm 'a.txt'`: each file, of a pattern and of a folder as well.
     named = [_unquote(line[3:]) for line in _visible_lines(walk) if line.startswith("rm '")]
     for name in named:
         ops.delete(walk, name, force=True, shown=True)
-    status: Status = True
     for field in [] if named else before + after:
-        if not _PLAIN(field):
+        if _PLAIN(field):
+            ops.delete(walk, field, recursive="-r" in options)
+        else:
             walk.effects.unknown("git", action="deleted")
-        elif ops.delete(walk, field, recursive="-r" in options) is False:
-            status = False
-    return status
+    return None
 
 
 def _mv(walk: Walk, words: list[str]) -> Status:
     options, before, after = _split_words(words)
     operands = before + after
-    if len(operands) < 2 or walk.expected_status is False or options & {"-n", "--dry-run"}:
-        return False if walk.expected_status is False else None
-    *sources, target = operands
+    if walk.expected_status is False or options & {"-n", "--dry-run"}:
+        return walk.expected_status
+    *sources, target = operands or [""]
     # As `mv`: into a directory, or to a new name.
     into = len(sources) > 1 or target.endswith("/") or walk.kind(target) == "directory"
-    status: Status = True
     for source in sources:
         goal = ops.destination(source, target, into)
-        if walk.kind(goal) == "file" and not options & {"-f", "--force"}:
-            status = False
-        elif ops.transfer(walk, source, goal, move=True, recursive=True) is False:
-            status = False
-    return status
+        ops.transfer(walk, source, goal, move=True, recursive=True)
+    return None
 
 
 def _looks_like_path(walk: Walk, field: str) -> bool:
@@ -105,8 +98,9 @@ def _restore(walk: Walk, words: list[str]) -> Status:
     options, before, after = _split_words(words, ("-s", "--source", "--pathspec-from-file"))
     staged = bool(options & {"-S", "--staged"})
     if (staged and not options & {"-W", "--worktree"}) or walk.expected_status is False:
-        return False if walk.expected_status is False else None
-    return _restore_paths(walk, before + after, last=not options & {"-s", "--source"})
+        return walk.expected_status
+    last = not options & {"-s", "--source"} and not walk.state.indexed
+    return _restore_paths(walk, before + after, last=last)
 
 
 def _restore_paths(walk: Walk, fields: list[str], *, last: bool = True) -> Status:
@@ -123,7 +117,9 @@ def _restore_paths(walk: Walk, fields: list[str], *, last: bool = True) -> Statu
             seen = path in walk.effects.changed() or walk.effects.wrote(path)
             uncertainty = max(walk.uncertainty, 0 if seen and last else 2)
             walk.effects.write(path, "git", uncertainty, guess="modified", restored=last)
-            if not seen and walk.uncertainty < 2:
+            if not last:
+                walk.effects.doubt(only=path)
+            if walk.uncertainty < 2:
                 walk.state.put(path)
     return None
 
@@ -163,37 +159,30 @@ def _names(walk: Walk, field: str, path: str) -> bool:
 
 
 def _checkout(walk: Walk, words: list[str]) -> Status:
-    options, before, after = _split_words(words, ("-b", "-B", "--orphan", "--conflict"))
+    _, before, after = _split_words(words, ("-b", "-B", "--orphan", "--conflict"))
     if walk.expected_status is False:
         return False
+    # Without a commit they are as in the index, which differs from it after `git add`.
+    last = before[:1] in (["HEAD"], ["@"]) or not (before or walk.state.indexed)
     if after:
-        return _restore_paths(walk, after, last=before in ([], ["HEAD"], ["@"]))
-    if options & {"-b", "-B", "--orphan"} and not before:
-        return None
+        return _restore_paths(walk, after, last=last)
     paths = [field for field in before if _looks_like_path(walk, field)]
     if not paths:
-        return _change_commit(walk)
+        return _switch(walk, words)
     if len(paths) == len(before):
-        return _restore_paths(walk, paths)
-    return _restore_paths(walk, before[1:], last=before[0] in ("HEAD", "@"))
-
-
-def _change_commit(walk: Walk) -> Status:
-    if walk.output is not None and not walk.captured:
-        if "Already on" in walk.output:
-            return None
-    walk.effects.doubt()
-    walk.effects.unknown("git")
-    return None
+        return _restore_paths(walk, paths, last=not walk.state.indexed)
+    return _restore_paths(walk, before[1:], last=last)
 
 
 def _switch(walk: Walk, words: list[str]) -> Status:
-    options, before, _ = _split_words(words, ("-c", "-C", "--create", "--orphan"))
-    if walk.expected_status is False:
-        return False
-    if options & {"-c", "-C", "--create"} and not before:
-        return None
-    return _change_commit(walk)
+    """Another commit; what was changed and not committed mostly stays."""
+    options, before, _ = _split_words(words, ("-b", "-B", "-c", "-C", "--create", "--orphan"))
+    made = options & {"-b", "-B", "-c", "-C", "--create", "--orphan"} and not before
+    if walk.expected_status is False or made or "Already on" in "\n".join(_visible_lines(walk)):
+        return walk.expected_status
+    walk.effects.doubt()
+    walk.effects.unknown("git")
+    return None
 
 
 def summary_lines(lines: list[str]) -> list[tuple[str, str, str]]:
@@ -271,11 +260,6 @@ def _merge(walk: Walk, words: list[str]) -> Status:
     return True
 
 
-def _revert(walk: Walk, words: list[str]) -> Status:
-    walk.effects.doubt()
-    return _merge(walk, words)
-
-
 # The name of a stash entry, which no language translates.
 _STASHED = re.compile(r"\b(?:WIP on|On) [^:]+:")
 
@@ -323,12 +307,7 @@ def _reset(walk: Walk, words: list[str]) -> Status:
 
 def _clean(walk: Walk, words: list[str]) -> Status:
     options, _, _ = _split_words(words, ("-e", "--exclude"))
-    if options & {"-n", "--dry-run"} or walk.expected_status is False:
-        return None
-    removed = [_unquote(line[9:]) for line in _visible_lines(walk) if line[:9] == "Removing "]
-    for name in removed:
-        ops.delete(walk, name, force=True, recursive=True, shown=True)
-    if not removed:
+    if not options & {"-n", "--dry-run"} and walk.expected_status is not False:
         walk.effects.doubt()
         walk.effects.unknown("git", action="deleted")
     return None
@@ -344,12 +323,16 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
     "pull": _merge,
     "rebase": _merge,
     "cherry-pick": _merge,
-    "revert": _revert,
+    "revert": _switch,
     "am": _merge,
     "stash": _stash,
     "reset": _reset,
     "clean": _clean,
 }
+
+
+# Whether the index differs from the last commit after it.
+INDEX = {"add": True, "rm": True, "mv": True, "commit": False, "stash": False, "reset": False}
 
 
 def _run_git(walk: Walk, args: Invocation) -> Status:
@@ -361,11 +344,10 @@ def _run_git(walk: Walk, args: Invocation) -> Status:
     name, rest = words[i] if i < len(words) else "", words[i + 1 :]
     handler = SUBCOMMANDS.get(name)
     status: Status = None
+    walk.state.indexed = INDEX.get(name, walk.state.indexed)
     if handler is not None:
         status = handler(walk, rest)
-    elif (name in ("diff", "log", "show") and any(w.startswith("--output") for w in rest)) or (
-        name == "worktree" and rest[:1] not in ([], ["list"])
-    ):
+    elif name == "worktree" and rest[:1] not in ([], ["list"]):
         walk.effects.unknown("git")
     walk.cwd = cwd
     return status

@@ -6,7 +6,7 @@ from leftoff import lazy_re as re
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.commands import Invocation
-from leftoff.shell.embedded.patches import marked_patch_effects, patch_effects
+from leftoff.shell.embedded.patches import diff_steps, marked_steps
 from leftoff.shell.embedded.python import python_effects
 from leftoff.shell.embedded.steps import ScriptSteps
 from leftoff.shell.paths import parent_of
@@ -66,8 +66,6 @@ _CHANGES = re.compile(
 def _run_script(walk: Walk, args: Invocation) -> Status:
     """``node``, ``ruby``, ``perl`` and their like: what a script changes is not followed."""
     entry, operands = args.entry, list(args.operands)
-    if args.has(*entry.looks):
-        return None
     given = [value for option in entry.code for value in args.values.get(option, ())]
     text: str | None = "\n".join(given)
     # A script in a file may be one that this session wrote.
@@ -97,6 +95,7 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
 # What a step does, given the walk, its paths and the program.
 _STEPS: dict[str, Callable[[Walk, str, str, str], object]] = {
     "read": lambda w, a, _b, tool: ops.read(w, a, tool),
+    "write": lambda w, a, _b, tool: ops.write(w, a, tool),
     "append": lambda w, a, _b, tool: ops.write(w, a, tool, guess_append=True),
     "modify": lambda w, a, _b, tool: ops.modify(w, a, tool),
     "touch": lambda w, a, _b, tool: w.kind(a) == "file" or ops.write(w, a, tool),
@@ -104,10 +103,20 @@ _STEPS: dict[str, Callable[[Walk, str, str, str], object]] = {
     "delete_if": lambda w, a, _b, _tool: ops.delete(w, a, force=True),
     "delete_tree": lambda w, a, _b, _tool: ops.delete(w, a, recursive=True, force=True),
     "move": lambda w, a, b, _tool: ops.transfer(w, a, b, move=True, recursive=True),
+    "move_into": lambda w, a, b, _tool: ops.transfer(
+        w, a, _inside(w, a, b), move=True, recursive=True
+    ),
+    "copy": lambda w, a, b, _tool: ops.transfer(
+        w, a, _inside(w, a, b), move=False, recursive=False
+    ),
     "copy_tree": lambda w, a, b, _tool: ops.transfer(w, a, b, move=False, recursive=True),
     "mkdir": lambda w, a, _b, _tool: ops.make_directory(w, a, parents=True),
     "shell": lambda w, a, _b, _tool: run_text(w, a),
 }
+
+
+def _inside(walk: Walk, source: str, target: str) -> str:
+    return ops.destination(source, target, walk.kind(target) == "directory")
 
 
 def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
@@ -116,36 +125,21 @@ def apply_steps(walk: Walk, tool: str, found: ScriptSteps) -> Status:
     uncertainty = walk.uncertainty
     if walk.expected_status is False:
         # The script failed somewhere: how many of its steps were done is not known.
-        harmless = all(step[0] in ("read", "mkdir", "cd") for step in found.steps)
+        harmless = all(step[0] in ("read", "mkdir") for step in found.steps)
         walk.uncertainty = 1 if harmless else 2
         walk.expected_status = None
         status = False
-    cwd, base = walk.cwd, walk.uncertainty
-    ran: list[bool] = []
+    base, ran = walk.uncertainty, [True]
     for verb, first, second in found.steps:
-        if verb == "maybe" or verb == "surely":
+        if verb in _STEPS:
+            if _STEPS[verb](walk, first, second, tool) is False and verb == "write":
+                status = False
+        else:
             if verb == "maybe":  # what this part prints may show that it ran
                 ran.append(bool(first) and not walk.captured and first in (walk.output or ""))
-            elif ran:
+            else:
                 ran.pop()
             walk.uncertainty = base if all(ran) else 2
-        elif verb == "write":
-            status = status if ops.write(walk, first, tool) else False
-        elif verb == "add":
-            path = walk.path(first)
-            # A patch makes the folders of the files that it adds.
-            if path is not None and walk.state.kind(parent_of(path)) == "absent":
-                walk.state.put_directory(parent_of(path), empty=True)
-            ops.write(walk, first, tool)
-        elif verb in ("move_into", "copy"):
-            goal = ops.destination(first, second, walk.kind(second) == "directory")
-            move = verb == "move_into"
-            ops.transfer(walk, first, goal, move=move, recursive=move)
-        elif verb in _STEPS:
-            _STEPS[verb](walk, first, second, tool)
-        elif verb == "cd":
-            walk.cwd = walk.path(first) if all(ran) else None
-    walk.cwd = cwd
     walk.uncertainty = uncertainty
     if found.partial:
         walk.effects.unknown(tool)
@@ -168,58 +162,53 @@ def _run_sqlite(walk: Walk, args: Invocation) -> Status:
     return None
 
 
-# --- patches
+# Hunks that did not fit where the patch says: patch keeps the old file beside the new one.
+_OFF_PLACE = re.compile(
+    r"^patching file (\S+)\n(?:Hunk #\d+ succeeded [^\n]*(?:\n|\Z))+", re.MULTILINE
+)
+_OPTIONS = {"-p", "-p0", "-p1", "--strip", "-i", "--input", "-N", "--forward", "-s", "--silent"}
 
 
 def _run_patch(walk: Walk, args: Invocation) -> Status:
-    """``patch``: the text of the patch says what it changes, if all of it went in place;
-    otherwise any file may have changed."""
-    source = args.value("-i", "--input") or next(iter(args.operands[1:]), None)
+    """``patch -p1``, or ``-p0`` for names without ``a/``: the text of the patch says what it
+    changes, if all of it went in place; otherwise any file may have changed."""
+    source = args.value("-i", "--input")
     text = walk.stdin if source is None else walk.known_content(source)
-    if source is not None and ops.read(walk, source) is False:
-        return False
-    if args.has("--dry-run"):
-        return None
-    shown = "" if walk.captured or walk.stderr_hidden else walk.output or ""
+    shown = "" if walk.captured else walk.output or ""
     # `1 out of 2 hunks FAILED`, `hunk ignored`, `**** malformed patch`.
-    off = (" FAILED ", " ignored", "****")
-    if walk.expected_status is False and not any(mark in shown for mark in off):
+    whole = not any(mark in shown for mark in (" FAILED ", " ignored", "****"))
+    level = "1" if "--- a/" in (text or "") else "0"
+    usual = args.flags <= _OPTIONS and args.value("-p", "--strip") == level
+    if walk.expected_status is False and whole:
         return False
-    named: list[str] = []
-    saved: set[str] = set()  # where a hunk is off its place, the old file stays as `.orig`
-    for line in shown.splitlines():
-        if line.startswith("patching file "):
-            named.append(line[14:].strip("'"))
-        elif named and (" with fuzz " in line or " (offset " in line):
-            saved.add(named[-1])
-    odd = args.has("-d", "--directory", "-o", "--output", "-b", "--backup", "-R", "--reverse")
-    if odd or any(mark in shown for mark in off):
+    if text is None or args.operands or not whole or not usual:
         walk.effects.unknown("patch")
-    elif text is not None and not args.operands:
-        apply_steps(walk, "patch", patch_effects(text, args.value("-p", "--strip")))
-    elif args.operands:
-        ops.modify(walk, args.operands[0])
-    elif named:
-        uncertainty = walk.uncertainty
-        for name in named:  # it may also have removed one that was there
-            walk.uncertainty = uncertainty if walk.kind(name) == "absent" else 2
-            ops.write(walk, name, guess_append=True)
-        walk.uncertainty = uncertainty
-    else:
-        walk.effects.unknown("patch")
-    for name in sorted(saved) if not args.has("--posix", "--no-backup-if-mismatch") else ():
-        ops.write(walk, name + ".orig", "patch")
+        return None
+    _patch(walk, diff_steps(text))
+    for found in _OFF_PLACE.finditer(shown):
+        ops.write(walk, found[1] + ".orig")
     return None
 
 
+def _patch(walk: Walk, steps: list[tuple[str, str, str]]) -> None:
+    for verb, path, target in steps:
+        if verb == "modify":
+            ops.modify(walk, path)
+        elif verb == "delete":
+            ops.delete(walk, path)
+        elif verb == "move":
+            ops.transfer(walk, path, target, move=True, recursive=False)
+        else:
+            ops.make_directory(walk, parent_of(path), parents=True)
+            ops.write(walk, path)
+
+
 def _run_apply_patch(walk: Walk, args: Invocation) -> Status:
-    text = walk.stdin
-    # Agents give the patch as an argument or as a here-document.
-    if args.operands and "*** Begin Patch" in args.operands[0]:
-        text = args.operands[0]
+    """``apply_patch``: agents give the patch as an argument or as a here-document."""
+    text = next((field for field in args.operands if "*** Begin Patch" in field), walk.stdin)
     if walk.expected_status is False:
         return False
     if text is None:
         walk.effects.unknown(args.name)
-        return None
-    return apply_steps(walk, args.name, marked_patch_effects(text))
+    _patch(walk, marked_steps(text or ""))
+    return None
