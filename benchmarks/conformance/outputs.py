@@ -161,7 +161,8 @@ class Outputs:
     def html(self) -> str:
         """`leftoff summarize -f html`, with default settings."""
         watched = self.settings.watched()
-        account = account_of_reading(self._gathered, watched, windows=self.settings.windows)
+        windows = self.settings.windows
+        account = account_of_reading(self._gathered, watched, windows=windows).account
         messages = messages_at(self._summary, cited(self._summary, account))
         return page(self._summary, account, messages, thresholds=watched)
 

@@ -77,7 +77,7 @@ NAMELESS = """(() => {
 def page_of(path: Path) -> str:
     gathered = api.gather([path])
     summary = gathered.summary()
-    account = accounts.account_of_reading(gathered, preset("advisory"))
+    account = accounts.account_of_reading(gathered, preset("advisory")).account
     return page(summary, account, api.messages_at(summary, cited(summary, account)))
 
 

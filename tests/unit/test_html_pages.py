@@ -133,7 +133,7 @@ def whole(path: Path) -> str:
     """The page that the program makes."""
     gathered = api.gather([path])
     summary = gathered.summary()
-    account = accounts.account_of_reading(gathered, preset("advisory"))
+    account = accounts.account_of_reading(gathered, preset("advisory")).account
     messages = api.messages_at(summary, cited(summary, account))
     return page(summary, account, messages)
 

@@ -28,8 +28,6 @@ from leftoff.errors import UsageError
 TIME_LIMIT = 300.0
 # Attempts at a session whose process is killed. Chosen by hand; not measured.
 MAX_ATTEMPTS = 3
-# Exit code of a process that was killed with SIGKILL.
-_KILLED = -9
 # Seconds to wait for a killed process to end. Chosen by hand; not measured.
 _SHUTDOWN_TIMEOUT = 5.0
 # Seconds that an answer may take from its first byte to its last: a pipe passes hundreds of MB
@@ -77,15 +75,12 @@ K = TypeVar("K")
 
 
 class ChunkLost(Exception):
-    """No answer came back for a chunk: why, as its failed rows say it, how often a session that
-    is alone in its chunk is tried, and the exit code of the process if that is known."""
+    """No answer came back for a chunk: why, as its failed rows say it, and how often a session
+    that is alone in its chunk is tried."""
 
-    def __init__(
-        self, failure: str, reason: str, attempts: int = 1, exitcode: int | None = None
-    ) -> None:
+    def __init__(self, failure: str, reason: str, attempts: int = 1) -> None:
         super().__init__(reason)
-        self.failure, self.reason = failure, reason
-        self.attempts, self.exitcode = attempts, exitcode
+        self.failure, self.reason, self.attempts = failure, reason, attempts
 
 
 class Repeating(Generic[K]):
@@ -195,13 +190,12 @@ class Worker:
         self.process.kill()  # no effect on one that has ended
         self.process.join()
         self.answers.close()
-        code = self.process.exitcode
         self.process.close()
         if late:
             raise ChunkLost("timeout", f"took more than {self.timeout:g} seconds")
         if not answer:
             reason = f"the process that read it ended {MAX_ATTEMPTS} times without an answer"
-            raise ChunkLost("crashed", reason, MAX_ATTEMPTS, code)
+            raise ChunkLost("crashed", reason, MAX_ATTEMPTS)
         if answer[:1] == _FAILED:
             reason = answer[1:].decode("utf-8", "replace")
             raise ChunkLost("defect", reason[:300], MAX_ATTEMPTS)
@@ -249,24 +243,22 @@ class Pool(Repeating[Worker]):
             context.set_forkserver_preload(["leftoff.batch.preload"])
         # The first process waits for the server; that is not the first session's time. It has
         # the name too: `close` kills it at Ctrl-C here.
-        for attempt in range(10 * MAX_ATTEMPTS):
-            try:
+        for _ in range(MAX_ATTEMPTS):
+            with suppress(ChunkLost):  # killed, or it ends by itself, and will again
                 self._submit(context, Chunk(BatchOptions()), None).result()
-            except ChunkLost as lost:
-                again = lost.exitcode == _KILLED or attempt < MAX_ATTEMPTS
-                if lost.failure == "crashed" and again:
-                    continue  # else it ends by itself, and will again
-                raise UsageError(_NO_PROCESS) from lost
-            return context
-        raise UsageError(_NO_PROCESS)
+                return context
+        raise UsageError(
+            "no process can be started here; a program that asks for workers needs the "
+            'guard `if __name__ == "__main__":`'
+        )
 
     def _submit(self, context: Any, chunk: Chunk, limit: float | None) -> Worker:
-        for attempt in range(10 * MAX_ATTEMPTS):
+        data = codec.pack_state(chunk)
+        for _ in range(MAX_ATTEMPTS):
             try:
-                return Worker(context, run_chunk, codec.pack_state(chunk), self._name, limit)
+                return Worker(context, run_chunk, data, self._name, limit)
             except (EOFError, OSError) as error:  # killed before it could say that it started
                 last_error = error
-                time.sleep(0.01 * attempt)
         raise UsageError(f"no process can be started here ({last_error!r})") from last_error
 
     def _ended(self) -> list[Worker]:
@@ -286,12 +278,6 @@ class Pool(Repeating[Worker]):
         for worker in self._running:
             worker.process.join(_SHUTDOWN_TIMEOUT)
         self._running.clear()
-
-
-_NO_PROCESS = (
-    "no process can be started here; a program that asks for workers needs the "
-    'guard `if __name__ == "__main__":`'
-)
 
 
 def available_processors() -> int:

@@ -29,7 +29,6 @@ from leftoff.batch.jobs import (
     subagent_files,
 )
 from leftoff.batch.pool import Engine, InProcess
-from leftoff.batch.rows import SessionRow
 from leftoff.errors import UsageError
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.atomic import create_and_open
@@ -49,6 +48,18 @@ class FailedFile(Struct, frozen=True):
     path: str
     failure: str
     reason: str
+
+
+class _Outcome(Struct):
+    """Of a row of a session: whether and why its file could not be read."""
+
+    path: str
+    status: str
+    failure: str | None
+    reason: str | None
+
+
+_outcomes = msgspec.json.Decoder(_Outcome).decode_lines
 
 
 class SlowJob(Struct, frozen=True):
@@ -214,7 +225,7 @@ class Run:
             self._watcher.job_done(job, report)
 
     def _failures(self, sessions: bytes) -> None:
-        for row in msgspec.json.Decoder(SessionRow).decode_lines(sessions):
+        for row in _outcomes(sessions):
             if row.status == "failed" and len(self.report.failed) < 4 * SHOWN:
                 why = row.failure or "", row.reason or ""
                 self.report.failed.append(FailedFile(row.path, *why))

@@ -36,7 +36,7 @@ def page_of(
     watched = found.watched()
     account = account_of_reading(
         gathered, watched, agent=agent, windows=found.windows, prices=found.prices
-    )
+    ).account
     messages = {}
     if not any(source.path == STDIN for source in summary.session.sources):
         messages = messages_at(summary, cited(summary, account))

@@ -121,7 +121,7 @@ def load(path: str) -> tuple[Labels, ...]:
 
     Raises:
         SourceError: there are no label files, or one cannot be read.
-        StateError: a file is not a label file; the message names file and field."""
+        StateError: a file is not a label file, or labels the recording of another one."""
     place = Path(path)
     try:
         files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
@@ -129,6 +129,7 @@ def load(path: str) -> tuple[Labels, ...]:
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from error
     labels: list[Labels] = []
+    known: dict[str, Path] = {}
     for file, data in loaded:
         if place.is_dir() and (b'"decisions"' not in data or b'"file"' not in data):
             continue  # a recording or a manifest beside the labels
@@ -139,6 +140,9 @@ def load(path: str) -> tuple[Labels, ...]:
                 continue
             raise StateError(f"{file}: not a label file: {error}") from error
         _check_vocabulary(file, label)
+        if label.file in known:
+            raise StateError(f"{file}: {known[label.file]} labels {label.file}, too")
+        known[label.file] = file
         labels.append(label)
     if not labels:
         raise SourceError(f"{path}: holds no label files")

@@ -1,6 +1,8 @@
 """Token accounts of recordings: of a whole file, or of a growing one."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 
 from msgspec import Struct
 
@@ -44,26 +46,7 @@ def account_of(
         FormatError: it holds no message in a known format."""
     gathered = SessionReading()
     gathered.add(path, format, (), None)
-    return _accounted(gathered, preset, windows, prices)
-
-
-def _accounted(
-    gathered: SessionReading,
-    preset: Preset,
-    windows: Sequence[ModelRow],
-    prices: Sequence[PriceRow],
-) -> SessionAccount:
-    _, main = view_of(*gathered.recordings())
-    return SessionAccount(
-        id=main.state.agent or main.state.header.id,
-        format=gathered.formats[0],
-        path=gathered.sources[0].path,
-        models=tuple(main.state.header.models),
-        preset=preset.name,
-        account=account(
-            main, main.children, preset, gathered.formats[0], windows=windows, prices=prices
-        ),
-    )
+    return account_of_reading(gathered, preset, windows=windows, prices=prices)
 
 
 def account_of_reading(
@@ -73,12 +56,18 @@ def account_of_reading(
     agent: str = "",
     windows: Sequence[ModelRow] = (),
     prices: Sequence[PriceRow] = (),
-) -> Account:
-    """The account of recordings that were read for a summary, or of one subagent in them;
-    `windows` and `prices` as for `account_of`."""
+) -> SessionAccount:
+    """The account of recordings that were read, or of one subagent in them; `windows` and
+    `prices` as for `account_of`."""
     _, main = view_of(*gathered.recordings(agent))
-    return account(
-        main, main.children, preset, gathered.formats[0], windows=windows, prices=prices
+    recorder = gathered.formats[0]
+    return SessionAccount(
+        id=main.state.agent or main.state.header.id,
+        format=recorder,
+        path=gathered.sources[0].path,
+        models=tuple(main.state.header.models),
+        preset=preset.name,
+        account=account(main, main.children, preset, recorder, windows=windows, prices=prices),
     )
 
 
@@ -96,7 +85,9 @@ class AccountFollower:
         prices: Sequence[PriceRow] = (),
     ) -> None:
         self._session = GrowingSession(path, format)
-        self._preset, self._windows, self._prices = preset, windows, prices
+        self._account = partial(
+            account_of_reading, preset=preset, windows=windows, prices=prices
+        )
 
     def changed(self) -> SessionAccount | None:
         """The account now, or None if nothing was written since the last call.
@@ -104,9 +95,6 @@ class AccountFollower:
         Raises:
             SourceError: the file cannot be read.
             FormatError: it is surely no recording in a known format."""
-        try:
-            return self._session.read_on(
-                lambda read: _accounted(read, self._preset, self._windows, self._prices)
-            )
-        except NoMessageYet:
-            return None
+        with suppress(NoMessageYet):
+            return self._session.read_on(self._account)
+        return None

@@ -96,13 +96,9 @@ class Tail:
     def __init__(self, file: BinaryIO, path: str, cursor: Cursor | None = None) -> None:
         self._file, self._path = file, path
         self.is_new = cursor is None or not cursor.is_in(file)
-        self.go_back(Cursor.at(file, 0) if cursor is None or self.is_new else cursor)
-
-    def go_back(self, cursor: Cursor) -> None:
-        """Reads on from a cursor that this file's `cursor` gave."""
         # While it matches, the file was not replaced, so everything is read from one recording.
-        self._snapshot = cursor
-        self.offset = cursor.offset
+        self._snapshot = Cursor.at(file, 0) if cursor is None or self.is_new else cursor
+        self.offset = self._snapshot.offset
 
     def __iter__(self) -> Iterator[bytes]:
         """Blocks of bytes up to the present end; `NotResumable` where the file is compressed or

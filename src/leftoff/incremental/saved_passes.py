@@ -56,9 +56,6 @@ if TYPE_CHECKING:  # a resumed read takes 0.1 s; importing these would take half
     from leftoff.summary import ContextSummary
 
 HEAD, FOUND = "pass.head", "pass.found"
-# Bytes read after which the state is saved, so that a killed reader loses little. Chosen by
-# hand; not measured.
-SAVE_EVERY = 64 << 20
 
 
 class _Head(Struct):
@@ -125,30 +122,21 @@ class SavedPass:
         reading = Collector(path)
         if known is not None:
             with suppress(StateError):
-                reading = _read_on(known, path)
+                reading = Collector.resume(known.head, known.counts, path)
         # The saved head could not be resumed.
         if known is not None and not reading.offset:
             known = None
         tail = Tail(file, path, known.mark if known else None)
-        total, unsaved, complete = 0, 0, True
+        total, complete = 0, True
         for data in tail:
             reading.feed(data)
             total += len(data)
-            unsaved += len(data)
-            # What was found is in the folder then; the pass goes on from the head alone.
-            if unsaved >= SAVE_EVERY:
-                saved = self._save(tail, reading, known)
-                if saved is not None:
-                    known = saved
-                    reading = _read_on(known, path)
-                    tail.go_back(known.mark)
-                unsaved = 0
             if stop():
                 complete = False
                 break
         if _is_document(reading):
             raise NotResumable(f"{path}: is one document and cannot be read on")
-        if unsaved:
+        if total:
             self._save(tail, reading, known)
         return total, complete
 
@@ -224,20 +212,20 @@ class SavedPass:
 
     # -- saving ----------------------------------------------------------------------------
 
-    def _save(self, tail: Tail, reading: Collector, known: _Head | None) -> _Head | None:
-        """Saves what was found since the last save; None if nothing can be saved yet.
-        `FileReplaced` where not all of it was read from one recording."""
+    def _save(self, tail: Tail, reading: Collector, known: _Head | None) -> None:
+        """Saves what was found since the last save, if it can be saved yet. `FileReplaced`
+        where not all of it was read from one recording."""
         state = reading.save()
         recordings = list(reading.sessions[-1].values())
         if not state.offset or not any(len(r.thread) for r in recordings):
-            return None  # until a new session has a message, the one before is reported
+            return  # until a new session has a message, the one before is reported
         if len(reading.sessions) > 1 and not has_work(reading.sessions[-1]):
-            return None  # until the agent does something in it, too
+            return  # until the agent does something in it, too
         gate = Redactor()
         gate.last_number = known.placeholders if known else 0  # its numbering goes on
         redacted = redacted_state(state, gate)
         if redacted is None:
-            return None
+            return
         redacted_head, evidence = redacted
         mark = tail.cursor(state.offset)
         earlier = max(reading.earlier, known.earlier if known else 0)
@@ -270,7 +258,6 @@ class SavedPass:
         with _name_folder_in_errors(self.folder):
             data = codec.pack_state(head)
             write_atomic(self.folder / HEAD, _sum(b"", data) + data)
-        return head
 
     def _append(self, start: int, data: bytes) -> int:
         """Writes data at `start`, truncating what follows; returns its end offset."""
@@ -350,12 +337,6 @@ def _name_folder_in_errors(folder: Path) -> Iterator[None]:
     except OSError as error:
         error.filename = error.filename or str(folder)
         raise
-
-
-def _read_on(known: _Head, path: str) -> Collector:
-    """The pass as it was saved, to be fed further; `StateError` where the saved data is
-    damaged."""
-    return Collector.resume(known.head, known.counts, path)
 
 
 def redacted_state(state: State, gate: Redactor) -> tuple[bytes, object] | None:
