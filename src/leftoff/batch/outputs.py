@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff.batch.files import is_url
-from leftoff.batch.rows import TABLES, TIME_COLUMNS, raw_decoder
+from leftoff.batch.rows import TABLES, TIME_COLUMNS, decode_rows
 from leftoff.errors import SourceError, UnknownName, UsageError
 from leftoff.stores.atomic import Directory, file_stamp, source_errors
 from leftoff.stores.objects import filesystem
@@ -212,7 +212,7 @@ def _parquet(stack: ExitStack, places: Sequence[str]) -> Iterator[Callable[[byte
 
 @contextmanager
 def _row_groups(path: str, table: str) -> Iterator[Callable[[bytes], object]]:
-    pa, kinds, decode = _arrow(), columns_of(table), raw_decoder(table)
+    pa, kinds, decode = _arrow(), columns_of(table), decode_rows[table]
     schema = arrow_schema(table)
     held = bytearray()
 
@@ -266,7 +266,7 @@ def _database(path: str) -> Iterator[sqlite3.Connection]:
 
 
 def _inserter(db: sqlite3.Connection, table: str) -> Callable[[bytes], object]:
-    columns, decode = columns_of(table), raw_decoder(table)
+    columns, decode = columns_of(table), decode_rows[table]
     definitions = ", ".join(f"{name} {_TYPES[kind].sql}" for name, kind in columns.items())
     db.execute(f"CREATE TABLE {table} ({definitions})")
     marks = ", ".join("?" * len(columns))

@@ -9,7 +9,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -29,6 +28,7 @@ from leftoff.batch.jobs import (
     subagent_files,
 )
 from leftoff.batch.pool import Engine, InProcess
+from leftoff.batch.rows import decode_rows
 from leftoff.errors import UsageError
 from leftoff.redaction.redactor import Redactor
 from leftoff.stores.atomic import create_and_open
@@ -48,18 +48,6 @@ class FailedFile(Struct, frozen=True):
     path: str
     failure: str
     reason: str
-
-
-class _Outcome(Struct):
-    """Of a row of a session: whether and why its file could not be read."""
-
-    path: str
-    status: str
-    failure: str | None
-    reason: str | None
-
-
-_outcomes = msgspec.json.Decoder(_Outcome).decode_lines
 
 
 class SlowJob(Struct, frozen=True):
@@ -225,7 +213,7 @@ class Run:
             self._watcher.job_done(job, report)
 
     def _failures(self, sessions: bytes) -> None:
-        for row in _outcomes(sessions):
+        for row in decode_rows["sessions"](sessions):
             if row.status == "failed" and len(self.report.failed) < 4 * SHOWN:
                 why = row.failure or "", row.reason or ""
                 self.report.failed.append(FailedFile(row.path, *why))

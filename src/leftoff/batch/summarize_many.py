@@ -10,9 +10,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from leftoff import codec
 from leftoff.analysis.summary_json import from_json, safe_summary
@@ -27,7 +26,7 @@ from leftoff.batch.rows import (
     MilestoneRow,
     Rows,
     SessionRow,
-    raw_decoder,
+    decode_rows,
     session_key,
 )
 from leftoff.batch.run import Run
@@ -149,23 +148,17 @@ async def summarize_all_async(paths: Paths = (), **options: Any) -> AsyncIterato
             await loop.run_in_executor(thread, closing.close)
 
 
-_ROWS: codec.JsonObject = {
-    name: msgspec.json.Decoder(type_).decode_lines for name, type_ in TABLES.items()
-}
-_raw_sessions = raw_decoder("sessions")
-
-
 def _sessions_of(tables: Sequence[bytes]) -> Iterator[Summarized]:
     if not tables:
         return
     others: dict[str, dict[str, list[Any]]] = {}
     for name, data in zip(list(TABLES)[1:], tables[1:], strict=True):
         by_key = others[name] = {}
-        for row in _ROWS[name](data):
+        for row in decode_rows[name](data):
             by_key.setdefault(row.key, []).append(row)
-    for row in _raw_sessions(tables[0]):
+    for row in decode_rows["sessions"](tables[0]):
         yield Summarized(
-            SessionRow(**{**asdict(row), "document": None}),
+            replace(row, document=None),
             **{name: tuple(of_key.get(row.key, ())) for name, of_key in others.items()},
             document=bytes(row.document),
         )

@@ -18,14 +18,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from leftoff.batch.files import is_url
 from leftoff.batch.index import Index, index_error, job_key, path_digest
 from leftoff.batch.jobs import BatchOptions, Job, JobResult
 from leftoff.batch.pool import Engine, InProcess
-from leftoff.batch.rows import SessionRow
+from leftoff.batch.rows import SessionRow, decode_rows
 from leftoff.batch.run import ProgressListener, Report, Run
 from leftoff.codec import JsonObject
 from leftoff.errors import SourceError, StateError
@@ -130,7 +129,7 @@ class MemoryIndex(Index):
         known = self._sessions_of(files)
         mine = job_key(job)
         entries = {one.key: one for one in result.memory}
-        rows = msgspec.json.Decoder(SessionRow).decode_lines(result.tables[0])
+        rows = decode_rows["sessions"](result.tables[0])
         if known and {row.failure for row in rows} == {"unreadable"}:
             return
         current = set()
