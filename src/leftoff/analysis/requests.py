@@ -69,9 +69,6 @@ _RE = re.patterns(_WORDS["requests"])
 # Intents of a request that a program may be run for without any work on it.
 _LOOKS = frozenset({"looking", "design", "review", "ordered review"})
 
-# Code points; a request of more asks for more than a delivery or a test run. Chosen by hand.
-MAX_DELIVERY = 120
-
 
 @once
 def user_requests(view: SessionView) -> tuple[UserRequest, ...]:
@@ -303,10 +300,9 @@ class _Outcomes:
 
 def _deliveries(text: str) -> list[str]:
     """What a request asks for, each of which a tool shows when it is done; nothing if a clause
-    of it is about something else, or it is long."""
-    clauses = _RE["clause"].split(text.lower()) if len(text) <= MAX_DELIVERY else []
+    of it is about something else."""
     wanted: dict[str, None] = {}
-    for clause in clauses:
+    for clause in _RE["clause"].split(text.lower()):
         rest = _RE["fillers"].sub("", clause, 1)
         found = [name for name, pattern in _DELIVERED.items() if pattern.match(rest)]
         if rest and not found:
@@ -329,7 +325,7 @@ def _kind(item: Asked, effort: int, *, edited: bool, first: bool) -> str:
         return "plan"
     if item.via == "answer" or item.option:
         return "choice"
-    first = first and not (len(words) <= 40 and matches("greeting", words))
+    first = first and not matches("greeting", words)
     if first or is_request(words, item.via, effort, edited=edited):
         return kind_of_request(words, item.via, first=first)
     if matches("goes_on", words):
@@ -413,5 +409,7 @@ def is_fault(text: str) -> bool:
 def wants_words(text: str) -> bool:
     """Whether a request says what is wanted: more than "yes", "go on" or an option's letter."""
     words = text.strip()
-    # Code points: "option 3, then" is none. Chosen by hand.
-    return len(words) > 12 and not matches("approval", words) and not matches("choice", words)
+    if any(matches(topic, words) for topic in ("approval", "choice", "goes_on")):
+        return False
+    # Code points; a yes in another language has fewer. Chosen by hand.
+    return len(words) > 12 or matches("orders", words)
