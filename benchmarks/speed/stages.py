@@ -35,7 +35,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "leftoff.extraction.collector.scan_output",
     ),
     "decisions, gate": ("leftoff.extraction.decisions.Decisions.see",),
-    "names": ("leftoff.extraction.names.Names.see",),
+    "edits and names": ("leftoff.extraction.edits.Edits.see",),
     "other extractors": (
         "leftoff.extraction.files.Files.see",
         "leftoff.extraction.progress.Progress.see",

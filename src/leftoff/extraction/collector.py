@@ -107,7 +107,7 @@ from leftoff.model import (
 )
 from leftoff.text.truncation import ends, whole
 
-BUILTIN = ("requests", "decisions", "progress", "files", "edits", "insights", "names", "checks")
+BUILTIN = ("requests", "decisions", "progress", "files", "edits", "insights", "checks")
 
 # Code points of the recorder's words for a failed turn that are recorded.
 MAX_REASON = 300

@@ -1,4 +1,5 @@
-"""Extractor of what edits change: lines added and removed, places, symbols, the changed lines.
+"""Extractor of what edits change: lines added and removed, places, symbols, names, the changed
+lines.
 
 Read from the arguments of the call, not from its result: a failed call records its edit, too,
 and `analysis.files.edits` leaves it out."""
@@ -11,9 +12,10 @@ from typing import ClassVar
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.extraction.evidence import Edited, Evidence, Saw, WroteLines
+from leftoff.extraction.evidence import Edited, Evidence, Saw, Wrote, WroteLines
 from leftoff.extraction.extractor import EDIT, RESULT, View
 from leftoff.extraction.files import PATH_KEYS, edited_paths, operation
+from leftoff.extraction.names import names_in, texts_in
 from leftoff.formats.vocabulary import argument, first_text, text_argument
 from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
@@ -36,33 +38,47 @@ MAX_HUNK_LINES, MAX_HUNK = 8, 400
 # Symbols recorded of one edit. Chosen by hand.
 MAX_SYMBOLS = 6
 
+_WRITES = frozenset({"edit", "create", "patch", "notebook"})
+
+
+# Code points of a call's text that are searched for names. Chosen by hand; not measured.
+MAX_TEXT = 50_000
+
 
 class Edits(Struct):
-    """Records the change that each edit makes."""
+    """Records the change that each edit makes, and the identifiers in the call."""
 
     name: ClassVar[str] = "edits"
     wants: ClassVar[int] = EDIT
 
     def see(self, view: View) -> Iterable[Evidence]:
-        found = [(*edit, _hunk(edit[-1])) for edit in _all_changes(view)]
-        # Redact before the cut: no rule recognises half of a secret.
-        quiet = len(found) > 1 and is_quiet("\n".join([hunk for *_, hunk in found]))
-        for number, call, whole_file, path, changes, hunk in found:
-            shown = whole(hunk if quiet else Redactor().text(hunk), MAX_HUNK)
-            places = [(c.first, c.first + max(0, len(c.added) - 1)) for c in changes if c.first]
-            yield Edited(
-                view.message.index,
-                number,
-                path,
-                sum([len(c.added) for c in changes]),
-                sum([len(c.removed) for c in changes]),
-                min((first for first, _ in places), default=0),
-                max((last for _, last in places), default=0),
-                _symbols(changes),
-                shown,
-                whole_file,
-                _repeats(call),
-            )
+        message = view.message
+        for number, part in enumerate(message.parts):
+            if type(part) is not ToolCall or part.kind not in _WRITES:
+                continue
+            # Redact first: no rule recognises half of a secret, or one that is cut into names.
+            text = "\n".join(texts_in(part.input))
+            redacted = Redactor().text(whole(text, MAX_TEXT))
+            for path, changes, whole_file in _changes(part):
+                hunk = _hunk(changes)
+                places = [
+                    (c.first, c.first + max(0, len(c.added) - 1)) for c in changes if c.first
+                ]
+                yield Edited(
+                    message.index,
+                    number,
+                    absolute(path, message.cwd),
+                    sum([len(c.added) for c in changes]),
+                    sum([len(c.removed) for c in changes]),
+                    min((first for first, _ in places), default=0),
+                    max((last for _, last in places), default=0),
+                    _symbols(changes),
+                    whole(hunk if redacted == text else Redactor().text(hunk), MAX_HUNK),
+                    whole_file,
+                    _repeats(part),
+                )
+            if names := names_in(redacted):
+                yield Wrote(message.index, number, names)
 
 
 class WrittenLines(Struct):
@@ -73,16 +89,20 @@ class WrittenLines(Struct):
     wants: ClassVar[int] = EDIT
 
     def see(self, view: View) -> Iterable[Evidence]:
-        for number, _, whole_file, path, changes in _all_changes(view):
-            replaced = tuple(
-                Replaced(
-                    line_hash(c.before) if c.before else 0,
-                    line_hashes(c.old),
-                    line_hashes(c.new),
-                )
-                for c in changes
-            )
-            yield WroteLines(view.message.index, number, path, whole_file, replaced)
+        message = view.message
+        for number, part in enumerate(message.parts):
+            if type(part) is ToolCall:
+                for path, changes, whole_file in _changes(part):
+                    replaced = tuple(
+                        Replaced(
+                            line_hash(c.before) if c.before else 0,
+                            line_hashes(c.old),
+                            line_hashes(c.new),
+                        )
+                        for c in changes
+                    )
+                    path = absolute(path, message.cwd)
+                    yield WroteLines(message.index, number, path, whole_file, replaced)
 
 
 # Code points that are recorded of an output and of a call's own words. Chosen by hand.
@@ -130,19 +150,6 @@ _MAX_LOOKED = 16_000
 
 # Code points of its lines, before its names. Chosen by hand.
 _MAX_LINES = 160
-
-
-def _all_changes(view: View) -> "Iterator[tuple[int, ToolCall, bool, str, list[Change]]]":
-    """The changes of all calls of a message: part, call, whether they write the whole file,
-    absolute path, changes."""
-    for number, part in enumerate(view.message.parts):
-        if type(part) is ToolCall:
-            verb = operation(part)
-            if verb in {"write", "create", "edit", "patch"}:
-                for path, changes, added in _changes(part, verb):
-                    whole_file = added or verb in {"write", "create"}
-                    path = absolute(path, view.message.cwd)
-                    yield number, part, whole_file, path, changes
 
 
 class Change(Struct, frozen=True):
@@ -198,9 +205,12 @@ def _symbols(changes: Sequence[Change]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change], bool]]:
-    """The changes of a call, by path as the call names it, and whether a patch adds the
+def _changes(call: ToolCall) -> "Iterator[tuple[str, list[Change], bool]]":
+    """The changes of a call, by path as the call names it, and whether they write the whole
     file."""
+    verb = operation(call)
+    if verb not in {"write", "create", "edit", "patch"}:
+        return
     if verb == "patch":
         yield from _patch(text_argument(call, "patch"))
         return
@@ -214,7 +224,7 @@ def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change], boo
                 path = first_text(edit, PATH_KEYS) or (paths[0] if paths else "")
                 if path and (old or new):
                     found.setdefault(path, []).append(_replaced(old, new))
-        yield from ((path, changes, False) for path, changes in found.items())
+        yield from ((path, changes, verb != "edit") for path, changes in found.items())
         return
     if len(paths) != 1:
         return
@@ -224,14 +234,10 @@ def _changes(call: ToolCall, verb: str) -> Iterator[tuple[str, list[Change], boo
     if texts:
         first = given.get("start")
         at = first if type(first) is int and first > 0 else 0
-        yield paths[0], [_replaced(old if isinstance(old, str) else "", texts[0], at)], False
-    elif blocks := _RE["block"].findall(
-        diff if isinstance(diff := given.get("diff"), str) else ""
-    ):
+        change = _replaced(old if isinstance(old, str) else "", texts[0], at)
+        yield paths[0], [change], verb != "edit"
+    elif blocks := _RE["block"].findall(text_argument(call, "patch")):
         yield paths[0], [_replaced(old_text, new_text) for old_text, new_text in blocks], False
-    elif patch := text_argument(call, "patch"):
-        changes = [c for _, cs, _ in _patch(f"+++ {paths[0]}\n{patch}") for c in cs]
-        yield paths[0], changes, False
 
 
 _OLD = ("old_string", "old_str", "oldString", "oldText", "old", "search")

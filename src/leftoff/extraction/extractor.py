@@ -131,7 +131,6 @@ extractors: Registry[type[Extractor]] = Registry(
         "files": "leftoff.extraction.files:Files",
         "edits": "leftoff.extraction.edits:Edits",
         "insights": "leftoff.extraction.insights:Insights",
-        "names": "leftoff.extraction.names:Names",
         "checks": "leftoff.extraction.checks:Checks",
         "written_lines": "leftoff.extraction.edits:WrittenLines",
         "seen": "leftoff.extraction.edits:Seen",

@@ -1,26 +1,13 @@
-"""Extractor of the identifiers in code that the agent writes."""
+"""The identifiers in code that the agent writes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import ClassVar
-
-from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.extraction.evidence import Evidence, Wrote
-from leftoff.extraction.extractor import EDIT, View
-from leftoff.model import ToolCall
-from leftoff.redaction.redactor import Redactor
-from leftoff.text.truncation import whole
 
 # Names recorded for one call, the most frequent ones. Chosen by hand; not measured.
 MAX_NAMES = 40
-
-# Code points of a call's text that are searched. Chosen by hand; not measured.
-MAX_TEXT = 50_000
-
-_WRITES = frozenset({"edit", "create", "patch", "notebook"})
 
 # Words of prose are none: a name has an underscore, a capital inside or a dot.
 IN_CODE = re.compile(
@@ -32,29 +19,17 @@ IN_CODE = re.compile(
 _REDACTED = re.compile(r"\[REDACTED:[^\]]*\]|\\[nrt]")
 
 
-class Names(Struct):
-    """Finds the identifiers in edits."""
-
-    name: ClassVar[str] = "names"
-    wants: ClassVar[int] = EDIT
-
-    def see(self, view: View) -> Iterable[Evidence]:
-        """The names in each call of a message that writes to a file."""
-        for number, part in enumerate(view.message.parts):
-            if type(part) is ToolCall and part.kind in _WRITES:
-                # Redact first: no rule recognises a secret that is cut into names.
-                written = Redactor().text(whole("\n".join(_texts(part.input)), MAX_TEXT))
-                words = Counter(without_placeholders(written).split())
-                counts: dict[str, int] = {}
-                for word in words.keys() - _nameless:
-                    times, found = words[word], _names_in(word)
-                    for name in found:
-                        counts[name] = counts.get(name, 0) + times
-                    if not found and len(_nameless) < MAX_NAMELESS:
-                        _nameless.add(word)
-                if counts:
-                    names = sorted(sorted(counts), key=counts.__getitem__, reverse=True)
-                    yield Wrote(view.message.index, number, tuple(names[:MAX_NAMES]))
+def names_in(text: str) -> tuple[str, ...]:
+    """The identifiers in a redacted text, the most frequent ones first."""
+    words = Counter(without_placeholders(text).split())
+    counts: dict[str, int] = {}
+    for word in words.keys() - _nameless:
+        times, found = words[word], _names_in(word)
+        for name in found:
+            counts[name] = counts.get(name, 0) + times
+        if not found and len(_nameless) < MAX_NAMELESS:
+            _nameless.add(word)
+    return tuple(sorted(sorted(counts), key=counts.__getitem__, reverse=True)[:MAX_NAMES])
 
 
 def without_placeholders(text: str) -> str:
@@ -76,13 +51,13 @@ def _names_in(word: str) -> tuple[str, ...]:
     return tuple(IN_CODE.findall(word))
 
 
-def _texts(value: object, depth: int = 3) -> Iterator[str]:
+def texts_in(value: object, depth: int = 3) -> Iterator[str]:
     """The strings in a call's arguments."""
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, dict):
         for inner in value.values():
-            yield from _texts(inner, depth - 1)
+            yield from texts_in(inner, depth - 1)
     elif depth and isinstance(value, list):
         for inner in value:
-            yield from _texts(inner, depth - 1)
+            yield from texts_in(inner, depth - 1)
