@@ -17,7 +17,6 @@ from leftoff.formats.injected import typed_spans
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.text_reader import TextReader, text_lines
 from leftoff.formats.vocabulary import KINDS, tool_call
-from leftoff.text.line_hashes import line_hash
 
 _HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\s*$")
 _DETECT = re.compile(r"(?m)^# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s*$")
@@ -45,9 +44,6 @@ _COMMIT_LINE = re.compile(
     r"cmdline: git commit -m (.*?)(?: --no-verify)?(?: -- |\n|\Z)", re.DOTALL
 )
 _UNMATCHED = re.compile(r"(?:# )?(\d{1,6}) SEARCH/REPLACE blocks? failed to match!")
-# Before the path of each block that failed, which aider prints again.
-_IN_FILE = re.compile(r"(?m)^#+ \w+: This SEARCH block failed to exactly match lines in ")
-_OTHERS = re.compile(r"(?m)^# The other (\d{1,6}) SEARCH/REPLACE blocks? were applied")
 _LAST_LINES = ("Just reply with fixed versions", "The SEARCH section must exactly match")
 # A question of aider with its answer. Versions that list the answers write what was pressed;
 # earlier ones write "y" and "n" for a key, and "yes" and "no" for the option `--yes`.
@@ -114,8 +110,8 @@ class AiderReader(TextReader):
     commits: int = 0
     committing: list[str] = field(default_factory=list)
     """The files that the next commit is limited to."""
-    waiting: list[tuple[str, str, int]] = field(default_factory=list)
-    """Id, path and digest of the edits without a result."""
+    waiting: list[tuple[str, str]] = field(default_factory=list)
+    """Id and path of the edits without a result."""
     total: rec.Usage = rec.Usage()
     answer: str = ""
     """The last reply without thoughts, its blanks joined: in architect mode aider gives it to
@@ -244,7 +240,7 @@ class AiderReader(TextReader):
             elif skipped := _SKIPPED.match(text):
                 results += self._edit_results(skipped[1].strip(), text, "denied")
             elif _UNMATCHED.match(text):
-                results += self._unmatched(text, new)
+                results += self._unmatched(text)
                 rest.append(text)
             elif not unmatched and any(mark in text for mark in _NOT_APPLIED):
                 results += self._edit_results("", text, "error")
@@ -282,28 +278,16 @@ class AiderReader(TextReader):
         mine = [w for w in self.waiting if not path or w[1] == path]
         self.waiting = [w for w in self.waiting if w not in mine]
         detail = {"created": True} if new else None
-        return [rec.ToolResult(identity, text, status, detail=detail) for identity, *_ in mine]
+        return [rec.ToolResult(identity, text, status, detail=detail) for identity, _ in mine]
 
-    def _unmatched(self, text: str, new: set[str]) -> list[rec.Part]:
-        """The results of a reply with blocks that were not found in their file: those that
-        aider prints again failed; the others were applied if there are as many as it says, and
-        else have no result."""
-        waiting, self.waiting = self.waiting, []
+    def _unmatched(self, text: str) -> list[rec.Part]:
+        """The results of a reply with blocks that were not found in their file: of some blocks
+        among others it is not known which they are."""
+        count, waiting = _UNMATCHED.match(text), self.waiting
+        self.waiting = []
+        status = "error" if count is not None and len(waiting) == int(count[1]) else "unknown"
         line = text.partition("\n")[0]
-        failed = {_digest(old, new) for _, old, new in edits_in(_IN_FILE.sub("", text))}
-        count, others = _UNMATCHED.match(text), _OTHERS.search(text)
-        if count is not None and len(waiting) == int(count[1]):
-            failed = {digest for _, _, digest in waiting}
-        rest = sum(digest not in failed for _, _, digest in waiting)
-        applied = others[0][2:] if others is not None and int(others[1]) == rest else ""
-        results: list[rec.Part] = []
-        for identity, path, digest in waiting:
-            if digest in failed:
-                results.append(rec.ToolResult(identity, line, "error"))
-            elif applied:
-                detail = {"created": True} if path in new else None
-                results.append(rec.ToolResult(identity, applied, "ok", detail=detail))
-        return results
+        return [rec.ToolResult(identity, line, status) for identity, _ in waiting]
 
     def _commit(self, text: str) -> list[rec.Part]:
         """The commit that aider made or took back itself, or could not make, as a call with its
@@ -351,7 +335,7 @@ class AiderReader(TextReader):
         for path, old, new in edits_in(answer):
             self.edits += 1
             identity = f"edit-{self.edits}"
-            self.waiting.append((identity, path, _digest(old, new)))
+            self.waiting.append((identity, path))
             given = {"path": path, "old_string": old, "new_string": new}
             parts.append(tool_call(identity, "edit", given))
         self.turns += 1
@@ -383,11 +367,6 @@ def _statements(lines: list[str]) -> Iterator[str]:
             end = next((place[n] for place, n in after if n < len(place)), at) + 1
         yield "\n".join(lines[at:end])
         at = end
-
-
-def _digest(old: str, new: str) -> int:
-    """Of a block, without the blanks at the ends of its lines: aider prints them cut."""
-    return line_hash("\n".join([line.rstrip() for line in f"{old}\0{new}".split("\n")]))
 
 
 def _answer_in(line: str) -> re.Match[str] | None:

@@ -80,7 +80,7 @@ class ChatReader(ItemReader):
                 call, name = block.text("id"), block.text("name")
                 parts.append(self._call(call, name, block.get("input")))
             elif kind in {"thinking", "reasoning"}:
-                parts.append(rec.Reasoning(block.text("thinking", "text")))
+                parts.append(rec.Reasoning(block.text("thinking", "reasoning", "text")))
             elif isinstance(text := block.get("text"), str):
                 if not m.get("tool_calls") and text_calls.has_calls(text):
                     parts += text_calls.calls_in(text, self._text_call)

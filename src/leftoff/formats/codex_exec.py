@@ -11,7 +11,7 @@ from msgspec import field
 from leftoff import model as rec
 from leftoff.formats.codex import ACTIONS, TOKENS
 from leftoff.formats.lenient_json import Fields, usage_by
-from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
+from leftoff.formats.reader import Cursor, Format, ItemReader
 from leftoff.formats.vocabulary import KINDS, tool_call
 
 EVENTS = KINDS["codex_exec_events"]
@@ -151,17 +151,16 @@ def _result(kind: str, identity: str, item: Fields) -> rec.ToolResult:
     return rec.ToolResult(identity, text, status)
 
 
-def _detect(sample: Sample) -> bool:
-    for line in sample.lines:
-        kind = line.get("type")
-        if kind == "thread.started" and "thread_id" in line:
+def _is_event(line: dict[str, object]) -> bool:
+    match line:
+        case {"type": "thread.started", "thread_id": _} | {
+            "type": "item.started" | "item.updated" | "item.completed",
+            "item": {"type": str(), "id": _},
+        }:
             return True
-        if kind in ("item.started", "item.updated", "item.completed"):
-            item = line.get("item")
-            if isinstance(item, dict) and isinstance(item.get("type"), str):
-                return "id" in item
     return False
 
 
-# Registered as `codex_exec`.
-FORMAT = Format("codex_exec", "lines", CodexExecReader, _detect, several=True)
+FORMAT = Format(
+    "codex_exec", "lines", CodexExecReader, lambda s: any(map(_is_event, s.lines)), several=True
+)

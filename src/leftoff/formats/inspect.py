@@ -78,7 +78,7 @@ class InspectReader(Struct):
             archive = zipfile.ZipFile(BytesIO(data))
             # A sample that was written again is listed twice; the last entry is the valid one.
             members = {m.filename: m for m in archive.infolist()[:MAX_MEMBERS]}
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        except _DAMAGE:
             yield rec.Unknown("damaged archive")
             return
         named = (n for n in ("header.json", "_journal/start.json") if n in members)
@@ -265,17 +265,7 @@ def _usage(given: Fields) -> rec.Usage | None:
 
 
 def _parts(content: object) -> list[rec.Part]:
-    parts: list[rec.Part] = []
-    for block in blocks_of(content):
-        if block.get("type") != "tool_use":
-            parts.append(part_of(block))
-            continue
-        # A tool that the provider ran itself.
-        call, given = block.text("id"), decode_arguments(block.get("arguments"))
-        parts.append(tool_call(call, block.text("name"), given))
-        status = "error" if block.get("error") else "ok"
-        parts.append(rec.ToolResult(call, content_text(block.get("result")), status))
-    return parts
+    return [part_of(block) for block in blocks_of(content)]
 
 
 _STATUS = {"timeout": "timeout", "approval": "denied", "cancelled": "interrupted"}

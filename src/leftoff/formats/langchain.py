@@ -13,7 +13,7 @@ from leftoff.formats.chat import ChatReader
 from leftoff.formats.lenient_json import Fields, dict_of, dicts_of, fields_of, text_of, usage_by
 from leftoff.formats.openai_parts import usage_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample, mostly
-from leftoff.model import Message, Part, Record, ToolResult, Unknown
+from leftoff.model import Message, Record, ToolResult, Unknown
 
 ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 ROLES |= {"function": "function", "developer": "developer"}
@@ -81,11 +81,7 @@ def _message(role: str, data: Fields) -> Fields:
     ] or extra.get("tool_calls")
     content = data.get("content")
     if isinstance(content, list):
-        content = [
-            _block(b)
-            for b in content
-            if not (given and text_of(dict_of(b).get("type")) in _CALL_BLOCKS)
-        ]
+        content = [b for b in content if not (given and dict_of(b).get("type") in _CALL_BLOCKS)]
     return Fields(
         {
             "role": role,
@@ -100,13 +96,6 @@ def _message(role: str, data: Fields) -> Fields:
     )
 
 
-def _block(block: object) -> object:
-    """A block of content; LangChain's own reasoning blocks hold it under another name."""
-    if isinstance(block, dict) and block.get("type") == "reasoning":
-        return {"type": "reasoning", "text": text_of(block.get("reasoning"))}
-    return block
-
-
 def _with_recorded_facts(m: Message, data: Fields) -> Message:
     """The message with the token usage or tool status from LangChain's own fields."""
     if m.role == "assistant":
@@ -115,15 +104,10 @@ def _with_recorded_facts(m: Message, data: Fields) -> Message:
         usage = usage_by(used, _TOKENS, inclusive=True) if used else usage_of(total)
         return replace(m, usage=usage)
     status = {"success": "ok", "error": "error"}.get(data.text("status"))
-    if m.role == "tool" and status:
-        return replace(m, parts=tuple(_with_status(part, status) for part in m.parts))
+    (*_, last) = m.parts or (None,)
+    if status and type(last) is ToolResult and last.status == "unknown":
+        return replace(m, parts=(*m.parts[:-1], replace(last, status=status)))
     return m
-
-
-def _with_status(part: Part, status: str) -> Part:
-    if type(part) is ToolResult and part.status == "unknown":
-        return replace(part, status=status)
-    return part
 
 
 # What was read from and written to the cache is a part of `input_tokens` there.

@@ -86,21 +86,26 @@ class ExportReader(TextReader):
 
 class OpencodeMarkdownReader(ExportReader):
     model: str = ""
-    step: int = 0  # how far a tool's block was read, see `_next_step`
+    output: bool = False  # the line is in the output of a tool
+    before: str = ""  # the line before
 
     def _speaker(self, text: str) -> str:
         # An output may be an export itself: until its fence closes, no heading is a turn's.
-        header = _HEADER.match(text) if self.step != _OUTPUT else None
+        header = None if self.output else _HEADER.match(text)
         return "" if header is None else "user" if header["user"] else "assistant"
 
     def _begin(self, text: str) -> None:
         header = _HEADER.match(text)
         self.model = _model(header["about"] or "") if header else ""
-        self.step = 0
+        self.output = False
 
     def _inside(self, text: str, cursor: Cursor) -> Iterable[rec.Record]:
-        if self.who == "assistant":
-            self.step = _next_step(self.step, text)
+        if self.who == "assistant" and text == "```" and self.before in _VERDICTS:
+            self.output, self.before = True, ""
+            return ()
+        if not text and self.before == "```":
+            self.output = False
+        self.before = text
         return ()
 
     def _facts(self, text: str) -> Iterator[rec.Record]:
@@ -179,34 +184,6 @@ class OpencodeMarkdownReader(ExportReader):
         text = "\n".join(texts[start:end])
         yield rec.ToolResult(identity, text, _status(kind_of(name), shown[1], text))
         return end + 1
-
-
-_INPUT, _OUTPUT = 3, 6
-
-
-def _next_step(step: int, text: str) -> int:
-    """How far a tool's block was read.
-
-    1 below its name, 2 below `**Input:**`, 3 in the input, 4 behind it, 5 below `**Output:**`
-    or `**Error:**`, 6 in the output, 7 behind a bare fence in it; 0 outside, also after an
-    output that may have ended: a bare fence with a blank line below it."""
-    if step == _INPUT:
-        return 4 if text == "```" else _INPUT
-    if step >= _OUTPUT:
-        if text == "```":
-            return 7
-        return 0 if step == 7 and not text else _OUTPUT
-    if _TOOL.match(text) is not None:
-        return 1
-    if step == 2:
-        return _INPUT if text == "```json" else 0
-    if step == 5:
-        return _OUTPUT if text == "```" else 0
-    if step in {1, 4}:
-        if text == "**Input:**" and step == 1:
-            return 2
-        return 5 if text in _VERDICTS else step if not text else 0
-    return 0
 
 
 def _output_end(texts: list[str], start: int) -> tuple[int, bool]:

@@ -161,8 +161,6 @@ def _result(call: str, text: str, extra: Fields) -> rec.ToolResult:
     head = text[:300]
     if "timed out" in head and "<command>" in head or "<timeout>" in head:
         return rec.ToolResult(call, text, "timeout", code)
-    if extra.get("exception_info") and code == -1:
-        return rec.ToolResult(call, text, "error", None)
     if head.startswith(("LimitsExceeded", "UserInterruption", "KeyboardInterrupt")):
         return rec.ToolResult(call, text, "interrupted", None)
     return rec.ToolResult(call, text, "error" if code else "ok", code)

@@ -60,7 +60,6 @@ class SweAgentReader(ItemReader):
     lists = ("history",)
 
     opened: str = ""
-    lines: tuple[str, ...] = ()  # the first and the last between the cursors of the open file
     cwd: str = ""
     model: str = ""
     turns: int = 0
@@ -149,12 +148,10 @@ class SweAgentReader(ItemReader):
         name = "".join(action.split(None, 1)[:1])
         if name == "edit" and (found := _EDIT_COMMAND.match(action)):
             new = re.sub(r"\n?end_of_edit\s*$", "\n", found[4])
-            lines = (found[2], found[3]) if found[2] else self.lines
             path = found[1] or self.opened
             given: dict[str, object] = {"path": path, "new_string": new}
-            for key, number in zip(("start", "end"), lines or "00", strict=True):
-                given[key] = int(number[:9])  # 0: lines that are not known
-            self.lines = ()
+            for key, number in (("start", found[2]), ("end", found[3])):
+                given[key] = int((number or "0")[:9])  # 0: lines that are not known
             return self.call("", name, given)
         editor = name in _IN_OPEN_FILE or name in _COMMAND_ARGUMENTS
         if name == "submit" or editor and "\n" not in action.strip():
@@ -162,9 +159,6 @@ class SweAgentReader(ItemReader):
             given = dict(zip(_COMMAND_ARGUMENTS.get(name, ()), words, strict=False))
             if name in _IN_OPEN_FILE and self.opened and "file" not in given:
                 given["path"] = self.opened
-            if name == "set_cursors":
-                named = tuple(n for n in words[:2] if n.isdecimal())
-                self.lines = named if len(named) == 2 else ()
             return self.call("", name, given)
         return self.call("", "bash", {"command": action.strip("\n")})
 

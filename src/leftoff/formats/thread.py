@@ -115,16 +115,6 @@ class Packed(Struct, frozen=True):
     link_parents: bytes
 
 
-class _Column:
-    """A column of a thread, with all that was added to it."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, thread: Thread, owner: type) -> array[int]:
-        return thread.column(self._name)
-
-
 class Thread:
     """The packed rows. Append-only.
 
@@ -136,7 +126,11 @@ class Thread:
         before: number of messages before the first row that are not in memory."""
 
     COLUMNS = (*_OF_MESSAGES, *_OF_LINKS)
-    responses, keys, parents, link_keys, link_parents = (_Column() for _ in range(5))
+    responses = property(lambda self: self.column("responses"))
+    keys = property(lambda self: self.column("keys"))
+    parents = property(lambda self: self.column("parents"))
+    link_keys = property(lambda self: self.column("link_keys"))
+    link_parents = property(lambda self: self.column("link_parents"))
 
     __slots__ = ("_links", "_messages", "_packed", "_room", "before", "rows")
 
