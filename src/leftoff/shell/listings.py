@@ -11,7 +11,7 @@ import msgspec
 
 from leftoff import lazy_re as re
 from leftoff.shell import ast
-from leftoff.shell.embedded.patches import diff_steps, unquoted
+from leftoff.shell.embedded.patches import unquoted
 from leftoff.shell.paths import join
 from leftoff.shell.programs.git import summary_lines
 
@@ -35,12 +35,11 @@ class Observation(msgspec.Struct, frozen=True):
 
 class _Printed(NamedTuple):
     """A command whose output is in that of the call: its words, [] where they are not known in
-    full, its directory, and whether all that it prints is."""
+    full, and its directory."""
 
     name: str
     words: list[str]
     cwd: str | None
-    whole: bool
 
 
 # They print nothing, or nothing that looks like a listing.
@@ -51,18 +50,17 @@ def _printing(script: ast.Script) -> list[_Printed]:
     """The commands that printed the output of a script; [] where that is not clear."""
     cwd: str | None = script.cwd if script.cwd is not None else "."
     found: list[_Printed] = []
-    stack: list[tuple[ast.Statement, bool]] = [(script.body, True)]
+    stack: list[ast.Statement] = [script.body]
     seen = 0
     while stack:
-        item, whole = stack.pop()
+        item = stack.pop()
         seen += 1
         if isinstance(item, ast.Logical):
-            # What follows `||` mostly did not run, or in another directory.
-            stack += [(item.right, whole and item.both), (item.left, whole)]
+            stack += [item.right, item.left]
         elif isinstance(item, ast.Sequence):
-            stack += [(one, whole) for one in reversed(item.items)]
+            stack += reversed(item.items)
         elif isinstance(item, ast.Pipeline) and all(map(_only_filters, item.items[1:])):
-            stack.append((item.items[0], False))
+            stack.append(item.items[0])
         elif not isinstance(item, ast.Command) or seen > _MAX_COMMANDS:
             return []
         else:
@@ -79,7 +77,7 @@ def _printing(script: ast.Script) -> list[_Printed]:
                 away = [one for one in item.redirects if one.operator[:1] != "<"]
                 shown = all(one.descriptor == 2 for one in away)
                 words = words if plain and shown else []
-                found.append(_Printed(name, words, cwd, whole and not away))
+                found.append(_Printed(name, words, cwd))
     return found
 
 
@@ -124,7 +122,7 @@ _LISTING = frozenset(("git", "ls", "find", "fd", "rg", "grep"))
 
 
 def _listed_by(printed: _Printed, lines: list[str]) -> list[Observation]:
-    name, words, cwd, _ = printed
+    name, words, cwd = printed
     if name == "git":
         return _git(printed, lines)
     operands = [word for word in words[1:] if word[:1] != "-"]
@@ -243,73 +241,3 @@ def _git(printed: _Printed, lines: list[str]) -> list[Observation]:
         if whole is not None and not path.endswith("/"):
             observed.append(Observation(whole, fact, f"git {name}"))
     return observed
-
-
-class Differences(msgspec.Struct, frozen=True):
-    """What git showed of the working tree as against the last commit.
-
-    Attributes:
-        names: the files that differ, as git names them: from the root of the repository or from
-            the folder of the command.
-        within: the files or folders of which all such files are named.
-        index: it is what differs from the index."""
-
-    names: frozenset[str]
-    within: tuple[str, ...]
-    index: bool = False
-
-    def shows(self, path: str) -> bool:
-        """Whether a file, or an untracked folder that holds it, is named."""
-        return any(
-            path.endswith("/" + name) or name[-1:] == "/" and f"/{name}" in path
-            for name in self.names
-        )
-
-    def covers(self, path: str) -> bool:
-        """Whether a file would be named if it differed."""
-        return any(path == place or path.startswith(f"{place}/") for place in self.within)
-
-
-# Options with which the output still names every file that differs.
-_COMPLETE = frozenset(("--", "--stat", "--name-only", "--short", "-s", "--porcelain"))
-_HEADS = re.compile(r"(?m)^(?:On branch|HEAD detached|## )")
-
-
-def differences(script: ast.Script, output: str) -> Differences | None:
-    """What a `git status`, or a `git diff` without a commit to compare with, says that alone
-    printed an output; None for other commands."""
-    printing = _printing(script)
-    if len(printing) != 1 or printing[0].name != "git" or not printing[0].whole:
-        return None
-    verb, words, cwd = _subcommand(printing[0])
-    options = {word for word in words if word[:1] == "-"}
-    if cwd is None or not options <= _COMPLETE:
-        return None
-    operands = [word for word in words if word[:1] != "-"]
-    lines = output.splitlines()
-    if any(line.lstrip(" [(").startswith(("...", "…")) for line in lines):
-        return None  # git shortened a name (` .../a.py | 2 +-`), or the recorder cut the output
-    if verb == "status":
-        found = [path for short in (True, False) for path, _ in _status(lines, short=short)]
-        if output.strip() and not found and _HEADS.search(output) is None:
-            return None  # an error
-    elif verb == "diff" and _of_paths(words):
-        if "--name-only" in options:
-            found = lines
-        elif "--stat" in options:
-            found = [name for _, name, _ in summary_lines(lines)]
-        else:
-            found = [name for _, *names in diff_steps(output) for name in names if name]
-        if output.strip() and not found:
-            return None
-    else:
-        return None
-    within = [place for name in operands or ["."] if (place := join(cwd, name))]
-    return Differences(frozenset(map(unquoted, found)), tuple(within), verb == "diff")
-
-
-def _of_paths(words: list[str]) -> bool:
-    """Whether the operands of `git diff` are paths; a commit stands before `--` or alone."""
-    before = words[: words.index("--")] if "--" in words else words
-    operands = [word for word in before if word[:1] != "-"]
-    return not operands or "--" not in words and all("." in word for word in operands)

@@ -1,7 +1,5 @@
 """Removals and reads that only the words of a command or its output show."""
 
-from collections.abc import Iterable
-
 from leftoff import lazy_re as re
 from leftoff.tables import table
 
@@ -39,10 +37,3 @@ def named_in_powershell(command: str, did: str) -> list[str]:
 def refused_paths(output: str) -> list[str]:
     """The files that a shell could not open for a redirection, as its output names them."""
     return [match[1].strip() for match in _RE["refused"].finditer(output)]
-
-
-def one_that_ends_with(path: str, known: Iterable[str]) -> str:
-    """The one known file that a relative path without a known directory can mean, else ""."""
-    ending = "/" + path.removeprefix("./")
-    found = {name for name in known if name.endswith(ending)}
-    return found.pop() if len(found) == 1 else ""

@@ -1,7 +1,6 @@
 """Tracks files over a session: what each call did to which file, in order."""
 
-import fnmatch
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -11,11 +10,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.files.net_changes import UNDO, FileEvent, UnknownChange, display_names
-from leftoff.analysis.files.removals import (
-    named_in_powershell,
-    one_that_ends_with,
-    refused_paths,
-)
+from leftoff.analysis.files.removals import named_in_powershell, refused_paths
 from leftoff.extraction.evidence import (
     Applied,
     Asked,
@@ -32,7 +27,7 @@ from leftoff.shell import Outcome, analyze, command_facts, observe, resolve
 from leftoff.shell.ast import Script
 from leftoff.shell.embedded.python import plain_python
 from leftoff.shell.filesystem import FileEffect, FileState
-from leftoff.shell.listings import Differences, Observation, differences
+from leftoff.shell.listings import Observation
 from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of, parent_of
 from leftoff.shell.per_command import read_all
@@ -66,8 +61,6 @@ class _CallSite(Struct, frozen=True):
 # Commands that bring in commits and list the files of these.
 _BRING_IN = frozenset({("git", "merge"), ("git", "pull"), ("git", "rebase")})
 
-# Commands after which what differed before no longer does.
-_MOVE_ON = frozenset("commit stash checkout switch reset merge pull rebase cherry-pick".split())
 _BROUGHT = frozenset({"created", "modified"})
 
 # Listings of what is on the disk; `git ls-files` names removed files, too.
@@ -95,10 +88,6 @@ class Tracker:
         edits: how many edits of file tools a file has that were not taken back.
         ahead: other judges will ask about the same commands.
         silent_commands: the recorder writes no result of a command that prints nothing.
-        roots: variables that file calls name instead of a folder: who published the recording
-            put them there, so they are names to a shell, too.
-        differed: files that git named as different from the last commit, since that, with the
-            message.
         untracked: files may have been removed from the index alone.
         turns: messages in which the person spoke, or a commit was shown."""
 
@@ -119,9 +108,7 @@ class Tracker:
         self.committed: set[str] = set()
         self.touched: set[str] = set()
         self.scripts: set[Call] = set()
-        self.roots: set[str] = set()
         self.edits: Counter[str] = Counter()
-        self.differed: dict[str, int] = {}
         self.untracked = False
         moved_on: list[Asked | Shown] = [*view.all(Asked), *view.shown({"git_commit"})]
         self.turns = sorted(one.ref.message for one in moved_on)
@@ -134,13 +121,8 @@ class Tracker:
             applied.setdefault(one.call, []).append(one)
         # What the recorder states of a call replaces what the call asked for.
         alone = dict(applied)
-        removing: dict[Call, list[str]] = {}
-        if alone:
-            for asked in self._file_calls():
-                place = asked.call
-                alone.pop(place, None)
-                if isinstance(asked, Touched) and asked.verb == "delete" and place in applied:
-                    removing.setdefault(place, []).append(asked.path)
+        for asked in self._file_calls() if alone else ():
+            alone.pop(asked.call, None)
         stated = sorted(chain.from_iterable(alone.values()), key=_place)
         acts: Iterable[Touched | Ran | Applied] = merge(self._file_calls(), stated, key=_place)
         tools: dict[Call, str] = {}
@@ -167,9 +149,6 @@ class Tracker:
             if changes is not None:
                 if call not in replaced:
                     replaced.add(call)
-                    # A patch may remove a file and add it anew: recorders state the second.
-                    for path in removing.get(call, ()) if changes[0].succeeded else ():
-                        self.known.put(self.resolve_path(path))
                     for one in changes:
                         self.apply_recorded(one, act.tool)
                 continue
@@ -298,8 +277,6 @@ class Tracker:
                 action = "modified" if act.verb == "edit" else "created"
                 self.add_event(call, path, action, "unknown")
             return
-        if path[0] == "$":
-            self.roots.add(path.partition("/")[0])
         known, verb = self.known, act.verb
         self.edits[path] += -1 if verb == "undo" else verb != "read"
         sure = "sure" if outcome is not None else "likely"
@@ -426,8 +403,6 @@ class Tracker:
             background=act.background or status == "running",
         )
         cwd = act.cwd or self.root
-        for name in self.roots:
-            command = command.replace(name, f"\\{name}")
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
         if self.ahead:
             read_all(act.command)
@@ -453,9 +428,7 @@ class Tracker:
                 if effect.path and not effect.pattern and effect.action in ACTIONS:
                     self.apply_effect(call, effect, named)
                 elif effect.action != "read":
-                    did = effect.action
-                    if effect.pattern and not fnmatch.filter(self.touched, effect.path or "*"):
-                        did = "unknown"  # none of the files that are known
+                    did = "unknown" if effect.pattern else effect.action
                     unseen.setdefault((effect.tool, did))
             shown = display_names(command, [tool for tool, _ in unseen])
             self.unseen += [
@@ -476,8 +449,6 @@ class Tracker:
         """Takes in what git commits, and what it says of files; `others`: its summary may be
         that of an earlier commit, too."""
         verbs = [verb for name, verb in script.programs if name == "git"]
-        if not _MOVE_ON.isdisjoint(verbs):  # one that failed may have been repeated, not seen
-            self.differed.clear()
         if result.succeeded() is False:
             return
         if "commit" in verbs:
@@ -486,9 +457,6 @@ class Tracker:
                 self.record_commit(call, result.output or "")
         for verb in verbs:
             self.known.indexed = INDEX.get(verb, self.known.indexed)
-        seen = differences(script, result.output) if result.output is not None else None
-        if seen is not None and not (seen.index and self.known.indexed):
-            self.record_differences(call, seen)
 
     def record_commit(self, call: _CallSite, output: str) -> None:
         """A commit names the files that it made and removed: what a program made before the
@@ -511,21 +479,6 @@ class Tracker:
             above = parent_of(folder)
             folder = above if above != folder and above != "." else ""
         return f"{folder.rstrip('/')}/{name}" if folder else ""
-
-    def record_differences(self, call: _CallSite, seen: Differences) -> None:
-        """Git showed which files differ from the last commit. One that differed before, in the
-        same turn and without a commit since, and does not any more, is as it was; that git
-        names it shows that it is not ignored."""
-        at, first = call.ref.message, self.known.changed()
-        for path in sorted(self.changed):
-            if first.get(path) == "created" or self.known.kind(path) != "file":
-                continue
-            if seen.shows(path):
-                self.differed[path] = at
-            elif seen.covers(path) and path in self.differed and path not in self.committed:
-                since = self.differed.pop(path)
-                if bisect_right(self.turns, since) == bisect_left(self.turns, at):
-                    self.add_event(call, path, "modified", "sure", restored=True)
 
     def apply_powershell(self, act: Ran, status: str) -> None:
         """Applies what a PowerShell command line reads, and its removals of files that are
@@ -555,14 +508,6 @@ class Tracker:
         if path in named:
             return
         certainty, source = effect.certainty, effect.renamed_from
-        if (
-            effect.action == "deleted"
-            and path[:1] not in "/~"
-            and path[1:2] != ":"
-            and not below
-        ):
-            # The directory is not known: the one changed file that it can be.
-            path = one_that_ends_with(path, self.changed) or path
         if effect.action == "deleted" and effect.tool != "git" and self._may_be_own(path):
             certainty = "unknown"
         restored = False
@@ -571,10 +516,8 @@ class Tracker:
                 return  # it has the contents of a commit of this session
             if effect.restored and path not in self.committed:
                 restored = path in self.changed
-                if not restored and self.unseen:
-                    return  # what a program of the session changed is taken back
                 if not restored:
-                    certainty = "unknown"  # whether this changed the file is not known
+                    return  # what it takes back is no change that is known
             if certainty != "unknown":
                 self.changed.add(path)
         self.add_event(
