@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
+from leftoff.handover.checks import last_checks
 from leftoff.handover.facts import Fact, Handover
 from leftoff.handover.lines import MIDDLE
 from leftoff.handover.packing import Line, Part
@@ -29,14 +30,14 @@ _RE = re.patterns(table(__file__, "after_compaction.toml"))
 
 
 def beside(
-    handover: Handover, recorded: str, summary: ContextSummary | None = None
+    handover: Handover, recorded: str, summary: ContextSummary
 ) -> tuple[Handover, tuple[Part, ...]]:
     """The handover without what the recorder's summary states, and the parts that come first:
     what that summary states wrongly. State, last message and last calls stay.
 
     Args:
         recorded: the recorder's summary, redacted as the handover is.
-        summary: of the same session, redacted: more statements can be held against it."""
+        summary: of the same session, redacted."""
     if not recorded.strip():
         return handover, ()
     matcher = TextMatcher(recorded)
@@ -62,7 +63,7 @@ def _stated(matcher: TextMatcher, text: str) -> bool:
 
 
 def contradictions(
-    handover: Handover, recorded: str, summary: ContextSummary | None = None
+    handover: Handover, recorded: str, summary: ContextSummary
 ) -> tuple[Line, ...]:
     """What the summary states and the recording contradicts, one line for each.
 
@@ -80,9 +81,7 @@ def contradictions(
     ]
     found: dict[str, Line] = {}
     for sentence in sentences:
-        wrong = _failed_check(handover, sentence)
-        if not wrong and not _RE["unreal"].search(sentence):
-            wrong = _wrong_in(handover, summary, sentence)
+        wrong = _wrong_in(handover, summary, sentence)
         if wrong:
             text = f"- it says: {inline_prose(sentence, MIDDLE // 2)}; {wrong}"
             found.setdefault(wrong, Line((text,), 1.0))
@@ -93,29 +92,16 @@ def _flat(text: str) -> str:
     return " ".join(_RE["word"].findall(text.casefold()))
 
 
-def _failed_check(handover: Handover, sentence: str) -> str:
-    """A check that the sentence calls passed, by its whole command, though its last run
-    failed, without an edit or a run in between."""
-    if not _RE["passes"].search(sentence) or _RE["fails"].search(sentence):
-        return ""
-    for check in handover.failed_checks:
-        name = check.text.strip()
-        if name and name in sentence and "edited since" not in check.note:
-            place = f"{check.note} (#{check.message + 1})"
-            return f"the last run of {inline_code(name, 140)}: {place}"
-    return ""
-
-
-def _wrong_in(handover: Handover, summary: ContextSummary | None, sentence: str) -> str:
+def _wrong_in(handover: Handover, summary: ContextSummary, sentence: str) -> str:
     """What is wrong in a plain statement, in words; "" for nothing."""
-    if summary is None:
+    if _RE["unreal"].search(sentence):
         return ""
     negated = _RE["fails"].search(sentence) is not None
 
     def says(rule: str) -> bool:
         return not negated and _RE[rule].search(sentence) is not None
 
-    if says("passes") and (wrong := _failed_run(summary, sentence)):
+    if says("passes") and (wrong := _failed_run(handover, summary, sentence)):
         return wrong
     commits = [g.ref.message for g in summary.git if g.kind == "commit"]
     if says("all_committed"):
@@ -135,21 +121,24 @@ def _wrong_in(handover: Handover, summary: ContextSummary | None, sentence: str)
     return ""
 
 
-def _failed_run(summary: ContextSummary, sentence: str) -> str:
-    """The latest run of the kind of check that the sentence calls passed, or of the test that
-    it names, if that run failed and nothing was edited since."""
+def _failed_run(handover: Handover, summary: ContextSummary, sentence: str) -> str:
+    """The last run of a check that the sentence calls passed, if it failed and nothing was
+    edited since: by its whole command, a test that failed in it, or, of the latest run of a
+    kind, that kind."""
     latest = {c.kind: c for c in summary.checks}
-    for kind, check in latest.items():
+    commands = {fact.message: fact.text for fact in handover.failed_checks}
+    for check in last_checks(summary.checks):
         if check.verdict != "failed" or check.edited_since:
             continue
-        claimed = kind in _RE and _RE[kind].search(sentence) is not None
+        command = commands.get(check.ref.message, check.command or check.tool)
+        kind = check.kind if check is latest[check.kind] and check.kind in _RE else ""
         named = [n for n in check.failing if _RE["name"].search(n) and _has_name(sentence, n)]
-        if not claimed and not named:
-            continue
-        counts = f"{check.failed} failed" if check.failed else "failed"
-        subject = inline_code(named[0], 140) if named else f"the last {kind} run"
-        command = inline_code(check.command or check.tool, 140)
-        return f"{subject}: {counts} in {command} (#{check.ref.message + 1})"
+        if named or command in sentence or (kind and _RE[kind].search(sentence)):
+            counts = f"{check.failed} failed" if check.failed else "failed"
+            subject = inline_code(named[0], 140) if named else "the last run"
+            return (
+                f"{subject}: {counts} in {inline_code(command, 140)} (#{check.ref.message + 1})"
+            )
     return ""
 
 

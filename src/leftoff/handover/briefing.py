@@ -115,8 +115,10 @@ def _packed(
     """The block, as `fit` packs it; what another line of it says, and a name in one, is not
     listed again."""
     # Redacted before anything is cut: no rule recognises half of a secret.
-    known = gate.value(summary) if recorded else None
-    shown, before = beside(gate.value(handover_of(summary)), recorded, known)
+    shown: Handover = gate.value(handover_of(summary))
+    before: tuple[Part, ...] = ()
+    if recorded:
+        shown, before = beside(shown, recorded, gate.value(summary))
     head = _head(summary, where, place, shown, gate)
     lines: dict[str, list[str]] = {}
     missing: dict[str, int] = {}

@@ -20,6 +20,7 @@ from typing import Any
 from msgspec import Struct
 
 from leftoff import lazy_re as re
+from leftoff.analysis.activities import of_command
 from leftoff.codec import leaves
 from leftoff.formats.vocabulary import EDITS, argument, text_argument
 from leftoff.handover.facts import Handover
@@ -39,6 +40,8 @@ CALLS = 30
 SAME_QUESTION = 0.7
 
 _RE = re.patterns(table(__file__, "rediscovery.toml"))
+# Activities of commands that show files or the state of the repository.
+_SHOWS = frozenset({"look", "search", "inspect_change"})
 # Where a recorder gives no status, the call is not known to have failed.
 _GOOD = frozenset({"ok", "unknown"})
 
@@ -256,10 +259,9 @@ def normal_command(command: str) -> str:
 
 def only_shows(command: str) -> bool:
     """Whether a command shows files or the state of the repository, and changes nothing."""
-    if _RE["writes"].search(command) or "$(" in command or "<<" in command:
+    if not command.strip() or _RE["writes"].search(command):
         return False
-    parts = [part for part in map(str.strip, _RE["chain"].split(command)) if part]
-    return bool(parts) and all(_RE["shows"].match(part) for part in parts)
+    return _SHOWS.issuperset(of_command(command))
 
 
 # -- what was known ----------------------------------------------------------------------------

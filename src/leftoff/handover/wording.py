@@ -116,7 +116,7 @@ def unnamed_changes(
     edits: dict[str, int] = {}
     others: dict[str, int] = {}
     for effect in effects:
-        known = effect.action == "modified" and kind_of(effect.tool) in EDITS
+        known = effect.action != "unknown" and kind_of(effect.tool) in EDITS
         counts = edits if known else others
         tool = brief(effect.tool, 40)
         counts[tool] = counts.get(tool, 0) + effect.count

@@ -20,17 +20,11 @@ StageRun = tuple[str, int, int]
 
 
 def stage_runs(timeline: Sequence[StageChange], count: int) -> list[StageRun]:
-    """Consecutive stages that cover a session of `count` messages without gaps."""
-    merged: list[StageRun] = []
-    if not timeline:
-        return merged
+    """The stages of a session of `count` messages, without gaps from the first one on."""
     starts = [change.ref.message for change in timeline]
-    for change, start, end in zip(timeline, starts, [*starts[1:], count], strict=True):
-        if merged and merged[-1][0] == change.stage:
-            merged[-1] = (merged[-1][0], merged[-1][1], end)
-        elif end > start:
-            merged.append((change.stage, start, end))
-    return merged
+    ends = [*starts[1:], count] if starts else []
+    runs = zip(timeline, starts, ends, strict=True)
+    return [(change.stage, start, end) for change, start, end in runs if end > start]
 
 
 def stage_strip(stages: Sequence[StageRun], count: int) -> str:

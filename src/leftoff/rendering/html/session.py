@@ -134,10 +134,6 @@ def _usage_rows(spend: Spend) -> list[tuple[str, Usage]]:
     rows = [(name or "?", usage) for name, usage in spend.by_model.items()]
     rows += [(f"subagent {name}", usage) for name, usage in spend.subagents.items()]
     rows = [row for row in rows if any(astuple(row[1]))]
-    # A session may have hundreds of subagents.
-    if len(rows) > 40:
-        rest = sum((usage for _, usage in rows[39:]), Usage())
-        rows = [*rows[:39], (f"{len(rows) - 39} more", rest)]
     if len(rows) > 1:
         rows.append(("all", sum((usage for _, usage in rows), Usage())))
     return rows
