@@ -123,7 +123,8 @@ def _render_block(checkpoint: ContextCheckpoint, chosen: Sequence[Chosen]) -> st
             "checkpoint_id": inline(checkpoint.checkpoint_id).replace("]", ")"),
             "iteration": str(checkpoint.execution_state.iteration),
             "summary": "\n".join(lines),
-            "list": ", ".join(line for line, _ in created.lines) or "none",
+            "list": ", ".join(line for line, _ in created.lines)
+            or (f"{created.left_out} left out" if created.left_out else "none"),
         },
     )
 
