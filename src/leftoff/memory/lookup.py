@@ -152,8 +152,7 @@ def shown(kind: str, speaker: str, text: str, note: str, message: int) -> tuple[
         label, weight = _LABELS[kind]
     else:
         return "", 0.0
-    fixed = note.startswith(("fixed", "mended"))  # the second in indexes of version 0.1
-    if (kind == "error" and not fixed) or note.startswith("read"):
+    if (kind == "error" and not note.startswith("fixed")) or note.startswith("read"):
         return "", 0.0
     head, _, rest = text.partition("\n")
     if kind == "file":

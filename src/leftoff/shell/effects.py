@@ -18,7 +18,7 @@ from leftoff import lazy_re as re
 from leftoff.shell import interpreter, per_command
 from leftoff.shell.ast import Opaque, Script
 from leftoff.shell.commands import is_quiet, program_of, programs_of
-from leftoff.shell.filesystem import FileEffect, FileState
+from leftoff.shell.filesystem import Effects, FileEffect, FileState
 from leftoff.shell.listings import Observation, read_listings
 from leftoff.shell.parser import parse
 from leftoff.shell.paths import join
@@ -150,6 +150,8 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
     success = outcome.succeeded()
     walk = Walk(
         state=known,
+        effects=Effects(known),
+        contents=known.contents,
         cwd=script.cwd if script.cwd is not None else ".",
         home=script.home,
         output=outcome.output,

@@ -5,8 +5,9 @@ modules of functions, which take it as their first argument; `interpreter` says 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from leftoff.shell import ast
 from leftoff.shell.filesystem import Effects, FileState, Kind
@@ -32,12 +33,13 @@ _ERROR_WORDS = tuple(
 _CMDLETS = {"Copy-Item": "cp", "Move-Item": "mv", "Remove-Item": "rm", "New-Item": "mkdir"}
 
 
-@dataclass(slots=True, kw_only=True)
-class Walk:
+class Walk(Struct, kw_only=True):
     """The state of one interpretation of one command.
 
     Attributes:
         state: What is known of files; updated while the command is interpreted.
+        effects: The effects so far.
+        contents: Texts of files that this session wrote, by path.
         cwd: The present directory, None where it is not known; at the start ``.`` where the
             recording does not say.
         home: The home directory, where known.
@@ -46,8 +48,6 @@ class Walk:
         subshell: Interprets a statement in a child shell (`interpreter.subshell`).
         succeeded: Whether the present shell ended well: the call, or a child shell in it.
         uncertainty: How sure the effects recorded now are: 0 sure, 1 likely, 2 unknown.
-        effects: The effects so far.
-        contents: Texts of files that this session wrote, by path.
         expected_status: The status of the present command where the recording shows it.
         stderr_hidden: Whether the error messages of the present command are redirected away.
         captured: Whether its standard output goes elsewhere than into the output of the call.
@@ -58,6 +58,8 @@ class Walk:
         steps_left, depth: Limits on statements and on nesting."""
 
     state: FileState
+    effects: Effects
+    contents: dict[str, str]
     cwd: str | None
     home: str | None
     output: str | None
@@ -65,8 +67,6 @@ class Walk:
     subshell: "Callable[[Walk, ast.Statement, Status], Status]"
     succeeded: bool | None = None
     uncertainty: int = 0
-    effects: Effects = field(init=False)
-    contents: dict[str, str] = field(init=False)
     variables: dict[str, str] = field(default_factory=dict)
     functions: dict[str, ast.Statement] = field(default_factory=dict)
     expected_status: Status = None
@@ -81,10 +81,6 @@ class Walk:
     depth: int = 0
     _lines: list[str] | None = None
     _errors: list[tuple[str, str]] | None = None
-
-    def __post_init__(self) -> None:
-        self.effects = Effects(self.state)
-        self.contents = self.state.contents
 
     def end(self, *, surely: bool) -> None:
         """End the shell, as ``exit`` does, or as ``set -e`` may."""
