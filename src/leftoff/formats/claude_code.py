@@ -454,7 +454,7 @@ def _failure(text: str) -> tuple[str, int | None]:
 
 
 def _detect(sample: Sample) -> bool:
-    for line in sample.each_line():
+    for line in sample.lines:
         match line:
             case {"parentUuid": _, "sessionId": session}:
                 others = "parts" in dict_of(line.get("message"))

@@ -13,8 +13,8 @@ from msgspec import field
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import answer_spans, spans_around, transcript_span, typed_spans
-from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
-from leftoff.formats.openai_parts import content_text, decode_arguments
+from leftoff.formats.lenient_json import Fields, code_in, usage_by
+from leftoff.formats.openai_parts import content_text, decode_arguments, texts_of
 from leftoff.formats.reader import (
     Builder,
     Cursor,
@@ -198,7 +198,7 @@ class CodexReader(ItemReader):
             answers = _answers(asked, result.text) if asked else ()
             return (message("tool", (result,), "", answers),)
         if kind == "reasoning":
-            summary, content = (_texts(item.get(name)) for name in ("summary", "content"))
+            summary, content = (texts_of(item.get(name)) for name in ("summary", "content"))
             text = "\n\n".join(summary) or "\n\n".join(content)
             return (self._said(rec.Reasoning(text), message),) if text else ()
         if kind == "web_search_call":
@@ -206,11 +206,11 @@ class CodexReader(ItemReader):
             return (self._said(search, message),)
         if kind == "agent_message":
             self.speaking = False
-            return (message("user", (rec.Text("\n\n".join(_texts(item.get("content")))),)),)
+            return (message("user", (rec.Text("\n\n".join(texts_of(item.get("content")))),)),)
         return () if kind in ITEM_TYPES else (rec.Unknown(f"response_item/{kind}"),)
 
     def _text_message(self, item: Fields, message: Builder) -> rec.Message:
-        texts, role = _texts(item.get("content")), item.text("role")
+        texts, role = texts_of(item.get("content")), item.text("role")
         parts = tuple(map(rec.Text, texts))
         if role == "assistant":
             buttons = (_GIT_BUTTONS.sub("", t) if "::git-" in t else t for t in texts)
@@ -294,12 +294,6 @@ def _typed(part: int, text: str) -> tuple[tuple[rec.Typed, ...], bool]:
     return spans, False
 
 
-def _texts(content: object) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    return [text for block in dicts_of(content) if isinstance(text := block.get("text"), str)]
-
-
 def _output(output: object) -> tuple[str, int | None]:
     """Text and exit code of a tool's output, in any of its four shapes."""
     if isinstance(output, str) and output.startswith("{"):
@@ -339,9 +333,7 @@ def _token_count(info: Fields) -> Iterable[rec.Record]:
 
 def _detect(sample: Sample) -> bool:
     wrapped = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
-    if any(
-        str(line.get("type")) in wrapped and "payload" in line for line in sample.each_line()
-    ):
+    if any(str(line.get("type")) in wrapped and "payload" in line for line in sample.lines):
         return True
     bare = any("record_type" in line and "type" not in line for line in sample.lines)
     return bare and {"id", "timestamp"} <= sample.lines[0].keys()

@@ -65,7 +65,7 @@ class IflowReader(Struct):
 def _detect(sample: Sample) -> bool:
     return b'"session-' in sample.data and any(
         "parentUuid" in line and str(line.get("sessionId")).startswith("session-")
-        for line in sample.each_line()
+        for line in sample.lines
     )
 
 

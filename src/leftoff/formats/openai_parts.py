@@ -10,25 +10,20 @@ from leftoff.formats.vocabulary import tool_call
 from leftoff.model import Media, Part, Reasoning, Text, ToolCall, Usage
 
 
+def texts_of(content: object) -> list[str]:
+    """The texts of a content that is a string, a block or a list of blocks, without media."""
+    texts = (block.get("text") for block in blocks_of(content))
+    return [text for text in texts if isinstance(text, str)]
+
+
 def content_text(content: object) -> str:
-    """The text of a content that is a string, a block or a list of blocks, without media."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, dict):
-        content = [content]
-    if not isinstance(content, list):
-        return ""
-    found: list[str] = []
-    for block in content:
-        # Some recorders write bare strings among the blocks.
-        text = block.get("text") if isinstance(block, dict) else block
-        if isinstance(text, str):
-            found.append(text)
-    return "\n".join(found)
+    """The text of such a content."""
+    return content if isinstance(content, str) else "\n".join(texts_of(content))
 
 
 def blocks_of(content: object) -> list[Fields]:
-    """The blocks of a content; one of text for a string, alone or in the list."""
+    """The blocks of a content; one of text for a string, alone or in the list: some recorders
+    write bare strings among the blocks."""
     if isinstance(content, (str, dict)):
         content = [content] if content else []
     if not isinstance(content, list):
@@ -51,6 +46,11 @@ def part_of(block: Fields) -> Part:
         given = block.get("input" if "input" in block.value else "arguments")
         return tool_call(block.identity("id"), block.text("name"), given)
     return Media(block.text("mimeType") or kind)
+
+
+def parts_of(content: object) -> tuple[Part, ...]:
+    """The parts of a content that holds nothing but such blocks."""
+    return tuple(map(part_of, blocks_of(content)))
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:

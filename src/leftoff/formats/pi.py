@@ -6,8 +6,8 @@ from functools import partial
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
-from leftoff.formats.openai_parts import content_text, part_of
+from leftoff.formats.lenient_json import Fields, code_in, usage_by
+from leftoff.formats.openai_parts import content_text, parts_of
 from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
 
@@ -57,7 +57,7 @@ class PiReader(ItemReader):
             yield message("user", (rec.Text(line.text("summary")),), "compaction")
         elif kind in ("custom_message", "branch_summary"):
             found = line.get("content" if kind == "custom_message" else "summary")
-            yield message("user", _blocks(found), "injected")
+            yield message("user", parts_of(found), "injected")
         else:
             if identity:
                 yield rec.Link(identity, parent)
@@ -69,7 +69,7 @@ class PiReader(ItemReader):
                 yield rec.Unknown(kind)
 
     def _message(self, body: Fields, message: Builder) -> Iterable[rec.Record]:
-        role, parts = body.text("role"), _blocks(body.get("content"))
+        role, parts = body.text("role"), parts_of(body.get("content"))
         if role == "assistant":
             ended, why = body.text("stopReason"), body.text("errorMessage")
             origin = "agent"
@@ -91,7 +91,7 @@ class PiReader(ItemReader):
             yield message("user", self._user_command(body), "injected")
         elif role in ("custom", "hookMessage", "branchSummary", "compactionSummary"):
             if body.get("content") is None:
-                parts = _blocks(body.get("summary"))
+                parts = parts_of(body.get("summary"))
             origin = "compaction" if role == "compactionSummary" else "injected"
             yield message("user", parts, origin)
         else:
@@ -104,12 +104,6 @@ class PiReader(ItemReader):
         status = "interrupted" if body.get("cancelled") is True else status
         result = rec.ToolResult(call, body.text("output"), status, code)
         return tool_call(call, "bash", {"command": body.text("command")}), result
-
-
-def _blocks(content: object) -> tuple[rec.Part, ...]:
-    if isinstance(content, str):
-        return (rec.Text(content),)
-    return tuple(part_of(Fields(block)) for block in dicts_of(content))
 
 
 def _result(body: Fields) -> rec.ToolResult:

@@ -103,7 +103,7 @@ def _detect(sample: Sample) -> bool:
         "sessionId" in line
         and "parentUuid" in line
         and ("parts" in dict_of(line.get("message")) or "systemPayload" in line)
-        for line in sample.each_line()
+        for line in sample.lines
     )
 
 

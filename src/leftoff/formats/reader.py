@@ -303,36 +303,22 @@ class Sample:
     def __init__(self, data: bytes, complete: bool) -> None:
         self.data = data.removeprefix(b"\xef\xbb\xbf")
         self.complete = complete
-        self._known: list[dict[str, object]] = []
-        self._waiting = iter(self.data.split(b"\n", self.LINES * 4)[: self.LINES * 4])
 
     @cached_property
     def lines(self) -> list[dict[str, object]]:
         """The objects on the first lines; [] if the first lines are not one object each."""
-        return list(self.each_line())
-
-    def each_line(self) -> Iterator[dict[str, object]]:
-        """The same, each decoded when it is looked at, and only once."""
-        number = 0
-        while number < len(self._known) or self._decode_line():
-            more = self._known[number:]
-            yield from more
-            number += len(more)
-
-    def _decode_line(self) -> bool:
-        """Decodes the next of the first lines; whether there was one."""
-        for line in self._waiting if len(self._known) < self.LINES else ():
+        found: list[dict[str, object]] = []
+        for line in self.data.split(b"\n", self.LINES * 4)[: self.LINES * 4]:
             # Lines of a pretty-printed document are indented, or hold no whole object.
-            if not line.lstrip(b"\x00").startswith(b"{"):
+            if len(found) >= self.LINES or not line.lstrip(b"\x00").startswith(b"{"):
                 continue
             try:
                 values, codes = [msgspec.json.decode(line)], list[str]()
             except (ValueError, RecursionError):
                 values, codes = codec.repair(line)
             if "cut" not in codes:
-                self._known += [v for v in values if isinstance(v, dict)]
-                return True
-        return False
+                found += [v for v in values if isinstance(v, dict)]
+        return found
 
     @cached_property
     def document(self) -> Any:
