@@ -9,10 +9,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from leftoff import lazy_re as re
-from leftoff.analysis.activities import EDITING
 from leftoff.analysis.claim_checks import KINDS, RULES, ClaimChecks, Proof, kinds_named
 from leftoff.analysis.git import git_events
-from leftoff.analysis.requests import is_fault, wants_words
 from leftoff.extraction.evidence import Asked, Called, Said
 from leftoff.session_view import SessionView
 from leftoff.summary import Milestone
@@ -75,7 +73,6 @@ class Claims:
             a.ref.message for a in view.active(Asked) if a.via in {"prompt", "command", "plan"}
         )
         self.inputs = view.thread.inputs()
-        self.words = {a.ref.message: a.text for a in view.active(Asked)}
         self.calls = sorted({c.message for c in view.each(Called)})
         self.claimed: dict[str, int] = {}
         self.left_out: list[tuple[Said, str]] = []
@@ -103,7 +100,7 @@ class Claims:
             if not claims:
                 self.left_out += [(said, "it does not say what is done") for said in several]
                 continue
-            found.append(self._milestone(claims[0], self._completion_kind(claims)))
+            found.append(self._milestone(claims[0], _completion_kind(claims[0].text)))
             self.left_out += [(said, "one end for each message") for said in claims[1:]]
         found += self._unclaimed()
         found.sort(key=lambda m: (*m.ref.place, m.kind))
@@ -165,8 +162,6 @@ class Claims:
         if _says("negated", _clause(head)) or _says("delivered", said.text):
             return
         done = self._done(at)
-        if _says("delivery-request", self._request(at)) and EDITING.isdisjoint(done):
-            return
         worked = bool(done - _LOOKING)  # anything but looking
         if said.value == "did" and (_says("no-result", said.text) or not worked):
             return
@@ -174,37 +169,11 @@ class Claims:
             return
         yield "end"
 
-    def _completion_kind(self, claims: list[Said]) -> str:
-        """One of `COMPLETIONS`, by the first claims of the message and by the request."""
-        text = claims[0].text
-        # "Done, it works." names no kind; the next claim may. Chosen by hand.
-        if len(text) < 30 and len(claims) > 1:
-            text = f"{text} {claims[1].text}"
-        asked = self._request(claims[0].ref.message)
-        if _says("of-faults", text) or is_fault(asked):
-            return "bug_fixed"
-        if _says("of-documents", text):
-            return "task_done"
-        if _says("of-features", text):
-            return "feature_done"
-        if not _says("documents-requested", asked[:200]) and _says(
-            "feature-request", asked[:300]
-        ):
-            return "feature_done"
-        return "task_done"
-
     # -- what stands around it ---------------------------------------------------------------
 
     def _since_prompt(self, message: int) -> int:
         place = bisect_right(self.prompts, message)
         return self.prompts[place - 1] if place else 0
-
-    def _request(self, message: int) -> str:
-        """The last prompt that says what is wanted."""
-        for prompt in reversed(self.prompts[: bisect_right(self.prompts, message)]):
-            if wants_words(self.words[prompt]):
-                return self.words[prompt]
-        return ""
 
     def _closes(self, message: int) -> bool:
         """Whether the agent called nothing more between a message and its next input, from the
@@ -266,6 +235,14 @@ class Claims:
             if text and not any(-2 <= m - ref.message <= _NEAR for m in near):
                 near.append(ref.message)
                 yield Milestone(text, kind, "verified", ref, "tool")
+
+
+def _completion_kind(text: str) -> str:
+    """One of `COMPLETIONS`, by the words of the claim."""
+    if _says("of-faults", text):
+        return "bug_fixed"
+    made = _says("of-features", text) and not _says("of-documents", text)
+    return "feature_done" if made else "task_done"
 
 
 def _says(rule: str, text: str) -> bool:

@@ -400,12 +400,6 @@ def kind_of_request(text: str, via: str, *, first: bool = False) -> str:
     return "constraint" if 2 * ruled > len(words) else "task"
 
 
-def is_fault(text: str) -> bool:
-    """Whether a request reports that something does not work."""
-    # A longer one describes work, in which faults are mentioned on the way. Chosen by hand.
-    return len(text) < 2500 and matches("fault", text[:300])
-
-
 def wants_words(text: str) -> bool:
     """Whether a request says what is wanted: more than "yes", "go on" or an option's letter."""
     words = text.strip()
