@@ -32,7 +32,7 @@ PIECES = ["<task>", "<read_file><path>", "[read_file for '", "```bash\n x", "\n\
           "<issue_description>", "ISSUE:\n", "(Open file: a)\n", "<function=a><parameter=b>",
           "<<<<<<< SEARCH\n", "_**User (", "Applied edit to ", "attachment://0123456789abcdef",
           "<summary>Tool use: **a", "> Tokens: 1 sent, ", "<leftoff>", "<system-reminder ",
-          "<!-- leftoff:checkpoint t 90 -->",
+          "<!-- leftoff:checkpoint t 90 -->", "[[ ## a ## ]]\n", "<uploaded_files></uploaded_files>",
           "[Context Checkpoint: x]\nIteration: 1\nProgress Summary:\nContinue task: "]  # fmt: skip
 LENGTH = 200_000
 

@@ -176,9 +176,15 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
         task = task_span(text)
         if task is not None:
             return (Typed(part, *task, via),)
-    if context is not None:
-        start = context.end()
-        return shifted(typed_spans(part, text[start:], via), start)
+    if context is None:
+        return _spans(part, text, via)
+    start = context.end()
+    if _NOT_TYPED.match(text, start):
+        return ()
+    return shifted(_spans(part, text[start:], via), start)
+
+
+def _spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
     if "--- Cursor Command: " in text:
         blocks = [found.span() for found in _CURSOR_COMMAND.finditer(text)]
         if blocks:
@@ -307,7 +313,7 @@ def _parse_spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
     if prompt_start:
         while (further := block_end(text, prompt_start)) > prompt_start:
             prompt_start = further  # several blocks in a row
-        return shifted(typed_spans(part, text[prompt_start:], via), prompt_start)
+        return shifted(_spans(part, text[prompt_start:], via), prompt_start)
     spans: list[Typed] = []
     position = 0
     for end, after in (*_marked_blocks(text), (len(text), len(text))):
