@@ -225,11 +225,14 @@ def _script_scope(script: str, kind: str, rest: list[str]) -> str:
         option, _, value = word.partition("=")
         if value and option in WORDS["packages"]:
             named.append(value)
-        elif before in WORDS["packages"] and word not in WORDS["run"] and word != script:
+        elif before in WORDS["packages"] and word not in WORDS["run"]:
             named.append(word)
     if rest[:1] == ["workspace"]:
         named += rest[1:2]
-    chosen = _scope(rest[rest.index(script) + 1 :], CheckTool("", kind, ()))
+    # The package may have the script's name: `pnpm --filter test test`.
+    pairs = zip(["", *rest], rest, strict=False)
+    at = next(n for n, (b, w) in enumerate(pairs) if w == script and b not in WORDS["takes"])
+    chosen = _scope(rest[at + 1 :], CheckTool("", kind, ()))
     return _bounded([*named, *(word for word in chosen.split() if word not in named)])
 
 

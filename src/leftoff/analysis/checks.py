@@ -50,7 +50,7 @@ _KILLED = frozenset({124, 126, 127, 130, 137, 143})
 _UNFINISHED = re.compile(r"\bexit\w*\W{1,3}(?:undefined|null)\b", re.IGNORECASE)
 _ENDED = re.compile(r"\b(?:exit\w*|code)\W{1,3}\d", re.IGNORECASE)
 
-_GO_TO = re.compile(r"\bcd\s+[\"']?([^\s\"';&|]+)")
+_GO_TO = re.compile(r"\bcd\s+(?:/d\s+)?[\"']?([^\s\"';&|]+)")
 
 # A build whose one tool is a type checker: the compiler of the same name.
 _COMPILES = ("build", "typecheck")

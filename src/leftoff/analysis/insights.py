@@ -187,8 +187,7 @@ class _CleanRuns:
         if later is None:
             return None
         mine, other = _operands(made.text, programs[0]), self.view.calls[later]
-        same = not mine or any(mine & _operands(other.text, p) for p in self.programs_of(other))
-        return later if same else None
+        return later if not mine or mine & _operands(other.text, programs[0]) else None
 
     def changed_between(self, start: Call, end: Call) -> str:
         """What was changed between a failed call and the one that worked: names of files, else
@@ -226,10 +225,15 @@ def _like(made: Called, programs: list[tuple[str, str]]) -> list[_Key]:
 
 
 def _operands(command: str, program: tuple[str, str]) -> frozenset[str]:
-    """The words of a command line that are no options, programs or signs of the shell."""
-    words = re.findall(r"[^\s'\"]*\w[^\s'\"]*", command.partition(" | ")[0])
-    plain = (w for w in words if w[0] not in "-<>" and not w[0].isdigit())
-    return frozenset(plain) - {*program, "cd"}
+    """The words of a program in a command line that are no options or signs of the shell; of
+    the whole line where it has none."""
+    parts = re.split(r"[;&|\n]+", command)
+    for text in (" ".join(part for part in parts if program[0] in part), command):
+        words = re.findall(r"[^\s'\"]*\w[^\s'\"]*", text)
+        plain = {w for w in words if w[0] not in "-<>" and not w[0].isdigit()}
+        if found := frozenset(plain) - {*program, "cd"}:
+            return found
+    return frozenset()
 
 
 _LOOKS = frozenset({"look", "search", "inspect_change", "wait", "fetch"})
