@@ -9,8 +9,9 @@ masks it, and is unknown otherwise. A job in the background is judged by what wa
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 import re2
 from msgspec import Struct
@@ -137,9 +138,14 @@ class _Judge:
             output = self._output(place, outcome)
             total = sum(len(line.runs) for _, line in lines)
             apart = len(several) == max(1, len(output.codes))
+            ran_here = [{(run.tool, run.kind) for run in line.runs} for _, line in lines]
+            commands_of = Counter(chain.from_iterable(ran_here))
             for number, (ran, line) in enumerate(lines):
                 each = apart and len(several) > 1
                 own = _of_command(output, output.codes[number]) if each else output
+                if any(commands_of[one] > 1 for one in ran_here[number]):
+                    # Which of the commands of a script printed a line, nothing tells.
+                    own = replace(own, printed=[], ends=[], failing=[])
                 ok = self._ok(ran, own) if apart else None
                 found += self._of_line(ran, line, own, ok, total)
         return tuple(found)
@@ -238,8 +244,11 @@ class _Judge:
                 False if False in known else True if all(k is True for k in known) else None
             )
             alone = len(groups) == 1 and len(numbers) == total
-            for one in _shares(runs[0], output.printed, runs_named, alone):
-                one.passed, one.silent = passed, silent.issuperset(numbers)
+            shares = _shares(runs[0], output.printed, runs_named, alone)
+            for one in shares:
+                # Of several tools of a script the status tells nothing of each.
+                one.passed = passed if len(shares) == 1 else None
+                one.silent = silent.issuperset(numbers)
                 if passed:
                     others = {run.tool for run in runs_named} - {one.tool}
                     one.printed = [
