@@ -71,7 +71,7 @@ def create(
     diff = _diff(repository, globs) if repository is not None else None
     found = recorded(path, **recording.how)
     summary = found.summary
-    params.warn(path, summary)
+    recording.warn(path, summary)
     task_id = task or path_component(summary.session.id or Path(path).name)[:80] or "task"
     budget = budget_of(summary, task_id, settings, provider, limit)
     # The original format knows three levels; a checkpoint on request takes the nearest.

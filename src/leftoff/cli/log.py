@@ -8,14 +8,7 @@ from leftoff import codec
 from leftoff.api import summarize
 from leftoff.cli.group import complain
 from leftoff.cli.output import deliver
-from leftoff.cli.params import (
-    RecordingOptions,
-    chosen_id,
-    options,
-    path_of,
-    recording_options,
-    warn,
-)
+from leftoff.cli.params import RecordingOptions, chosen_id, options, path_of, recording_options
 from leftoff.errors import StateError
 from leftoff.live.resume_logs import ResumeLogGenerator
 from leftoff.redaction.redactor import Redactor
@@ -47,7 +40,7 @@ def create(
     made = _generator(budget)
     recorded = path_of(session, recording.which)
     summary = summarize(recorded, **recording.how)
-    warn(recorded, summary)
+    recording.warn(recorded, summary)
     written = made.generate_from_summary(summary, session_id=name)
     if stdout:
         deliver(written.to_markdown(made.max_tokens))

@@ -199,16 +199,16 @@ class RecordingOptions(ReaderOptions, frozen=True):
         """How the recording is read, as `api.summarize` and others take it."""
         return {"format": self.recorder, "reader": self.reading}
 
-
-def warn(path: str, summary: ContextSummary) -> None:
-    """Says on stderr that a file holds several sessions, where its path names none, and why a
-    second reader gave nothing."""
-    for issue in summary.issues:
-        if issue.code == "several_sessions" and split_choice(path)[1] is None:
-            complain(f"{issue.count} {issue.what} ({CHOOSE})")
-    for issue in summary.issues:
-        if issue.code == "second_reader":
-            complain(issue.what)
+    @staticmethod
+    def warn(path: str, summary: ContextSummary) -> None:
+        """Says on stderr that a file holds several sessions, where its path names none, and why
+        a second reader gave nothing."""
+        for issue in summary.issues:
+            if issue.code == "several_sessions" and split_choice(path)[1] is None:
+                complain(f"{issue.count} {issue.what} ({CHOOSE})")
+        for issue in summary.issues:
+            if issue.code == "second_reader":
+                complain(issue.what)
 
 
 # Follows the warning that a file holds several sessions.

@@ -14,14 +14,7 @@ import click
 from leftoff import codec
 from leftoff.cli.group import shown, tell
 from leftoff.cli.output import deliver
-from leftoff.cli.params import (
-    ReaderOptions,
-    RecordingOptions,
-    options,
-    path_of,
-    reader_options,
-    warn,
-)
+from leftoff.cli.params import ReaderOptions, RecordingOptions, options, path_of, reader_options
 from leftoff.errors import FormatError, SourceError, StateError, UsageError
 from leftoff.handover.checkpoint.document import validated
 from leftoff.handover.checkpoint.injection import block
@@ -137,7 +130,8 @@ def _of_recording(
 
 def _made(name: str, file: str | None, options: RecordingOptions) -> ResumeState:
     path = path_of(name, options.which)
-    return from_transcript(path, workflow=file, summarized=partial(warn, path), **options.how)
+    warned = partial(options.warn, path)
+    return from_transcript(path, workflow=file, summarized=warned, **options.how)
 
 
 def _absolute(path: str) -> str:

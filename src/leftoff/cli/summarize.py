@@ -61,7 +61,7 @@ def summarize(
     alone = alone or since is not None
     gathered = api.gather(paths, recording.recorder, extra, alone=alone)
     summary = gathered.summary(agent, recording.reading)
-    params.warn(paths[0], summary)
+    recording.warn(paths[0], summary)
     if explain:
         deliver(_explained(gathered, agent, gate, as_json=as_json or form == "json"), output)
         return 0

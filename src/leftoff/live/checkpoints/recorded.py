@@ -16,7 +16,6 @@ from leftoff.model import Message
 from leftoff.redaction.rules import is_secret_path
 from leftoff.second_reading import AnyReader
 from leftoff.settings import Settings
-from leftoff.sources.session_choice import Choice
 from leftoff.summary import ContextSummary
 
 
@@ -37,16 +36,12 @@ class _MessageList:
 
 
 def recorded(
-    path: str | Path,
-    *,
-    format: str | None = None,
-    session: Choice = None,
-    reader: AnyReader | None = None,
+    path: str | Path, *, format: str | None = None, reader: AnyReader | None = None
 ) -> Recorded:
     """Reads one session of a recording in one pass, so the path may be standard input;
     `InputError` where it cannot be read, `UsageError` where there is no such session."""
     summary, heard, without = read_with_listener(
-        path, _MessageList, format=format, session=session, reader=reader
+        path, _MessageList, format=format, reader=reader
     )
     # A subagent's own file is treated as a session.
     messages = (
