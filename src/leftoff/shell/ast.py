@@ -5,9 +5,9 @@ later which files it touches. Nothing is evaluated here: a variable stays a `Var
 a substitution stays the statement that it runs, a glob stays a pattern. The values are frozen
 and can be serialised by msgspec.
 
-Here-documents and here-strings are taken out before the grammar sees the text and put back as
-redirections: their bodies are data, and the grammar misreads lines such as
-``cat <<A; next`` or ``cat <<A <<B``.
+Here-documents are taken out before the grammar sees the text and put back as redirections:
+their bodies are data, and the grammar misreads lines such as ``cat <<A; next`` or
+``cat <<A <<B``.
 
 Marks: an unquoted pattern character is stored as a private-use code point (`STAR`, `QUESTION`,
 `BRACKET`), so that a quoted ``*`` remains an ordinary character of a word."""
@@ -59,8 +59,8 @@ Field = str | Word
 
 
 class Document(_Node, frozen=True):
-    """The body of a here-document or here-string; `text` is None where it was dropped as too
-    long."""
+    """The body of a here-document; `text` is None where it was dropped as too long, and for a
+    here-string."""
 
     text: str | None
     expands: bool

@@ -172,10 +172,7 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
     shown = (outcome.output or "")[:4000]
     if outcome.interrupted or (success is False and _SHELL_SYNTAX_ERROR.search(shown)):
         walk.uncertainty = 2
-    try:
-        interpreter.run(walk, script.body, walk.succeeded)
-    except RecursionError:
-        walk.effects.unknown("shell")
+    interpreter.run(walk, script.body, walk.succeeded)
     if success is not False and not outcome.background:
         for seen in observe(script, outcome=outcome):
             _record_observation(known, seen)

@@ -1,9 +1,8 @@
-"""Takes here-documents and here-strings out of a command before it is parsed."""
+"""Takes here-documents out of a command before it is parsed."""
 
 from leftoff import lazy_re as re
 
 HEREDOC_PATH = "/dev/here-document/"
-HERESTRING_PATH = "/dev/here-string/"
 
 
 # The first alternative that fits is taken: `$((` before `$(`, `<<<` before `<<`. A run of other
@@ -55,10 +54,6 @@ def extract_heredocs(command: str) -> tuple[str, list[tuple[str, bool]]]:
             end = command.find("\n", start)
             i = size if end < 0 else end
             continue
-        elif piece == "<<<":
-            while i < size and command[i] in " \t":
-                i += 1
-            piece = "< " + HERESTRING_PATH
         elif piece == "<<" and (delimiter := _delimiter(command, i)) is not None:
             word, expands, strip, i = delimiter
             piece = f"< {HEREDOC_PATH}{len(documents)}"

@@ -285,7 +285,7 @@ def _function(walk: Walk, node: ast.Function, expected_status: Status) -> Status
 
 def _opaque(walk: Walk, node: ast.Opaque, expected_status: Status) -> Status:
     walk.effects.unknown("shell")
-    walk.stdout = None
+    walk.stdout = walk.cwd = None  # there may have been a `cd` in it
     return None
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from leftoff import lazy_re as re
 from leftoff.shell import ast, quoting
-from leftoff.shell.heredocs import HEREDOC_PATH, HERESTRING_PATH, extract_heredocs
+from leftoff.shell.heredocs import HEREDOC_PATH, extract_heredocs
 from leftoff.shell.statements import (
     COMMON_REDIRECTS,
     MAX_WORD,
@@ -53,6 +54,7 @@ def parse(command: str, *, cwd: str | None = None, home: str | None = None) -> a
     return ast.Script(body, cwd, home, root.has_error or compiler.broken)
 
 
+_PROGRAM = re.compile(r"[^\W_][^=]*\Z")
 _LITERAL = frozenset(("word", "number", "variable_name", "extglob_pattern", "file_descriptor"))
 _JOINED = frozenset(
     ("concatenation", "unary_expression", "binary_expression", "parenthesized_expression")
@@ -123,16 +125,14 @@ class _Compiler:
             if "\n" in gap.replace("\\\n", ""):
                 chunks.append([])
             chunks[-1].append(child)
-        items: list[ast.Statement] = [self.simple(chunk) for chunk in chunks]
-        for i, item in enumerate(items[1:], 1):
-            first = (
-                item.words[0] if isinstance(item, ast.Command) and item.words else ast.UNKNOWN
-            )
+        items: list[ast.Statement] = []
+        for item in map(self.simple, chunks):
+            first = item.words[0] if item.words else ""
             # What does not begin like a program's name is the rest of a broken text.
-            if not isinstance(first, str) or "=" in first or not first[:1].isalnum():
+            if items and not (isinstance(first, str) and _PROGRAM.match(first)):
                 self.broken = True
-                items[i:] = [ast.Opaque("lines")]
-                break
+                return ast.Sequence((*items, ast.Opaque("lines")))
+            items.append(item)
         return items[0] if len(items) == 1 else ast.Sequence(tuple(items))
 
     def simple(self, children: list[Any]) -> ast.Command:
@@ -176,10 +176,8 @@ class _Compiler:
                 if found is not None:
                     assignments.append(found)
                 continue
-            elif kind == "ERROR":
-                self.broken = True
-                continue
-            elif kind == "comment":
+            elif kind == "herestring_redirect":
+                redirects.append(ast.Redirect("<<", -1, ast.Document(None, True)))
                 continue
             more = self.words(child, kind)
             for word in more:
@@ -200,7 +198,9 @@ class _Compiler:
                 # targets, are not followed.
                 targets = [c for c in child.named_children if c.type != "file_descriptor"]
                 self.broken = self.broken or len(targets) > 1
-            elif kind == "ERROR" or kind in ("heredoc_redirect", "herestring_redirect"):
+            elif kind == "herestring_redirect":
+                redirects.append(ast.Redirect("<<", -1, ast.Document(None, True)))
+            elif kind in ("ERROR", "heredoc_redirect"):
                 self.broken = True
             elif child.is_named:
                 body = self.statement(child, kind)
@@ -230,20 +230,9 @@ class _Compiler:
         if operator in (">&-", "<&-"):
             return ast.Redirect(operator[:2], descriptor, "-")
         # `extract_heredocs` puts such paths in place of the documents.
-        if operator == "<":
-            if isinstance(target, str) and target.startswith("/dev/here-"):
-                if target.startswith(HEREDOC_PATH):
-                    return ast.Redirect(
-                        "<<", descriptor, heredoc(target[len(HEREDOC_PATH) :], self.documents)
-                    )
-                body = target[len(HERESTRING_PATH) :] + "\n"
-                return ast.Redirect("<<", descriptor, ast.Document(body, False))
-            if isinstance(target, ast.Word) and target.parts:
-                first = target.parts[0]
-                if isinstance(first, str) and first.startswith(HERESTRING_PATH):
-                    return ast.Redirect(
-                        "<<<", descriptor, ast.Word((first[17:], *target.parts[1:]))
-                    )
+        if operator == "<" and isinstance(target, str) and target.startswith(HEREDOC_PATH):
+            document = heredoc(target[len(HEREDOC_PATH) :], self.documents)
+            return ast.Redirect("<<", descriptor, document)
         return ast.Redirect(operator, descriptor, target)
 
     def assignment(self, node: Any) -> tuple[str, str | ast.Word] | None:
@@ -280,8 +269,6 @@ class _Compiler:
                     found.append(item)
             elif not words:
                 words.append(self.text(child))
-            elif child.is_named:
-                words.extend(self.words(child, child.type))
         return ast.Command(tuple(words), tuple(found))
 
     def logical(self, node: Any) -> ast.Statement:
@@ -317,25 +304,19 @@ class _Compiler:
 
     def for_loop(self, node: Any) -> ast.Statement:
         """``for x in …``; how often ``for ((i=A; i<B; i++))`` runs is not followed."""
-        counted = node.type == "c_style_for_statement" or node.children[0].type == "select"
+        counted = True  # `for x; do` runs over arguments, which are not followed either
         name, body = "", _EMPTY
         values: list[str | ast.Word] = []
-        listed = False
         for child in node.children:
             kind = child.type
             if kind in ("do_group", "compound_statement"):
                 body = self.sequence(child.children)  # type: ignore[assignment]
-            elif kind == "variable_assignment":
-                name = self.text(child).partition("=")[0]
             elif kind == "variable_name" and not name:
                 name = self.text(child)
             elif kind == "in":
-                listed = True
+                counted = False
             elif child.is_named and kind != "comment" and not counted:
                 values.extend(self.words(child, kind))
-        if not listed and not counted:
-            # `for x; do` runs over the arguments, as over `"$@"`.
-            values = [ast.Word((ast.Variable("@", "", True),))]
         return ast.Loop(name, None if counted else tuple(values), body)
 
     def branches(self, node: Any) -> ast.Statement:
@@ -344,14 +325,11 @@ class _Compiler:
         statements: list[Any] = []
         for child in node.children:
             kind = child.type
-            if kind in ("elif_clause", "else_clause", "do_group"):
+            if kind in ("elif_clause", "else_clause", "do_group", "case_item"):
                 items.append(self.branches(child))
-            elif kind == "case_item":
-                ends = [i for i, part in enumerate(child.children) if part.type == ")"]
-                items.append(self.sequence(child.children[ends[0] + 1 :] if ends else []))
             elif kind in _HANDLERS:
                 statements.append(child)
-            elif child.is_named and kind != "comment":  # the word of ``case``
+            elif child.is_named and kind != "comment":  # words of ``case``
                 words = self.words(child, kind)
                 if isinstance(words[0], ast.Word):  # it may run a command
                     items.append(ast.Command((":", *words)))
@@ -375,10 +353,6 @@ class _Compiler:
             self.collect(child, child.type, parts, True)
         return ast.Command((self.text(node.children[0]), quoting.make_word(parts)))
 
-    def unset(self, node: Any) -> ast.Statement:
-        names = [self.text(child) for child in node.children]
-        return ast.Command(tuple(names))
-
     def error_node(self, node: object) -> ast.Statement:
         self.broken = True
         return ast.Opaque("error")
@@ -388,14 +362,13 @@ class _Compiler:
         parts: list[str | ast.Variable | ast.Substitution] = []
         self.collect(node, kind, parts, False)
         if not parts:
-            return [""]
+            return [""]  # `rm ""` has an operand
         first = parts[0]
         if isinstance(first, str) and first[:1] == "~" and kind in ("word", "concatenation"):
-            # `~` and `~/x`; whose home `~name` is, the recording does not say.
-            if self.home is not None and first[1:2] in ("", "/"):
-                parts[0] = self.home + first[1:]
-            elif first[1:2] in ("+", "-"):  # `~-`, where the shell was before
+            if first[1:2] not in ("", "/"):  # whose home `~name` is, is not known
                 parts[0] = ast.UNKNOWN
+            elif self.home is not None:
+                parts[0] = self.home + first[1:]
         whole = "".join(part for part in parts if isinstance(part, str))
         if quoting.has_braces(whole):
             if quoting.expands_braces(whole):
@@ -430,9 +403,6 @@ class _Compiler:
                     self.collect(child, child.type, parts, True)
                 elif child.type != '"':
                     quoting.append_text(parts, self.text(child))
-            if not parts:
-                # `""` is an empty word, and `rm ""` has an operand.
-                parts.append("")
         elif kind in _JOINED:
             for child in node.children:
                 if child.is_named:
@@ -444,16 +414,8 @@ class _Compiler:
         elif kind == "expansion":
             parts.append(quoting.parse_expansion(self.text(node)[2:-1], quoted))
         elif kind in ("command_substitution", "process_substitution"):
-            self.depth += 1
-            if self.depth > MAX_DEPTH:
-                self.broken = True
-                body: ast.Statement = ast.Opaque("deep")
-            else:
-                body = self.sequence(node.children)
-            self.depth -= 1
+            body = self.sequence(node.children)
             process = kind == "process_substitution"
-            if not process and isinstance(body, ast.Group) and not body.subshell:
-                body = body.item if not body.redirects else body
             parts.append(ast.Substitution(body, quoted, process))
         elif kind == "arithmetic_expansion":
             parts.append(ast.Variable("((", self.text(node)[3:-2].strip(), True))
@@ -471,7 +433,7 @@ _HANDLERS: dict[str, Callable[[_Compiler, Any], ast.Statement]] = {
     "variable_assignment": _Compiler.assignments,
     "variable_assignments": _Compiler.assignments,
     "declaration_command": _Compiler.declaration,
-    "unset_command": _Compiler.unset,
+    "unset_command": lambda self, node: ast.Command(tuple(map(self.text, node.children))),
     "list": _Compiler.logical,
     "pipeline": _Compiler.pipeline,
     "negated_command": _Compiler.negated,

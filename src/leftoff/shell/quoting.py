@@ -26,7 +26,7 @@ _MARKED = {
 _UNQUOTED = re.compile(r"\\(.|\Z)|[*?\[{,}]", re.DOTALL)
 _QUOTED = re.compile(r"""\\([$`"\\\n])""")
 _ESCAPED_OR_PATTERN = frozenset("\\*?[{},")
-_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_NAME = re.compile(r"\w+|.?", re.DOTALL | re.ASCII)
 
 
 def is_plain(text: str) -> bool:
@@ -76,16 +76,9 @@ def unescape_quoted(text: str) -> str:
 
 def parse_expansion(text: str, quoted: bool) -> Variable:
     """The variable of ``${…}``, given what is between the braces."""
-    # `${#name}` and `${!name}`; `${#}` alone is the number of arguments.
-    if text[:1] in ("#", "!") and len(text) > 1:
-        return Variable(text[1:], text[0], quoted)
-    end = 0
-    while end < len(text) and text[end] in _NAME:
-        end += 1
-    # Names of one sign: `${@}`, `${?}`.
-    if end == 0 and text:
-        end = 1
-    return Variable(text[:end], text[end:], quoted)
+    # `${name%.c}`, `${#name}`, and names of one sign: `${@}`, `${?}`.
+    name = _NAME.match(text)[0]  # type: ignore[index]
+    return Variable(name, text[len(name) :], quoted)
 
 
 # `{a,b}` and `{1..3}`, but not the `{}` of `find -exec`, nor a comma without braces.

@@ -16,10 +16,6 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
             # What stands for a variable or a command in it is not followed.
             walk.stdin = None if target.expands else target.text
             continue
-        if operator == "<<<":
-            text = expansion.word_text(walk, target)
-            walk.stdin = None if UNKNOWN in text else text + "\n"
-            continue
         if isinstance(target, Word):
             inner = [part for part in target.parts if isinstance(part, Substitution)]
             # `> >(tee log)`, `< <(sort a)`: a command reads or prints, no file of that name.

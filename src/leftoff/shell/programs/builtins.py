@@ -33,12 +33,6 @@ def _run_cd(walk: Walk, args: Invocation) -> Status:
     return True if kind == "directory" else None
 
 
-def _run_printf(walk: Walk, args: Invocation) -> Status:
-    for name in args.values.get("-v", ()):
-        walk.variables[name] = UNKNOWN
-    return True
-
-
 def _run_cat(walk: Walk, args: Invocation) -> Status:
     status: Status = True
     pieces: list[str | None] = []
@@ -60,9 +54,7 @@ def _run_source(walk: Walk, args: Invocation) -> Status:
 
 def _run_forget(walk: Walk, args: Invocation) -> Status:
     """``read``, ``unset``, ``((`` and their like: the values that they set are not followed."""
-    names = [*args.operands, *args.values.get("-a", ())]
-    if args.name in ("((", "let"):
-        names = re.findall(r"[A-Za-z_]\w*", " ".join(args.words))
+    names = re.findall(r"[A-Za-z_]\w*", " ".join(args.words))
     for name in names or ["REPLY", "MAPFILE"]:
         walk.variables[name] = UNKNOWN
     walk.stdout = ""
@@ -71,10 +63,9 @@ def _run_forget(walk: Walk, args: Invocation) -> Status:
 
 def _run_eval(walk: Walk, args: Invocation) -> Status:
     """``eval`` and ``trap``: commands that may change anything, now or at the end."""
-    if not args.has("-l", "-p"):
-        walk.effects.unknown(args.name)
-        walk.end(surely=False)
-        walk.cwd = None if args.name == "eval" else walk.cwd
+    walk.effects.unknown(args.name)
+    walk.end(surely=False)
+    walk.cwd = None if args.name == "eval" else walk.cwd
     return None
 
 

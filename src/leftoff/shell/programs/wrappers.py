@@ -25,17 +25,10 @@ def _run_wrapper(walk: Walk, args: Invocation) -> Status:
     words = _program_behind(args)
     if not words:
         return None
-    uncertainty, cwd = walk.uncertainty, walk.cwd
-    if args.has("-C", "-D", "--chdir"):
-        walk.cwd = None  # which directory that is, is not followed
-    # The time limit may have ended it in the middle.
-    if args.name in ("timeout", "gtimeout") and walk.expected_status is False:
-        walk.uncertainty = max(uncertainty, 1)
-    status = interpreter.call(walk, words, walk.expected_status)
-    walk.uncertainty = uncertainty
-    if walk.cwd is None:
-        walk.cwd = cwd
-    return status
+    if args.has("-C", "-D", "--chdir"):  # which directory that is, is not followed
+        walk.effects.unknown(words[0])
+        return None
+    return interpreter.call(walk, words, walk.expected_status)
 
 
 def _run_shell(walk: Walk, args: Invocation) -> Status:
@@ -52,9 +45,6 @@ def _run_shell(walk: Walk, args: Invocation) -> Status:
     if text is None:
         walk.effects.unknown(args.name)
         return None
-    # `bash -e` is `set -e` before the first command.
-    if args.has("-e"):
-        text = "set -e\n" + text
     return run_text(walk, text, walk.expected_status)
 
 
@@ -85,7 +75,5 @@ def _run_find(walk: Walk, args: Invocation) -> Status:
             if command:
                 walk.cwd = None if word.endswith("dir") else cwd
                 interpreter.call(walk, command, None)
-        elif word in ("-fprint", "-fprint0", "-fls", "-fprintf"):
-            walk.effects.unknown("find")
     walk.uncertainty, walk.cwd = uncertainty, cwd
     return None
