@@ -59,8 +59,7 @@ Field = str | Word
 
 
 class Document(_Node, frozen=True):
-    """The body of a here-document; `text` is None where it was dropped as too long, and for a
-    here-string."""
+    """The body of a here-document; `text` is None where it was dropped as too long."""
 
     text: str | None
     expands: bool

@@ -78,9 +78,7 @@ class Launcher(msgspec.Struct, frozen=True):
     after: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     skip: int = 0
-    option: tuple[str, ...] = ()
     script: tuple[str, ...] = ()
-    dashes: bool = False
     tasks: bool = False
     runs: tuple[tuple[str, str], ...] = ()
     silent: tuple[str, ...] = ()
@@ -155,15 +153,10 @@ def behind(launcher: Launcher, words: list[str]) -> list[str]:
         return []
     while i < len(words):
         word = words[i]
-        if launcher.option and not wanted:
-            found = [n for n in range(i, len(words)) if words[n] in launcher.option]
-            return words[found[0] + 1 :] if found else []
         if word in launcher.takes:
             i += 2
         elif word == "--":
             return words[i + 1 :] if not wanted else []
-        elif word == "-m" and launcher.after:
-            return ["python", *words[i:]]
         elif word[:1] == "-" or "=" in word and word.partition("=")[0].isidentifier():
             i += 1
         elif wanted:
@@ -172,8 +165,7 @@ def behind(launcher: Launcher, words: list[str]) -> list[str]:
             elif word != "compose":
                 return []
             i += 1
-        # Tools with versions stand before it: `mise exec go@1.22 -- go test`.
-        elif launcher.dashes and "--" in words[i:]:
+        elif "@" in word and "--" in words[i:]:  # `mise exec go@1.22 -- go test`
             i = words.index("--", i)
         elif skip:
             skip -= 1

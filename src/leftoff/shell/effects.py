@@ -133,9 +133,11 @@ def _parse_script(command: str, home: str | None) -> Script:
         return Script(Opaque("shell"), None, home, True)
 
 
-def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileEffect]:
+def resolve(
+    script: Script, *, outcome: Outcome, known: FileState, seen: list[Observation] | None = None
+) -> list[FileEffect]:
     """The effects of a call on files, one for each path, sorted; `known` is updated. Files that
-    a program reads while it walks a directory are left out.
+    a program reads while it walks a directory are left out. `seen`: what `observe` gives.
 
     A denied call has no effects. A call that failed has the effects of the commands before that
     point; where the point is not known, and where the call was interrupted, they are
@@ -143,9 +145,9 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
     if outcome.denied:
         return []
     if script.quiet:
-        if outcome.output is not None and outcome.succeeded() is not False:
-            for seen in observe(script, outcome=outcome):
-                _record_observation(known, seen)
+        if outcome.succeeded() is not False:
+            for one in observe(script, outcome=outcome) if seen is None else seen:
+                _record_observation(known, one)
         return []
     success = outcome.succeeded()
     walk = Walk(
@@ -174,8 +176,8 @@ def resolve(script: Script, *, outcome: Outcome, known: FileState) -> list[FileE
         walk.uncertainty = 2
     interpreter.run(walk, script.body, walk.succeeded)
     if success is not False and not outcome.background:
-        for seen in observe(script, outcome=outcome):
-            _record_observation(known, seen)
+        for one in observe(script, outcome=outcome):
+            _record_observation(known, one)
     if len(known.contents) > _MAX_CONTENTS:
         for path in list(known.contents)[: _MAX_CONTENTS // 2]:
             del known.contents[path]

@@ -15,8 +15,6 @@ from leftoff.shell.ast import (
 from leftoff.shell.quoting import unmark_patterns
 from leftoff.shell.state import MAX_TEXT, UNRESOLVED, Walk
 
-_IFS = " \t\n"
-
 
 def fields(walk: Walk, words: tuple[str | Word, ...]) -> list[str]:
     """The fields that words expand to. A field holds `UNKNOWN` where its text is not known,
@@ -66,17 +64,15 @@ def _word(walk: Walk, word: Word) -> list[str]:
             started = True
             continue
         split = True
+        if text.strip() != text:  # a blank at its end divides words
+            text = UNKNOWN
         pieces = text.split()
         if len(pieces) > 4 * MAX_FIELDS:
             pieces = [*pieces[: 4 * MAX_FIELDS], UNKNOWN]
         if not pieces:
             continue
-        if text[:1] in _IFS and rows[-1]:
-            rows.append("")
         rows[-1] += mark_patterns(pieces[0])
         rows.extend(mark_patterns(piece) for piece in pieces[1:])
-        if text[-1:] in _IFS:
-            rows.append("")
         started = True
     if split:
         rows = [row for row in rows if row] if len(rows) > 1 or not rows[0] else rows

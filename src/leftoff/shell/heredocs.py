@@ -54,6 +54,10 @@ def extract_heredocs(command: str) -> tuple[str, list[tuple[str, bool]]]:
             end = command.find("\n", start)
             i = size if end < 0 else end
             continue
+        elif piece == "<<<":  # what a here-string gives is read as from a device
+            while i < size and command[i] in " \t":
+                i += 1
+            piece = "< /dev/here-string/"
         elif piece == "<<" and (delimiter := _delimiter(command, i)) is not None:
             word, expands, strip, i = delimiter
             piece = f"< {HEREDOC_PATH}{len(documents)}"

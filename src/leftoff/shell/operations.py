@@ -34,14 +34,12 @@ def read(walk: Walk, field: str, tool: str | None = None, *, named: bool = True)
     if _NO_FILE.match(field):
         return True
     tool = tool or walk.tool
-    if walk.is_unresolved(field):
+    path = walk.resolved(field)
+    if path is None:
         if walk.reports_error(tool, unmark_patterns(field)):
             return False
         record_unknown(walk, field, "read", tool)
         return None
-    path = walk.path(field)
-    if path is None:
-        return False
     kind = walk.state.kind(path)
     blamed = walk.reports_error(tool, field) or (tool == "<" and walk.reports_error(">", field))
     succeeded = walk.expected_status is True and not blamed
@@ -101,11 +99,11 @@ def write(
     tool = tool or walk.tool
     if _NO_FILE.match(field):
         return True
-    if walk.is_unresolved(field):
+    path = walk.resolved(field)
+    if path is None:
         record_unknown(walk, field, "modified" if existed else "unknown", tool)
         return True
-    path = walk.path(field)
-    if path is None or write_blocked(walk, field) is True or field[-1:] == "/":
+    if write_blocked(walk, field) is True or field[-1:] == "/":
         return False
     if existed and walk.state.kind(path) == "absent":
         return False
@@ -124,12 +122,10 @@ def write(
 def modify(walk: Walk, field: str, tool: str | None = None) -> Status:
     """Change a file that exists."""
     tool = tool or walk.tool
-    if walk.is_unresolved(field):
+    path = walk.resolved(field)
+    if path is None:
         record_unknown(walk, field, "modified", tool)
         return None
-    path = walk.path(field)
-    if path is None:
-        return False
     kind = walk.state.kind(path)
     if kind in ("absent", "directory") or walk.reports_error(tool, field):
         return False
@@ -146,13 +142,11 @@ def delete(
     walk: Walk, field: str, *, force: bool = False, recursive: bool = False, shown: bool = False
 ) -> Status:
     """Remove a file, or with `recursive` a directory; `shown`: the output names it."""
-    if walk.is_unresolved(field):
+    path = walk.resolved(field)
+    if path is None:
         if not walk.reports_error(walk.tool, unmark_patterns(field)):
             record_unknown(walk, field, "deleted")
         return None
-    path = walk.path(field)
-    if path is None:
-        return False
     kind = walk.state.kind(path)
     if kind == "absent":
         # `rm` fails where there is no file, `rm -f` does not.
@@ -214,25 +208,17 @@ def destination(source: str, target: str, target_is_directory: bool) -> str:
     if not target_is_directory:
         return target
     name = source.rstrip("/").rpartition("/")[2]
-    # `cp -r src/. dest` copies what is in `src` to `dest` itself.
-    if name in (".", ".."):
-        return target.rstrip("/") or "/"
     return target.rstrip("/") + "/" + name
 
 
 def transfer(walk: Walk, source: str, target: str, *, move: bool, recursive: bool) -> Status:
     """Copy or move a file or a tree to exactly `target`."""
-    if walk.is_unresolved(source) or walk.is_unresolved(target):
-        if not walk.is_unresolved(target):
-            record_unknown_below(walk, target)
-        else:
-            record_unknown(walk, target, "unknown")
+    old, new = walk.resolved(source), walk.resolved(target)
+    if old is None or new is None:
+        record_unknown(walk, target, "unknown")
         if move:
             record_unknown(walk, source, "deleted")
         return None
-    old, new = walk.path(source), walk.path(target)
-    if old is None or new is None:
-        return False
     kind = walk.state.kind(old)
     if kind == "absent" or walk.reports_error(walk.tool, source):
         return False
@@ -246,8 +232,8 @@ def transfer(walk: Walk, source: str, target: str, *, move: bool, recursive: boo
             walk.effects.read(old, walk.tool, walk.uncertainty)
         return False
     looks_tree = kind == "unknown" and (recursive or move) and looks_like_directory(old)
-    if looks_tree and not recursive and _names_a_file(new, old):
-        looks_tree = False
+    # `mv .hidden notes.txt` moves a file, whatever the old name looks like.
+    looks_tree = looks_tree and (recursive or looks_like_directory(new) or new.startswith(old))
     if kind == "directory" or looks_tree:
         if not (move or recursive):
             return False
@@ -270,13 +256,6 @@ def transfer(walk: Walk, source: str, target: str, *, move: bool, recursive: boo
     if text is not None:
         walk.contents[new] = text
     return True if kind == "file" else None
-
-
-def record_unknown_below(walk: Walk, target: str) -> None:
-    """Record that unknown files were written at or below a known path."""
-    path = walk.path(target)
-    if path is not None:
-        walk.effects.unknown(walk.tool, path, action="unknown")
 
 
 def _moved(path: str, old: str, new: str) -> str:
@@ -331,13 +310,3 @@ def looks_like_directory(path: str) -> bool:
 
 # Ends of names of directories: what macOS opens as one thing, and bare repositories.
 _FOLDERS = frozenset("app bundle framework xcodeproj xcworkspace egg-info dSYM git".split())
-
-
-def _names_a_file(path: str, former: str) -> bool:
-    """Whether the new name shows that a file is moved, whatever the old name looks like:
-    `mv .hidden notes.txt`, but not `mv .venv .venv.old`."""
-    name = path.rpartition("/")[2]
-    stem, dot, suffix = name.rpartition(".")
-    return bool(dot and stem and suffix.isalpha()) and not name.startswith(
-        former.rpartition("/")[2]
-    )

@@ -176,9 +176,6 @@ class _Compiler:
                 if found is not None:
                     assignments.append(found)
                 continue
-            elif kind == "herestring_redirect":
-                redirects.append(ast.Redirect("<<", -1, ast.Document(None, True)))
-                continue
             more = self.words(child, kind)
             for word in more:
                 plain = plain and isinstance(word, str) and ast.PATTERN_MARKS.isdisjoint(word)
@@ -198,9 +195,7 @@ class _Compiler:
                 # targets, are not followed.
                 targets = [c for c in child.named_children if c.type != "file_descriptor"]
                 self.broken = self.broken or len(targets) > 1
-            elif kind == "herestring_redirect":
-                redirects.append(ast.Redirect("<<", -1, ast.Document(None, True)))
-            elif kind in ("ERROR", "heredoc_redirect"):
+            elif kind in ("ERROR", "heredoc_redirect", "herestring_redirect"):
                 self.broken = True
             elif child.is_named:
                 body = self.statement(child, kind)

@@ -2,7 +2,7 @@
 
 from leftoff.shell import expansion
 from leftoff.shell import operations as ops
-from leftoff.shell.ast import UNKNOWN, Document, Redirect, Substitution, Word
+from leftoff.shell.ast import UNKNOWN, Document, Redirect
 from leftoff.shell.paths import join
 from leftoff.shell.state import MAX_TEXT, Walk
 
@@ -16,14 +16,6 @@ def redirect(walk: Walk, redirects: tuple[Redirect, ...]) -> bool:
             # What stands for a variable or a command in it is not followed.
             walk.stdin = None if target.expands else target.text
             continue
-        if isinstance(target, Word):
-            inner = [part for part in target.parts if isinstance(part, Substitution)]
-            # `> >(tee log)`, `< <(sort a)`: a command reads or prints, no file of that name.
-            if inner and inner[0].process:
-                expansion.run_substitution(walk, inner[0].body)
-                if operator == "<":
-                    walk.stdin = walk.stdout
-                continue
         found = expansion.fields(walk, (target,))
         name = found[0] if len(found) == 1 else UNKNOWN
         if operator in (">&", "<&") and (name.isdecimal() or name == "-"):

@@ -406,9 +406,11 @@ class Tracker:
         script = analyze(command, cwd=cwd or None, home=home_of(cwd) or None)
         if self.ahead:
             read_all(act.command)
+        seen = None
         if script.quiet and result.output and result.succeeded() is not False and not denied:
-            self.record_listing(act, cwd, observe(script, outcome=result))
-        effects = resolve(script, outcome=result, known=self.known)
+            seen = observe(script, outcome=result)
+            self.record_listing(act, cwd, seen)
+        effects = resolve(script, outcome=result, known=self.known, seen=seen)
         if outcome is not None and outcome.output:
             refused = {absolute(p, cwd) for p in refused_paths(outcome.output)}
             effects = [e for e in effects if absolute(e.path or "", cwd) not in refused]

@@ -1,89 +1,49 @@
 """Programs that make, copy, move, remove and search files: ``cp``, ``mv``, ``rm``, ``grep``."""
 
 from leftoff.shell import operations as ops
-from leftoff.shell.ast import PATTERN_MARKS
 from leftoff.shell.commands import Invocation
 from leftoff.shell.state import Status, Walk, both_succeed
 
 
-def _parse_targets(walk: Walk, args: Invocation) -> tuple[list[str], str, bool] | None:
-    operands = args.operands
-    if len(operands) < 2:
-        return None
-    sources, target = operands[:-1], operands[-1]
-    if len(sources) > 1 or target.endswith("/") or target in (".", "..", "~"):
-        return sources, target, True
-    if walk.is_unresolved(target):
-        return sources, target, False
-    path = walk.path(target)
-    kind = walk.state.kind(path) if path is not None else "unknown"
+def _is_directory(walk: Walk, sources: list[str], target: str) -> bool:
+    """Whether files are copied into the target, as against under its name."""
+    kind = walk.kind(target)
     # Several files fit into a directory only.
-    if kind == "unknown" and not PATTERN_MARKS.isdisjoint(sources[0]):
-        return sources, target, True
-    if kind == "unknown" and path is not None:
-        name = path.rpartition("/")[2]
-        source = sources[0].rstrip("/").rpartition("/")[2]
-        # `cp a.txt docs`: a name without a suffix is more likely a directory.
-        has_dot = "." in source[1:] and "." not in name[1:]
-        if has_dot and (name[:1].islower() or name[:1] == ".") and name != source:
-            return sources, target, True
-    return sources, target, kind == "directory"
+    if len(sources) > 1 or target.endswith("/") or target in (".", "..", "~"):
+        return True
+    name = target.rpartition("/")[2]
+    source = sources[0].rstrip("/").rpartition("/")[2]
+    # `cp a.txt docs`: a name without a suffix is more likely a directory.
+    has_dot = "." in source[1:] and "." not in name[1:]
+    likely = has_dot and (name[:1].islower() or name[:1] == ".") and name != source
+    return kind == "directory" or kind == "unknown" and likely
 
 
 # With these the names of the new files are not followed.
 _OTHER_TARGETS = frozenset(
     "-t -T -b --target-directory --no-target-directory --parents --backup".split()
 )
+# With these an existing target may stay as it is.
+_PERHAPS = frozenset("-i --interactive -u --update --no-clobber".split())
 
 
 def _run_copy(walk: Walk, args: Invocation) -> Status:
-    if args.has(*_OTHER_TARGETS):
+    sources, target = args.operands[:-1], args.operands[-1] if args.operands else ""
+    failed = walk.expected_status is False
+    into = bool(sources) and _is_directory(walk, sources, target)
+    if (
+        args.has("-n", *_OTHER_TARGETS, *_PERHAPS)
+        or (failed and len(sources) > 1)
+        or (into and walk.kind(target) in ("absent", "file"))
+    ):
         walk.effects.unknown(args.name)
         return None
-    found = _parse_targets(walk, args)
-    if found is None:
-        return False
-    sources, target, into = found
-    move = args.name == "mv"
+    status: Status = bool(sources) and not failed
     recursive = args.has("-r", "-R", "-a", "--recursive", "--archive")
-    path = walk.resolved(target)
-    if into and path is not None:
-        kind = walk.state.kind(path)
-        tree = recursive or (move and walk.kind(sources[0]) == "directory")
-        if kind == "file" or (kind == "absent" and (len(sources) > 1 or not tree)):
-            return False
-        if kind == "absent":
-            into, target = False, target.rstrip("/")
-        elif kind == "unknown" and walk.expected_status is not False and walk.uncertainty < 2:
-            walk.state.put_directory(path)
-    if walk.expected_status is False:
-        if len(sources) == 1 and walk.kind(sources[0]) == "unknown":
-            return False
-        if any(walk.reports_error(args.name, item) for item in sources):
-            walk.expected_status = None  # sources without an error message were copied
-    # With these an existing target may stay as it is.
-    perhaps = args.has("-i", "--interactive", "-u", "--update", "-n", "--no-clobber")
-    status: Status = True
-    for source in sources:
+    for source in sources if status else ():
         goal = ops.destination(source, target, into)
-        if walk.is_unresolved(source):
-            if into and path is not None:
-                ops.record_unknown_below(walk, target)
-            else:
-                ops.record_unknown(walk, goal, "unknown")
-            ops.record_unknown(walk, source, "deleted" if move else "read")
-            status = both_succeed(status, None)
-            continue
-        uncertainty = walk.uncertainty
-        if perhaps and walk.kind(goal) != "absent":
-            walk.uncertainty = 2
-        # `cp -r a/. b` copies what is in it, not the directory.
-        if recursive and not move and source.rstrip("/").endswith("/."):
-            goal = target
-        status = both_succeed(
-            status, ops.transfer(walk, source, goal, move=move, recursive=recursive)
-        )
-        walk.uncertainty = uncertainty
+        done = ops.transfer(walk, source, goal, move=args.name == "mv", recursive=recursive)
+        status = both_succeed(status, done)
     return status
 
 
@@ -106,18 +66,17 @@ def _run_remove(walk: Walk, args: Invocation) -> Status:
     force = args.has("-f", "--force")
     recursive = args.has("-r", "-R", "--recursive")
     status: Status = True
-    if args.has("-i", "-I", "--interactive"):  # the answers are not known
-        for field in args.operands:
-            walk.effects.unknown("rm", walk.resolved(field), action="deleted")
-        return None
-    if walk.expected_status is False:
-        blamed = any(walk.reports_error(args.name, item) for item in args.operands)
-        if not blamed or len(set(args.operands)) < len(args.operands):
-            # Which of several are missing is not shown.
-            if len(args.operands) > 1 or any(map(walk.is_unresolved, args.operands)):
-                walk.effects.unknown(args.name, action="deleted")
-            return False
+    if walk.expected_status is False and any(
+        walk.reports_error(args.name, item) for item in args.operands
+    ):
         walk.expected_status = None  # operands without an error message are removed
+    failed = walk.expected_status is False
+    several = len(args.operands) > 1 or any(map(walk.is_unresolved, args.operands))
+    asks = args.has("-i", "-I", "--interactive")
+    if asks or (failed and several):
+        walk.effects.unknown(args.name, action="deleted")
+    if asks or failed:
+        return walk.expected_status
     for field in args.operands:
         done = ops.delete(walk, field, force=force, recursive=recursive)
         status = both_succeed(status, done)
@@ -142,8 +101,6 @@ def _run_grep(walk: Walk, args: Invocation) -> Status:
     )
     if args.has("--files"):
         return None
-    for field in args.values.get("-f", ()):
-        ops.read(walk, field)
     read = ops.read_tree if recursive else ops.read
     found = [read(walk, field) for field in operands]
     return False if found == [False] else None

@@ -147,13 +147,11 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
         walk.expected_status = None
     failed = walk.expected_status is False
     if failed and role != "read":
-        # A program that complains about one of several operands goes on with the others.
-        blamed = any(walk.reports_error(walk.tool, field) for field in operands)
-        if not blamed or len(operands) < 2:
-            if role == "modify" and any(map(walk.is_unresolved, operands)):
-                walk.effects.unknown(args.name)
-            return False
-        walk.expected_status = None  # the others were changed
+        # Of several operands some may have been changed.
+        several = len(operands) > 1 or any(map(walk.is_unresolved, operands))
+        if role not in ("none", "tree") and several:
+            walk.effects.unknown(args.name)
+        return False
     # Code in an argument (`awk`, `sed`) is not followed; a pattern sees that it may write.
     if entry.may_write and not failed:
         if any(re.search(entry.may_write, word) for word in args.words):
