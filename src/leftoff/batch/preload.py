@@ -8,6 +8,7 @@ from leftoff import api
 from leftoff.analysis.summary_json import to_plain
 from leftoff.batch import pool
 from leftoff.formats.reader import formats
+from leftoff.incremental import accounts
 from leftoff.rendering import budget
 
 # Ctrl-C is for the program that started the batch; processes forked from here inherit this.
@@ -31,4 +32,4 @@ to_plain(
 gc.collect()
 gc.freeze()
 
-__all__ = ["budget", "pool"]
+__all__ = ["accounts", "budget", "pool"]

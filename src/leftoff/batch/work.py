@@ -10,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from leftoff import codec
+from leftoff.analysis.assemble import view_of
 from leftoff.analysis.session_pass import Pass
 from leftoff.analysis.summary_json import numbered, safe_summary
 from leftoff.api import SessionReading
@@ -27,7 +28,6 @@ from leftoff.incremental.cursor import Cursor, FileReplaced, NotResumable, Tail
 from leftoff.incremental.saved_passes import redacted_state
 from leftoff.redaction.redactor import Redactor, redactors
 from leftoff.second_reading import SecondReading, project_reading
-from leftoff.session_view import SessionView
 from leftoff.sources.forerunners import HEAD_BYTES, session_head
 from leftoff.sources.multi_file import is_multi_file
 from leftoff.sources.open import open_lines, open_regular, read_head
@@ -73,16 +73,6 @@ def read_header(file: jobs.InputFile, wanted: jobs.BatchOptions) -> jobs.FileHea
 
 
 # -- jobs ------------------------------------------------------------------------------------
-
-
-def _views(gathered: SessionReading) -> tuple[SessionView, list[SessionView]]:
-    recordings, _ = gathered.recordings()
-    main = recordings.pop("")
-    if not len(main.thread) and recordings:
-        main = recordings.pop(min(recordings))  # a subagent's own file
-    return SessionView(main), [
-        SessionView(r) for _, r in sorted(recordings.items()) if len(r.thread)
-    ]
 
 
 def run_job(job: jobs.Job, wanted: jobs.BatchOptions) -> jobs.JobResult:
@@ -237,11 +227,12 @@ class _Doing:
             gathered.add(path, wanted.format or None, wanted.extractors, number + (number >= 0))
         summary = gathered.summary("", self._reading())
         gate = self._gate()
+        _, view = view_of(*gathered.recordings())
         safe = safe_summary(summary, gate)
         redacted = codec.to_builtins(safe)
         if not all(path.isprintable() for path in paths):
             redacted = codec.to_valid_json(redacted)  # a file name may be invalid UTF-8
-        document = self._document(summary, redacted, gathered, gate)
+        document = self._document(redacted, gathered, gate)
         place = max(0, number)
         self.rows.session(
             session_key(paths[0], place),
@@ -250,7 +241,7 @@ class _Doing:
             redacted,
             document,
             wanted.builtin,
-            cost(*_views(gathered), wanted.prices),
+            cost(view, view.children, wanted.prices),
         )
         if wanted.what == "memory":
             key = session_key(paths[0], place)
@@ -282,47 +273,27 @@ class _Doing:
             numbers = (lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped)
             self.counts.add(jobs.Counts(lines=numbers))
 
-    def _document(
-        self, summary: ContextSummary, redacted: Any, gathered: SessionReading, gate: Redactor
-    ) -> object:
+    def _document(self, redacted: Any, gathered: SessionReading, gate: Redactor) -> object:
         """What `wanted.what` asks for, as redacted plain values."""
-        if self.wanted.what == "summarize":
+        wanted = self.wanted
+        if wanted.what == "summarize":
             return numbered(redacted)
-        if self.wanted.what == "memory":
+        if wanted.what == "memory":
             return None
         names = ("schema", "leftoff", "rules", "session", "stats", "issues")
         document = {name: redacted[name] for name in names}
-        if self.wanted.what == "files":
+        if wanted.what == "files":
             return numbered({**document, "file_modifications": redacted["file_modifications"]})
-        return self._account(summary, gathered, gate)
-
-    def _account(
-        self, summary: ContextSummary, gathered: SessionReading, gate: Redactor
-    ) -> object:
-        from leftoff.budget.account import account
         from leftoff.budget.thresholds import preset
+        from leftoff.incremental.accounts import account_of_reading
         from leftoff.rendering import budget
 
-        main, children = _views(gathered)
-        session = summary.session
-        chosen = self.wanted.preset or preset("advisory")
-        found = account(
-            main,
-            children,
-            chosen,
-            session.format,
-            windows=self.wanted.windows,
-            prices=self.wanted.prices,
+        chosen = wanted.preset or preset("advisory")
+        found = account_of_reading(
+            gathered, chosen, windows=wanted.windows, prices=wanted.prices
         )
-        return budget.plain(
-            found,
-            id=session.id,
-            format=session.format,
-            path=codec.to_valid_json(session.path),
-            models=session.models,
-            preset=chosen.name,
-            gate=gate,
-        )
+        path = codec.to_valid_json(found.path)
+        return budget.plain(**asdict(replace(found, path=path)), gate=gate)
 
 
 # -- saved positions: the next run reads only what was added to a file ------------------------

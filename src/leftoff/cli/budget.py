@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
 from leftoff import codec, settings
 from leftoff.budget import thresholds
@@ -67,15 +68,7 @@ def _shown(
 ) -> str:
     """The account as text or JSON; with `lines` the JSON is one line. `reader`: what a second
     reader of the session cost."""
-    value: codec.JsonObject = rendering.plain(
-        accounted.account,
-        id=accounted.id,
-        format=accounted.format,
-        path=accounted.path,
-        models=accounted.models,
-        preset=accounted.preset,
-        reader=reader,
-    )
+    value: codec.JsonObject = rendering.plain(**asdict(accounted), reader=reader)
     if as_json:
         return codec.dumps(value, indent=0 if lines else 2).decode()
     return rendering.text(value, colour=coloured(), width=columns())
