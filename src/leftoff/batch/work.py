@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict, astuple, replace
 
 from leftoff import codec
 from leftoff.analysis.assemble import view_of
@@ -264,14 +264,13 @@ class _Doing:
         return replace(found, gate=self._gate)
 
     def _count(self, summary: ContextSummary, place: int) -> None:
-        for issue in summary.issues:
-            if issue.code == "second_reader":
-                self.counts.add(jobs.Counts(unanswered={issue.what: 1}))
-        self.counts.add(jobs.Counts(formats={summary.session.format: 1}))
+        counts = jobs.Counts(
+            formats={summary.session.format: 1},
+            unanswered={i.what: 1 for i in summary.issues if i.code == "second_reader"},
+        )
         if not place:  # the lines are those of the whole file
-            lines = summary.stats.lines
-            numbers = (lines.total, lines.parsed, lines.unknown, lines.repaired, lines.skipped)
-            self.counts.add(jobs.Counts(lines=numbers))
+            counts.lines = astuple(summary.stats.lines)
+        self.counts.add(counts)
 
     def _document(self, redacted: Any, gathered: SessionReading, gate: Redactor) -> object:
         """What `wanted.what` asks for, as redacted plain values."""

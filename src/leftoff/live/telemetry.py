@@ -8,6 +8,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -43,7 +44,7 @@ Subscriber: TypeAlias = Callable[[Event], object]
 
 class Channel:
     """An event queue. Delivers events to all subscribers in the same order, one at a time,
-    without holding a lock."""
+    without a lock that another thread waits for."""
 
     # What is put while another thread delivers is delivered by that thread. If a subscriber
     # raises, the error is logged and delivery goes on.
@@ -51,17 +52,15 @@ class Channel:
     def __init__(self) -> None:
         self._subscribers: list[Subscriber] = []
         self._queued: deque[Event] = deque()
-        self._lock = threading.Lock()
-        self._delivering = False
+        self._delivering = threading.Lock()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Adds a subscriber to all later events; returns a function that removes it."""
-        with self._lock:
-            self._subscribers = [*self._subscribers, subscriber]
+        self._subscribers.append(subscriber)
 
         def unsubscribe() -> None:
-            with self._lock:
-                self._subscribers = [s for s in self._subscribers if s is not subscriber]
+            with suppress(ValueError):  # removed already
+                self._subscribers.remove(subscriber)
 
         return unsubscribe
 
@@ -71,21 +70,20 @@ class Channel:
 
     def deliver(self) -> None:
         """Delivers the queued events, unless another thread is delivering."""
-        while True:
-            with self._lock:
-                if self._delivering or not self._queued:
-                    return
-                self._delivering = True
-                event, subscribers = self._queued.popleft(), self._subscribers
+        while self._queued and self._delivering.acquire(blocking=False):
             try:
-                for subscriber in (record, *subscribers):
-                    try:
-                        subscriber(event)
-                    except Exception:
-                        logger.exception("a subscriber failed on %s", event.name)
+                with suppress(IndexError):  # another thread was faster
+                    event = self._queued.popleft()
+                    self._deliver(event)
             finally:
-                with self._lock:
-                    self._delivering = False
+                self._delivering.release()
+
+    def _deliver(self, event: Event) -> None:
+        for subscriber in (record, *self._subscribers):
+            try:
+                subscriber(event)
+            except Exception:
+                logger.exception("a subscriber failed on %s", event.name)
 
 
 def error_words(error: BaseException) -> str:
