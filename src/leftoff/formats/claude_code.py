@@ -16,6 +16,7 @@ from leftoff.formats.claude_code_records import (
     Body,
     Compaction,
     Line,
+    Progress,
     Result,
     Snapshot,
     Tokens,
@@ -60,6 +61,7 @@ MAX_WAITING = 400
 # Line types that carry no message of their own.
 NO_MESSAGE = KINDS["claude_code_no_message"]
 
+_SPOKEN = frozenset({"assistant", "user"})
 # The API's reasons for the end of a response, as `Message.stop`.
 _STOPS = {"end_turn": "end", "stop_sequence": "end", "tool_use": "more"}
 
@@ -106,22 +108,22 @@ class ClaudeReader(Struct):
         kind = line.type
         if line.session_id is not None or line.parent_tool_use_id is not None:
             _take_twins(line)
-        if kind == "assistant" or kind == "user":
-            if line.cwd and line.cwd != self.cwd or line.sessionId and not self.session:
-                return (self._facts(line), self._message(line, cursor))
-            if line.gitBranch and line.gitBranch != self.branch:
-                return (self._facts(line), self._message(line, cursor))
-            if line.isApiErrorMessage and not line.agentId and line.message is not None:
-                why = "".join([p.text for p in _parts(line.message.content) if type(p) is Text])
-                return (self._message(line, cursor), Turn("failed", why))
-            return (self._message(line, cursor),)
+        if kind in _SPOKEN:
+            message = self._message(line, cursor)
+            found: tuple[Record, ...] = (message,)
+            if line.isApiErrorMessage and not message.agent:
+                why = "".join([p.text for p in message.parts if type(p) is Text])
+                found = (message, Turn("failed", why))
+            begins = line.sessionId and not self.session
+            moved = line.cwd and line.cwd != self.cwd
+            if begins or moved or line.gitBranch and line.gitBranch != self.branch:
+                return (self._facts(line), *found)
+            return found
         if kind == "progress":
             records = (Link(line.uuid, line.parentUuid or ""),) if line.uuid else ()
-            data = line.data
-            inner = data.message if data is not None and data.type == "agent_progress" else None
-            if data is None or inner is None or inner.message is None:
-                return records
-            if inner.type not in ("assistant", "user"):
+            data = line.data or Progress()
+            inner = data.message if data.type == "agent_progress" else None
+            if inner is None or inner.message is None or inner.type not in _SPOKEN:
                 return records
             agent = data.agentId or "sidechain"
             return (*records, self._message(inner, cursor, agent=agent))
