@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from leftoff import codec
 from leftoff.formats.vocabulary import text_argument, tool_of
-from leftoff.model import Media, Message, Reasoning, Text, ToolCall, ToolResult
+from leftoff.model import Media, Message, Reasoning, Text, ToolCall, ToolResult, utc_time
 from leftoff.redaction.redactor import Redactor, SafeText
 from leftoff.text.sanitize import clean
 
@@ -119,8 +119,8 @@ def message_text(
 
 
 def recorded_time(time: str) -> str:
-    """A recorded time to the second, for people."""
-    return time[:19].replace("T", " ")
+    """A recorded time to the second, in UTC, for people."""
+    return utc_time(time)[:19].replace("T", " ")
 
 
 def style(text: str, name: str, colour: bool) -> str:

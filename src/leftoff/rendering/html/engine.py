@@ -13,6 +13,7 @@ from typing import Any
 
 from leftoff import lazy_re as re
 from leftoff.handover.wording import duration, number, plural
+from leftoff.rendering.overview import moment
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line, truncate
 
@@ -51,7 +52,7 @@ def _engine() -> Any:
     engine.filters.update(
         day=lambda time: time[:10],
         duration=duration,
-        moment=lambda time: time[:16].replace("T", " "),
+        moment=moment,
         number=lambda count: "–" if count is None else number(count),
     )
     engine.globals.update(plural=plural)

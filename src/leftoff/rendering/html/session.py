@@ -25,6 +25,7 @@ from leftoff.rendering.overview import (
     Item,
     Overview,
     main_source,
+    moment,
     overview,
     session_rows,
     session_title,
@@ -191,8 +192,7 @@ def _occupancy_text(info: ContextInfo, account: Account | None) -> str:
 
 
 def _facts(safe: SafeSummary) -> list[tuple[str, str]]:
-    times = (safe.session.started, safe.session.ended)
-    first, last = (time[:16].replace("T", " ") for time in times)
+    first, last = moment(safe.session.started), moment(safe.session.ended)
     # The day is not said twice.
     if first[:10] == last[:10]:
         last = last[11:]
