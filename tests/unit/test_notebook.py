@@ -35,7 +35,7 @@ def shown(summary: ContextSummary, *, terminal: bool, width: int = 80) -> str:
 
 def test_a_notebook_gets_a_card(summary: ContextSummary) -> None:
     card = summary._repr_html_()  # type: ignore[attr-defined]
-    assert "count whole months too" in card
+    assert "whole cents only" in card
     assert not re.search(r"<script|<html|\sid=|\son[a-z]+=", card)
     rules = re.findall(r"([^{}]+)\{", card.split("<style>")[1].split("</style>")[0])
     assert all(part.strip().startswith(".leftoff-card") for r in rules for part in r.split(","))
