@@ -199,8 +199,6 @@ def _managed(name: str, rest: list[str], depth: int) -> Run | None:
         kind = _kind_of_all(named)
         return Run(name, kind, "", True) if kind else None
     while operands and (operands[0] in WORDS["run"] or operands[0] == "workspace"):
-        if operands[0] == "t":
-            return Run("npm", "test", "", True, script="test")
         operands = operands[2:] if operands[0] == "workspace" else operands[1:]
     if not operands:
         return None

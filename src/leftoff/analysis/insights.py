@@ -219,8 +219,6 @@ def _like(made: Called, programs: list[tuple[str, str]]) -> list[_Key]:
     """What a call is like: its programs, else its tool; of editing tools any."""
     if made.kind == "shell":
         return [("program", *fact) for fact in programs]
-    if made.kind == "python" and (edit := _RE["edits_by_call"].match(made.text)):
-        return [("edited", edit[1])]
     return [("tool", "edit" if made.kind in EDITS else made.name)]
 
 

@@ -315,11 +315,9 @@ class Tracker:
         """A file was renamed."""
         if not target:
             return
-        text = self.known.contents.pop(path, None)
+        self.known.contents.pop(path, None)
         self.record_change(path, "deleted")
         self.record_change(target, "created")
-        if text is not None:
-            self.known.contents[target] = text
         self.add_event(call, path, "deleted", certainty)
         self.add_event(call, target, "created", certainty, source=path)
 
