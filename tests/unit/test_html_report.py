@@ -30,7 +30,9 @@ def session(name: str, started: str, project: str, decisions: int = 0) -> Contex
         ),
         stats=Stats(message_count=5, tool_call_count=2),
         key_decisions=tuple(
-            KeyDecision(f"I'll use {name}{n} instead of oil{n}", "fix", 0.9 + n / 100, n, Ref(message=n))
+            KeyDecision(
+                f"I'll use {name}{n} instead of oil{n}", "fix", 0.9 + n / 100, n, Ref(message=n)
+            )
             for n in range(decisions)
         ),
         progress=ProgressInfo(current_stage="testing"),
