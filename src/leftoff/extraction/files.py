@@ -79,6 +79,8 @@ def operation(call: ToolCall) -> str:
             return "edit"
         if kind == "edit" and argument(call, "old") == "" and call.name in {"edit", "Edit"}:
             return "write"  # an empty old text creates the file
+        if kind == "edit" and not edited_paths(call) and text_argument(call, "patch"):
+            return "patch"
         if kind == "create":
             return "create" if call.name in _CREATE_ONLY else "write"
         return kind
