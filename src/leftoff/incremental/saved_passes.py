@@ -38,14 +38,7 @@ from leftoff.extraction.evidence import Evidence
 from leftoff.extraction.evidence_log import EvidenceLog
 from leftoff.extraction.rule_sets import rules_digest
 from leftoff.formats.thread import Packed, Thread
-from leftoff.incremental.cursor import (
-    MAX_RETRIES,
-    Cursor,
-    FileReplaced,
-    NotResumable,
-    Tail,
-    retried,
-)
+from leftoff.incremental.cursor import Cursor, FileReplaced, NotResumable, Tail, retried
 from leftoff.redaction.redactor import Redactor
 from leftoff.sources.open import open_regular
 from leftoff.sources.session_choice import has_work
@@ -171,20 +164,21 @@ class SavedPass:
     def complete(self, path: str, *, exact: bool = True) -> Pass:
         """The pass read to its end and closed; what was saved is not read again. `SourceError`
         where it cannot be read; `FormatError` where it holds no message in a known format."""
-        for _ in range(MAX_RETRIES):
+
+        def read() -> Pass | None:
             with open_regular(path, any_encoding=True) as file:
                 reading = self._whole(file, path, exact=exact)
-                if reading is None:
-                    break
-                tail = Tail(file, path, Cursor.at(file, reading.offset))
-                for data in tail:
-                    reading.feed(data)
-                try:
-                    tail.cursor()
-                except FileReplaced:
-                    continue
-            reading.close()
-            return reading
+                if reading is not None:
+                    tail = Tail(file, path, Cursor.at(file, reading.offset))
+                    for data in tail:
+                        reading.feed(data)
+                    tail.cursor()  # raises where it was replaced meanwhile
+                return reading
+
+        with suppress(FileReplaced):
+            if (reading := retried(read)) is not None:
+                reading.close()
+                return reading
         from leftoff import api
 
         return api.open_pass(path)
