@@ -423,9 +423,6 @@ class Effects:
         named: bool = True,
     ) -> None:
         """Record that a file was deleted. `existed`: the command fails without it."""
-        kind = self.state.kind(path)
-        if kind == "absent" and not existed:
-            return
         change = self._change_of(path, tool, uncertainty, named)
         if existed and change.before == "unknown" and not change.wrote:
             change.before = "file"

@@ -153,12 +153,8 @@ def _run_sqlite(walk: Walk, args: Invocation) -> Status:
     changes = ("create", "insert", "update", "delete", "drop", "alter", "vacuum", "replace")
     if any(word in text for word in changes):
         ops.write(walk, args.operands[0], guess_append=True)
-    elif walk.kind(args.operands[0]) == "absent":
-        ops.write(walk, args.operands[0])
     elif text.strip():
         ops.read(walk, args.operands[0])
-    else:
-        walk.effects.unknown("sqlite3", walk.path(args.operands[0]))
     return None
 
 
