@@ -167,7 +167,7 @@ class Checks(Struct):
         if not judged:
             return None
         known = bool(task) or may_run_a_check(call.text)
-        if not known and not (text and len(call.text) >= 300):
+        if not known and not (text and len(call.text) >= CUT):
             return None
         found = read_output(text, always=known)
         if not known and not found.get("printed"):

@@ -63,15 +63,11 @@ _NO_TASK = (-1, "", "", "")
 _TASK_ENDINGS = (".md", ".mdx", ".txt", ".rst", ".org", ".adoc")
 
 
-def _by_topic() -> dict[str, tuple[Rule, ...]]:
-    found: dict[str, tuple[Rule, ...]] = {}
-    for rule in REQUEST_RULES:
-        found[rule.topic] = (*found.get(rule.topic, ()), rule)
-    return found
-
-
 # The rules of `rules/requests.toml` by topic.
-RULES: dict[str, tuple[Rule, ...]] = _by_topic()
+RULES: dict[str, tuple[Rule, ...]] = {
+    topic: tuple(rule for rule in REQUEST_RULES if rule.topic == topic)
+    for topic in dict.fromkeys(rule.topic for rule in REQUEST_RULES)
+}
 
 
 def matches(topic: str, text: str) -> bool:
@@ -348,8 +344,6 @@ def _plan(view: View) -> list[Evidence]:
 
 def _questions(call: ToolCall) -> list[str]:
     asked: object = argument(call, "questions")
-    if asked is None and isinstance(call.input, dict):
-        asked = call.input.get("prompt") or call.input.get("text") or call.input.get("message")
     found: list[str] = []
     for one in asked if isinstance(asked, list) else [asked]:
         words = one
@@ -446,9 +440,5 @@ def option_text(tail: str, words: str) -> str:
         tail,
         re.IGNORECASE | re.MULTILINE,
     )
-    return _plain(str(listed[-1]))[:MAX_QUESTION] if listed else ""
-
-
-def _plain(text: str) -> str:
-    """A line without marks of emphasis."""
-    return text.replace("**", "").replace("__", "").strip(_MARKS)
+    plain = str(listed[-1]).replace("**", "").replace("__", "") if listed else ""
+    return plain.strip(_MARKS)[:MAX_QUESTION]
