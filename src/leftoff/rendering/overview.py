@@ -431,7 +431,7 @@ def _git(event: GitEvent) -> Item:
 def _files(summary: SafeSummary, handover: Handover) -> Part:
     files = handover.files
     changes = summary.file_modifications
-    projects = temporary_projects(summary.git)
+    projects = temporary_projects(changes, summary.git)
     did = Counter(_counted_as(f, projects) for f in files)
     did["read"] = sum(_counted_as(f, projects) == "read" for f in changes)
     words = ("created", "moved", "modified", "changed", "deleted", "read")

@@ -1,6 +1,7 @@
 """What was changed in each file: lines, places, symbols, the last hunk, committed or not."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from posixpath import commonprefix
 from types import MappingProxyType
 
 from msgspec import Struct, field
@@ -105,7 +106,7 @@ def with_changes(
                 if call in one.calls:
                     edited.setdefault(path, set()).add(one.calls[call].name)
     commits = _Commits(view)
-    projects = temporary_projects(git_events(view))
+    projects = temporary_projects(modifications, git_events(view))
     # Subagents in the same file number their own messages.
     kinds: tuple[type[Touched | Ran], ...] = (Touched, Ran)
     theirs = {
@@ -155,10 +156,21 @@ def with_changes(
     return tuple(result)
 
 
-def temporary_projects(git: Iterable[GitEvent]) -> list[str]:
-    """The folders below that for temporary files in which the session made commits: its project
-    was copied or made there."""
-    return sorted({e.folder for e in git if e.kind == "commit" and is_temporary(e.folder)})
+# Changed files, all of one folder, that show a project there. Chosen by hand; not measured.
+_OF_PROJECT = 3
+
+
+def temporary_projects(
+    modifications: Iterable[FileModification], git: Iterable[GitEvent]
+) -> list[str]:
+    """The folders below that for temporary files in which the session made commits, or changed
+    several files and none elsewhere: its project was copied or made there."""
+    found = {e.folder for e in git if e.kind == "commit" and is_temporary(e.folder)}
+    changed = [f.path for f in modifications if f.action != "read"]
+    common = commonprefix(changed).rpartition("/")[0]
+    if len(changed) >= _OF_PROJECT and is_temporary(common):
+        found.add(common)
+    return sorted(found)
 
 
 def _count_removals(changes: _Changes, until: tuple[int, int, int] | None = None) -> None:

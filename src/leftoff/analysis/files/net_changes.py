@@ -133,23 +133,21 @@ def file_modifications(
 
 def whole_paths(events: Sequence[FileEvent]) -> dict[str, str]:
     """The paths from the root that relative ones stand for: recorders name a file now from the
-    root, now from the project's folder, which they do not tell. It is the one folder from which
-    relative paths lead to known files; where these show several, none is taken."""
+    root, now from the project's folder, which they do not tell."""
     paths = {e.path for e in events}
-    # A temporary file may be a copy of the project's.
-    roots = {p for p in paths if (p[0] in "/~" or p[1:2] == ":") and not is_temporary(p)}
+    roots = {p for p in paths if p[0] in "/~" or p[1:2] == ":"}
     by_name: dict[str, list[str]] = {}
-    for path in roots:
-        by_name.setdefault(path.rpartition("/")[2], []).append(path)
-    endings = {p: "/" + p.removeprefix("./") for p in sorted(paths - roots) if "/" in p}
-    folders = {
-        known.removesuffix(ending)
-        for ending in endings.values()
-        for known in by_name.get(ending.rpartition("/")[2], ())
-        if ending.count("/") > 1 and known.endswith(ending)
-    }
-    whole = {p: "".join(folders) + ending for p, ending in endings.items()}
-    return {p: w for p, w in whole.items() if w in roots} if len(folders) == 1 else {}
+    for path in sorted(roots):
+        if not is_temporary(path):  # a copy of the project's file
+            by_name.setdefault(path.rpartition("/")[2], []).append(path)
+    found = {}
+    for path in paths - roots if roots else ():
+        folder, _, name = path.removeprefix("./").rpartition("/")
+        ending = f"/{folder}/{name}"
+        named = [p for p in by_name.get(name, ()) if folder and name and p.endswith(ending)]
+        if len(named) == 1:
+            found[path] = named[0]
+    return found
 
 
 def discarded_files(events: Sequence[FileEvent], root: str = "") -> tuple[DiscardedFile, ...]:
