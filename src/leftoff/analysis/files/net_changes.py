@@ -141,7 +141,7 @@ def whole_paths(events: Sequence[FileEvent]) -> dict[str, str]:
         if not is_temporary(path):  # a copy of the project's file
             by_name.setdefault(path.rpartition("/")[2], []).append(path)
     found = {}
-    for path in paths - roots if roots else ():
+    for path in sorted(paths - roots) if roots else ():
         folder, _, name = path.removeprefix("./").rpartition("/")
         ending = f"/{folder}/{name}"
         named = [p for p in by_name.get(name, ()) if folder and name and p.endswith(ending)]
