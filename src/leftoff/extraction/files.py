@@ -54,7 +54,10 @@ def _evidence_of(view: View, number: int, call: ToolCall) -> list[Evidence]:
         return []
     cwd = view.message.cwd
     if verb == "patch":
-        return _patch(view, number, call, text_argument(call, "patch"), cwd)
+        found = _patch(view, number, call, text_argument(call, "patch"), cwd)
+        if found or call.kind == verb:
+            return found
+        verb = call.kind  # a difference that names no file, as exports show it
     ref = view.record_ref(number)
     target = absolute(text_argument(call, "target"), cwd)
     unnamed = [""] if verb != "read" else []

@@ -93,18 +93,19 @@ _IDE_CONTEXT = re.compile(
 _FIELD = re.compile(
     r"\s*\[\[ ## \w{1,60} ## \]\]\s*(?:@\[\w{1,20}\]:[\s\S]*@\[User\]:\s*|@\[User\]:\s*)?"
 )
-# OpenClaw puts events, facts of the chat and the time before the words.
+# OpenClaw puts events, facts of the chat and the time before the words, and an id behind them.
 _CHAT = re.compile(
     r"(?:System(?: \(untrusted\))?: \[\d{4}-\d\d-\d\d(?:(?!\n\s*\n)[\s\S]){0,20000}\s*"
     r"|[A-Z][\w ,]{2,60} \(untrusted[^)\n]{0,40}\):\n```json\n"
     r"(?:(?!\n```)[\s\S]){0,20000}\n```\s*"
     r"|\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,20}\] ?)+"
 )
+_CHAT_ID = re.compile(r"\[message_id: [^\]\n]{1,200}\]\s*\Z")
 # Cursor wraps the person's words in a tag, beside its own context in others.
 _QUERY = re.compile(r"<user_query>(.*?)(?:</user_query>|\Z)", re.DOTALL)
-# A command of Cursor, below the words that name it: its body stands in a file.
+# A command of Cursor: its name was chosen by the person, its body stands in a file.
 _CURSOR_COMMAND = re.compile(
-    r"(?m)^--- Cursor Command: [^\n]*? ---[ \t]*\r?$.*?(?:^--- End Command ---[ \t]*\r?$|\Z)",
+    r"(?m)^--- Cursor Command: ([^\n]*?) ---[ \t]*\r?$.*?(?:^--- End Command ---[ \t]*\r?$|\Z)",
     re.DOTALL,
 )
 _COMMAND = re.compile(
@@ -116,6 +117,7 @@ _COMMAND = re.compile(
 )
 # Commands that the client carries out itself; alone, without arguments, they are a button.
 _CLIENT_COMMANDS = KINDS["claude_code_client_commands"]
+_ARGUMENTS = re.compile(r"<command-args>(.+?)</command-args>", re.DOTALL)
 _INTERRUPTED = re.compile(r"\s*\[Request interrupted by user[^\]]*\]\s*$")
 _CONTINUED = re.compile(
     r"\s*(?:This session is being continued from a previous conversation"
@@ -159,7 +161,8 @@ def block_end(text: str, start: int = 0) -> int:
 def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
     """The spans of `text` that a person typed, as far as the markup shows.
 
-    The command of Cursor that a person names stands in full below what was typed."""
+    The names of Cursor's commands and the arguments of slash commands are typed (`via`
+    "command"); their markup and bodies are not."""
     if _NOT_TYPED.match(text):
         return ()
     if "<user_query>" in text and text.lstrip().startswith("<"):
@@ -181,14 +184,19 @@ def typed_spans(part: int, text: str, via: str = "prompt") -> tuple[Typed, ...]:
     start = context.end()
     if _NOT_TYPED.match(text, start):
         return ()
+    place = text.rfind("[message_id: ", start)
+    if place >= 0 and _CHAT_ID.match(text, place):
+        text = text[:place].rstrip()
     return shifted(_spans(part, text[start:], via), start)
 
 
 def _spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
     if "--- Cursor Command: " in text:
-        blocks = [found.span() for found in _CURSOR_COMMAND.finditer(text)]
-        if blocks:
-            return spans_around(blocks, text, part, via)
+        commands = list(_CURSOR_COMMAND.finditer(text))
+        if commands:
+            names = (Typed(part, *found.span(1), "command") for found in commands)
+            around = spans_around((found.span() for found in commands), text, part, via)
+            return tuple(sorted((*around, *names), key=lambda span: span.start))
     if "<" in text or text.startswith(("[", "#", " ", "\n", "Caveat:", "WORKFLOW RESUME")):
         return _parse_spans(part, text, via)
     return (Typed(part, 0, len(text), via),) if text and not text.isspace() else ()
@@ -322,6 +330,9 @@ def _parse_spans(part: int, text: str, via: str) -> tuple[Typed, ...]:
         if not piece.strip():
             continue
         if _LEADING.match(piece):
+            if arguments := _ARGUMENTS.search(piece):
+                first, last = arguments.span(1)
+                spans.append(Typed(part, start + first, start + last, "command"))
             break  # the recorder's markup fills the rest of such a block
         leading = len(piece) - len(piece.lstrip())
         trailing = len(piece.rstrip())

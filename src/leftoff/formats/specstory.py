@@ -71,10 +71,11 @@ class SpecStoryReader(TextReader):
             text = text.removeprefix("\ufeff")
         if not self.who and not self.session:
             if session := _SESSION.match(text):
-                self.session, self.apart = session["id"], session["client"] == "Claude Code"
+                self.session, client = session["id"], session["client"]
+                self.apart = client == "Claude Code"
                 started = _iso(session["time"] or "")
                 self.began = _minute(started)
-                return (SessionFacts(id=self.session, started=started),)
+                return (SessionFacts(id=self.session, started=started, agent_version=client),)
             if titled := _TITLE_TIME.match(text):
                 return (SessionFacts(started=_iso(titled["time"])),)
         found: list[Record] = []

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.handover.checks import last_checks
-from leftoff.handover.facts import Fact, Handover
+from leftoff.handover.facts import Fact, Handover, check_command
 from leftoff.handover.lines import MIDDLE
 from leftoff.handover.packing import Line, Part
 from leftoff.handover.text_match import TextMatcher, content_words
@@ -101,7 +101,7 @@ def _wrong_in(handover: Handover, summary: ContextSummary, sentence: str) -> str
     def says(rule: str) -> bool:
         return not negated and _RE[rule].search(sentence) is not None
 
-    if says("passes") and (wrong := _failed_run(handover, summary, sentence)):
+    if says("passes") and (wrong := _failed_run(summary, sentence)):
         return wrong
     commits = [g.ref.message for g in summary.git if g.kind == "commit"]
     if says("all_committed"):
@@ -121,19 +121,20 @@ def _wrong_in(handover: Handover, summary: ContextSummary, sentence: str) -> str
     return ""
 
 
-def _failed_run(handover: Handover, summary: ContextSummary, sentence: str) -> str:
+def _failed_run(summary: ContextSummary, sentence: str) -> str:
     """The last run of a check that the sentence calls passed, if it failed and nothing was
     edited since: by its whole command, a test that failed in it, or, of the latest run of a
-    kind, that kind."""
+    kind, that kind. A command of one word counts in backquotes alone: changes make things
+    work."""
     latest = {c.kind: c for c in summary.checks}
-    commands = {fact.message: fact.text for fact in handover.failed_checks}
     for check in last_checks(summary.checks):
         if check.verdict != "failed" or check.edited_since:
             continue
-        command = commands.get(check.ref.message, check.command or check.tool)
+        command = check_command(check, summary.session.cwd)
+        whole = command if " " in command else f"`{command}`"
         kind = check.kind if check is latest[check.kind] and check.kind in _RE else ""
         named = [n for n in check.failing if _RE["name"].search(n) and _has_name(sentence, n)]
-        if named or command in sentence or (kind and _RE[kind].search(sentence)):
+        if named or _has_name(sentence, whole) or (kind and _RE[kind].search(sentence)):
             counts = f"{check.failed} failed" if check.failed else "failed"
             subject = inline_code(named[0], 140) if named else "the last run"
             return (

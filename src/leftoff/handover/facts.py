@@ -402,13 +402,16 @@ def _inside(text: str, folder: str) -> str:
     return text.replace(f"{folder.rstrip('/')}/", "")
 
 
+def check_command(check: Check, folder: str) -> str:
+    """The command of a check, as seen from a folder; what only cuts its output is no part."""
+    return _FILTER.sub("", _inside(check.command or check.tool, folder))
+
+
 def _checks(checks: Sequence[Check], folder: str) -> tuple[Fact, ...]:
-    """The last run of each check, the latest first; what only cuts its output is no part of a
-    command."""
+    """The last run of each check, the latest first."""
     lines: dict[str, list[Check]] = {}
     for check in last_checks(checks):
-        command = _FILTER.sub("", _inside(check.command or check.tool, folder))
-        ran = lines.setdefault(command, [])
+        ran = lines.setdefault(check_command(check, folder), [])
         if all(one.ref == check.ref for one in ran):  # else the line ran again since
             ran.append(check)
     found: list[Fact] = []

@@ -179,7 +179,10 @@ def moment(time: str) -> str:
 def session_facts(summary: SafeSummary) -> list[str]:
     """Recorder, models, start, duration and counts of a session, in short."""
     session, stats = summary.session, summary.stats
-    found = [session.format, "subagent" if session.parent_id else "", *session.models]
+    # Exports name the client whose session they hold where others have a version.
+    exported = session.agent_version and not any(map(str.isdigit, session.agent_version))
+    recorder = f"{session.format} ({session.agent_version})" if exported else session.format
+    found = [recorder, "subagent" if session.parent_id else "", *session.models]
     found.append(moment(session.started))
     # Recorders that write one time for all messages give 0 seconds.
     found += [duration(stats.duration_seconds or None), plural(stats.message_count, "message")]
