@@ -516,20 +516,20 @@ def _was_carried_out(view: SessionView, at: int, step: str) -> bool:
     """Whether a later call ran the command that a step quotes, or changed the file of which it
     says to create, change or delete it."""
     codes = _RE["code"].findall(step)
+    # From the end: in a very large session what stands before the step is not unpacked.
+    later = takewhile(lambda act: act.ref.message > at, view.latest(Ran) if codes else ())
     if any(
-        ran.ref.message > at and any(code in ran.command for code in codes)
-        for ran in (view.each(Ran) if codes else ())
-        if view.succeeded(ran.call)
+        any(code in ran.command for code in codes) and view.succeeded(ran.call) for ran in later
     ):
         return True
     names = _RE["named"].findall(step) if _RE["changes_file"].match(step) else []
     files = tuple(f"/{name.strip('`')}" for name in names if "." in name)
+    changes = takewhile(lambda act: act.ref.message > at, view.latest(Touched) if files else ())
     return any(
-        touched.ref.message > at
-        and touched.verb != "read"
+        touched.verb != "read"
         and f"/{touched.path}".endswith(files)
         and view.succeeded(touched.call)
-        for touched in (view.each(Touched) if files else ())
+        for touched in changes
     )
 
 

@@ -236,11 +236,10 @@ def _changes(call: ToolCall) -> "Iterator[tuple[str, list[Change], bool]]":
         at = first if type(first) is int and first > 0 else 0
         change = _replaced(old if isinstance(old, str) else "", texts[0], at)
         yield paths[0], [change], verb != "edit"
+    elif blocks := _RE["block"].findall(first_text(given, ("diff",))):
+        yield paths[0], [_replaced(old_text, new_text) for old_text, new_text in blocks], False
     elif patch := text_argument(call, "patch"):
-        if blocks := _RE["block"].findall(patch):
-            changes = [_replaced(old_text, new_text) for old_text, new_text in blocks]
-        else:
-            changes = [c for _, cs, _ in _patch(f"+++ {paths[0]}\n{patch}") for c in cs]
+        changes = [c for _, cs, _ in _patch(f"+++ {paths[0]}\n{patch}") for c in cs]
         yield paths[0], changes, False
 
 
