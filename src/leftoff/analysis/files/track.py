@@ -1,5 +1,6 @@
 """Tracks files over a session: what each call did to which file, in order."""
 
+import fnmatch
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -428,7 +429,9 @@ class Tracker:
                 if effect.path and not effect.pattern and effect.action in ACTIONS:
                     self.apply_effect(call, effect, named)
                 elif effect.action != "read":
-                    did = "unknown" if effect.pattern else effect.action
+                    did = effect.action
+                    if effect.pattern and not fnmatch.filter(self.touched, effect.path or "*"):
+                        did = "unknown"  # none of the files that are known
                     unseen.setdefault((effect.tool, did))
             shown = display_names(command, [tool for tool, _ in unseen])
             self.unseen += [

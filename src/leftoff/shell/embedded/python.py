@@ -12,8 +12,8 @@ from leftoff.shell.ast import UNKNOWN
 from leftoff.shell.embedded.steps import MAX_SCRIPT, MAX_STEPS, ScriptSteps
 from leftoff.tables import table
 
-# What is known of an expression: a text, several, or nothing.
-Value = str | list[str] | None
+# What is known of an expression: a text, several values, or nothing.
+Value = str | list["Value"] | None
 # Expressions of whose parts some may not run, or run often.
 _PERHAPS = (
     ast.BoolOp,
@@ -108,9 +108,8 @@ class _PythonReader:
             self.block(_expressions(item))
             value = self.value(item.value)
             self.forget(item)
-            # Several names at once are not followed, nor is what is appended.
-            if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
-                self.values[item.targets[0].id] = value
+            if isinstance(item, ast.Assign):  # what is appended is not followed
+                self.bind(item.targets[0], value)
         elif isinstance(item, ast.With | ast.AsyncWith):
             self.block(part.context_expr for part in item.items)
             self.forget(item)
@@ -182,12 +181,22 @@ class _PythonReader:
         """Whether a loop runs over a list that is known; then its rounds are walked."""
         values = self.value(item.iter)
         jumps = any(isinstance(node, ast.Break | ast.Continue) for node in ast.walk(item))
-        if not isinstance(values, list) or jumps or not isinstance(item.target, ast.Name):
+        if not isinstance(values, list) or jumps or len(values) > MAX_STEPS:
             return False
-        for value in values[:MAX_STEPS]:
-            self.values[item.target.id] = value
+        for value in values:
+            self.forget(item.target)
+            self.bind(item.target, value)
             self.block(item.body)
         return True
+
+    def bind(self, target: ast.expr, value: Value) -> None:
+        """Give a name, or several of them, a value that is known."""
+        if isinstance(target, ast.Name):
+            self.values[target.id] = value
+        elif isinstance(target, ast.Tuple) and isinstance(value, list):
+            if len(target.elts) == len(value):
+                for name, part in zip(target.elts, value, strict=True):
+                    self.bind(name, part)
 
     def value(self, node: ast.expr | None) -> Value:
         if isinstance(node, ast.Constant):
@@ -198,13 +207,19 @@ class _PythonReader:
             formatted = node.conversion != -1 or node.format_spec is not None
             return None if formatted else self.value(node.value)
         if isinstance(node, ast.List | ast.Tuple):
-            return [v if isinstance(v, str) else UNKNOWN for v in map(self.value, node.elts)]
+            return [UNKNOWN if v is None else v for v in map(self.value, node.elts)]
         if isinstance(node, ast.Subscript):
             return self.arguments.get(ast.unparse(node))
         name = self.name(node.func) if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Attribute) and node.attr == "parent":
+            return _folder(self.value(node.value))
+        if isinstance(node, ast.Call) and name == "os.path.dirname" and node.args:
+            return _folder(self.value(node.args[0]))
         parts = node.values if isinstance(node, ast.JoinedStr) else []
         if isinstance(node, ast.Call) and name in _TEXTS:
             parts = node.args
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Div):
+            name, parts = "/" * isinstance(node.op, ast.Div), [node.left, node.right]
         texts = [text for text in map(self.value, parts) if isinstance(text, str)]
         if not texts or len(texts) < len(parts):
             return None
@@ -248,8 +263,9 @@ class _PythonReader:
             self.partial = True
         elif verb == "shell":
             elsewhere = any(keyword.arg == "cwd" for keyword in node.keywords)
-            text = shlex.join(first) if isinstance(first, list) else first
-            self.add("shell", None if elsewhere else text)
+            if isinstance(first, list):
+                first = shlex.join(part if isinstance(part, str) else UNKNOWN for part in first)
+            self.add("shell", None if elsewhere else first)
         else:
             self.add(verb, first, second if verb.startswith(("move", "copy")) else "")
 
@@ -277,6 +293,12 @@ class _PythonReader:
         elif verb is not None:
             missing = any(word.arg == "missing_ok" for word in node.keywords)
             self.add("delete_if" if missing else verb, self.value(func.value))
+
+
+def _folder(path: Value) -> Value:
+    if not isinstance(path, str):
+        return None
+    return posixpath.dirname(path.rstrip("/") or "/") or "."
 
 
 def _expressions(node: ast.AST) -> list[ast.expr]:

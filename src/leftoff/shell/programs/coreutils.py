@@ -53,13 +53,13 @@ def _run_link(walk: Walk, args: Invocation) -> Status:
     if args.has(*_OTHER_TARGETS) or target[-1:] in "/." or walk.kind(target) == "directory":
         walk.effects.unknown(args.name)
         return None
-    if (
-        walk.expected_status is False
-        or walk.kind(args.operands[0]) == "absent"
-        and not args.has("-s")
-    ):
+    symbolic, force = args.has("-s", "--symbolic"), args.has("-f", "--force")
+    source = walk.kind(args.operands[0])
+    if walk.expected_status is False or source == "absent" and not symbolic:
         return False
-    return (walk.kind(target) == "file" and not args.has("-f")) or ops.write(walk, target)
+    # With `-f` one that nothing is known of more likely replaces one.
+    taken = walk.kind(target) == "file" and not force
+    return taken or ops.write(walk, target, guess_append=force)
 
 
 def _run_remove(walk: Walk, args: Invocation) -> Status:

@@ -260,6 +260,11 @@ def _merge(walk: Walk, words: list[str]) -> Status:
     return True
 
 
+def _revert(walk: Walk, words: list[str]) -> Status:
+    walk.effects.doubt()
+    return _merge(walk, words)
+
+
 # The name of a stash entry, which no language translates.
 _STASHED = re.compile(r"\b(?:WIP on|On) [^:]+:")
 
@@ -307,7 +312,12 @@ def _reset(walk: Walk, words: list[str]) -> Status:
 
 def _clean(walk: Walk, words: list[str]) -> Status:
     options, _, _ = _split_words(words, ("-e", "--exclude"))
-    if not options & {"-n", "--dry-run"} and walk.expected_status is not False:
+    if options & {"-n", "--dry-run"} or walk.expected_status is False:
+        return None
+    removed = [_unquote(line[9:]) for line in _visible_lines(walk) if line[:9] == "Removing "]
+    for name in removed:
+        ops.delete(walk, name, force=True, recursive=True, shown=True)
+    if not removed:
         walk.effects.doubt()
         walk.effects.unknown("git", action="deleted")
     return None
@@ -323,7 +333,7 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
     "pull": _merge,
     "rebase": _merge,
     "cherry-pick": _merge,
-    "revert": _switch,
+    "revert": _revert,
     "am": _merge,
     "stash": _stash,
     "reset": _reset,
