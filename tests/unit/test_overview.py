@@ -59,7 +59,7 @@ def decision(text: str, confidence: float, message: int, owner: str = "agent") -
 
 def test_every_form_shows_the_same_decisions_in_one_order() -> None:
     """One session showed 29 decisions in the report, 9 on the screen and 8 in markdown."""
-    agent = [decision(f"Keep choice {n} of the agent.", 0.97 + n / 1000, n) for n in range(12)]
+    agent = [decision(f"Set choice {n} of the agent.", 0.97 + n / 1000, n) for n in range(12)]
     agent.append(replace(decision("Taken back later.", 0.99, 13), status="reversed"))
     person = [decision(f"Berth or tide? → word {n}", 0.9, n, "user") for n in range(7)]
     found = summary(

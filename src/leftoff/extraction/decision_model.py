@@ -285,11 +285,6 @@ _TABLE = table(__file__, "rules", "decisions.toml")
 # Form of a verb to its class.
 VERBS = _verb_classes(_TABLE)
 
-# Forms of verbs that say what is done on the way.
-WORK = frozenset(
-    form for verb in _TABLE["work"]["verbs"].split() for form in _inflections(verb)
-)
-
 # Frequent words that show that a text is English.
 ENGLISH = frozenset(_TABLE["english"].split())
 

@@ -125,6 +125,7 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
             (known if own else likely)
             and decision.status == "made"
             and decision.text.rstrip(" *")[-1:] not in {":", "?"}
+            and (own or _is_choice(decision))
             and _is_last(said(decision.text, decision.message_index), own, later())
         )
         yield Decided(decision, likely, stands, after.get(number))
@@ -137,6 +138,15 @@ def _is_last(about: Said, own: bool, later: Iterable[Said]) -> bool:
         return False
     since = takewhile(lambda one: one.message > about.message, later)
     return not any(_is_about(about, one) for one in since)
+
+
+def _is_choice(decision: KeyDecision) -> bool:
+    """Whether it says more than what the agent does or has to do next."""
+    text = decision.text
+    reason = bool(decision.rationale) or _RE["reason"].search(text) is not None
+    if _RE["intent"].match(text):
+        return reason
+    return not _RE["step"].match(text) and not _RE["pending"].search(text)
 
 
 def _statements(summary: ContextSummary) -> list[Said]:

@@ -53,9 +53,9 @@ def _stem(word: str) -> str:
 
 def with_status(view: SessionView, decisions: Sequence[KeyDecision]) -> list[KeyDecision]:
     """The decisions, with status and link where a later one takes them back, and where the
-    person denies the edit."""
+    person does so without naming it or denies the edit."""
     prompts = [a.ref.message for a in view.active(Asked)]
-    return _denied(view, by_words(decisions, prompts), prompts)
+    return _denied(view, _recalled(view, by_words(decisions, prompts)), prompts)
 
 
 def _denied(
@@ -220,3 +220,23 @@ def _repeats(decision: KeyDecision, target: Topics, rest: Topics) -> bool:
     if rest[0] & names - target[0]:
         return True
     return bool(rest[1]) and rest[1] <= plain
+
+
+def _recalled(view: SessionView, decisions: list[KeyDecision]) -> list[KeyDecision]:
+    """The decisions, with the one that the person takes back by "revert that": the only one
+    that the agent made since the prompt before."""
+    out = decisions
+    since = -1
+    for asked in view.active(Asked):
+        if any(rule.search(asked.text) for rule in PATTERNS["recall"]):
+            found = [
+                number
+                for number, d in enumerate(out)
+                if since < d.message_index < asked.ref.message
+                and (d.status, d.owner) == ("made", "agent")
+            ]
+            if len(found) == 1:
+                out = list(out)
+                out[found[0]] = msgspec.structs.replace(out[found[0]], status="reversed")
+        since = asked.ref.message
+    return out
