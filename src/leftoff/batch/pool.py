@@ -254,11 +254,12 @@ class Pool(Repeating[Worker]):
 
     def _submit(self, context: Any, chunk: Chunk, limit: float | None) -> Worker:
         data = codec.pack_state(chunk)
-        for _ in range(MAX_ATTEMPTS):
+        for attempt in range(10 * MAX_ATTEMPTS):
             try:
                 return Worker(context, run_chunk, data, self._name, limit)
             except (EOFError, OSError) as error:  # killed before it could say that it started
                 last_error = error
+                time.sleep(0.01 * attempt)  # the machine may have no process to give now
         raise UsageError(f"no process can be started here ({last_error!r})") from last_error
 
     def _ended(self) -> list[Worker]:

@@ -49,8 +49,10 @@ class GeminiPartsReader(ItemReader):
                 found.append(self.function_call(part.at("functionCall")))
             elif "functionResponse" in part.value:
                 found.append(self.function_response(part.at("functionResponse")))
-            elif part.value:
+            elif {"inlineData", "fileData"} & part.value.keys():
                 found.append(Media(part.text("inlineData.mimeType", "fileData.mimeType")))
+            elif {"executableCode", "codeExecutionResult"} & part.value.keys():
+                found.append(Media("code"))
         return tuple(found), typed
 
     def function_call(self, call: Fields) -> ToolCall:

@@ -17,7 +17,7 @@ from leftoff import model as rec
 from leftoff.codec import MAX_DOCUMENT
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, items_of, text_of, usage_by
-from leftoff.formats.openai_parts import content_text, decode_arguments, parts_of
+from leftoff.formats.openai_parts import blocks_of, content_text, decode_arguments, part_of
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.vocabulary import PROGRAMS, kind_of, tool_call
 
@@ -146,7 +146,7 @@ class InspectReader(Struct):
             elif role == "tool":
                 message = _tool_message(item, tools, cursor)
             else:
-                parts = parts_of(item.get("content"))
+                parts = tuple(_parts(item.get("content")))
                 words = _joined(content_text(item.get("content")))
                 is_prompt = role == "user" and (
                     source in ("input", "operator")
@@ -187,7 +187,7 @@ class InspectReader(Struct):
     ) -> rec.Message:
         self.turns += 1
         identity, text = item.text("id"), content_text(item.get("content"))
-        parts = list(parts_of(item.get("content")))
+        parts = list(_parts(item.get("content")))
         for call in item.each("tool_calls"):
             name = call.text("function", "function.name")
             given = decode_arguments(call.get("arguments"))
@@ -262,6 +262,18 @@ def _usage(given: Fields) -> rec.Usage | None:
     plain = given.count("input_tokens") + given.count("output_tokens")
     inclusive = given.count("total_tokens") == plain
     return usage_by(given.value, _TOKENS, inclusive=inclusive) if plain else None
+
+
+def _parts(content: object) -> Iterator[rec.Part]:
+    for block in blocks_of(content):
+        if block.get("type") != "tool_use":
+            yield part_of(block)
+            continue
+        # A tool that the provider ran itself.
+        call, given = block.text("id"), decode_arguments(block.get("arguments"))
+        yield tool_call(call, block.text("name"), given)
+        status = "error" if block.get("error") else "ok"
+        yield rec.ToolResult(call, content_text(block.get("result")), status)
 
 
 _STATUS = {"timeout": "timeout", "approval": "denied", "cancelled": "interrupted"}

@@ -15,7 +15,7 @@ from leftoff import lazy_re as re
 from leftoff.formats.injected import sent_by, slash_command
 from leftoff.formats.reader import Cursor, Format, Sample
 from leftoff.formats.specstory_blocks import TOOL_ENDS, Turn
-from leftoff.formats.text_reader import TextReader
+from leftoff.formats.text_reader import TextReader, text_line
 from leftoff.model import Reasoning, Record, SessionFacts, Text, Typed, Uncertain
 from leftoff.model import Turn as TurnEnd
 
@@ -51,6 +51,8 @@ class SpecStoryReader(TextReader):
     model: str = ""
     time: str = ""
     began: str = ""
+    held: list[int] = field(default_factory=list)
+    """Places in `lines` of markers in a tool use that is still open."""
     spellings: list[str] = field(default_factory=list)
     blank: bool = True
     quoting: bool = False
@@ -67,7 +69,10 @@ class SpecStoryReader(TextReader):
     """Calls of the session and of its subagents that wait for such results."""
 
     def _line(self, line: bytes, text: str, cursor: Cursor) -> Iterable[Record]:
-        if cursor.line == 1:
+        return self._take(line, text, cursor.line, cursor)
+
+    def _take(self, line: bytes, text: str, number: int, cursor: Cursor) -> Iterable[Record]:
+        if number == 1:
             text = text.removeprefix("\ufeff")
         if not self.who and not self.session:
             if session := _SESSION.match(text):
@@ -80,12 +85,16 @@ class SpecStoryReader(TextReader):
                 return (SessionFacts(started=_iso(titled["time"])),)
         found: list[Record] = []
         if self.blank and (marker := _MARKER.match(text)):
-            if self._begins(marker, cursor.line, found):
+            if self._begins(marker, number, found):
                 found += self._flush(cursor)
-                self._begin(marker, line, cursor.line)
+                self._begin(marker, line, number)
                 return found
         if self.tool:
-            self.tool = text.rstrip() not in TOOL_ENDS
+            if self.held and text.startswith("<tool-use "):
+                found += self._restart(cursor)
+                return [*found, *self._take(line, text, number, cursor)]
+            if text.rstrip() in TOOL_ENDS:
+                self.tool, self.held = False, []
         elif text.startswith("<tool-use ") and self.who not in {"", "User"}:
             self.tool = not text.rstrip().endswith("</tool-use>")
         elif text.startswith("```"):
@@ -111,8 +120,11 @@ class SpecStoryReader(TextReader):
         if self.quoting and not time and spelling not in self.spellings:
             found.append(Uncertain("uncertain_turn", number))
             return False
+        if self.tool:
+            self.held.append(len(self.lines))
+            return False
         odd = self.fences % 2 and spelling not in self.spellings
-        if self.tool or odd and any(s.startswith(marker["who"]) for s in self.spellings):
+        if odd and any(s.startswith(marker["who"]) for s in self.spellings):
             found.append(Uncertain("uncertain_turn", number))
             return False
         return True
@@ -125,11 +137,26 @@ class SpecStoryReader(TextReader):
         spelling = _spelling(marker)
         if marker["who"] and spelling not in self.spellings:
             self.spellings.append(spelling)
-        self.first, self.lines = number, [line]
+        self.first, self.lines, self.held = number, [line], []
         self.blank = self.quoting = self.tool = False
         self.fences = 0
 
+    def _restart(self, cursor: Cursor) -> list[Record]:
+        """Reads the lines since the first held marker again: the tool use was never closed, so
+        the markers in it are turns of their own."""
+        at = self.held[0]
+        rest, number = self.lines[at:], self.first + at
+        self.lines, self.held = self.lines[:at], []
+        self.tool, self.blank, self.quoting = False, True, False
+        self.fences = 0
+        found: list[Record] = []
+        for place, line in enumerate(rest):
+            found += self._take(line, text_line(line), number + place, cursor)
+        return found
+
     def _flush(self, cursor: Cursor) -> Iterator[Record]:
+        while self.held and cursor.ended:
+            yield from self._restart(cursor)
         ends = takewhile(lambda line: line.strip() in _ENDS, reversed(self.lines))
         ruled, last = any(line.strip() for line in ends), cursor.ended
         cursor = self._block(cursor, _ENDS)

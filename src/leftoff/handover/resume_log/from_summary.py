@@ -111,7 +111,7 @@ def _next_steps(handover: Handover) -> list[str]:
 
 
 def _critical(summary: ContextSummary, handover: Handover) -> JsonObject:
-    session, working = summary.session, summary.working_set
+    session, working, progress = summary.session, summary.working_set, summary.progress
     ids = {
         "session": session.id,
         "directory": session.cwd,
@@ -120,6 +120,8 @@ def _critical(summary: ContextSummary, handover: Handover) -> JsonObject:
         "commit_at_start": "" if working.commit else working.commit_at_start,
     }
     state = []
+    if progress.declared_stage:
+        state.append(f"Declared: {inline_prose(progress.declared_stage, 100)}")
     if handover.last_words is not None:
         state.append(f"Last said: {words_of(handover.last_words, LONG)}")
     listed = {f.path for f in summary.file_modifications}
