@@ -228,9 +228,10 @@ def _script_scope(script: str, kind: str, rest: list[str]) -> str:
     if rest[:1] == ["workspace"]:
         named += rest[1:2]
     # The package may have the script's name: `pnpm --filter test test`.
-    pairs = zip(["", *rest], rest, strict=False)
-    at = next(n for n, (b, w) in enumerate(pairs) if w == script and b not in WORDS["takes"])
-    chosen = _scope(rest[at + 1 :], CheckTool("", kind, ()))
+    pairs = list(zip(["", *rest], rest, strict=False))
+    at = [n for n, (b, w) in enumerate(pairs) if w == script and b not in WORDS["takes"]]
+    behind = at[0] if at else rest.index(script)
+    chosen = _scope(rest[behind + 1 :], CheckTool("", kind, ()))
     return _bounded([*named, *(word for word in chosen.split() if word not in named)])
 
 

@@ -80,7 +80,7 @@ def git_steps(command: str) -> tuple[GitStep, ...]:
     if not any(name in command for name in _PROGRAMS):
         return ()
     walk = _Walk(command)
-    walk.visit(analyze(command).body, certain=True, counted=True)
+    walk.visit(analyze(command).body, certain=True, counted=True, strict="pipefail" in command)
     return tuple(walk.found)
 
 
@@ -92,27 +92,31 @@ class _Walk:
         self.found: list[GitStep] = []
         self.folder = ""
 
-    def visit(self, node: Statement, *, certain: bool, counted: bool) -> None:
+    def visit(self, node: Statement, *, certain: bool, counted: bool, strict: bool) -> None:
         if isinstance(node, Command):
             self.add(node, certain, counted)
         elif isinstance(node, Sequence):
+            stops = strict
             for at, item in enumerate(node.items):
-                ends = at == len(node.items) - 1
-                self.visit(item, certain=certain and ends, counted=counted)
+                ends = at == len(node.items) - 1 or stops
+                self.visit(item, certain=certain and ends, counted=counted, strict=strict)
+                if isinstance(item, Command) and item.words[:1] == ("set",):
+                    flags = item.words[1] if len(item.words) > 1 else ""
+                    stops |= isinstance(flags, str) and "e" in flags and flags[:1] == "-"
         elif isinstance(node, Logical):
             sure = certain and node.both
-            self.visit(node.left, certain=sure, counted=counted)
-            self.visit(node.right, certain=sure, counted=counted and node.both)
+            self.visit(node.left, certain=sure, counted=counted, strict=strict)
+            self.visit(node.right, certain=sure, counted=counted and node.both, strict=strict)
         elif isinstance(node, Group) and not node.subshell:
-            self.visit(node.item, certain=certain, counted=counted)
+            self.visit(node.item, certain=certain, counted=counted, strict=strict)
         else:
             before = self.folder  # what follows is there again, or may be
             if isinstance(node, Pipeline):
                 for at, item in enumerate(node.items):
-                    ends = at == len(node.items) - 1
-                    self.visit(item, certain=certain and ends, counted=counted)
+                    ends = at == len(node.items) - 1 or strict
+                    self.visit(item, certain=certain and ends, counted=counted, strict=strict)
             elif isinstance(node, Group):
-                self.visit(node.item, certain=certain, counted=counted)
+                self.visit(node.item, certain=certain, counted=counted, strict=strict)
             else:  # loops, branches, functions, background
                 for _, inner in named_commands(node):
                     self.add(inner, False, False)
@@ -221,6 +225,9 @@ def _subject(rest: list[str | Word], node: Command, command: str) -> str:
             continue
         if re.fullmatch(r"-[a-zA-Z]*m|--message|--title|-t", word) and at + 1 < len(rest):
             message = _literal(rest[at + 1])
+            break
+        if word.startswith(("--message=", "--title=")):
+            message = word.partition("=")[2]
             break
         if word in {"-F", "--file"} and rest[at + 1 : at + 2] == ["-"]:
             documents = [r.target for r in node.redirects if isinstance(r.target, Document)]
