@@ -28,7 +28,13 @@ def _run_wrapper(walk: Walk, args: Invocation) -> Status:
     if args.has("-C", "-D", "--chdir"):  # which directory that is, is not followed
         walk.effects.unknown(words[0])
         return None
-    return interpreter.call(walk, words, walk.expected_status)
+    uncertainty = walk.uncertainty
+    # The time limit may have ended it: how far it came is not known.
+    if args.name in ("timeout", "gtimeout") and walk.expected_status is False:
+        walk.uncertainty = 2
+    status = interpreter.call(walk, words, walk.expected_status)
+    walk.uncertainty = uncertainty
+    return status
 
 
 def _run_shell(walk: Walk, args: Invocation) -> Status:
@@ -45,6 +51,9 @@ def _run_shell(walk: Walk, args: Invocation) -> Status:
     if text is None:
         walk.effects.unknown(args.name)
         return None
+    # `bash -e` is `set -e` before the first command.
+    if args.has("-e"):
+        text = "set -e\n" + text
     return run_text(walk, text, walk.expected_status)
 
 
