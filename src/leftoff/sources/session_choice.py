@@ -48,18 +48,19 @@ class ContainedSession(Struct, frozen=True):
 
 
 def split_choice(name: str) -> tuple[str, Choice]:
-    """A recording's name without the choice after its last `@`, and the choice.
+    """A recording's name without the choice after an `@`, the last one if an id has none, and
+    the choice.
 
     What exists under the whole name has no choice in it."""
-    path, mark, which = name.rpartition("@")
-    # `me@work/history.md`: the mark is in the name of a folder.
-    if not mark or not path or not which or "/" in which or os.sep in which:
-        return name, None
-    if os.path.lexists(name) or is_multi_file(name):
-        return name, None
-    if path != STDIN and not os.path.lexists(path):
-        return name, None
-    return path, as_choice(which)
+    path = name
+    while "@" in path[1:] and not (os.path.lexists(name) or is_multi_file(name)):
+        path = path[: path.rindex("@")]
+        which = name[len(path) + 1 :]
+        # `me@work/history.md`: the mark is in the name of a folder; but an id may hold a `/`.
+        held = os.path.isfile if "/" in which or os.sep in which else os.path.lexists
+        if which and (path == STDIN or held(path)):
+            return path, as_choice(which)
+    return name, None
 
 
 def as_choice(which: str) -> Choice:
