@@ -221,7 +221,8 @@ class _PythonReader:
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Div):
             name, parts = "/" * isinstance(node.op, ast.Div), [node.left, node.right]
         texts = [text for text in map(self.value, parts) if isinstance(text, str)]
-        if not texts or len(texts) < len(parts):
+        # A text that is put together from itself again and again grows without end.
+        if not texts or len(texts) < len(parts) or sum(map(len, texts)) > MAX_SCRIPT:
             return None
         return posixpath.join(*texts) if name else "".join(texts)
 
