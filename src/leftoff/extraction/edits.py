@@ -16,7 +16,7 @@ from leftoff.extraction.evidence import Edited, Evidence, Saw, Wrote, WroteLines
 from leftoff.extraction.extractor import EDIT, RESULT, View
 from leftoff.extraction.files import PATH_KEYS, edited_paths, operation
 from leftoff.extraction.names import names_in, texts_in
-from leftoff.formats.vocabulary import argument, first_text, text_argument
+from leftoff.formats.vocabulary import argument, first_text, replaces_everywhere, text_argument
 from leftoff.model import ToolCall, ToolResult
 from leftoff.redaction.redactor import Redactor
 from leftoff.redaction.scanner import is_quiet
@@ -185,10 +185,7 @@ def _repeats(call: ToolCall) -> bool:
     given = call.input if isinstance(call.input, dict) else {}
     if type(given.get("start")) is int and not argument(call, "old"):
         return True
-    return any(given.get(key) not in (None, False, "false") for key in _ALL)
-
-
-_ALL = ("replace_all", "replaceAll", "replace-all", "allow_multiple")
+    return replaces_everywhere(call)
 
 
 def _symbols(changes: Sequence[Change]) -> tuple[str, ...]:

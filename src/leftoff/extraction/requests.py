@@ -13,7 +13,7 @@ from leftoff.extraction.extractor import CALL, RESULT, TEXT, TYPED, View
 from leftoff.extraction.rule_sets import REQUEST_RULES
 from leftoff.extraction.rules import SHORT_TEXT, Rule, ascii_gate, lowered
 from leftoff.formats.injected import is_plan
-from leftoff.formats.vocabulary import EDITS, argument
+from leftoff.formats.vocabulary import EDITS, argument, replaces_everywhere
 from leftoff.model import Text, ToolCall, ToolResult, Typed
 from leftoff.tables import table
 from leftoff.text.truncation import tail, whole
@@ -55,10 +55,14 @@ MAX_LINKS = 6
 # measured.
 MAX_TASK = 3000
 
+# Code points from which on such a text may have been cut. Chosen by hand.
+CUT_TASK = MAX_TASK * 4 // 5
+
 # Writes of such a text that wait for their results: calls of one message. Chosen by hand.
 MAX_PROPOSED = 4
 
-_NO_TASK = (-1, "", "", "")
+# Old and new text of an edit that names neither: of several places, say.
+_UNKNOWN_EDIT = ("\0", "")
 
 _TASK_ENDINGS = (".md", ".mdx", ".txt", ".rst", ".org", ".adoc")
 
@@ -117,7 +121,8 @@ class Requests(Struct):
         trail: what the agent said since, with the message.
         task: the plan or ticket that the agent last read or wrote: message, the call's name,
             its path or command, the start of the text.
-        proposed: writes of a task's file without a result so far: message, part, text.
+        proposed: writes and edits of a task's file without a result so far: message, part, the
+            text that is replaced, "" for all, the new text.
         links: the last addresses in the agent's words, with their message.
         gaps: messages in which the recorder left a call of the agent out."""
 
@@ -135,8 +140,8 @@ class Requests(Struct):
     since: int = -1
     report: tuple[int, str] = (-1, "")
     trail: list[tuple[int, str]] = field(default_factory=list)
-    task: tuple[int, str, str, str] = _NO_TASK
-    proposed: list[tuple[int, int, str]] = field(default_factory=list)
+    task: tuple[int, str, str, str] = (-1, "", "", "")
+    proposed: list[tuple[int, int, str, str]] = field(default_factory=list)
     links: dict[str, int] = field(default_factory=dict)
     gaps: list[int] = field(default_factory=list)
 
@@ -203,22 +208,34 @@ class Requests(Struct):
         path, text = argument(call, "path"), argument(call, "content")
         if not isinstance(path, str):
             return
-        if isinstance(text, str) and _RE["task_file"].search(path):
-            self.proposed.append((at, number, whole(text, 2 * MAX_TASK).strip()))
-            del self.proposed[:-MAX_PROPOSED]
+        old, new = argument(call, "old"), argument(call, "new")
+        if isinstance(text, str):
+            if _RE["task_file"].search(path):
+                self.proposed.append((at, number, "", whole(text, 2 * MAX_TASK).strip()))
         elif path == self.task[2]:
-            self.task = _NO_TASK  # it no longer says what the file says
+            texts = _UNKNOWN_EDIT
+            known = isinstance(old, str) and isinstance(new, str)
+            if known and old and not replaces_everywhere(call):
+                texts = whole(old, MAX_TASK), whole(new, MAX_TASK)
+            self.proposed.append((at, number, *texts))
+        del self.proposed[:-MAX_PROPOSED]
 
     def _written(self, call: Called, status: str) -> None:
         """What a call was to write stands in the file once its result says so."""
-        for at, number, text in self.proposed:
-            if (at, number) == call.call:
-                self.proposed.remove((at, number, text))
-                if status == "ok":
-                    self._remember(at, call.name, call.text, text)
-                elif status != "error" and call.text == self.task[2]:
-                    self.task = _NO_TASK
-                return
+        for one in self.proposed:
+            at, number, old, new = one
+            if (at, number) != call.call:
+                continue
+            self.proposed.remove(one)
+            text = self.task[3]
+            # What is replaced may stand behind the end of a text that was cut.
+            cut = old not in _UNKNOWN_EDIT and len(text) > CUT_TASK
+            if status == "ok" and (not old or old in text):
+                text = text.replace(old, new, 1) if old else new
+                self._remember(at, call.name, call.text, text)
+            elif status != "error" and not cut:
+                self.task = (-1, "", "", "")  # it no longer says what the file says
+            return
 
     def _remember(self, at: int, tool: str, words: str, text: str) -> None:
         if text and at >= 0 and text[0] not in "{[":

@@ -117,6 +117,15 @@ def argument(call: ToolCall, role: str) -> Any:
     return None
 
 
+def replaces_everywhere(call: ToolCall) -> bool:
+    """Whether an edit replaces every occurrence of its text."""
+    given = call.input if isinstance(call.input, dict) else {}
+    return any(given.get(key) not in (None, False, "false") for key in _EVERYWHERE)
+
+
+_EVERYWHERE = ("replace_all", "replaceAll", "replace-all", "allow_multiple")
+
+
 def first_text(value: dict[str, Any], keys: Iterable[str]) -> str:
     """The first of these fields that is a text; "" if none is."""
     return next((value[key] for key in keys if isinstance(value.get(key), str)), "")
