@@ -17,6 +17,7 @@ from leftoff.extraction.rules import Rule
 from leftoff.formats import inspect
 from leftoff.formats.specstory_arguments import _NAMED
 from leftoff.formats.specstory_blocks import Turn
+from leftoff.shell import Outcome, analyze, resolve
 from leftoff.shell.effects import FileState
 
 # A text of one repeated character takes time in proportion to its length.
@@ -36,6 +37,13 @@ def test_names_in_a_long_word_are_still_found() -> None:
     data = ",".join(f'"{chr(97 + n % 26)}":' + "x" * 40 for n in range(MAX_WORD // 20))
     (found,) = NameFinder().names([data + ',"load_table":1'])
     assert "load_table" in found
+
+
+def test_hundreds_of_wrappers_around_a_command() -> None:
+    """Each is one more call inside; Python's own limit ended the whole reading."""
+    script = analyze("env " * 2000 + "rm a")
+    effects = resolve(script, outcome=Outcome(exit_code=0), known=FileState(["a"]))
+    assert [(effect.action, effect.tool) for effect in effects] == [("unknown", "shell")]
 
 
 @pytest.mark.parametrize("first,folder,size", [("/p/", "</", 100_000), ("", "a/", 4000)])

@@ -174,7 +174,10 @@ def resolve(
     shown = (outcome.output or "")[:4000]
     if outcome.interrupted or (success is False and _SHELL_SYNTAX_ERROR.search(shown)):
         walk.uncertainty = 2
-    interpreter.run(walk, script.body, walk.succeeded)
+    try:
+        interpreter.run(walk, script.body, walk.succeeded)
+    except RecursionError:  # hundreds of wrappers: `env env env …`
+        walk.effects.unknown("shell")
     if success is not False and not outcome.background:
         for one in observe(script, outcome=outcome):
             _record_observation(known, one)
