@@ -30,7 +30,12 @@ _PERHAPS = frozenset("-i --interactive -u --update --no-clobber".split())
 def _run_copy(walk: Walk, args: Invocation) -> Status:
     sources, target = args.operands[:-1], args.operands[-1] if args.operands else ""
     failed = walk.expected_status is False
+    recursive = args.has("-r", "-R", "-a", "--recursive", "--archive")
     into = bool(sources) and _is_directory(walk, sources, target)
+    if into and len(sources) == 1 and walk.kind(target) == "absent":
+        # `cp -r lib new/` makes a directory of that name.
+        into = not (recursive or args.name == "mv" and walk.kind(sources[0]) == "directory")
+        target = target if into else target.rstrip("/")
     if (
         args.has("-n", *_OTHER_TARGETS, *_PERHAPS)
         or (failed and len(sources) > 1)
@@ -39,7 +44,6 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
         walk.effects.unknown(args.name)
         return None
     status: Status = bool(sources) and not failed
-    recursive = args.has("-r", "-R", "-a", "--recursive", "--archive")
     for source in sources if status else ():
         goal = ops.destination(source, target, into)
         done = ops.transfer(walk, source, goal, move=args.name == "mv", recursive=recursive)
