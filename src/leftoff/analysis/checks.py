@@ -423,13 +423,17 @@ def _one_each(
 def _as_the_last(
     printed: list[Printed], ends: Sequence[Printed], tool: str, once: bool
 ) -> list[Printed]:
-    """The lines of a tool where an earlier summary line says that it failed and the last that
-    it passed: of one run (`once`) the last counts, of several neither."""
-    own = [p for p in ends if _belongs(p, tool)]
-    if not own or _fails(own[-1]) or not any(map(_fails, own)):
+    """The lines of a tool where an earlier one says that it failed and the last summary line
+    that it passed: of one run (`once`) the last counts, of several none."""
+    own = [p for p in ends or ([] if once else printed) if _belongs(p, tool)]
+    if not own or _fails(own[-1]) or not any(_fails(p) for p in (*own, *printed)):
+        return printed
+    if not once:
+        return [p for p in printed if not _belongs(p, tool)]
+    if not any(map(_fails, own)):
         return printed
     rules = {p.rule for p in own}
-    return [*(p for p in printed if p.rule not in rules), *(own[-1:] if once else ())]
+    return [*(p for p in printed if p.rule not in rules), own[-1]]
 
 
 def _tool_of(printed: Printed, kind: str) -> str:

@@ -10,8 +10,10 @@ from msgspec import Struct
 from leftoff.model import Ref, Usage
 from leftoff.text.line_hashes import Replaced
 
-# A `text` of `Called` of so many code points may have been cut.
-CUT = 290
+# A `text` of `Called` of so many code points may have been cut: at a blank before its end, so
+# that no secret is halved. Of 699 cut commands of recordings 214 have fewer than 290, 21 fewer
+# than this.
+CUT = 220
 
 
 # Where a piece says which call it is of: message and part themselves; a reference to what asks
