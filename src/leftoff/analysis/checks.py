@@ -426,12 +426,11 @@ def _as_the_last(
     """The lines of a tool where an earlier one says that it failed and the last summary line
     that it passed: of one run (`once`) the last counts, of several none."""
     own = [p for p in ends or ([] if once else printed) if _belongs(p, tool)]
-    if not own or _fails(own[-1]) or not any(_fails(p) for p in (*own, *printed)):
+    earlier = own if once else (*own, *printed)
+    if not own or _fails(own[-1]) or not any(map(_fails, earlier)):
         return printed
     if not once:
         return [p for p in printed if not _belongs(p, tool)]
-    if not any(map(_fails, own)):
-        return printed
     rules = {p.rule for p in own}
     return [*(p for p in printed if p.rule not in rules), own[-1]]
 
@@ -503,9 +502,7 @@ def _shares(
         return [_Share(tool, BY_NAME[tool].kind, found) for tool, found in by_tool.items()]
     of_kind = [t for t in by_tool if BY_NAME[t].kind == run.kind] or list(by_tool)
     tool = of_kind[-1] if len(set(of_kind)) == 1 else run.tool
-    kind = run.kind
-    if kind == "other" and tool in BY_NAME:
-        kind = BY_NAME[tool].kind
+    kind = BY_NAME[tool].kind if run.kind == "other" and tool in BY_NAME else run.kind
     if by_tool and tool in by_tool and run.kind in {"test", "lint"}:
         # A build before the tests that succeeded says nothing about the tests.
         rest = [p for t, ps in by_tool.items() if t != tool for p in ps if _fails(p)]
@@ -569,8 +566,7 @@ def _telling(printed: Sequence[Printed], verdict: str) -> Printed | None:
     """The line that tells most: of a failure a line with numbers, else the last."""
     of_verdict = [p for p in printed if (_fails if verdict == "failed" else _passes)(p)]
     counted = [p for p in of_verdict if p.passed is not None or p.failed is not None]
-    chosen = counted or of_verdict or list(printed)
-    return chosen[-1] if chosen else None
+    return next(reversed(counted or of_verdict or printed), None)
 
 
 def _shown_status(line: Line, runs: Sequence[Run], output: _Output) -> dict[int, bool]:
