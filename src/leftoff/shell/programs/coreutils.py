@@ -70,10 +70,10 @@ def _run_remove(walk: Walk, args: Invocation) -> Status:
     force = args.has("-f", "--force")
     recursive = args.has("-r", "-R", "--recursive")
     status: Status = True
-    if walk.expected_status is False and any(
-        walk.reports_error(args.name, item) for item in args.operands
-    ):
-        walk.expected_status = None  # operands without an error message are removed
+    blamed = any(walk.reports_error(args.name, item) for item in args.operands)
+    if walk.expected_status is False and blamed:
+        # Operands without an error message are removed; one named twice was there at first.
+        walk.expected_status = None if len(set(args.operands)) == len(args.operands) else False
     failed = walk.expected_status is False
     several = len(args.operands) > 1 or any(map(walk.is_unresolved, args.operands))
     asks = args.has("-i", "-I", "--interactive")
