@@ -161,15 +161,20 @@ def _labels(segment: Segment, stage: str, *, first: bool) -> list[str]:
     if not any(turn.done for turn in segment.turns):
         return [_without_calls(segment, stage, first=first)] * len(segment.turns)
     edits = segment.places(_EDITS)
+    delivers = segment.places(_DELIVERS)
     own, size = segment.own, len(segment.turns)
     review = "ordered review" in segment.intents and "remedy" not in own
     fault = "fault" in segment.intents and not review
+    # A long segment with edits made first what it delivers. Chosen by hand; not measured.
+    if "delivery" in own and delivers and not (edits and size > 12):
+        return ["deployment"] * size
     if not (edits or review or fault or "review" in own):
         if len(segment.places(frozenset({"delegate"}))) >= 2:
             return ["implementation"] * size
-    # A long segment with edits made first what it delivers. Chosen by hand; not measured.
-    if "delivery" in own and segment.places(_DELIVERS) and not (edits and size > 12):
-        return ["deployment"] * size
+    if "review" in own and not first and "delivery" not in own:
+        if segment.places(frozenset({"read_pull_request"})):
+            sent = delivers[0] if delivers and delivers[0] > max(edits, default=-1) else size
+            return ["review"] * sent + ["deployment"] * (size - sent)
     writes = len(segment.places(_WRITES))
     # A review mends a little on its way. Chosen by hand.
     if review and writes <= 2:
@@ -181,7 +186,7 @@ def _labels(segment: Segment, stage: str, *, first: bool) -> list[str]:
             "testing" if first and label == "planning" and turn.done & _SCRATCH else label
             for turn in segment.turns
         ]
-    return _with_edits(segment, edits, fault=fault, first=first)
+    return _with_edits(segment, edits, delivers, fault=fault, first=first)
 
 
 def _labels_of_last(segment: Segment, labels: list[str]) -> list[str]:
@@ -250,26 +255,38 @@ def _without_edits(segment: Segment, stage: str, *, fault: bool, first: bool) ->
     return "testing" if size >= MIN_RUN and tests + runs >= size / 2 else "planning"
 
 
-def _with_edits(segment: Segment, edits: list[int], *, fault: bool, first: bool) -> list[str]:
+def _with_edits(
+    segment: Segment, edits: list[int], delivers: list[int], *, fault: bool, first: bool
+) -> list[str]:
     own, turns, size = segment.own, segment.turns, len(segment.turns)
-    begin = edits[0]
+    begin, last = edits[0], edits[-1]
     lead = "testing" if fault and not (first and "long" in own) else "planning"
+    if "short" in own and own & {"go", "remedy"} and begin < 9 and not fault:
+        lead = "implementation"
     work = "testing" if fault and not first and size <= MAX_FIX_TURNS else "implementation"
     writes = len(segment.places(_WRITES))
     if len(segment.places(frozenset({"edit_test"}))) > 2 * writes and writes <= MIN_RUN:
         work = "testing"
     reads = MIN_RUN if first or fault else MIN_READING
     labels = [lead if begin >= reads else work] * begin + [work] * (size - begin)
+    sent = [k for k in delivers if k < begin]
+    if sent and ("delivery" in own or sent[-1] >= 2):
+        # Delivered first: the work after reading comments answers them.
+        after = sent[-1] + 1
+        labels[:after] = ["deployment"] * after
+        if segment.places(frozenset({"read_pull_request"}), after - 1):
+            work = "review"
+            labels[after:] = ["review"] * (size - after)
     for k in range(begin):
         if turns[k].done & _SCRATCH or (first and turns[k].done & {"run", "install"}):
             labels[k] = "testing"
-    for k in range(begin, size):
+    for k in range(begin, size if work != "review" else begin):
         # Around it checks outnumber edits.
         start, end = max(begin, k - CHECK_WINDOW), min(size, k + CHECK_WINDOW + 1)
         checks = len(segment.places(_CHECKS, start, end))
         if checks >= MIN_RUN and checks > len(segment.places(_WRITES, start, end)):
             labels[k] = "testing"
-    return _ending(segment, edits[-1], labels, fault=fault)
+    return _ending(segment, last, labels, fault=fault)
 
 
 def _ending(segment: Segment, last: int, labels: list[str], *, fault: bool) -> list[str]:
@@ -281,6 +298,10 @@ def _ending(segment: Segment, last: int, labels: list[str], *, fault: bool) -> l
         begins -= 1
     if begins - last - 1 >= MIN_RUN and (fault or segment.places(_AFTER, last + 1, begins)):
         labels[last + 1 : begins] = ["testing"] * (begins - last - 1)
+    tried = [k for k in range(last + 1, begins) if turns[k].done & _SCRATCH]
+    if tried:
+        # A script that tries out the change begins its testing, however short that is.
+        labels[tried[0] : begins] = ["testing"] * (begins - tried[0])
     if size - begins >= MIN_RUN:
         labels[begins:] = ["deployment"] * (size - begins)
     return labels

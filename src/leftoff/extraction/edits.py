@@ -40,7 +40,6 @@ MAX_SYMBOLS = 6
 
 _WRITES = frozenset({"edit", "create", "patch", "notebook"})
 
-
 # Code points of a call's text that are searched for names. Chosen by hand; not measured.
 MAX_TEXT = 50_000
 
