@@ -167,8 +167,8 @@ def main_source(summary: ContextSummary) -> int:
 
 
 def flat(text: str) -> str:
-    """Text cleaned and on one line, uncut."""
-    return " ".join(clean(text).split())
+    """Text cleaned and on one line, uncut but for drawn lines (`────────`)."""
+    return _RE["rule"].sub(r"\1\1\1", " ".join(clean(text).split()))
 
 
 def moment(time: str) -> str:

@@ -22,7 +22,7 @@ from leftoff.text.truncation import path_end
 MIN_WIDTH, MAX_WIDTH = 40, 200
 # Lines of an item.
 MAX_LINES = 2
-# Characters; a longer word may be broken after a slash. Chosen by hand.
+# Characters; a longer word may be broken after a slash of either kind. Chosen by hand.
 LONG_WORD = 24
 
 _MARKS = {
@@ -59,12 +59,12 @@ def _pieces(text: str, width: int) -> Iterator[str]:
         if text_width(word) == len(word) <= min(width, LONG_WORD):
             yield " " + word
             continue
-        piece, size, before, was_wide = " ", 0, "", False
+        piece, size, before, was_wide = " ", 0, " ", False
         for character in word:
             columns = text_width(character)
             wide = columns == 2
             mark = unicodedata.category(character).startswith("P")
-            apart = (wide or was_wide) and not mark or before == "/" != character
+            apart = (wide or was_wide) and not mark or before in "/\\" and before != character
             if size and columns and (apart or size + columns > width):
                 yield piece
                 piece, size = "", 0
@@ -96,8 +96,13 @@ def wrap(text: str, width: int, most: int, tail: str = "", marker: str = "…") 
         cut = True
     end = marker + tail if cut else tail
     last = lines[most - 1] if cut else lines[-1]
-    while cut and last and text_width("".join(last).lstrip()) > width - text_width(end):
-        last.pop()
+    room = width - text_width(end)
+    while cut and last and text_width("".join(last).lstrip()) > room:
+        piece = last.pop().lstrip()
+        if not last and room > 0:  # a word wider than the line, which would say nothing
+            while text_width(piece) > room:
+                piece = piece[:-1]
+            last.append(piece)
     found = ["".join(line).lstrip() for line in lines[:most]]
     return [*found[:-1], (found[-1].rstrip(" ,;:") if cut else found[-1]) + end]
 
