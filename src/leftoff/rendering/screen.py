@@ -8,6 +8,7 @@ from leftoff.handover.wording import message_number, number, plural
 from leftoff.model import Ref
 from leftoff.rendering.messages import style
 from leftoff.rendering.overview import (
+    PATTERNS,
     Item,
     Part,
     branches,
@@ -212,10 +213,11 @@ class _Screen:
 
 def _with_output(item: Item) -> tuple[str, str]:
     """The words of an item with a tool's output in backticks, and what marks a cut."""
+    text = PATTERNS["markdown"].sub(r"\1\2", item.text)
     if not item.output:
-        return item.text, "…"
+        return text, "…"
     output = item.output.replace("`", "'")
-    return f"{item.text}{': ' if item.text else ''}`{output}`", "…`"
+    return f"{text}{': ' if text else ''}`{output}`", "…`"
 
 
 def _short_path(path: str, room: int) -> str:
