@@ -327,8 +327,9 @@ class UserRequest(Shown, frozen=True):
         kind: one of `REQUEST_KINDS`; "plan" is the accepted plan, and rules in it are its
             constraints.
         status: open (the agent's turn goes on), interrupted or withdrawn; else done (tools show
-            all of it), worked_on (files changed, programs ran), unknown (the agent says that it
-            did something, and no call is recorded) or answered.
+            all of it), commit_failed, push_failed, pull_request_failed or deploy_failed (it was
+            asked for, and the last attempt failed), worked_on (files changed, programs ran),
+            unknown (the agent says that it did something, and no call is recorded) or answered.
         question: what the agent had asked, where `text` is the answer."""
 
     text: str

@@ -9,6 +9,7 @@ from leftoff import lazy_re as re
 from leftoff.analysis.activities import activities, edits, programs_in
 from leftoff.analysis.checks import checks
 from leftoff.analysis.git import git_events
+from leftoff.analysis.git_commands import GitStep, git_steps
 from leftoff.analysis.intents import intents
 from leftoff.analysis.standing import rules_in
 from leftoff.analysis.turns import CLOSED, INTERRUPTED, OPEN, Turns, is_for_client, turn_state
@@ -59,12 +60,19 @@ _MOVES = frozenset(
     ("git", verb)
     for verb in "checkout switch restore reset revert merge rebase pull cherry-pick am".split()
 )
+# After those of them that are made to look at something, too, nothing need have changed.
+_VISITS = frozenset(("git", verb) for verb in ("checkout", "switch", "pull"))
+
+# What a call may fail to deliver, the last step of a command line first, and what may stand
+# beside it in a line whose exit status is that of the delivery.
+_STEPS = ("deploy", "pull_request", "push", "commit")
+_ALONE = frozenset({*_STEPS, "sync", "inspect_change", "look"})
 
 # What a clause of a request may ask for that a tool shows by itself, after words that ask for
 # nothing.
 _WORDS = table(__file__, "patterns.toml")
 _DELIVERED = re.patterns(_WORDS["delivered"])
-_RE = re.patterns(_WORDS["requests"])
+_RE, _GIT = re.patterns(_WORDS["requests"]), re.patterns(_WORDS["git"])
 
 # Intents of a request that a program may be run for without any work on it.
 _LOOKS = frozenset({"looking", "design", "review", "ordered review"})
@@ -150,13 +158,12 @@ class _Outcomes:
     def __init__(self, view: SessionView, asked: Sequence[Asked]) -> None:
         self.asked = asked
         self.edited = sorted({message for message, _ in edits(view)})
-        self.moved = sorted(
-            ran.ref.message
+        moves = [
+            (ran.ref.message, _MOVES.intersection(programs_in(ran.command)), ran.command)
             for ran in view.each(Ran)
-            if "git" in ran.command
-            and not _MOVES.isdisjoint(programs_in(ran.command))
-            and view.succeeded(ran.call)
-        )
+            if "git" in ran.command and view.succeeded(ran.call)
+        ]
+        self.moved = sorted(message for message, verbs, _ in moves if verbs)
         self.rows = view.thread.rows
         did = [(at[0], found) for at, found in activities(view).items() if view.succeeded(at)]
         # What a server, such as a tracker, was asked to change.
@@ -167,7 +174,7 @@ class _Outcomes:
             or (call.kind == "shell" and _RE["changing_command"].search(call.text))
             if view.succeeded(call.call)
         )
-        changed = {*self.edited, *served}
+        changed = {*self.edited, *served, *(m for m, verbs, _ in moves if verbs - _VISITS)}
         self.changed = sorted(changed.union(m for m, found in did if _CHANGES & {*found}))
         worked = changed.union(self.moved, (m for m, found in did if _RUNS & {*found}))
         self.worked = sorted(worked)
@@ -193,7 +200,9 @@ class _Outcomes:
         shown = [(e.kind, e.ref.message) for e in git_events(view) if e.shown]
         shown += [("deploy", s.ref.message) for s in sent if s.good]
         shown += [("test", (c.result or c.ref).message) for c in passed]
+        shown += [("undo", m) for m, _, line in moves if any(map(_undoes, git_steps(line)))]
         self.shown = {kind: sorted(m for k, m in shown if k == kind) for kind, _ in shown}
+        self.failed = self._failures(view)
         turns = Turns(view)
         # Some recorders leave out calls that the agent announced.
         self.lossy = heard.stopped.get("announcing", 0) > heard.went_on.get("announcing", 0)
@@ -205,6 +214,27 @@ class _Outcomes:
         self.waits = bool(turn.question) and self.unfinished
         if turn.ended:
             self.last_act = turns.latest((heard.said, heard.said_part), self.last_act)
+
+    def _failures(self, view: SessionView) -> dict[str, list[int]]:
+        """The messages of the calls that failed to deliver something, by what: those after
+        which nothing of the kind worked."""
+        failed: dict[str, list[int]] = {}
+        for at, found in sorted(activities(view).items()):
+            outcome, did = view.outcomes.get(at), {*found}.intersection(_STEPS)
+            if outcome is None or not did:
+                continue
+            wrong = outcome.status in {"error", "timeout"} and _ALONE.issuperset(found)
+            if wrong or _GIT["failed"].search(outcome.output):
+                until = outcome.message + 1
+                did -= {k for k in did if _count_between(self.shown.get(k, ()), at[0], until)}
+                if "nothing to commit" not in outcome.output and did:
+                    one = next(step for step in _STEPS if step in did)
+                    failed.setdefault(one, []).append(at[0])
+            elif view.succeeded(at):
+                for one in did:
+                    failed.pop(one, None)
+        last = {kind: places[-1] for kind, places in self.shown.items()}
+        return {k: [m for m in at if m > last.get(k, -1)] for k, at in failed.items()}
 
     def _ends(self, view: SessionView, turns: Turns) -> list[tuple[str, int]]:
         """For each of the words: how the turn ended that answers them, and the index of the
@@ -276,6 +306,9 @@ class _Outcomes:
         end = self.asked[place].ref.message if place >= 0 else 1 << 62
         if kind in _WORK and self._is_delivered(asked, place):
             return "done"
+        for one in _deliveries(asked.text)[0] if kind in _WORK else ():
+            if _count_between(self.failed.get(one, ()), start, end):
+                return f"{one}_failed"
         asks = kind in _WORK and not intents(asked.text) & _LOOKS
         worked = self.worked if asks else self.changed
         places = (worked, self.ran[asked.text.strip()], self.submitted)
@@ -293,22 +326,35 @@ class _Outcomes:
         if self.unfinished if place < 0 else self.asked[place].unfinished:
             return False
         end = self.asked[place].ref.message if place >= 0 else 1 << 62
-        start, wanted = item.ref.message, _deliveries(item.text)
+        start, (wanted, alone) = item.ref.message, _deliveries(item.text)
         shown = (_count_between(self.shown.get(one, ()), start, end) for one in wanted)
-        return bool(wanted) and all(shown)
+        return alone and bool(wanted) and all(shown)
 
 
-def _deliveries(text: str) -> list[str]:
-    """What a request asks for, each of which a tool shows when it is done; nothing if a clause
-    of it is about something else."""
+def _undoes(step: GitStep) -> bool:
+    """Whether a step of git takes changes back; other forms of these verbs change branches, or
+    only what the next commit takes up."""
+    back = {
+        "revert": not step.has("--abort", "--quit", "--skip"),
+        "restore": not step.has("--staged", "-S") or step.has("--worktree", "-W"),
+        "reset": step.has("--hard", "--merge", "--keep")
+        or any(map(_GIT["revision"].match, step.operands)),
+        "checkout": step.has("--", "."),
+    }
+    return step.program == "git" and back.get(step.verb, False)
+
+
+def _deliveries(text: str) -> tuple[list[str], bool]:
+    """What a request asks for of which a tool shows when it is done, and whether no clause of
+    it is about something else."""
     wanted: dict[str, None] = {}
+    alone = True
     for clause in _RE["clause"].split(text.lower()):
         rest = _RE["fillers"].sub("", clause, 1)
         found = [name for name, pattern in _DELIVERED.items() if pattern.match(rest)]
-        if rest and not found:
-            return []
+        alone = alone and (not rest or bool(found))
         wanted |= dict.fromkeys(found)
-    return list(wanted)
+    return list(wanted), alone
 
 
 def _count_between(places: Sequence[int], start: int, end: int) -> int:

@@ -328,7 +328,8 @@ def _request(request: UserRequest) -> Item:
     if request.question:
         text = f"{flat(request.question)}{ARROW}{text}"
         short = _deciding(text)
-    outcome, note = OUTCOMES.get(request.status, ""), status_words(request.status)
+    failed = request.status.rpartition("_")[2]  # `push_failed`
+    outcome, note = OUTCOMES.get(failed, ""), status_words(request.status)
     if request.kind == "remark" and request.status == "open":
         note = "not answered"  # as far as leftoff knows, it asks for no work
     return Item(text, request.ref, outcome, note, short=short)
