@@ -93,9 +93,10 @@ from leftoff.extraction.session_state import (
 from leftoff.formats.injected import is_event
 from leftoff.formats.reader import Cursor, formats
 from leftoff.formats.thread import Packed
-from leftoff.formats.vocabulary import EDITS, text_argument
+from leftoff.formats.vocabulary import EDITS, KINDS, text_argument
 from leftoff.model import (
     MAX_COUNT,
+    Media,
     Message,
     Record,
     Ref,
@@ -233,6 +234,10 @@ class Collector(LineReader):
                     flags |= OUTPUT
                     outputs = outputs or {}
                     outputs[number] = found
+            elif kind is Media:
+                media = part.media_type  # type: ignore[union-attr]
+                if "/" not in media and media not in KINDS["media"]:
+                    self._issue("unknown_kind", f"part/{media}")
             elif kind is Text:
                 text = part.text  # type: ignore[union-attr]
                 if m.origin == "agent":

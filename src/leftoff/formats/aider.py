@@ -44,6 +44,7 @@ _COMMIT_LINE = re.compile(
     r"cmdline: git commit -m (.*?)(?: --no-verify)?(?: -- |\n|\Z)", re.DOTALL
 )
 _UNMATCHED = re.compile(r"(?:# )?(\d{1,6}) SEARCH/REPLACE blocks? failed to match!")
+_OTHERS = re.compile(r"# The other (\d{1,6}) SEARCH/REPLACE blocks? (?:was|were) applied")
 _LAST_LINES = ("Just reply with fixed versions", "The SEARCH section must exactly match")
 # A question of aider with its answer. Versions that list the answers write what was pressed;
 # earlier ones write "y" and "n" for a key, and "yes" and "no" for the option `--yes`.
@@ -110,8 +111,8 @@ class AiderReader(TextReader):
     commits: int = 0
     committing: list[str] = field(default_factory=list)
     """The files that the next commit is limited to."""
-    waiting: list[tuple[str, str]] = field(default_factory=list)
-    """Id and path of the edits without a result."""
+    waiting: list[tuple[str, str, str]] = field(default_factory=list)
+    """Id, path and old text of the edits without a result."""
     total: rec.Usage = rec.Usage()
     answer: str = ""
     """The last reply without thoughts, its blanks joined: in architect mode aider gives it to
@@ -278,16 +279,25 @@ class AiderReader(TextReader):
         mine = [w for w in self.waiting if not path or w[1] == path]
         self.waiting = [w for w in self.waiting if w not in mine]
         detail = {"created": True} if new else None
-        return [rec.ToolResult(identity, text, status, detail=detail) for identity, _ in mine]
+        return [rec.ToolResult(identity, text, status, detail=detail) for identity, *_ in mine]
 
     def _unmatched(self, text: str) -> list[rec.Part]:
-        """The results of a reply with blocks that were not found in their file: of some blocks
-        among others it is not known which they are."""
-        count, waiting = _UNMATCHED.match(text), self.waiting
-        self.waiting = []
-        status = "error" if count is not None and len(waiting) == int(count[1]) else "unknown"
-        line = text.partition("\n")[0]
-        return [rec.ToolResult(identity, line, status) for identity, _ in waiting]
+        """The results of a reply with blocks that were not found in their file: those that
+        aider repeats failed, and it says how many others were applied."""
+        count, applied, waiting = _UNMATCHED.match(text), _OTHERS.search(text), self.waiting
+        missing = [old for _, old, _ in edits_in(text, "?")]
+        failed = [identity for identity, _, old in waiting if old in missing]
+        number, others = int(count[1]) if count else 0, int(applied[1]) if applied else 0
+        if len(waiting) == number:
+            failed = [identity for identity, *_ in waiting]
+        elif len(failed) != number or len(waiting) != number + others:
+            failed = []
+        self.waiting, line = [], text.partition("\n")[0]
+        other = "ok" if failed else "unknown"
+        return [
+            rec.ToolResult(identity, line, "error" if identity in failed else other)
+            for identity, *_ in waiting
+        ]
 
     def _commit(self, text: str) -> list[rec.Part]:
         """The commit that aider made or took back itself, or could not make, as a call with its
@@ -335,7 +345,7 @@ class AiderReader(TextReader):
         for path, old, new in edits_in(answer):
             self.edits += 1
             identity = f"edit-{self.edits}"
-            self.waiting.append((identity, path))
+            self.waiting.append((identity, path, old))
             given = {"path": path, "old_string": old, "new_string": new}
             parts.append(tool_call(identity, "edit", given))
         self.turns += 1
@@ -421,11 +431,10 @@ def _thoughts_apart(text: str) -> tuple[list[rec.Part], str]:
     return parts, "\n\n".join(words)
 
 
-def edits_in(text: str) -> list[tuple[str, str, str]]:
-    """Path, old and new text of each SEARCH/REPLACE block in a reply; unfinished ones left
-    out."""
+def edits_in(text: str, path: str = "") -> list[tuple[str, str, str]]:
+    """Path, old and new text of each SEARCH/REPLACE block in a reply; unfinished ones and those
+    without a path left out. `path`: that of the first blocks, if none is named."""
     found: list[tuple[str, str, str]] = []
-    path = ""
     before: list[str] = []
     texts: list[list[str]] = []  # the lines of the old text, and then of the new one
     for line in text.split("\n"):

@@ -88,6 +88,8 @@ class ChatReader(ItemReader):
                     parts.append(rec.Text(text))
             else:
                 parts.append(rec.Media(kind))
+        if refused := m.text("refusal"):
+            parts.append(rec.Text(refused))
         calls = dicts_of(m.get("tool_calls"))
         if function := m.at("function_call").value:
             calls.append({"function": function})

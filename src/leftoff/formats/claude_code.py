@@ -12,10 +12,12 @@ from msgspec import Struct, field
 from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.formats.claude_code_records import (
+    Answer,
     Block,
     Body,
     Compaction,
     Line,
+    Origin,
     Progress,
     Result,
     Snapshot,
@@ -32,7 +34,7 @@ from leftoff.formats.injected import (
     typed_spans,
 )
 from leftoff.formats.lenient_json import Fields, count_of, dict_of, known_id, text_of
-from leftoff.formats.openai_parts import decode_arguments
+from leftoff.formats.openai_parts import content_text, decode_arguments
 from leftoff.formats.reader import Cursor, Format, Sample, holds_results, mostly
 from leftoff.formats.vocabulary import KINDS, PERSONS_SHELL, tool_call
 from leftoff.model import (
@@ -60,8 +62,14 @@ MAX_WAITING = 400
 
 # Line types that carry no message of their own.
 NO_MESSAGE = KINDS["claude_code_no_message"]
+# Kinds of attachments that hold no words of a person or of the agent.
+ATTACHMENTS = KINDS["claude_code_attachments"]
 
 _SPOKEN = frozenset({"assistant", "user"})
+# Calls of tools that the API itself runs.
+_API_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
+# Who writes prompts that a person typed; through a channel, in another program.
+_PERSONS = frozenset({"human", "channel"})
 # The API's reasons for the end of a response, as `Message.stop`.
 _STOPS = {"end_turn": "end", "stop_sequence": "end", "tool_use": "more"}
 
@@ -174,6 +182,7 @@ class ClaudeReader(Struct):
         )
 
     def _user_parts(self, line: Line, content: str | list[Block] | None) -> Said:
+        meta = line.isMeta is True or not _by_person(line.origin)
         if isinstance(content, str):
             if line.isCompactSummary or is_continuation(content):
                 return (Text(content),), "compaction", ()
@@ -181,7 +190,7 @@ class ClaudeReader(Struct):
                 found = self._shell_mode(content)
                 if found is not None:
                     return found
-            shown, typed = _typed_words(0, content, meta=line.isMeta is True)
+            shown, typed = _typed_words(0, content, meta=meta)
             return (Text(shown),), "", typed
         parts: list[Part] = []
         spans: tuple[Typed, ...] = ()
@@ -191,8 +200,8 @@ class ClaudeReader(Struct):
                 parts.append(result)
                 spans += words
             elif block.type == "text":
-                meta = line.isMeta is True or line.isCompactSummary is True
-                text, words = _typed_words(len(parts), block.text or "", meta=meta)
+                made = meta or line.isCompactSummary is True
+                text, words = _typed_words(len(parts), block.text or "", meta=made)
                 spans += words
                 parts.append(Text(text))
             else:
@@ -252,9 +261,11 @@ class ClaudeReader(Struct):
         elif kind == "attachment":
             found = line.attachment
             if found is not None and found.type == "queued_command":
-                prompt = found.prompt
-                if isinstance(prompt, str) and prompt not in self.delivered:
+                prompt = content_text(found.prompt)  # with an image it is a list of blocks
+                if prompt and prompt not in self.delivered and _by_person(found.origin):
                     records += self._queued_message(prompt, line, cursor)
+            elif found is not None and found.type not in ATTACHMENTS:
+                return (*records, Unknown(f"attachment/{found.type}"))
         elif kind == "summary":
             # A title of some leaf, often of another session: the reader cannot know whether
             # the leaf is of this file, so it is offered under its leaf and checked later.
@@ -327,6 +338,11 @@ class ClaudeReader(Struct):
             return ()
         time = line.timestamp or ""
         return (cursor.message("user", (Text(text),), "prompt", typed, time=time),)
+
+
+def _by_person(origin: Origin | None) -> bool:
+    """Whether a person wrote a prompt; of older versions, which do not say, True."""
+    return origin is None or origin.kind in _PERSONS
 
 
 def _typed_words(
@@ -402,26 +418,34 @@ def _part(block: Block) -> Part:
     kind = block.type
     if kind == "text":
         return Text(block.text or "")
-    if kind == "tool_use" or kind == "server_tool_use":
-        name = block.name or ""
-        return tool_call(block.id or "", name, block.input)
+    if kind == "tool_use" or kind in _API_CALLS:
+        server = f"mcp__{block.server_name}__" if block.server_name else ""
+        return tool_call(block.id or "", server + (block.name or ""), block.input)
     if kind == "thinking":
         return Reasoning(block.thinking or "")
-    return Media(kind)
+    if block.tool_use_id is not None:  # of a tool that the API itself has run
+        return _result(block, None, 0)[0]
+    return Text(block.text) if block.text else Media(kind)
 
 
 def _result(
     block: Block, facts: Result | str | list[object] | None, part: int
 ) -> tuple[ToolResult, tuple[Typed, ...]]:
     text = block.content or ""
-    if not isinstance(text, str):
-        pieces = text if isinstance(text, list) else ()
-        text = "\n".join([piece.text for piece in pieces if piece.text])
+    failed = block.is_error
+    if isinstance(text, list):
+        shown = [
+            piece.text or " ".join(filter(None, (piece.title, piece.url))) for piece in text
+        ]
+        text = "\n".join(filter(None, shown))
+    elif isinstance(text, Answer):
+        failed = failed or bool(text.error_code or text.return_code)
+        text = "\n".join(filter(None, (text.error_code, text.url, text.stdout, text.stderr)))
     call = known_id(block.tool_use_id)
     detail: dict[str, object] | None = None
     typed: tuple[Typed, ...] = ()
     status, code = "ok", None
-    if block.is_error:
+    if failed:
         status, code = _failure(text)
         if status == "denied":
             reason = text.find(_REJECTION_REASON)

@@ -5,12 +5,26 @@ from msgspec import Struct
 
 class Piece(Struct, gc=False):
     text: str | None = None
+    # of what a search of the API found
+    title: str | None = None
+    url: str | None = None
 
 
 class Answer(Struct, gc=False):
-    """iFlow's content of a result."""
+    """A result's content that is an object: iFlow's, and what the API itself has run."""
 
     responseParts: object = None
+    stdout: str | None = None
+    stderr: str | None = None
+    return_code: int | None = None
+    error_code: str | None = None
+    url: str | None = None
+
+
+class Origin(Struct, gc=False):
+    """Who wrote a prompt, as newer versions say."""
+
+    kind: str = "human"
 
 
 class Block(Struct, gc=False):
@@ -19,6 +33,7 @@ class Block(Struct, gc=False):
     thinking: str | None = None
     id: str | None = None
     name: str | None = None
+    server_name: str | None = None
     input: object = None
     tool_use_id: str | None = None
     is_error: bool | None = None
@@ -58,6 +73,7 @@ class Result(Struct, gc=False):
 class Attachment(Struct, gc=False):
     type: str = ""
     prompt: object = None
+    origin: Origin | None = None
 
 
 class Progress(Struct, gc=False):
@@ -93,6 +109,7 @@ class Line(Struct, gc=False):
     version: str | None = None
     message: Body | None = None
     isMeta: bool | None = None
+    origin: Origin | None = None
     isSidechain: bool | None = None
     isCompactSummary: bool | None = None
     isApiErrorMessage: bool | None = None

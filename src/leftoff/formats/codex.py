@@ -29,6 +29,7 @@ from leftoff.formats.vocabulary import KINDS, tool_call
 T = TypeVar("T")
 
 ITEM_TYPES = KINDS["codex_items"]
+EVENTS = KINDS["codex_events"]
 IGNORED_LINES = frozenset(
     {"world_state", "inter_agent_communication_metadata", "token_usage_record"}
 )
@@ -114,7 +115,10 @@ class CodexReader(ItemReader):
         if kind == "session_meta":
             return self._meta(item)
         if kind == "compacted":
-            return (cursor.compaction(),)
+            # Where the client itself wrote the summary, it stands here alone.
+            summary = item.text("message")
+            found = (message("user", (rec.Text(summary),), "compaction"),) if summary else ()
+            return (cursor.compaction(), *found)
         if kind in IGNORED_LINES or line.get("record_type") is not None:
             return ()
         if item is not line:
@@ -169,9 +173,13 @@ class CodexReader(ItemReader):
         elif kind in _TURNS:
             window = payload.number("model_context_window")
             facts = () if window is None else (rec.SessionFacts(window=window),)
-            return (*facts, rec.Turn(_TURNS[kind], payload.text("message")))
+            why = payload.text("message", "error.message")
+            state = "failed" if payload.get("error") else _TURNS[kind]
+            return (*facts, rec.Turn(state, why))
         elif kind == "thread_name_updated":
             return (rec.SessionFacts(title=payload.text("thread_name")),)
+        elif kind not in EVENTS:
+            return (rec.Unknown(f"event_msg/{kind}"),)
         return ()
 
     def _item(self, item: Fields, message: Builder) -> Iterable[rec.Record]:
@@ -180,6 +188,8 @@ class CodexReader(ItemReader):
             return (self._text_message(item, message),)
         if kind in {"function_call", "custom_tool_call", "local_shell_call"}:
             name = item.text("name") or ("local_shell" if kind == "local_shell_call" else "")
+            if (server := item.text("namespace")).startswith("mcp__"):
+                name = f"{server.rstrip('_')}__{name.lstrip('_')}"
             given = item.get("arguments") if item.get("input") is None else item.get("input")
             if kind == "function_call":
                 given = decode_arguments(given)

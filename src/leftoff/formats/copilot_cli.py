@@ -151,6 +151,8 @@ class CopilotReader(ItemReader):
             yield cursor.compaction(data.text("trigger"), data.count("preCompactionTokens"))
             if summary := data.text("summaryContent"):
                 yield message("user", (rec.Text(summary),), "compaction")
+        elif kind == "session.error":
+            yield rec.Turn("failed", data.text("message", "errorType"))
         elif kind == "session.shutdown":
             yield from self._shutdown(data, cursor)
             # A run of one prompt ends by itself; a person who leaves may come back.

@@ -36,15 +36,15 @@ def blocks_of(content: object) -> list[Fields]:
 
 
 def part_of(block: Fields) -> Part:
-    """A block of text, of a thought or of a call; of anything else its kind alone."""
+    """A block of a thought, of a call or with a text; of anything else its kind alone."""
     kind = block.text("type")
-    if kind == "text":
-        return Text(block.text("text"))
     if kind in {"thinking", "reasoning"}:
         return Reasoning(block.text("thinking", "reasoning"))
     if kind in {"tool_use", "toolCall"}:
         given = block.get("input" if "input" in block.value else "arguments")
         return tool_call(block.identity("id"), block.text("name"), given)
+    if kind == "text" or isinstance(block.get("text"), str):
+        return Text(block.text("text"))
     return Media(block.text("mimeType") or kind)
 
 

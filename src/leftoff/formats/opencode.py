@@ -21,6 +21,8 @@ _READ_ONLY = frozenset(
     {"read", "list", "search", "fetch", "poll", "plan", "ask", "think", "skill", "memory"}
 )
 _STATUS = {"completed": "ok", "error": "error", "running": "running", "pending": "running"}
+# Reasons for the end of a response, as `Message.stop`.
+_STOPS = {"stop": "end", "tool-calls": "more"}
 _ACTION = {"add": "created", "added": "created", "delete": "deleted", "deleted": "deleted"}
 
 
@@ -109,8 +111,12 @@ class OpencodeReader(ItemReader):
             model=info.text("modelID"),
             cwd=info.text("path.cwd") or self.cwd,
             usage=_usage(info.at("tokens")),
+            stop=_STOPS.get(info.text("finish"), ""),
         )
         yield from changes
+        if error := info.text("error.name"):
+            state = "interrupted" if error == "MessageAbortedError" else "failed"
+            yield rec.Turn(state, info.text("error.data.message") or error)
 
     def _tool(
         self, piece: Fields, changes: list[rec.Changes], cursor: Cursor

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from functools import partial
 
+import msgspec
+
 from leftoff import lazy_re as re
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
-from leftoff.formats.lenient_json import Fields, code_in, usage_by
+from leftoff.formats.lenient_json import Fields, code_in, dicts_of, usage_by
 from leftoff.formats.openai_parts import content_text, parts_of
 from leftoff.formats.reader import Builder, Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
@@ -84,6 +86,7 @@ class PiReader(ItemReader):
             elif ended == "aborted" and body.get("content"):
                 yield rec.Turn("interrupted")
         elif role == "toolResult":
+            yield from self._subagents(body, message)
             yield message("tool", (_result(body),))
         elif role == "user":
             yield message("user", parts, "", typed_parts(parts))
@@ -96,6 +99,27 @@ class PiReader(ItemReader):
             yield message("user", parts, origin)
         else:
             yield rec.Unknown(f"message/{role}")
+
+    def _subagents(self, body: Fields, message: Builder) -> Iterable[rec.Message]:
+        """What subagents of extensions said and did: only the call's result records it."""
+        runs = dicts_of(body.get("details.results"))
+        for number, said in (
+            (n, m) for n, run in enumerate(runs) for m in dicts_of(run.get("messages"))
+        ):
+            given = Fields(said)
+            message_of = partial(
+                message,
+                key="",
+                parent="",
+                response=None,
+                agent=f"{body.identity('toolCallId')}-{number}",
+                model=given.text("model"),
+                usage=usage_by(given.get("usage"), _USAGE),
+            )
+            for found in self._message(given, message_of):
+                if isinstance(found, rec.Message):
+                    origin = "injected" if found.typed else found.origin
+                    yield msgspec.structs.replace(found, typed=(), origin=origin)
 
     def _user_command(self, body: Fields) -> tuple[rec.Part, ...]:
         self.commands += 1
