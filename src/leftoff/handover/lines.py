@@ -11,10 +11,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
+from leftoff.analysis.decisions.person import deciding_part
 from leftoff.handover.facts import Fact, Handover, State
 from leftoff.handover.file_lines import file_lines
 from leftoff.handover.packing import BULLET, Line, Part, line_of
-from leftoff.handover.wording import brief, condensed, inline, inline_code, inline_prose, plural
+from leftoff.handover.wording import (
+    brief,
+    condensed,
+    inline,
+    inline_code,
+    inline_prose,
+    plural,
+    unmarked,
+)
 from leftoff.model import utc_time
 from leftoff.tables import table
 
@@ -225,11 +234,10 @@ def _condensed(fact: Fact, limit: int) -> str:
 def words_of(fact: Fact, limit: int) -> str:
     """A fact in words: its text of at most `limit` code points, what belongs to it, its note
     and its place. A tool's words stand in backticks."""
-    show = inline_code if fact.speaker == "tool" else inline_prose
-    text = show(fact.text, limit)
     if fact.speaker == "tool":
-        text += _note(fact)
+        text = inline_code(fact.text, limit) + _note(fact)
         return f"{text}: {inline_code(fact.more, limit // 2)}" if fact.more else text
+    text = inline_prose(unmarked(fact.text), limit)
     if fact.more and fact.speaker == "person":
         text = f"asked: {inline_prose(fact.more, limit // 2)} - answered: {text}"
     elif fact.more:
@@ -265,7 +273,9 @@ def _lines(facts: Iterable[Fact], longest: int = MIDDLE) -> tuple[Line, ...]:
             words_of(fact, limit) for limit in limits if limit > SHORT or fact.speaker == "tool"
         ]
         if fact.speaker != "tool":
-            forms += [_condensed(fact, limit) for limit in CONDENSED[fact.speaker]]
+            for limit in CONDENSED[fact.speaker]:
+                part = deciding_part(fact.text, limit) if longest == DECISION else ""
+                forms.append(_condensed(replace(fact, text=part or fact.text), limit))
         elif fact.more:
             forms.append(f"{inline_code(fact.text, SHORT)}{_note(fact)}")
         found.append(line_of(forms, BULLET, fact.weight))

@@ -146,6 +146,11 @@ def inline_code(text: str, limit: int = MAX_ITEM_LENGTH) -> str:
     return f"`{brief(text, limit)}`"
 
 
+def unmarked(text: str) -> str:
+    """A text without Markdown's marks of bold words and of links to paths, whose label stays."""
+    return _RE["markdown"].sub(r"\1\2", text)
+
+
 def condensed(text: str) -> str:
     """A text without the words that say nothing, on one line; of long paths their end.
 
@@ -154,7 +159,9 @@ def condensed(text: str) -> str:
     >>> condensed("I think we should actually use the parser of the docs, shouldn't we?")
     "I think we should use parser of docs, shouldn't we?"
     """
-    line = _RE["long_path"].sub(lambda m: _short_path(m.group()), " ".join(clean(text).split()))
+    line = _RE["long_path"].sub(
+        lambda m: _short_path(m.group()), " ".join(clean(unmarked(text)).split())
+    )
     start = _RE["opening"].match(line)
     return _RE["empty"].sub("", line[start.end() if start else 0 :]).strip(" ,") or line
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.person import ARROW, act_of
+from leftoff.analysis.decisions.person import ARROW, deciding_part
 from leftoff.analysis.decisions.shown import person_decisions_shown, shown_decisions
 from leftoff.analysis.files.edits import temporary_projects
 from leftoff.analysis.summary_json import SafeSummary
@@ -42,7 +42,7 @@ from leftoff.tables import table
 from leftoff.text.sanitize import clean
 from leftoff.text.truncation import one_line
 
-PATTERNS = re.patterns(table(__file__, "overview.toml"))
+_RE = re.patterns(table(__file__, "overview.toml"))
 
 # Kinds of requests under "You asked". Choices are decisions. Commands, approvals and remarks
 # of few words are listed where the agent was still at work on them, or if there is nothing
@@ -168,7 +168,7 @@ def main_source(summary: ContextSummary) -> int:
 
 def flat(text: str) -> str:
     """Text cleaned and on one line, uncut but for drawn lines (`────────`)."""
-    return PATTERNS["rule"].sub(r"\1\1\1", " ".join(clean(text).split()))
+    return _RE["rule"].sub(r"\1\1\1", " ".join(clean(text).split()))
 
 
 def moment(time: str) -> str:
@@ -253,8 +253,8 @@ def _goal(summary: SafeSummary, goal: Fact | None) -> Item:
 def _first_lines(text: str) -> str:
     """The first lines of a text that say enough, without marks of headings, lists and code."""
     found = ""
-    for line in PATTERNS["template"].sub("\n— ", clean(text)).splitlines():
-        found = f"{found} {flat(PATTERNS['mark'].sub('', line))}".strip()
+    for line in _RE["template"].sub("\n— ", clean(text)).splitlines():
+        found = f"{found} {flat(_RE['mark'].sub('', line))}".strip()
         if len(found) >= ENOUGH and not found.endswith((":", "：")):  # what it announces, too
             break
     return found or flat(text)
@@ -324,10 +324,10 @@ def _asked(summary: SafeSummary) -> Part:
 
 
 def _request(request: UserRequest) -> Item:
-    text, short = flat(PATTERNS["template"].sub("\n— ", request.text)), ""
+    text, short = flat(_RE["template"].sub("\n— ", request.text)), ""
     if request.question:
         text = f"{flat(request.question)}{ARROW}{text}"
-        short = _deciding(text)
+        short = deciding_part(text, ROOM)
     failed = request.status.rpartition("_")[2]  # `push_failed`
     outcome, note = OUTCOMES.get(failed, ""), status_words(request.status)
     if request.kind == "remark" and request.status == "open":
@@ -350,28 +350,10 @@ def _decisions(key: str, title: str, summary: SafeSummary) -> Part:
 
 def _decision(decision: KeyDecision) -> Item:
     text = flat(decision.text)
-    short = _deciding(text) if decision.owner == "user" else ""
+    short = deciding_part(text, ROOM) if decision.owner == "user" else ""
     if decision.status == "made":
         return Item(text, decision.ref, short=short)
     return Item(text, decision.ref, "past", decision.status, short=short)
-
-
-def _deciding(text: str) -> str:
-    """The part of a decision that decides: of an answer the answer, after the beginning of its
-    question; of a long sentence what stands from the last clause on that decides something."""
-    if len(text) <= ROOM:
-        return ""
-    question, arrow, answer = text.partition(ARROW)
-    if arrow:
-        asked = one_line(
-            PATTERNS["options"].sub("", question), max(ROOM // 3, ROOM - len(answer))
-        )
-        return f"{asked}{arrow}{answer}"
-    if act_of(text[:ROOM]) is not None:
-        return ""
-    rests = [text[clause.end() :] for clause in PATTERNS["clause"].finditer(text)]
-    deciding = next((rest for rest in reversed(rests) if act_of(rest[:ROOM]) is not None), "")
-    return f"… {deciding}" if deciding else ""
 
 
 def _checks(checks: Sequence[Check]) -> Part:
@@ -399,7 +381,7 @@ def _check_name(check: Check) -> str:
     built = "build" in check.tool and check.tool in check.command
     # `cargo check` is no `cargo build`
     if check.tool in {"", "npm"} or (check.kind == "build" and not built):
-        name = PATTERNS["program_folder"].sub("", command_of(check))
+        name = _RE["program_folder"].sub("", command_of(check))
     return one_line(name, MAX_SCOPE)
 
 
@@ -525,7 +507,7 @@ def _failed(summary: SafeSummary, handover: Handover) -> Part:
         for e in reversed(summary.errors)
         if (e.text, e.ref.message) in wanted
         and e.ref.message not in judged
-        and len(PATTERNS["word"].findall(flat(e.text).strip("()"))) > 2
+        and len(_RE["word"].findall(flat(e.text).strip("()"))) > 2
     ]
     since = max((r.ref.message for r in summary.user_requests), default=-1)
     recent = [n for n, e in enumerate(errors) if e.ref.message > since]

@@ -4,11 +4,10 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from leftoff.analysis.summary_json import SafeSummary
-from leftoff.handover.wording import message_number, number, plural
+from leftoff.handover.wording import message_number, number, plural, unmarked
 from leftoff.model import Ref
 from leftoff.rendering.messages import style
 from leftoff.rendering.overview import (
-    PATTERNS,
     Item,
     Part,
     branches,
@@ -213,7 +212,7 @@ class _Screen:
 
 def _with_output(item: Item) -> tuple[str, str]:
     """The words of an item with a tool's output in backticks, and what marks a cut."""
-    text = PATTERNS["markdown"].sub(r"\1\2", item.text)
+    text = unmarked(item.text)
     if not item.output:
         return text, "…"
     output = item.output.replace("`", "'")

@@ -37,6 +37,7 @@ from leftoff.session_view import SessionView
 from leftoff.summary import KeyDecision
 from leftoff.tables import table
 from leftoff.text.markdown import Span, sentences
+from leftoff.text.truncation import one_line
 
 _WORDS = table(__file__, "patterns.toml")
 _RE = re.patterns(_WORDS["person"])
@@ -317,6 +318,23 @@ def read_prompt(text: str) -> list[Sentence]:
 def act_of(sentence: str) -> Act | None:
     """The first rule that finds a decision in a sentence; None if it was pasted."""
     return _sentence(sentence, 0, len(sentence)).act
+
+
+def deciding_part(text: str, room: int) -> str:
+    """The part of a decision that decides, for a place of `room` code points: of an answer the
+    answer, after the beginning of its question; of a long sentence what stands from the last
+    clause on that decides something. "" where the beginning tells it."""
+    if len(text) <= room:
+        return ""
+    question, arrow, answer = text.partition(ARROW)
+    if arrow:
+        asked = one_line(_RE["options"].sub("", question), max(room // 3, room - len(answer)))
+        return f"{asked}{arrow}{answer}"
+    if act_of(text[:room]) is not None:
+        return ""
+    rests = [text[clause.end() :] for clause in _RE["clause"].finditer(text)]
+    deciding = next((rest for rest in reversed(rests) if act_of(rest[:room]) is not None), "")
+    return f"… {deciding}" if deciding else ""
 
 
 def _sentence(said: str, start: int, end: int, *, item: bool = False) -> Sentence:
