@@ -147,7 +147,7 @@ def inline_code(text: str, limit: int = MAX_ITEM_LENGTH) -> str:
 
 
 def unmarked(text: str) -> str:
-    """A text without Markdown's marks of bold words and of links to paths, whose label stays."""
+    """A text without the marks of bold words and of links to paths, whose labels stay."""
     return _RE["markdown"].sub(r"\1\2", text)
 
 
