@@ -19,6 +19,37 @@ _RE = re.patterns(_TABLE["patterns"])
 WORDS = word_sets(_TABLE["words"])
 
 
+class How(Struct, frozen=True):
+    """How a command is run.
+
+    Attributes:
+        shown: how much of the output is shown: all | tail | head | rest | grep | nothing.
+        limit: the lines that `head` shows.
+        dropped: of "rest", patterns of the lines that a filter leaves out.
+        mentions_failure: the filter looks for failures.
+        showing: behind a pipe of filters that show some line of any output.
+        errors_hidden: its error stream is thrown away.
+        merged: errors go where the output goes.
+        doubtful: it may not run, or not to its end.
+        timed: behind `timeout`, which may stop it."""
+
+    shown: str = "all"
+    limit: int = 0
+    dropped: tuple[str, ...] = ()
+    mentions_failure: bool = False
+    showing: bool = False
+    errors_hidden: bool = False
+    merged: bool = False
+    doubtful: bool = False
+    timed: bool = False
+
+    @property
+    def bare(self) -> bool:
+        """Whether it printed nothing if nothing was shown."""
+        through = self.shown in {"tail", "head", "rest"} and self.showing
+        return through and self.merged and not self.doubtful
+
+
 class Run(Struct, frozen=True):
     """One check that a command line runs.
 
@@ -28,14 +59,7 @@ class Run(Struct, frozen=True):
         scope: what it runs on, as the command names it.
         wrapper: a task runner or script that runs tools which the command does not name.
         weak: a script by whose name alone nothing can be said.
-        shown: how much of the output is shown: all | tail | head | grep | nothing.
-        errors_hidden: its error stream is thrown away.
-        mentions_failure: the filter looks for failures.
         script: the name of a package manager's script.
-        limit: the lines that `head` shows.
-        dropped: patterns of lines that a filter leaves out, all others being shown.
-        bare: certainly run, with its errors among its output, through filters that show some
-            lines of whatever comes: if nothing was shown, it printed nothing.
         text: the words of its own command, without redirects and what it is piped into."""
 
     tool: str
@@ -43,14 +67,9 @@ class Run(Struct, frozen=True):
     scope: str = ""
     wrapper: bool = False
     weak: bool = False
-    shown: str = "all"
-    errors_hidden: bool = False
-    mentions_failure: bool = False
     script: str = ""
-    limit: int = 0
-    bare: bool = False
-    dropped: tuple[str, ...] = ()
     text: str = ""
+    how: How = How()
 
 
 _BY_COMMAND: dict[str, CheckTool] = {
@@ -88,9 +107,9 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
     if len(inner) != len(words):
         check = identified(inner, depth + 1)
         launched = {"--", "exec", "x"}.intersection(words[: len(words) - len(inner)])
-        if check is not None or launched or _base(words[0]) not in WORDS["tasks"]:
+        if check is not None or launched or program_of(words[0]) not in WORDS["tasks"]:
             return check
-    name, rest = _base(words[0]), words[1:]
+    name, rest = program_of(words[0]), words[1:]
     if _RE["interpreters"].match(name) or name == "coverage":
         module = _RE["module"].match(" ".join(rest[:6]))
         if module is not None:
@@ -158,7 +177,8 @@ def _places(run: Run) -> list[str]:
     return [path.rstrip("/") for path in run.scope.split()] or src
 
 
-def _base(word: str) -> str:
+def program_of(word: str) -> str:
+    """The name of a program."""
     return re.sub(r"\.(?:exe|cmd|bat)$", "", word.replace("\\", "/").rpartition("/")[2])
 
 
@@ -166,7 +186,7 @@ def _behind(name: str, rest: list[str], depth: int) -> Run | None:
     """The check that an interpreter's first operand names, or one of `coverage`'s."""
     for i in range(min(len(rest), 12)):
         word = rest[i]
-        base = _base(word)
+        base = program_of(word)
         if word[:1] == "-" or "=" in word:
             continue
         if base in _BY_COMMAND or f"{base} {(rest[i + 1 : i + 2] or [''])[0]}" in _BY_COMMAND:
@@ -203,7 +223,7 @@ def _managed(name: str, rest: list[str], depth: int) -> Run | None:
     if not operands:
         return None
     script = operands[0]
-    base = _base(script)
+    base = program_of(script)
     known = base in _BY_COMMAND and base not in WORDS["managers"]
     if known or " ".join(operands[:2]) in _BY_COMMAND:
         return identified([base, *rest[rest.index(script) + 1 :]], depth + 1)
@@ -281,11 +301,11 @@ def _script(name: str, rest: list[str]) -> Run | None:
         return None
     if is_temporary(path):
         return None  # a script of the moment, not of the project
-    stem = re.sub(r"\.\w+$", "", _base(path))
+    stem = re.sub(r"\.\w+$", "", program_of(path))
     kind = kind_of_script(stem)
     if not kind and not _RE["skipped_script"].search(stem) and _RE["test_script"].search(path):
         kind, weak = "test", True
-    return Run("", kind, _base(path), True, weak or path.endswith(".py")) if kind else None
+    return Run("", kind, program_of(path), True, weak or path.endswith(".py")) if kind else None
 
 
 def _scope(rest: list[str], tool: CheckTool) -> str:

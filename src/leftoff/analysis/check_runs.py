@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from leftoff import lazy_re as re
-from leftoff.analysis.check_commands import WORDS, Run, identified
+from leftoff.analysis.check_commands import WORDS, How, Run, identified, program_of
 from leftoff.shell import analyze
 from leftoff.shell.ast import (
     Command,
@@ -82,7 +82,7 @@ def implied(tree: Tree, ok: bool, line: Line) -> dict[int, bool]:
         return implied(left, False, line) if not _may_fail(right) else {}
     if name == "or":
         if not ok:
-            return _all(items, False, line)
+            return _unstopped(left, line) | implied(right, False, line)
         return implied(left, True, line) if right == "stop" else {}
     return {}
 
@@ -92,6 +92,13 @@ def _all(items: tuple[Tree, ...], ok: bool, line: Line) -> dict[int, bool]:
     for item in items:
         found |= implied(item, ok, line)
     return found
+
+
+def _unstopped(tree: Tree, line: Line) -> dict[int, bool]:
+    """What the failure of a statement says whose exit code nothing shows: it may be the one of
+    `timeout`, which stopped a run."""
+    found = implied(tree, False, line)
+    return {run: did for run, did in found.items() if did or not line.runs[run].how.timed}
 
 
 def _may_fail(tree: Tree) -> bool:
@@ -121,7 +128,7 @@ def shown_by_later(
         left, right = items
         came = ran.intersection(numbers_of(right)) or _echoed(right, lines)
         if came:
-            found |= implied(left, name == "and", line)
+            found |= implied(left, True, line) if name == "and" else _unstopped(left, line)
     return found
 
 
@@ -209,7 +216,7 @@ def runs_of(command: str) -> Line:
         tree = walk.powershell(command)
     else:
         merged = "|&" in command and not _RE["plain_pipe"].search(command)
-        tree = walk.statement(script.body, _How(merged=merged))
+        tree = walk.statement(script.body, How(merged=merged))
     if not walk.runs:
         return _NOTHING  # of thousands of commands, one object
     return Line(tuple(walk.runs), tree, walk.pipefail, walk.errexit, tuple(walk.reports))
@@ -231,37 +238,19 @@ def own_command(command: str, kind: str, tool: str) -> str:
     return ""
 
 
-class _How(Struct, frozen=True):
-    """How the commands of a statement are run.
-
-    Attributes:
-        shown, errors_hidden, mentions_failure, limit, dropped: as in `Run`.
-        merged: errors go where the output goes.
-        showing: behind a pipe of filters that show some line of any output.
-        doubtful: it may not run, or not to its end."""
-
-    shown: str = "all"
-    errors_hidden: bool = False
-    mentions_failure: bool = False
-    limit: int = 0
-    dropped: tuple[str, ...] = ()
-    merged: bool = False
-    showing: bool = False
-    doubtful: bool = False
-
-    def redirected(self, redirects: tuple[Redirect, ...]) -> "_How":
-        """The same behind redirects."""
-        shown, hidden, merged = self.shown, self.errors_hidden, self.merged
-        for one in redirects:
-            target = one.target
-            if one.operator in {">", ">>", ">|"} and one.descriptor == 2:
-                hidden = True
-            elif one.operator in {">", ">>", ">|", "&>", "&>>"}:
-                shown = "nothing"
-            elif one.operator == ">&" and not (isinstance(target, str) and target.isdigit()):
-                shown = "nothing"
-            merged |= one.operator == ">&" and one.descriptor == 2 and target == "1"
-        return structs.replace(self, shown=shown, errors_hidden=hidden, merged=merged)
+def _redirected(how: How, redirects: tuple[Redirect, ...]) -> How:
+    """How a command is run behind redirects."""
+    shown, hidden, merged = how.shown, how.errors_hidden, how.merged
+    for one in redirects:
+        target = one.target
+        if one.operator in {">", ">>", ">|"} and one.descriptor == 2:
+            hidden = True
+        elif one.operator in {">", ">>", ">|", "&>", "&>>"}:
+            shown = "nothing"
+        elif one.operator == ">&" and not (isinstance(target, str) and target.isdigit()):
+            shown = "nothing"
+        merged |= one.operator == ">&" and one.descriptor == 2 and target == "1"
+    return structs.replace(how, shown=shown, errors_hidden=hidden, merged=merged)
 
 
 class _Walk:
@@ -274,30 +263,18 @@ class _Walk:
         """The runs of a line that is not understood: each as if a filter followed."""
         for piece in re.split(r"[;\n]|&&|\|\|", command):
             first, _, rest = piece.partition("|")
-            words = [w.strip("\"'") for w in first.split() if not re.match(r"\d?>", w)]
+            words = [w.strip("\"'") for w in first.split() if not re.match(r"\d?>|&$", w)]
             run = identified(words)
             if run is not None:
                 shown = "all" if not rest else "tail" if "Select-Object -L" in rest else "grep"
-                self.add(run, _How(shown), words)
+                self.add(run, How(shown), words)
         return "other"
 
-    def add(self, run: Run, how: _How, words: list[str]) -> int:
-        bare = how.shown in {"tail", "head", "rest"} and how.showing and how.merged
-        self.runs.append(
-            structs.replace(
-                run,
-                text=" ".join(words),
-                shown=how.shown,
-                errors_hidden=how.errors_hidden,
-                mentions_failure=how.mentions_failure,
-                limit=how.limit,
-                dropped=how.dropped if how.shown == "rest" else (),
-                bare=bare and not how.doubtful,
-            )
-        )
+    def add(self, run: Run, how: How, words: list[str]) -> int:
+        self.runs.append(structs.replace(run, text=" ".join(words), how=how))
         return len(self.runs) - 1
 
-    def statement(self, node: Statement, how: _How) -> Tree:
+    def statement(self, node: Statement, how: How) -> Tree:
         if isinstance(node, Command):
             return self.command(node, how)
         if isinstance(node, Sequence):
@@ -316,7 +293,7 @@ class _Walk:
         if isinstance(node, Pipeline):
             return self.pipeline(node, how)
         if isinstance(node, Group):
-            return self.statement(node.item, how.redirected(node.redirects))
+            return self.statement(node.item, _redirected(how, node.redirects))
         if isinstance(node, Negated):
             return "not", (self.statement(node.item, how),)
         if isinstance(node, Function):
@@ -325,15 +302,18 @@ class _Walk:
             self.statement(item, structs.replace(how, doubtful=True))
         return "other"
 
-    def pipeline(self, node: Pipeline, how: _How) -> Tree:
+    def pipeline(self, node: Pipeline, how: How) -> Tree:
         shown, limit, failure = how.shown, how.limit, how.mentions_failure
         dropped = how.dropped
         filters: list[str] = []
         for item in node.items[1:]:
             words = _words(item) if isinstance(item, Command) else []
-            name = words[0].rpartition("/")[2] if words else ""
+            name = program_of(words[0]) if words else ""
             kind = "grep"
-            if isinstance(item, Command) and how.redirected(item.redirects).shown == "nothing":
+            if (
+                isinstance(item, Command)
+                and _redirected(how, item.redirects).shown == "nothing"
+            ):
                 kind = "nothing"
             elif name in WORDS["tails"]:
                 kind = "tail"
@@ -364,11 +344,11 @@ class _Walk:
         after = tuple(rest.get(kind, "grep") for kind in filters)
         return "pipe", (self.statement(node.items[0], how), *after)
 
-    def command(self, node: Command, how: _How) -> Tree:
+    def command(self, node: Command, how: How) -> Tree:
         words = _words(node)
         if not words:
             return "quiet"
-        name = words[0].rpartition("/")[2]
+        name = program_of(words[0])
         if name == "set":
             self.pipefail |= "pipefail" in words
             letters = "".join(w[1:] for w in words[1:] if w[:1] == "-")
@@ -382,9 +362,9 @@ class _Walk:
             return "quiet"
         if name in {"exit", "return", "false"}:
             return "quiet" if words[1:] == ["0"] else "stop"
-        how = how.redirected(node.redirects)
+        how = _redirected(how, node.redirects)
         if not WORDS["killers"].isdisjoint(words[:4]):
-            how = structs.replace(how, doubtful=True)
+            how = structs.replace(how, doubtful=True, timed="timeout" in " ".join(words[:4]))
         inner = _inner_script(words)
         if inner is not None:
             return self.statement(analyze(inner).body, how)
@@ -401,13 +381,13 @@ def _speechless(node: Statement) -> bool:
     if not isinstance(node, Command):
         return not isinstance(node, Pipeline | Group)
     words = _words(node)
-    return bool(words) and words[0].rpartition("/")[2] in WORDS["speechless"]
+    return bool(words) and program_of(words[0]) in WORDS["speechless"]
 
 
 def _shows(node: Statement) -> bool:
     """Whether a filter of a pipe shows some line of any output."""
     words = _words(node) if isinstance(node, Command) else []
-    name = words[0].rpartition("/")[2] if words else ""
+    name = program_of(words[0]) if words else ""
     if name in {"tail", "head"} and words[1:]:
         count = _RE["shown_lines"].fullmatch(" ".join(words[1:]))
         return count is not None and int(count[1]) >= _MIN_SHOWN
@@ -453,7 +433,9 @@ def _inner_script(words: list[str]) -> str | None:
     _, script = unwrapped(words)
     if script:
         return script
-    names = [word.rpartition("/")[2] for word in words[:8]]
+    names = [program_of(word) for word in words[:8]]
     at = next((n for n, name in enumerate(names) if name in WORDS["shells"]), len(words))
-    after = zip(words[at + 1 : at + 5], words[at + 2 :], strict=False)
-    return next((text for word, text in after if _RE["command_option"].fullmatch(word)), None)
+    for n in range(at + 1, min(at + 5, len(words) - 1)):
+        if _RE["command_option"].fullmatch(words[n]):
+            return " ".join(words[n + 1 :]) if names[at] == "cmd" else words[n + 1]
+    return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Sequence
 from itertools import chain, groupby
 
 import re2
@@ -19,7 +19,23 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import edits
-from leftoff.analysis.check_commands import BY_NAME, Run, covers, mended_by
+from leftoff.analysis.check_commands import BY_NAME, Run, covers, mended_by, program_of
+from leftoff.analysis.check_lines import (
+    RULES,
+    STATUS,
+    Share,
+    as_the_last,
+    belongs,
+    count,
+    fails,
+    is_empty,
+    passes,
+    says_no_more,
+    shares_of,
+    telling,
+    together,
+    tool_of,
+)
 from leftoff.analysis.check_runs import (
     Line,
     implied,
@@ -29,10 +45,9 @@ from leftoff.analysis.check_runs import (
     runs_of,
     shown_by_later,
 )
-from leftoff.extraction.checks import MAX_APART, summed
+from leftoff.extraction.checks import MAX_APART
 from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
-from leftoff.extraction.rule_sets import CHECK_RULES, CheckTool
-from leftoff.extraction.rules import Rule
+from leftoff.extraction.rule_sets import CheckTool
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
 from leftoff.shell import analyze
@@ -42,9 +57,9 @@ from leftoff.summary import Check
 
 # Names of failing tests: more than a screen shows, and a run of thousands fails for one reason.
 MAX_FAILING = 20
-_RULES: dict[str, Rule] = {rule.id: rule for rule in CHECK_RULES}
 # Exit codes of a program that was stopped, or never ran: they say nothing about the check.
 _KILLED = frozenset({124, 126, 127, 130, 137, 143})
+_TIMED_OUT = 124  # of `timeout`
 
 # What a script of Codex prints of a command that still runs where it prints its exit code, and
 # of one that ended.
@@ -76,6 +91,7 @@ class _Output(Struct):
     printed: list[Printed]
     failing: list[tuple[str, str]]
     ends: list[Printed] = []
+    statuses: list[int | None] = []
     tail: str = ""
     silent: bool = False
     ref: Ref | None = None
@@ -90,22 +106,33 @@ class _Output(Struct):
     @property
     def stopped(self) -> bool:
         """Whether the end of the call is not known."""
-        return self.outcome is None or self.outcome.status in _NO_OUTCOME or self.running
+        ended = self.outcome is not None and self.outcome.status not in _NO_OUTCOME
+        return self.exit_code is None and not ended or self.running
 
+    def only(self, rules: Container[str]) -> _Output:
+        """With no other lines than those of some rules."""
+        return replace(
+            self,
+            printed=[p for p in self.printed if p.rule in rules],
+            ends=[p for p in self.ends if p.rule in rules],
+            failing=[f for f in self.failing if f[0] in rules],
+            statuses=[],
+        )
 
-class _Share(Struct):
-    """What a call shows of one tool that it ran.
+    def with_code(self, code: int | None) -> _Output:
+        """That of one of several commands, None for one that was cut off: whose its lines are
+        is not known."""
+        if code is None:
+            return replace(self.only(()), running=True)
+        return replace(self, running=False, exit_code=code)
 
-    Attributes:
-        printed: the lines of its output that are the tool's.
-        passed: whether it succeeded, as far as exit codes say so.
-        silent: it printed nothing, and its errors would have been seen."""
-
-    tool: str
-    kind: str
-    printed: list[Printed]
-    passed: bool | None = None
-    silent: bool = False
+    def without(self, again: set[tuple[str, str, bool]]) -> _Output:
+        """Without the lines of tools that several commands of a script ran: which of them
+        printed one, nothing tells. A wrapper may print those of any tool."""
+        tools = {"", *(tool for tool, *_ in again)}
+        wrapped = any(wrapper for *_, wrapper in again)
+        sure = (r for r in RULES if not wrapped and tools.isdisjoint(RULES[r].tools))
+        return self.only(set(sure))
 
 
 class _Judge:
@@ -138,14 +165,14 @@ class _Judge:
             output = self._output(place, outcome)
             total = sum(len(line.runs) for _, line in lines)
             apart = len(several) == max(1, len(output.codes))
-            ran_here = [{(run.tool, run.kind) for run in line.runs} for _, line in lines]
-            commands_of = Counter(chain.from_iterable(ran_here))
+            ran_here = [{(r.tool, r.kind, r.wrapper) for r in line.runs} for _, line in lines]
+            times = Counter(chain.from_iterable(ran_here))
+            again = {one for one in times if times[one] > 1}
             for number, (ran, line) in enumerate(lines):
                 each = apart and len(several) > 1
-                own = _of_command(output, output.codes[number]) if each else output
-                if any(commands_of[one] > 1 for one in ran_here[number]):
-                    # Which of the commands of a script printed a line, nothing tells.
-                    own = replace(own, printed=[], ends=[], failing=[])
+                own = output.with_code(output.codes[number]) if each else output
+                if not again.isdisjoint(ran_here[number]):
+                    own = own.without(again)
                 ok = self._ok(ran, own) if apart else None
                 found += self._of_line(ran, line, own, ok, total)
         return tuple(found)
@@ -161,8 +188,9 @@ class _Judge:
         found = _Output([], [], outcome=outcome)
         for piece in pieces:
             known = list(found.ends)  # what is read twice is one run's
-            found.ends += [p for p in piece.printed if _RULES[p.rule].ends and p not in known]
-            found.printed += _together(piece.printed)
+            found.ends += [p for p in piece.printed if RULES[p.rule].ends and p not in known]
+            found.printed += together(piece.printed)
+            found.statuses += [p.failed for p in piece.printed if p.rule == STATUS]
             found.failing += [f for f in piece.failing if f not in found.failing]
             found.tail = piece.tail or found.tail
             found.head = found.head or piece.head
@@ -199,7 +227,7 @@ class _Judge:
         self, ran: Ran, line: Line, output: _Output, ok: bool | None, total: int
     ) -> list[Check]:
         status = implied(line.tree, ok, line) if ok is not None else {}
-        status |= _printed_status(line, output.printed)
+        status |= _printed_status(line, output.statuses)
         runs_named = [_named(run, output.scripts) for run in line.runs]
         status |= _shown_status(line, runs_named, output)
         groups: dict[tuple[str, str], list[int]] = {}
@@ -216,7 +244,7 @@ class _Judge:
             for number, run in enumerate(runs_named)
             if status.get(number) is not True
             and any(
-                _fails(p) and _belongs(p, run.tool)
+                fails(p) and belongs(p, run.tool)
                 for p in ([own[number]] if number in own else output.printed)
             )
         }
@@ -225,7 +253,8 @@ class _Judge:
         silent = {
             number
             for number, run in enumerate(runs_named)
-            if run.bare and (output.silent or printed_nothing(line.tree, number, first, last))
+            if run.how.bare
+            and (output.silent or printed_nothing(line.tree, number, first, last))
         }
         unreached = never_ran(line.tree, frozenset(failed), line)
         for numbers in groups.values():
@@ -235,8 +264,8 @@ class _Judge:
             if not own.keys().isdisjoint(numbers):
                 for number in filter(own.get, numbers):
                     run, end = runs_named[number], own[number]
-                    tool = run.tool if not run.wrapper else _tool_of(end, run.kind)
-                    one = _Share(tool, run.kind, [end], status.get(number))
+                    tool = run.tool if not run.wrapper else tool_of(end, run.kind)
+                    one = Share(tool, run.kind, [end], status.get(number))
                     found.append((number, self._check(ran, [run], one, output)))
                 continue
             known = [status.get(number) for number in numbers]
@@ -244,7 +273,7 @@ class _Judge:
                 False if False in known else True if all(k is True for k in known) else None
             )
             alone = len(groups) == 1 and len(numbers) == total
-            shares = _shares(runs[0], output.printed, runs_named, alone)
+            shares = shares_of(runs[0], output.printed, runs_named, alone)
             for one in shares:
                 # Of several tools of a script the status tells nothing of each.
                 one.passed = passed if len(shares) == 1 else None
@@ -254,19 +283,19 @@ class _Judge:
                     one.printed = [
                         p
                         for p in one.printed
-                        if not _fails(p)
+                        if not fails(p)
                         or total == len(line.runs)
-                        and others.isdisjoint(_RULES[p.rule].tools)
+                        and others.isdisjoint(RULES[p.rule].tools)
                     ]
                 if not runs[0].wrapper:
                     once = len(numbers) == 1 and numbers[0] in numbers_of(line.tree)
-                    one.printed = _as_the_last(one.printed, output.ends, one.tool, once)
+                    one.printed = as_the_last(one.printed, output.ends, one.tool, once)
                 found.append((numbers[0], self._check(ran, runs, one, output)))
         found.sort(key=lambda item: item[0])
         return [check for _, check in found if check is not None]
 
     def _check(
-        self, ran: Ran, runs: Sequence[Run], one: _Share, output: _Output
+        self, ran: Ran, runs: Sequence[Run], one: Share, output: _Output
     ) -> Check | None:
         run, tool, printed, outcome = runs[0], one.tool, one.printed, output.outcome
         verdict, basis = self._verdict(run, one, output)
@@ -274,14 +303,19 @@ class _Judge:
             return None  # a script by whose name alone nothing can be said
         if basis == "exit_code" and (outcome is None or outcome.exit_code is None):
             basis = "recorder"
-        telling = _telling(printed, verdict)
-        tools = {tool} if tool else {t for p in printed for t in _RULES[p.rule].tools}
-        failing = [n for rule, n in output.failing if tools.intersection(_RULES[rule].tools)]
-        if sum(map(_fails, output.ends)) > 1 and any(run.scope in n for n in failing):
+        decides = telling(printed, verdict)
+        tools = {tool} if tool else {t for p in printed for t in RULES[p.rule].tools}
+        failing = [n for rule, n in output.failing if tools.intersection(RULES[rule].tools)]
+        if sum(map(fails, output.ends)) > 1 and any(run.scope in n for n in failing):
             failing = [n for n in failing if run.scope in n]
-        line = telling.line if telling is not None else ""
-        if not line and outcome is not None:
-            line = _NO_OUTCOME.get(outcome.status, "")
+        if decides is not None and None not in (decides.passed, decides.failed):
+            printed = [decides]  # the numbers are those of the run that decides
+        elif verdict != "unknown":
+            printed = [p for p in printed if not is_empty(p)]
+        line = decides.line if decides is not None else ""
+        if not line and outcome is not None and verdict == "unknown":
+            stopped = run.how.timed and outcome.exit_code == _TIMED_OUT
+            line = _NO_OUTCOME.get("timeout" if stopped else outcome.status, "")
         at = ran.ref.message
         place = bisect_right(self.edits, at)
         return Check(
@@ -292,9 +326,9 @@ class _Judge:
             ref=self.view.ref(ran.ref),
             scope=", ".join(dict.fromkeys(r.scope for r in runs if r.scope)),
             basis=basis,
-            passed=_count(p.passed for p in printed),
-            failed=_count(p.failed for p in printed),
-            skipped=_count(p.skipped for p in printed),
+            passed=count(p.passed for p in printed),
+            failed=count(p.failed for p in printed),
+            skipped=count(p.skipped for p in printed),
             failing=tuple(failing[:MAX_FAILING]) if verdict == "failed" else (),
             line=line,
             tail=output.tail,
@@ -309,18 +343,15 @@ class _Judge:
             result=self.view.ref(output.ref) if output.ref is not None else None,
         )
 
-    def _verdict(self, run: Run, one: _Share, output: _Output) -> tuple[str, str]:
+    def _verdict(self, run: Run, one: Share, output: _Output) -> tuple[str, str]:
         """The verdict on one run and what it rests on."""
         printed, passed, outcome = one.printed, one.passed, output.outcome
         known = BY_NAME.get(one.tool)
-        bad = [p for p in printed if _fails(p)]
-        good = [p for p in printed if _passes(p)]
-        nothing = any(_is_empty(p) for p in printed)
+        bad = [p for p in printed if fails(p)]
+        good = [p for p in printed if passes(p)]
+        nothing = {t for p in printed if is_empty(p) for t in RULES[p.rule].tools}
         # That there are no errors in no files says nothing.
-        if nothing and all(
-            _RULES[p.rule].own or _RULES[p.rule].topic == "counts" and not p.passed
-            for p in good
-        ):
+        if nothing and run.kind != "build" and all(says_no_more(p, nothing) for p in good):
             good = []
         if bad:
             counted = any(p.failed for p in bad)
@@ -333,15 +364,15 @@ class _Judge:
             if passed is False:
                 # All tests passed, and the command failed: coverage, or another package.
                 return ("unknown", "") if run.kind == "test" else ("failed", "exit_code")
-            hides = run.shown == "grep" and not run.mentions_failure
-            hides = hides or (run.shown == "head" and output.lines >= run.limit)
+            hides = run.how.shown == "grep" and not run.how.mentions_failure
+            hides = hides or (run.how.shown == "head" and output.lines >= run.how.limit)
             if hides and passed is None and (known is None or known.partial):
                 return "unknown", ""
             return "passed", "output"
         if nothing:
             missing = [p.line for p in printed if p.rule == "not-run"]
             # What a shell that does not find a program, or a package manager a script, names.
-            program = run.text.partition(" ")[0].rpartition("/")[2]
+            program = program_of(run.text.partition(" ")[0])
             names = [*filter(None, (program, run.tool, run.script))]
             if any(name in line for line in missing for name in names):
                 return "unknown", "not_run"
@@ -349,21 +380,19 @@ class _Judge:
             return ("failed", "exit_code") if failed else ("unknown", "")
         if passed is not None:
             return ("passed" if passed else "failed"), "exit_code"
-        if known is not None and not run.errors_hidden:
+        if known is not None and not run.how.errors_hidden:
             # Clients that say nothing of failures show their messages.
-            quiet = known.loud if run.shown != "rest" else _drops_no_failure(run, known)
-            if one.silent and quiet or known.silent and output.silent and run.shown == "all":
+            quiet = known.loud if run.how.shown != "rest" else _drops_no_failure(run, known)
+            if (
+                one.silent
+                and quiet
+                or known.silent
+                and output.silent
+                and run.how.shown == "all"
+            ):
                 if outcome is not None and outcome.status in {"ok", "unknown"}:
                     return "passed", "output"
         return "unknown", ""
-
-
-def _of_command(output: _Output, code: int | None) -> _Output:
-    """The output of several commands as that of one; whose the lines are of one that was cut
-    off is not known."""
-    if code is None:
-        return replace(output, running=True, printed=[], ends=[], failing=[])
-    return replace(output, running=False, exit_code=code)
 
 
 def _folder(ran: Ran, root: str) -> str:
@@ -382,27 +411,18 @@ def _mended(view: SessionView) -> list[tuple[int, str, Run | None]]:
     ]
 
 
-def _together(printed: Iterable[Printed]) -> list[Printed]:
-    """The lines of an output with those of one rule as one."""
-    found: dict[str | int, Printed] = {}
-    for number, one in enumerate(printed):
-        key = number if _RULES[one.rule].topic == "status" else one.rule
-        found[key] = summed(found[key], one) if key in found else one
-    return list(found.values())
-
-
 def _one_each(
     line: Line, runs: Sequence[Run], numbers: Sequence[int], output: _Output
 ) -> dict[int, Printed]:
     """The summary line of each of several runs of one tool, by their numbers, where there are
     as many of them as runs were reached; else {}."""
     run = runs[numbers[0]]
-    ends = [p for p in output.ends if _tool_of(p, run.kind)]
+    ends = [p for p in output.ends if tool_of(p, run.kind)]
     if not run.wrapper:
-        ends = [p for p in ends if _belongs(p, run.tool)]
+        ends = [p for p in ends if belongs(p, run.tool)]
     rules = {p.rule for p in ends}
-    tools = {_tool_of(p, run.kind) for p in ends}
-    others = [p for p in output.printed if _fails(p) and p.rule not in rules]
+    tools = {tool_of(p, run.kind) for p in ends}
+    others = [p for p in output.printed if fails(p) and p.rule not in rules]
     if (
         len(numbers) < 2
         or not ends
@@ -410,35 +430,14 @@ def _one_each(
         or len(ends) > min(len(numbers), MAX_APART)
     ):
         return {}
-    if any(tools.intersection(_RULES[p.rule].tools) for p in others):
+    if any(tools.intersection(RULES[p.rule].tools) for p in others):
         return {}  # whose line it is, nothing tells
     if len(ends) < len(numbers):
         stopped = frozenset({numbers[len(ends) - 1]})
-        unreached = never_ran(line.tree, stopped, line) if _fails(ends[-1]) else set()
+        unreached = never_ran(line.tree, stopped, line) if fails(ends[-1]) else set()
         if not unreached.issuperset(numbers[len(ends) :]):
             return {}
     return dict(zip(numbers, ends, strict=False))
-
-
-def _as_the_last(
-    printed: list[Printed], ends: Sequence[Printed], tool: str, once: bool
-) -> list[Printed]:
-    """The lines of a tool where an earlier one says that it failed and the last summary line
-    that it passed: of one run (`once`) the last counts, of several none."""
-    own = [p for p in ends or ([] if once else printed) if _belongs(p, tool)]
-    earlier = own if once else (*own, *printed)
-    if not own or _fails(own[-1]) or not any(map(_fails, earlier)):
-        return printed
-    if not once:
-        return [p for p in printed if not _belongs(p, tool)]
-    rules = {p.rule for p in own}
-    return [*(p for p in printed if p.rule not in rules), own[-1]]
-
-
-def _tool_of(printed: Printed, kind: str) -> str:
-    """The tool of a kind that prints a line, "" if none does."""
-    tools = [BY_NAME[t] for t in _RULES[printed.rule].tools if t in BY_NAME]
-    return next((tool.name for tool in tools if tool.kind == kind), "")
 
 
 def _drops_no_failure(run: Run, tool: CheckTool) -> bool:
@@ -448,7 +447,7 @@ def _drops_no_failure(run: Run, tool: CheckTool) -> bool:
     options = re2.Options()
     options.log_errors = options.case_sensitive = False
     try:
-        return not any(re2.search(p, tool.failure, options=options) for p in run.dropped)
+        return not any(re2.search(p, tool.failure, options=options) for p in run.how.dropped)
     except re2.error:
         return False
 
@@ -469,106 +468,6 @@ def _named(run: Run, scripts: Sequence[tuple[str, str]]) -> Run:
     return replace(run, tool=tool.name, kind=kind, wrapper=False)
 
 
-def _shares(
-    run: Run, printed: Iterable[Printed], runs: Sequence[Run], alone: bool
-) -> list[_Share]:
-    """The lines that a run printed: several shares for a script that runs several tools.
-    `alone`: the call runs nothing else."""
-    lines = [p for p in printed if _RULES[p.rule].topic != "status"]
-    if not run.wrapper:
-        own = [p for p in lines if _belongs(p, run.tool) or "" in _RULES[p.rule].tools]
-        own = [p for p in own if not _explained(p, run, lines, runs)]
-        return [_Share(run.tool, run.kind, own)]
-    named = {other.tool for other in runs if not other.wrapper}
-    # Some lines ("Found 2 errors.") are those of several tools.
-    taken = {p.line for p in lines if named.intersection(_RULES[p.rule].tools)}
-    by_tool: dict[str, list[Printed]] = {}
-    general: list[Printed] = []
-    for p in lines:
-        rule = _RULES[p.rule]
-        tools = [t for t in rule.tools if t in BY_NAME]
-        if rule.own or p.line in taken or not tools and "" not in rule.tools:
-            continue
-        if run.tool in rule.tools or "" in rule.tools:
-            if alone:
-                general.append(p)
-            continue
-        kinds = [BY_NAME[t].kind for t in tools]
-        if run.kind not in kinds and not alone:
-            if not (run.kind == "build" and "typecheck" in kinds or run.kind == "other"):
-                continue
-        by_tool.setdefault(tools[0], []).append(p)
-    if run.kind == "other" and len(by_tool) > 1:
-        return [_Share(tool, BY_NAME[tool].kind, found) for tool, found in by_tool.items()]
-    of_kind = [t for t in by_tool if BY_NAME[t].kind == run.kind] or list(by_tool)
-    tool = of_kind[-1] if len(set(of_kind)) == 1 else run.tool
-    kind = BY_NAME[tool].kind if run.kind == "other" and tool in BY_NAME else run.kind
-    if by_tool and tool in by_tool and run.kind in {"test", "lint"}:
-        # A build before the tests that succeeded says nothing about the tests.
-        rest = [p for t, ps in by_tool.items() if t != tool for p in ps if _fails(p)]
-        return [_Share(tool, kind, [*general, *rest, *by_tool[tool]])]
-    everything = [*general, *(p for found in by_tool.values() for p in found)]
-    if by_tool and run.kind == "test" and not any(BY_NAME[t].kind == "test" for t in by_tool):
-        everything = [p for p in everything if not _passes(p)]
-        tool = run.tool
-    return [_Share(tool, kind, everything)]
-
-
-def _explained(
-    printed: Printed, run: Run, lines: Sequence[Printed], runs: Sequence[Run]
-) -> bool:
-    """Whether a line that several tools print is another run's, which failed by a line of its
-    own."""
-    tools = _RULES[printed.rule].tools
-    others = {r.tool for r in runs if r.tool != run.tool and r.tool in tools}
-    return any(
-        _fails(p) and not _belongs(p, run.tool) and others.intersection(_RULES[p.rule].tools)
-        for p in lines
-    )
-
-
-def _count(counts: Iterable[int | None]) -> int | None:
-    """The last count that is printed; one line may state what passed, another what failed."""
-    known = [count for count in counts if count is not None]
-    return known[-1] if known else None
-
-
-def _belongs(printed: Printed, tool: str) -> bool:
-    return tool in _RULES[printed.rule].tools
-
-
-def _fails(printed: Printed) -> bool:
-    topic = _RULES[printed.rule].topic
-    return topic == "failed" or topic == "counts" and bool(printed.failed)
-
-
-def _passes(printed: Printed) -> bool:
-    topic = _RULES[printed.rule].topic
-    if topic == "counts" and not printed.failed:
-        unsaid = printed.passed is None and printed.failed == 0
-        return bool(printed.passed) or unsaid or not _of_tests(printed)
-    return topic == "passed"
-
-
-def _is_empty(printed: Printed) -> bool:
-    """Whether a line says that nothing was checked."""
-    topic = _RULES[printed.rule].topic
-    if topic == "counts" and _of_tests(printed):
-        return not printed.failed and not printed.passed and not _passes(printed)
-    return topic == "nothing"
-
-
-def _of_tests(printed: Printed) -> bool:
-    return any(BY_NAME[t].kind == "test" for t in _RULES[printed.rule].tools if t)
-
-
-def _telling(printed: Sequence[Printed], verdict: str) -> Printed | None:
-    """The line that tells most: of a failure a line with numbers, else the last."""
-    of_verdict = [p for p in printed if (_fails if verdict == "failed" else _passes)(p)]
-    counted = [p for p in of_verdict if p.passed is not None or p.failed is not None]
-    return next(reversed(counted or of_verdict or printed), None)
-
-
 def _shown_status(line: Line, runs: Sequence[Run], output: _Output) -> dict[int, bool]:
     """What the outputs of later commands of a chain say about earlier ones."""
     tools = [run.tool for run in runs]
@@ -577,7 +476,7 @@ def _shown_status(line: Line, runs: Sequence[Run], output: _Output) -> dict[int,
         for number, run in enumerate(runs)
         if not run.wrapper
         and tools.count(run.tool) == 1
-        and any(_belongs(p, run.tool) for p in output.printed)
+        and any(belongs(p, run.tool) for p in output.printed)
     }
     if output.scripts:
         started = {name for name, _ in output.scripts}
@@ -586,15 +485,12 @@ def _shown_status(line: Line, runs: Sequence[Run], output: _Output) -> dict[int,
     return shown_by_later(line.tree, frozenset(ran), lines, line)
 
 
-def _printed_status(line: Line, printed: Sequence[Printed]) -> dict[int, bool]:
+def _printed_status(line: Line, statuses: Sequence[int | None]) -> dict[int, bool]:
     """What the statuses that the command line itself printed (`echo $?`) say of its runs."""
-    statuses = [p.failed for p in printed if _RULES[p.rule].topic == "status"]
-    if not line.reports or len(statuses) != len(line.reports):
-        return {}
     found: dict[int, bool] = {}
-    for (tree, of_pipe), status in zip(line.reports, statuses, strict=True):
-        if status in _KILLED:
-            continue
-        whole = replace(line, pipefail=True) if of_pipe else line
-        found |= implied(tree, status == 0, whole)
+    if len(statuses) == len(line.reports):
+        for (tree, of_pipe), status in zip(line.reports, statuses, strict=True):
+            if status not in _KILLED:
+                whole = replace(line, pipefail=True) if of_pipe else line
+                found |= implied(tree, status == 0, whole)
     return found

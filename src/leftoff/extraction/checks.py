@@ -44,16 +44,11 @@ _MAX_TASKS = 64
 _PROGRAMS = "|".join(
     sorted({re.escape(command.split()[0]) for tool in CHECK_TOOLS for command in tool.commands})
 )
-# A command that may run a check.
-_COMMANDS = re.compile(
-    rf"(?<![\w.-])(?:{_PROGRAMS})(?:\.exe|\.cmd)?(?![\w-])"
-    r"|(?<![a-z])(?:test|check|lint|build|spec)"
-)
 
 
 @cache
 def _commands_gate() -> Any:
-    """The same for RE2, which knows no look-around: it takes the letter instead."""
+    """The signs of a command that may run a check."""
     pattern = (
         rf"(?:^|[^\w.-])(?:{_PROGRAMS})(?:\.exe|\.cmd)?(?:[^\w-]|$)"
         r"|(?:^|[^a-z])(?:test|check|lint|build|spec)"
@@ -66,8 +61,6 @@ def may_run_a_check(command: str) -> bool:
     """Whether a command, as far as it is recorded, may run a check."""
     if len(command) < CUT and _RE["looking"].fullmatch(command):
         return False
-    if not command.isascii():
-        return _COMMANDS.search(command) is not None
     return bool(_commands_gate()(command.encode()))
 
 
@@ -97,7 +90,10 @@ class Checks(Struct):
             if type(part) is Text:
                 if view.message.origin == "injected":
                     for ended in JOB_ENDED.finditer(part.text):
-                        self.open.pop(ended[1], None)
+                        code = _RE["ended_with"].match(part.text, ended.end())
+                        if self.open.pop(ended[1], None) and code:
+                            ref, task = view.record_ref(number), ended[1]
+                            yield Checked(ref, -1, -1, task=task, exit_code=int(code[1]))
             elif type(part) is ToolCall:
                 if part.id and (part.kind in {"poll", "script"} or self.logs):
                     self._asks(part)
@@ -187,6 +183,8 @@ class Checks(Struct):
 
 def _codes(text: str) -> tuple[int | None, ...]:
     """The exit codes of the commands whose results a script prints whole, in order."""
+    if (ended := _RE["job_code"].match(text)) is not None:
+        return (int(ended[1]),)
     pieces = _RE["json_start"].split(text)[1:]
     results = (piece for piece in pieces if _RE["json_result"].search(piece, 0, 400))
     codes = map(_RE["json_code"].search, results)
@@ -292,14 +290,13 @@ def _is_empty(text: str) -> bool:
 
 def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> Printed:
     groups = match.groupdict() if match.re.groupindex else {}
-    numbers: dict[str, int | None] = {"passed": None, "failed": None, "skipped": None}
-    for count, word in _RE["count"].findall(groups.get("counts") or ""):
-        for key in ("failed", "passed", "skipped"):
-            if word in _WORDS[key]:
-                numbers[key] = (numbers[key] or 0) + int(count[:9])
-    for key in numbers:
-        if groups.get(key):
-            numbers[key] = int(groups[key][:9])
+    numbers: dict[str, int | None] = {}
+    counts = list(_RE["count"].finditer((groups.get("counts") or "").lower()))
+    for key in ("passed", "failed", "skipped"):
+        found = [int((m[1] or m[4])[:9]) for m in counts if (m[2] or m[3]) in _WORDS[key]]
+        numbers[key] = (
+            int(groups[key][:9]) if groups.get(key) else sum(found) if found else None
+        )
     errors = int((groups.get("errors") or "0")[:9]) + int((groups.get("more") or "0")[:9])
     if errors:
         numbers["failed"] = (numbers["failed"] or 0) + errors
@@ -308,7 +305,9 @@ def _printed(rule: Rule, match: re.Match[str], text: str, quotes: QuoteEnds) -> 
     elif groups.get("total") and numbers["passed"] is None:
         rest = int(groups["total"][:9]) - (numbers["failed"] or 0) - (numbers["skipped"] or 0)
         numbers["passed"] = max(0, rest)
-    first = match.start() + len(match[0]) - len(match[0].lstrip())
+    # Of several lines that match the one with the counts.
+    first = match.start("counts" if groups.get("counts") else 0)
+    first += len(text[first : match.end()]) - len(text[first : match.end()].lstrip())
     start = text.rfind("\n", 0, first) + 1
     end = text.find("\n", first)
     end = min(len(text) if end < 0 else end, start + MAX_LINE)

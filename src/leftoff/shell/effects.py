@@ -95,8 +95,12 @@ def analyze(command: str, *, cwd: str | None = None, home: str | None = None) ->
 _HELD = 256
 
 
-# A quoted text, or a bare path of Windows.
-_WINDOWS_PATH = re.compile(rf"{QUOTED_TEXT}|(?<![^\s=;|&(])([A-Za-z]:\\[\w.\\@~+-]*)")
+# A quoted text, or a bare path of Windows: one of a drive, or of a program.
+_WINDOWS_PATH = re.compile(
+    rf"{QUOTED_TEXT}|(?<![^\s=;|&(])([A-Za-z]:\\[\w.\\@~+-]*"
+    r"|(?:[\w.-]*\\)+[\w.-]+\.(?:exe|cmd|bat|ps1)\b)"
+)
+_WINDOWS_SIGN = re.compile(r":\\|\.(?:exe|cmd|bat|ps1)\b")
 
 
 def _forward(found: re.Match[str]) -> str:
@@ -107,7 +111,7 @@ def _forward(found: re.Match[str]) -> str:
 def _parsed(command: str, home: str | None) -> Script:
     # Such a path was given to a shell of Windows, where a backslash separates folders. A
     # here document stays as it is.
-    windows = ":\\" in command and "<<" not in command
+    windows = "\\" in command and "<<" not in command and _WINDOWS_SIGN.search(command)
     script = _parse_script(_WINDOWS_PATH.sub(_forward, command) if windows else command, home)
     quiet = not script.broken and is_quiet(script.body)
     programs = programs_of(script.body)
