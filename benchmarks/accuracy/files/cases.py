@@ -8,9 +8,9 @@ a file, one a line, and adds them. A row without `did` has an outcome that was m
 not run.
 
 `says` is written anew: what leftoff answers, where that is not `did`. Read the difference
-before it is committed. It may name less than `did`, and "?" for what is not known; a change
-that was not made is a false answer (exit 1), but for a file that was written with the bytes
-that it had (`same`).
+before it is committed. It may name less than `did`, "?" for what is not known, and "~a.txt?"
+for what is likely; any other change that was not made is a false answer (exit 1), but for a
+file that was written with the bytes that it had (`same`).
 
 Running needs what the sandbox needs.
 """
@@ -42,8 +42,9 @@ def load() -> tuple[Row, list[Row]]:
 
 
 def answer(head: Row, row: Row) -> list[str]:
-    """What leftoff says: `+made`, `~changed`, `-removed`, `?` where it is not known, and for a
-    file with its committed contents again (which may be those that it had)."""
+    """What leftoff says: `+made`, `~changed`, `-removed`, with `?` behind what is likely; `?`
+    alone where it is not known, and for a file with its committed contents again (which may be
+    those that it had)."""
     above = {name.rpartition("/")[0] for name in head["files"] if "/" in name}
     folders = sorted({*head["folders"], *above})
     known = FileState(head["files"], folders, [".", *folders])
@@ -51,7 +52,7 @@ def answer(head: Row, row: Row) -> list[str]:
     return sorted(
         "?"
         if effect.certainty == "unknown" or effect.restored
-        else f"{SIGNS[effect.action]}{effect.path}"
+        else f"{SIGNS[effect.action]}{effect.path}{'?' * (effect.certainty == 'likely')}"
         for effect in resolve(analyze(row["command"]), outcome=outcome, known=known)
         if effect.action != "read"
     )
@@ -62,7 +63,7 @@ def is_false(row: Row) -> bool:
     if "did" not in row:
         return False
     says: list[str] = row["says"] if "says" in row else row["did"]
-    claims = {one for one in says if one != "?"} - set(row["did"])
+    claims = {one for one in says if one[-1] != "?"} - set(row["did"])
     return any(one[0] != "~" for one in claims) if row.get("same") else bool(claims)
 
 

@@ -28,10 +28,12 @@ class ProgramRule(msgspec.Struct, frozen=True):
         last: What happens to the last of several operands, where that differs.
         takes: Options that take a value.
         roles: Options whose value is a file, and what happens to it.
-        in_place: Options with which operands are changed, not read; appended to, not written.
+        in_place: Options with which operands are changed, not read; appended to, not written;
+            addresses whose last part is written.
+        suffix: Whether what is attached to such an option ends the name of a copy.
         recursive: Options with which directories are read as trees.
         fails: ``normal`` where a non-zero exit says nothing about the effects; ``contents``
-            where it may come from what a file holds.
+            where it may come from what a file holds, as of a compiler.
         reliable: Whether the program hardly ever fails.
         formats: Whether an opaque program formats or mends the files that it changes.
         looks: Options with which an opaque program or a script changes nothing.
@@ -53,6 +55,7 @@ class ProgramRule(msgspec.Struct, frozen=True):
     takes: tuple[str, ...] = ()
     roles: dict[str, str] = {}
     in_place: tuple[str, ...] = ()
+    suffix: bool = False
     recursive: tuple[str, ...] = ()
     fails: str = ""
     reliable: bool = False
@@ -240,6 +243,7 @@ class Invocation:
                 break
             # `sed -i.bak`: what follows `-i` is a suffix, not more options.
             if word[j] == "i" and option in self.entry.in_place:
+                self.values[option] = [word[j + 1 :]]
                 break
         # It may be one long option with a single dash: `find -delete`.
         if len(word) > 2:
@@ -249,6 +253,10 @@ class Invocation:
     def has(self, *options: str) -> bool:
         """Whether one of these options was given."""
         return not self.flags.isdisjoint(options)
+
+    def suffix(self) -> str:
+        """How the name of the copy ends that is kept of a file changed in place."""
+        return (self.entry.suffix and self.value(*self.entry.in_place)) or ""
 
     def value(self, *options: str) -> str | None:
         """The last value of an option, if given."""
@@ -311,7 +319,8 @@ def _is_quiet_command(node: ast.Command) -> bool:
         return False
     if name == "git":
         at = 3 if len(words) > 3 and words[1] in ("-C", "-c") else 1
-        return len(words) > at and words[at] in _QUIET_GIT
+        written = any(isinstance(w, str) and w.startswith("--output") for w in words)
+        return len(words) > at and words[at] in _QUIET_GIT and not written
     limit = _MAX_QUIET_OPERANDS.get(name)
     if limit is not None:
         count = 0

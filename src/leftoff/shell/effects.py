@@ -24,6 +24,7 @@ from leftoff.shell.parser import parse
 from leftoff.shell.paths import join
 from leftoff.shell.powershell import QUOTED_TEXT, is_powershell, only_looks
 from leftoff.shell.programs.dispatch import execute
+from leftoff.shell.programs.git import is_indexed
 from leftoff.shell.state import Walk
 
 __all__ = [
@@ -149,7 +150,11 @@ def resolve(
     if outcome.denied:
         return []
     if script.quiet:
-        if outcome.succeeded() is not False:
+        success = outcome.succeeded()
+        for name, verb in script.programs:
+            if name == "git":
+                known.indexed = is_indexed(known.indexed, verb, (), success)
+        if success is not False:
             for one in observe(script, outcome=outcome) if seen is None else seen:
                 _record_observation(known, one)
         return []

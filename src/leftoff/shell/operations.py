@@ -119,8 +119,9 @@ def write(
     return True
 
 
-def modify(walk: Walk, field: str, tool: str | None = None) -> Status:
-    """Change a file that exists."""
+def modify(walk: Walk, field: str, tool: str | None = None, *, suffix: str = "") -> Status:
+    """Change a file that exists; `suffix`: how the name of the copy ends that is kept of it,
+    or its whole name, with ``*`` for that of the file."""
     tool = tool or walk.tool
     path = walk.resolved(field)
     if path is None:
@@ -131,6 +132,11 @@ def modify(walk: Walk, field: str, tool: str | None = None) -> Status:
         return False
     if walk.expected_status is False and kind == "unknown":
         return None
+    if suffix:
+        folder, slash, name = field.rpartition("/")
+        copy = suffix.replace("*", name) if "*" in suffix else name + suffix
+        target = copy if "/" in copy else folder + slash + copy
+        transfer(walk, field, target, move=False, recursive=False)
     walk.contents.pop(path, None)
     walk.effects.write(
         path, tool, walk.uncertainty, guess="modified", existed=walk.presumed_success()

@@ -174,6 +174,14 @@ class Walk(Struct, kw_only=True):
                 return True
         return False
 
+    def blame(self, operands: list[str]) -> None:
+        """A program that failed and names some of its operands in errors did the others: of
+        each by itself it is not known any more that it failed."""
+        # One that is named twice was there at first: `rm a a`.
+        apart = self.expected_status is False and 1 < len(operands) == len(set(operands))
+        if apart and any(self.reports_error(self.tool, field) for field in operands):
+            self.expected_status = None
+
     def presumed_success(self) -> bool:
         """Whether to assume that the present command succeeded: the recording shows it, or
         shows no status while an error message would have been visible."""

@@ -33,7 +33,7 @@ from leftoff.shell.operations import looks_like_directory
 from leftoff.shell.paths import absolute, home_of, parent_of
 from leftoff.shell.per_command import read_all
 from leftoff.shell.powershell import only_looks
-from leftoff.shell.programs.git import INDEX, summary_lines
+from leftoff.shell.programs.git import summary_lines
 from leftoff.summary import ACTIONS
 
 # They are written and read like files, and are none.
@@ -449,17 +449,11 @@ class Tracker:
         return self.silent_commands and after < len(self.view.thread) and not said
 
     def apply_git(self, call: _CallSite, script: Script, result: Outcome, others: bool) -> None:
-        """Takes in what git commits, and what it says of files; `others`: its summary may be
-        that of an earlier commit, too."""
-        verbs = [verb for name, verb in script.programs if name == "git"]
-        if result.succeeded() is False:
-            return
-        if "commit" in verbs:
+        """Takes in what git commits; `others`: the summary may be that of an earlier commit."""
+        if result.succeeded() is not False and ("git", "commit") in script.programs:
             self.committed |= self.changed
             if not others:
                 self.record_commit(call, result.output or "")
-        for verb in verbs:
-            self.known.indexed = INDEX.get(verb, self.known.indexed)
 
     def record_commit(self, call: _CallSite, output: str) -> None:
         """A commit names the files that it made and removed: what a program made before the

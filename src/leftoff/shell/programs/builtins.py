@@ -18,14 +18,15 @@ def _run_cd(walk: Walk, args: Invocation) -> Status:
     if path is None:
         walk.cwd = None
         return None
-    # A `cd` that fails leaves the directory as it was.
+    # A `cd` that fails leaves the directory as it was. One that is shown to succeed found a
+    # directory that something made unseen, or a link to one that is not followed.
     kind = walk.state.kind(path)
-    if (
-        kind in ("absent", "file")
-        or walk.expected_status is False
-        or walk.reports_error(args.name, target)
-    ):
+    missing = kind in ("absent", "file") and walk.expected_status is not True
+    if missing or walk.expected_status is False or walk.reports_error(args.name, target):
         return False
+    if kind == "file":
+        walk.cwd = None
+        return True
     walk.cwd = path
     # That it worked shows that there is such a directory.
     if walk.uncertainty == 0:

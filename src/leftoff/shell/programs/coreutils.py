@@ -1,5 +1,7 @@
 """Programs that make, copy, move, remove and search files: ``cp``, ``mv``, ``rm``, ``grep``."""
 
+from itertools import chain
+
 from leftoff.shell import operations as ops
 from leftoff.shell.commands import Invocation
 from leftoff.shell.state import Status, Walk, both_succeed
@@ -20,24 +22,32 @@ def _is_directory(walk: Walk, sources: list[str], target: str) -> bool:
 
 
 # With these the names of the new files are not followed.
-_OTHER_TARGETS = frozenset(
-    "-t -T -b --target-directory --no-target-directory --parents --backup".split()
-)
+_OTHER_NAMES = frozenset("-b --parents --backup".split())
 # With these an existing target may stay as it is.
 _PERHAPS = frozenset("-i --interactive -u --update --no-clobber".split())
 
 
+def _operands(args: Invocation) -> tuple[list[str], str]:
+    """What is copied, moved or linked, and where to."""
+    folder = args.value("-t", "--target-directory")
+    if folder is not None:
+        return args.operands, folder.rstrip("/") + "/"
+    return args.operands[:-1], args.operands[-1] if args.operands else ""
+
+
 def _run_copy(walk: Walk, args: Invocation) -> Status:
-    sources, target = args.operands[:-1], args.operands[-1] if args.operands else ""
+    sources, target = _operands(args)
+    walk.blame(sources)
     failed = walk.expected_status is False
     recursive = args.has("-r", "-R", "-a", "--recursive", "--archive")
-    into = bool(sources) and _is_directory(walk, sources, target)
+    named = args.has("-T", "--no-target-directory")
+    into = bool(sources) and not named and _is_directory(walk, sources, target)
     if into and len(sources) == 1 and walk.kind(target) == "absent":
         # `cp -r lib new/` makes a directory of that name.
         into = not (recursive or args.name == "mv" and walk.kind(sources[0]) == "directory")
         target = target if into else target.rstrip("/")
     if (
-        args.has("-n", *_OTHER_TARGETS, *_PERHAPS)
+        args.has("-n", *_OTHER_NAMES, *_PERHAPS)
         or (failed and len(sources) > 1)
         or (into and walk.kind(target) in ("absent", "file"))
     ):
@@ -52,28 +62,38 @@ def _run_copy(walk: Walk, args: Invocation) -> Status:
 
 
 def _run_link(walk: Walk, args: Invocation) -> Status:
-    """``ln``: only `ln -s OLD NEW` is followed. What is there stays, unless it is forced."""
-    target = args.operands[-1] if len(args.operands) == 2 else "/"
-    if args.has(*_OTHER_TARGETS) or target[-1:] in "/." or walk.kind(target) == "directory":
+    """``ln``: what is there stays, unless it is forced."""
+    sources, target = _operands(args)
+    sources, target = (sources, target) if sources else ([target], ".")
+    directory = walk.kind(target) == "directory"
+    # Whether a name is a directory, or a link to one that is replaced, is not known.
+    if not target or args.has(*_OTHER_NAMES, "-i") or directory and args.has("-n", "-h"):
         walk.effects.unknown(args.name)
         return None
+    into = directory or len(sources) > 1 or target[-1:] in "/."
+    into = into and not args.has("-T", "--no-target-directory")
+    goals = [ops.destination(source, target, into) for source in sources]
+    walk.blame(goals)
+    if walk.expected_status is False and len(sources) > 1:
+        walk.effects.unknown(args.name)
     symbolic, force = args.has("-s", "--symbolic"), args.has("-f", "--force")
-    source = walk.kind(args.operands[0])
-    if walk.expected_status is False or source == "absent" and not symbolic:
-        return False
-    # With `-f` one that nothing is known of more likely replaces one.
-    taken = walk.kind(target) == "file" and not force
-    return taken or ops.write(walk, target, guess_append=force)
+    status = walk.expected_status is not False
+    for source, goal in zip(sources, goals, strict=True) if status else ():
+        missing = not symbolic and walk.kind(source) == "absent"
+        taken = walk.kind(goal) == "file" and not force
+        if missing or walk.reports_error(args.name, goal):
+            status = False
+        # With `-f` one that nothing is known of more likely replaces one.
+        elif not taken:
+            status = ops.write(walk, goal, guess_append=force) and status
+    return status
 
 
 def _run_remove(walk: Walk, args: Invocation) -> Status:
     force = args.has("-f", "--force")
     recursive = args.has("-r", "-R", "--recursive")
     status: Status = True
-    blamed = any(walk.reports_error(args.name, item) for item in args.operands)
-    if walk.expected_status is False and blamed:
-        # Operands without an error message are removed; one named twice was there at first.
-        walk.expected_status = None if len(set(args.operands)) == len(args.operands) else False
+    walk.blame(args.operands)
     failed = walk.expected_status is False
     several = len(args.operands) > 1 or any(map(walk.is_unresolved, args.operands))
     asks = args.has("-i", "-I", "--interactive")
@@ -108,3 +128,20 @@ def _run_grep(walk: Walk, args: Invocation) -> Status:
     read = ops.read_tree if recursive else ops.read
     found = [read(walk, field) for field in operands]
     return False if found == [False] else None
+
+
+def _run_tar(walk: Walk, args: Invocation) -> Status:
+    """``tar``: it writes an archive; which files it takes out of one is not followed."""
+    letters, *words = args.words or ["-"]
+    if letters[:1] != "-":  # `tar cfz x.tgz d`: values stand behind all the letters, in order
+        options = ["-" + letter for letter in letters]
+        given = [[o, words.pop(0)] if o in args.entry.takes and words else [o] for o in options]
+        args = Invocation(args.name, [*chain.from_iterable(given), *words], args.entry)
+    adds = args.has("-r", "-u", "--append", "--update")
+    name = args.value("-f", "--file")
+    if args.has(*args.entry.looks) or walk.expected_status is False:
+        return None
+    if not (adds or args.has("-c", "--create")) or args.has("--remove-files"):
+        walk.effects.unknown(args.name)
+        return None
+    return ops.write(walk, name, guess_append=adds) if name else None

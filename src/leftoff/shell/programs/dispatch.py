@@ -48,7 +48,8 @@ def _subcommand(
     rule = known.by_name.get(name)
     takes = rule.takes if rule is not None else ()
     i = 0
-    while i < len(arguments) and arguments[i][:1] == "-":
+    # The handler of git follows the options before the subcommand.
+    while i < len(arguments) and arguments[i][:1] == "-" and name != "git":
         i += 2 if arguments[i] in takes else 1
     if i >= len(arguments):
         return None
@@ -100,7 +101,9 @@ def _run_opaque(walk: Walk, args: Invocation) -> Status:
     """A program that changes the file that an option names, or those that its output names, or
     any."""
     entry = args.entry
-    if any(option in args.values for option in entry.roles):
+    # A compiler that may have found an error may have written nothing.
+    done = entry.fails != "contents" or walk.expected_status is True
+    if done and any(option in args.values for option in entry.roles):
         return _run_by_table(walk, args)
     if walk.expected_status is False:
         return None
@@ -125,27 +128,43 @@ _ROLES: dict[str, Callable[[Walk, str], Status]] = {
         walk.kind(field) in ("file", "directory") or ops.write(walk, field)
     ),
     "modify": ops.modify,
+    "download": lambda walk, url: ops.write(walk, re.split("[?#]", url)[0].rpartition("/")[2]),
     "none": lambda _walk, _field: None,
 }
+
+
+# What a script of ``sed`` cannot be.
+_SUFFIX = re.compile(r"(?:\.\w+)?")
+
+
+# What becomes of operands with one of the options `in_place`.
+_IN_PLACE = {"read": "modify", "write": "append", "none": "download"}
 
 
 def _run_by_table(walk: Walk, args: Invocation) -> Status:
     entry = args.entry
     operands = args.operands
-    if entry.skip:
-        operands = [field for field in operands if field]  # ``sed -i ''`` has no suffix
-        if not args.has(*entry.skip_unless):
-            operands = operands[entry.skip :]
     role = entry.operands
+    suffix = args.suffix()
     if args.has(*entry.in_place):
-        role = "modify" if role == "read" else "append"
+        role = _IN_PLACE[role]
+        # BSD's ``sed -i .bak`` and ``sed -i ''`` have the suffix in the next word.
+        if entry.suffix and not suffix and operands and _SUFFIX.fullmatch(operands[0]):
+            suffix, *operands = operands
+    if entry.skip and not args.has(*entry.skip_unless):
+        operands = operands[entry.skip :]
     if entry.recursive and role == "read" and args.has(*entry.recursive):
         role = "tree"
         operands = operands or ["."]
     normal = entry.fails == "normal"
     if walk.expected_status is False and normal:
         walk.expected_status = None
+    if role not in ("read", "tree"):
+        walk.blame(operands)
     failed = walk.expected_status is False
+    if role == "download" and len(operands) > 1:  # which of them is printed is not followed
+        walk.effects.unknown(args.name)
+        return None
     if failed and role != "read":
         # Of several operands some may have been changed.
         several = len(operands) > 1 or any(map(walk.is_unresolved, operands))
@@ -156,16 +175,22 @@ def _run_by_table(walk: Walk, args: Invocation) -> Status:
     if entry.may_write and not failed:
         if any(re.search(entry.may_write, word) for word in args.words):
             walk.effects.unknown(args.name)
-            if role == "none":  # where the files of its options are is not known either
+            if role in ("none", "download"):  # where its files are is not known either
                 return None
     status: Status = True
     for i, field in enumerate(operands):
         use = role
         if entry.last and i == len(operands) - 1 and i > 0:
             use = entry.last
-        if use in ("write", "append") and status is False:
+        if use != role and (failed or status is False):
             return False  # without its input it writes nothing
-        status = both_succeed(status, _ROLES[use](walk, field))
+        if use == "modify":
+            done = ops.modify(walk, field, suffix=suffix)
+        elif use not in ("read", "tree") and walk.reports_error(args.name, field):
+            done = False
+        else:
+            done = _ROLES[use](walk, field)
+        status = both_succeed(status, done)
     for option, use in entry.roles.items():
         for value in args.values.get(option, ()):
             if use == "read" or not (failed or status is False):

@@ -5,7 +5,7 @@ Git changes many files that the command line does not name; where its output nam
 changes no file of the tree."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from leftoff.shell import operations as ops
@@ -58,14 +58,30 @@ def _rm(walk: Walk, words: list[str]) -> Status:
         return None
     # `rm 'a.txt'`: each file, of a pattern and of a folder as well.
     named = [_unquote(line[3:]) for line in _visible_lines(walk) if line.startswith("rm '")]
-    for name in named:
-        ops.delete(walk, name, force=True, shown=True)
+    paths = [_from_root(walk, name, before + after) for name in named]
+    cwd, walk.cwd = walk.cwd, walk.cwd and "."
+    for path in paths:
+        ops.delete(walk, path, force=True, shown=True)
+    walk.cwd = cwd
     for field in [] if named else before + after:
         if _PLAIN(field):
             ops.delete(walk, field, recursive="-r" in options)
         else:
             walk.effects.unknown("git", action="deleted")
     return None
+
+
+def _from_root(walk: Walk, name: str, fields: list[str]) -> str:
+    """The path of a file that git names from the root of the repository: that of an operand, or
+    one below a folder above the present one."""
+    for path in map(walk.path, fields):
+        if path is not None and f"/{path}".endswith(f"/{name}"):
+            return path
+    parts = (walk.cwd or "").split("/")
+    for i in range(len(parts)):
+        if name.startswith("/".join([*parts[i:], ""])):
+            return "/".join([*parts[:i], name])
+    return walk.path(name) or name
 
 
 def _mv(walk: Walk, words: list[str]) -> Status:
@@ -159,18 +175,20 @@ def _names(walk: Walk, field: str, path: str) -> bool:
 
 
 def _checkout(walk: Walk, words: list[str]) -> Status:
-    _, before, after = _split_words(words, ("-b", "-B", "--orphan", "--conflict"))
+    options, before, after = _split_words(words, ("-b", "-B", "--orphan", "--conflict"))
     if walk.expected_status is False:
         return False
-    # Without a commit they are as in the index, which differs from it after `git add`.
-    last = before[:1] in (["HEAD"], ["@"]) or not (before or walk.state.indexed)
+    # Without a commit they are as in the index, which differs from it after `git add` and where
+    # two branches conflict.
+    indexed = walk.state.indexed or bool(options & {"--ours", "--theirs"})
+    last = before[:1] in (["HEAD"], ["@"]) or not (before or indexed)
     if after:
         return _restore_paths(walk, after, last=last)
     paths = [field for field in before if _looks_like_path(walk, field)]
     if not paths:
         return _switch(walk, words)
     if len(paths) == len(before):
-        return _restore_paths(walk, paths, last=not walk.state.indexed)
+        return _restore_paths(walk, paths, last=not indexed)
     return _restore_paths(walk, before[1:], last=last)
 
 
@@ -341,8 +359,11 @@ SUBCOMMANDS: dict[str, Callable[[Walk, list[str]], Status]] = {
 }
 
 
-# Whether the index differs from the last commit after it.
-INDEX = {"add": True, "rm": True, "mv": True, "commit": False, "stash": False, "reset": False}
+def is_indexed(before: bool, verb: str, words: Sequence[str], succeeded: Status) -> bool:
+    """Whether the index differs from the last commit after a command."""
+    if verb in ("add", "rm", "mv") or verb == "reset" and "--soft" in words:
+        return True  # also where it failed: it may have added some
+    return before and (succeeded is False or verb not in ("commit", "stash", "reset"))
 
 
 def _run_git(walk: Walk, args: Invocation) -> Status:
@@ -354,8 +375,10 @@ def _run_git(walk: Walk, args: Invocation) -> Status:
     name, rest = words[i] if i < len(words) else "", words[i + 1 :]
     handler = SUBCOMMANDS.get(name)
     status: Status = None
-    walk.state.indexed = INDEX.get(name, walk.state.indexed)
-    if handler is not None:
+    walk.state.indexed = is_indexed(walk.state.indexed, name, rest, walk.expected_status)
+    if i and name:  # it may have a rule of its own
+        status = walk.execute(walk, ["git", *words[i:]])
+    elif handler is not None:
         status = handler(walk, rest)
     elif name == "worktree" and rest[:1] not in ([], ["list"]):
         walk.effects.unknown("git")

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from leftoff import lazy_re as re
+from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
-from leftoff.shell.commands import Invocation
+from leftoff.shell.commands import Invocation, program_rules
 from leftoff.shell.embedded.patches import diff_steps, marked_steps
 from leftoff.shell.embedded.python import python_effects
 from leftoff.shell.embedded.steps import ScriptSteps
@@ -13,10 +14,10 @@ from leftoff.shell.paths import parent_of
 from leftoff.shell.programs.wrappers import run_text
 from leftoff.shell.state import Status, Walk
 
-# What `python -m` runs that changes no file.
+# What `python -m` runs that changes no file, and is no program by itself.
 _HARMLESS_MODULES = frozenset(
-    "pytest unittest pip mypy flake8 pylint timeit doctest this site platform"
-    " http.server pdb tabnanny ruff pyflakes sysconfig ast py_compile compileall".split()
+    "pip timeit doctest this site platform http.server pdb tabnanny sysconfig ast py_compile"
+    " compileall".split()
 )
 
 
@@ -25,11 +26,11 @@ def _run_python(walk: Walk, args: Invocation) -> Status:
         return None
     module, code = args.value("-m"), args.value("-c")
     if module is not None:
-        # A second operand of `json.tool` is the file that it writes.
-        looks = module == "json.tool" and len(args.operands) < 2
-        if not (module in _HARMLESS_MODULES or looks) and walk.expected_status is not False:
-            walk.effects.unknown(module)
-        return ops.read(walk, args.operands[0]) if looks and args.operands else None
+        listed = module in program_rules().by_name
+        if module in _HARMLESS_MODULES or walk.expected_status is False and not listed:
+            return None
+        at = next(i for i, word in enumerate(args.words) if word.endswith(module))
+        return interpreter.call(walk, [module, *args.words[at + 1 :]], walk.expected_status)
     arguments = args.operands if code is not None else args.operands[1:]
     if code is None:
         code, missing = _script_text(walk, args.operands)
@@ -78,7 +79,7 @@ def _run_script(walk: Walk, args: Invocation) -> Status:
         if walk.expected_status is False:
             return False
         for field in operands:
-            ops.modify(walk, field)
+            ops.modify(walk, field, suffix=args.suffix())
     elif args.has("-n", "-p"):
         for field in operands:
             ops.read(walk, field)
@@ -158,32 +159,70 @@ def _run_sqlite(walk: Walk, args: Invocation) -> Status:
     return None
 
 
-# Hunks that did not fit where the patch says: patch keeps the old file beside the new one.
-_OFF_PLACE = re.compile(
-    r"^patching file (\S+)\n(?:Hunk #\d+ succeeded [^\n]*(?:\n|\Z))+", re.MULTILINE
+# What ``patch`` prints of a file: its name, the one before, and what became of its hunks.
+_PATCHED = re.compile(
+    r"^patching (?:file|symbolic link) ('[^'\n]+'|\S+)(?: \((\w+) from ([^)\n]+)\))?\r?$"
+    r"((?:\n(?!patching ).*)*)",
+    re.MULTILINE,
 )
+_HUNKS = re.compile(r"(\d+) out of (\d+) hunks? (?:FAILED|ignored)")
+_REJECTS = re.compile(r"saving rejects to file (\S+)")
 _OPTIONS = {"-p", "-p0", "-p1", "--strip", "-i", "--input", "-N", "--forward", "-s", "--silent"}
 
 
 def _run_patch(walk: Walk, args: Invocation) -> Status:
-    """``patch -p1``, or ``-p0`` for names without ``a/``: the text of the patch says what it
-    changes, if all of it went in place; otherwise any file may have changed."""
-    source = args.value("-i", "--input")
-    text = walk.stdin if source is None else walk.known_content(source)
-    shown = "" if walk.captured else walk.output or ""
-    # `1 out of 2 hunks FAILED`, `hunk ignored`, `**** malformed patch`.
-    whole = not any(mark in shown for mark in (" FAILED ", " ignored", "****"))
+    """``patch``: it prints each file that it changes. Where that is not seen, the text of the
+    patch says it, with ``-p1``, or ``-p0`` for names without ``a/``; otherwise any file may
+    have changed."""
+    cwd, folder = walk.cwd, args.value("-d", "--directory")
+    walk.cwd = cwd if folder is None else walk.resolved(folder)
+    source = args.value("-i", "--input") or "".join(args.operands[1:2])
+    text = walk.known_content(source) if source else walk.stdin
+    steps = diff_steps(text or "")
+    printed = [] if walk.captured else list(_PATCHED.finditer(walk.output or ""))
     level = "1" if "--- a/" in (text or "") else "0"
     usual = args.flags <= _OPTIONS and args.value("-p", "--strip") == level
-    if walk.expected_status is False and whole:
-        return False
-    if text is None or args.operands or not whole or not usual:
+    status: Status = None
+    if printed:
+        status, walk.expected_status = walk.expected_status, None
+        for found in printed:
+            _patch_printed(walk, args, steps, found)
+    elif walk.expected_status is False and " FAILED " not in (walk.output or ""):
+        status = False
+    elif walk.expected_status is False or text is None or args.operands or not usual:
         walk.effects.unknown("patch")
-        return None
-    _patch(walk, diff_steps(text))
-    for found in _OFF_PLACE.finditer(shown):
-        ops.write(walk, found[1] + ".orig")
-    return None
+    else:
+        _patch(walk, steps)
+    walk.cwd = cwd
+    return status
+
+
+def _patch_printed(
+    walk: Walk, args: Invocation, steps: list[tuple[str, str, str]], found: re.Match[str]
+) -> None:
+    """Apply what is printed of one file; the text of the patch says whether it is new or
+    removed, if it is known."""
+    name, how, former, hunks = found[1].strip("'"), found[2], found[3], found[4]
+    of_file = [s for s in steps if f"/{s[2] or s[1]}".endswith(f"/{name}")] or steps[:1]
+    new = walk.kind(name) == "absent"
+    verb = of_file[0][0] if of_file else "add" if new else "modify"
+    if args.has("-R", "--reverse"):
+        verb = {"add": "delete", "delete": "add"}.get(verb, verb)
+    failed = _HUNKS.search(hunks)
+    if "****" not in hunks and (failed is None or failed[1] != failed[2]):
+        if how == "renamed":
+            ops.transfer(walk, former, name, move=True, recursive=False)
+        uncertainty = walk.uncertainty
+        # Without the text it may have been removed.
+        walk.uncertainty = uncertainty if steps or how else max(uncertainty, 1)
+        _patch(walk, [("add" if how == "read" else "modify" if how else verb, name, "")])
+        walk.uncertainty = uncertainty
+    # Of hunks that did not fit where the patch says it keeps the old file beside the new one.
+    moved = any(mark in hunks for mark in (" FAILED ", " (offset ", " with fuzz "))
+    if moved and not args.has("--no-backup-if-mismatch") or args.has("-b", "--backup"):
+        ops.write(walk, f"{name}.orig")
+    for rejects in _REJECTS.finditer(hunks):
+        ops.write(walk, rejects[1])
 
 
 def _patch(walk: Walk, steps: list[tuple[str, str, str]]) -> None:

@@ -1,5 +1,7 @@
 """Programs that run other programs: ``env``, ``sudo``, ``bash -c``, ``xargs``."""
 
+from itertools import pairwise
+
 from leftoff.shell import interpreter
 from leftoff.shell import operations as ops
 from leftoff.shell.ast import UNKNOWN
@@ -76,6 +78,9 @@ def _run_find(walk: Walk, args: Invocation) -> Status:
     # It deletes files that an expression selects, which only the disk knows.
     if "-delete" in words:
         walk.effects.unknown("find", action="deleted")
+    for option, name in pairwise(words):
+        if option in ("-fprint", "-fprint0", "-fprintf", "-fls"):
+            ops.write(walk, name)
     uncertainty, cwd, walk.uncertainty = walk.uncertainty, walk.cwd, 2
     for i, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
