@@ -139,6 +139,40 @@ def test_ten_thousands_of_results_in_one_message(assert_linear: Linear) -> None:
     assert_linear(prepare, 20_000)
 
 
+@pytest.mark.parametrize(
+    "command,output",
+    [
+        ("pytest", "3 passed in 0.1s"),
+        ("git commit -m x%d", "[main a%06d] x"),
+        ("mv f%d g%d", ""),
+    ],
+)
+def test_thousands_of_tiny_calls(
+    command: str, output: str, calls_made: Callable[[Callable[[], object]], int]
+) -> None:
+    """The passed checks, or the events of git, were walked once for each of them, and all known
+    files once for each that was moved."""
+
+    def filled(words: str, number: int) -> str:
+        return words.replace("%d", str(number)).replace("%06d", f"{number:06}")
+
+    def prepare(count: int) -> Callable[[], object]:
+        reading = Pass("s", "chat_lines")
+        for number in range(count):
+            asked = {"command": filled(command, number)}
+            called = {"type": "tool_use", "id": f"c{number}", "name": "Bash", "input": asked}
+            shown = {"type": "tool_result", "tool_use_id": f"c{number}"}
+            shown["content"] = filled(output, number)
+            for role, block in (("assistant", called), ("user", shown)):
+                line = {"role": role, "content": [block]}
+                reading.feed(json.dumps(line).encode() + b"\n")
+        reading.close()
+        return reading.conclude
+
+    small, large = (calls_made(prepare(count)) for count in (500, 2000))
+    assert large < 6 * small
+
+
 AIDER = (
     "# aider chat started at 2026-01-02 03:04:05\n\n#### write the table  \n\nHere it is.\n\n"
 )

@@ -216,10 +216,10 @@ class Claims:
 
     def _unclaimed(self) -> Iterator[Milestone]:
         """Results of tools without a claim near them."""
-        said: dict[str, list[int]] = {kind: [] for kind in (*_GIT.values(), *_BY_OUTPUT)}
+        said: dict[str, set[int]] = {kind: set() for kind in (*_GIT.values(), *_BY_OUTPUT)}
         for claim in self.view.sentences("milestone"):
             if claim.value in said:
-                said[claim.value].append(claim.ref.message)
+                said[claim.value].add(claim.ref.message)
         found = [
             (_GIT[event.kind], event.text or event.hash or event.url or event.branch, event.ref)
             for event in self.events
@@ -231,9 +231,9 @@ class Claims:
             if shown.good
         ]
         for kind, text, ref in found:
-            near = said[kind]
-            if text and not any(-2 <= m - ref.message <= _NEAR for m in near):
-                near.append(ref.message)
+            near = range(ref.message - 2, ref.message + _NEAR + 1)
+            if text and said[kind].isdisjoint(near):
+                said[kind].add(ref.message)
                 yield Milestone(text, kind, "verified", ref, "tool")
 
 

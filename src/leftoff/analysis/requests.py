@@ -201,7 +201,8 @@ class _Outcomes:
         shown += [("deploy", s.ref.message) for s in sent if s.good]
         shown += [("test", (c.result or c.ref).message) for c in passed]
         shown += [("undo", m) for m, _, line in moves if any(map(_undoes, git_steps(line)))]
-        self.shown = {kind: sorted(m for k, m in shown if k == kind) for kind, _ in shown}
+        kinds = dict.fromkeys(kind for kind, _ in shown)
+        self.shown = {kind: sorted(m for k, m in shown if k == kind) for kind in kinds}
         self.failed = self._failures(view)
         turns = Turns(view)
         # Some recorders leave out calls that the agent announced.

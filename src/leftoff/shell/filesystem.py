@@ -244,6 +244,8 @@ class FileState:
 
     def below(self, path: str, *, directories: bool = False) -> list[str]:
         """The known files below a directory, sorted; with `directories`, these as well."""
+        if path not in self._ancestors and path not in ("/", "."):
+            return []
         start = "" if path == "." else path if path == "/" else path + "/"
         wanted = ("file", "directory") if directories else ("file",)
         return sorted(

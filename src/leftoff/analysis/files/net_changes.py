@@ -1,5 +1,6 @@
 """The state of every file at the end of a session, relative to its start."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field
@@ -107,12 +108,13 @@ def file_modifications(
     file. The change of a file that the recorder does not find at the end, though no call
     removed it, is likely at most. Paths below `root` are relative to it."""
     tracks = _tracks(events)
+    ordered = sorted(tracks)
     found: list[FileModification] = []
     for path, track in tracks.items():
         action = _net(track)
-        if action == "deleted" and path[-1] == "/" and _is_no_loss(tracks, path):
+        if action == "deleted" and path[-1] == "/" and _is_no_loss(tracks, ordered, path):
             continue
-        if action == "deleted" and track.perhaps_made and _among_new(tracks, path):
+        if action == "deleted" and track.perhaps_made and _among_new(tracks, ordered, path):
             continue
         if action:
             renamed = track.origin if action == "created" else ""
@@ -165,12 +167,17 @@ def discarded_files(events: Sequence[FileEvent], root: str = "") -> tuple[Discar
 def _tracks(events: Iterable[FileEvent]) -> dict[str, _Track]:
     """What became of every path."""
     tracks: dict[str, _Track] = {}
+    folders: set[str] = set()  # in which one of the paths lies
     for event in events:
-        if event.path[-1:] == "/":
+        if event.path in folders:
             _below(tracks, event)
         track = tracks.get(event.path)
         if track is None:
             track = tracks[event.path] = _Track()
+            above, slash, _ = event.path[:-1].rpartition("/")
+            while slash and above + slash not in folders:
+                folders.add(above + slash)
+                above, slash, _ = above.rpartition("/")
             if event.action != "created" and _in_new_folder(tracks, event.path):
                 track.existed = False
         _note(track, event)
@@ -315,16 +322,22 @@ def _net(track: _Track) -> str:
     return "deleted" if track.existed else ""
 
 
-def _is_no_loss(tracks: dict[str, _Track], folder: str) -> bool:
+def _is_no_loss(tracks: dict[str, _Track], ordered: Sequence[str], folder: str) -> bool:
     """Whether a file below a deleted directory was there again later; or the directory may be
     the session's own, and no file in it is known to be lost."""
-    below = {p: t for p, t in tracks.items() if p.startswith(folder) and p[-1] != "/"}
-    if any(t.exists and (t.changed or t.read or t.back) for t in below.values()):
+    below = [(p, tracks[p]) for p in _files_in(ordered, folder)]
+    if any(t.exists and (t.changed or t.read or t.back) for _, t in below):
         return True
     return tracks[folder].late and not any(
-        _net(t) == "deleted" and not (t.perhaps_made and _among_new(tracks, p))
-        for p, t in below.items()
+        _net(t) == "deleted" and not (t.perhaps_made and _among_new(tracks, ordered, p))
+        for p, t in below
     )
+
+
+def _files_in(ordered: Sequence[str], folder: str) -> list[str]:
+    """The files below a folder, of sorted paths."""
+    end = bisect_left(ordered, folder[:-1] + "0")  # "0" follows "/"
+    return [p for p in ordered[bisect_left(ordered, folder) : end] if p[-1] != "/"]
 
 
 def _in_new_folder(tracks: dict[str, _Track], path: str) -> bool:
@@ -339,13 +352,13 @@ def _in_new_folder(tracks: dict[str, _Track], path: str) -> bool:
     return False
 
 
-def _among_new(tracks: dict[str, _Track], path: str) -> bool:
+def _among_new(tracks: dict[str, _Track], ordered: Sequence[str], path: str) -> bool:
     """Whether all that is known in the nearest folder with other files is the session's own and
     removed as well, as around the output of its own build."""
     folder = path.rstrip("/")
     while "/" in folder:
         folder = folder.rpartition("/")[0]
-        around = [t for p, t in tracks.items() if p.startswith(f"{folder}/") and p[-1] != "/"]
+        around = [tracks[p] for p in _files_in(ordered, f"{folder}/")]
         if len(around) > 1:
             own = (t.existed is False and not t.exists for t in around if t is not tracks[path])
             return all(own)
