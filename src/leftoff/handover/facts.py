@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import by_weight, is_sure
+from leftoff.analysis.decisions.shown import LikelyDecisions, by_weight, is_sure
 from leftoff.extraction.errors import is_frame
 from leftoff.extraction.requests import TAIL
 from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of
@@ -29,7 +29,6 @@ from leftoff.handover.standing import (
     is_rule,
     is_statement,
     last_commits_branch,
-    objections,
     takes_up,
     with_words,
 )
@@ -221,7 +220,7 @@ def handover_of(summary: ContextSummary) -> Handover:
     rules = [r.text for r in requests if r.kind == "constraint"]
     standing, likely, on_the_way = _decisions(found, wholes, rules)
     known = {d.text for d in (*standing, *likely, *on_the_way)}
-    refused = objections(requests)
+    typed_before = LikelyDecisions(requests)
     working, folder = summary.working_set, summary.session.cwd
     words = working.last_words
     looked_at = _by_recency(f for f in files if f.action == "read")
@@ -291,7 +290,7 @@ def handover_of(summary: ContextSummary) -> Handover:
             Fact(w.text, "", w.message, weight=w.weight)
             for w in working.recent
             if w.text not in known
-            and not refused.hit(w.text, w.message)
+            and not typed_before.objected(w.text, w.message)
             and not w.text.rstrip(" *_").endswith("?")
             and w.text not in words.text
             and is_statement(w.text)

@@ -13,7 +13,7 @@ from operator import attrgetter
 from msgspec import UNSET, Struct
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.shown import PERSON_SURE, likely_decisions
+from leftoff.analysis.decisions.shown import PERSON_SURE, LikelyDecisions, likely_decisions
 from leftoff.extraction.requests import matches
 from leftoff.handover.text_match import content_words, names
 from leftoff.summary import CallOutcome, ContextSummary, KeyDecision, UserRequest
@@ -26,10 +26,6 @@ SAME = 0.75
 # So many content words in common, and half of a decision's own, are about the same. Chosen by
 # hand; not measured.
 ABOUT = 3
-
-# So many content words, or one name, that a statement has in common with the person's next
-# message that corrects it. Chosen by hand; not measured.
-OBJECTED = 2
 
 # Words of an approval or remark, or after a command, that ask for nothing by themselves. Chosen
 # by hand.
@@ -109,13 +105,13 @@ def decided(summary: ContextSummary, *, judged: bool) -> Iterator[Decided]:
     ended = [d for d in decisions if d.status != "made" and d.replaced_by is not None]
     after = {d.replaced_by: d for d in ended}
     later = cache(lambda: _statements(summary))  # most decisions end without it
-    refused = objections(summary.user_requests)
+    typed = LikelyDecisions(summary.user_requests)
     chosen = {id(d) for d in likely_decisions(summary)}
     for number, decision in enumerate(decisions):
         own = decision.owner == "user"
         if decision in ended or (judged and not own and decision.judged_by is UNSET):
             continue
-        if not own and refused.hit(decision.text, decision.message_index):
+        if not own and typed.objected(decision.text, decision.message_index):
             continue
         # Of the person's, what a rule found: the model alone, and rules for other languages,
         # also take tasks and options that were pasted.
@@ -177,35 +173,6 @@ def _is_about(known: Said, later: Said) -> bool:
         return False
     half = len(shared) >= max(ABOUT, len(known.words) / 2)
     return half or not known.names.isdisjoint(later.names)
-
-
-class Objections(Struct, frozen=True):
-    """The person's corrections, each with the message from which on it may mean what was said
-    before it."""
-
-    found: tuple[tuple[int, Said], ...]
-
-    def hit(self, text: str, message: int) -> bool:
-        """Whether a correction is about a statement of the turn before it."""
-        near = [one for since, one in self.found if since < message < one.message]
-        statement = said(text, message) if near else None
-        return statement is not None and any(
-            len(statement.words & one.words) >= OBJECTED
-            or not statement.names.isdisjoint(one.names)
-            for one in near
-        )
-
-
-def objections(requests: Iterable[UserRequest]) -> Objections:
-    """The person's corrections."""
-    ordered: Sequence[UserRequest] = sorted(requests, key=lambda r: r.ref.message)
-    found = []
-    for request in ordered:
-        if request.kind == "correction":
-            at = request.ref.message
-            since = max((r.ref.message for r in ordered if r.ref.message < at), default=-1)
-            found += [(since, said(part, at)) for part in _RE["sentence"].split(request.text)]
-    return Objections(tuple(found))
 
 
 def inner_requests(requests: Sequence[UserRequest]) -> set[UserRequest]:

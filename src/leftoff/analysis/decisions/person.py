@@ -71,7 +71,6 @@ class Act(Struct, frozen=True):
         pattern: of a sentence in `_marked` form; `unless`: of one that is none all the same.
         rank: of what it finds, as in `rank`.
         routine: it counts in an order of routine, too.
-        objects: it objects to what is there or was done.
         foreign: it is in another language than English.
         matches, misses: sentences in which it must and must not be found."""
 
@@ -80,7 +79,6 @@ class Act(Struct, frozen=True):
     unless: str = ""
     rank: int = CHOICE
     routine: bool = False
-    objects: bool = False
     foreign: bool = False
     matches: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
@@ -93,12 +91,8 @@ class Act(Struct, frozen=True):
 
 
 _TABLE = table(leftoff.extraction.__file__, "rules", "person.toml")
-_ACTS = msgspec.convert(_TABLE["rule"], tuple[Act, ...])
-# The rules of `rules/person.toml` in file order, those that object first.
-ACTS = tuple(sorted(_ACTS, key=lambda act: not act.objects))
-
-# Rules whose sentences object to what the agent took up.
-OBJECTIONS = frozenset(act.id for act in ACTS if act.objects)
+# The rules of `rules/person.toml` in file order.
+ACTS = msgspec.convert(_TABLE["rule"], tuple[Act, ...])
 
 _FOREIGN = frozenset(act.id for act in ACTS if act.foreign)
 _RANKS = {act.id: ORDER if act.foreign else act.rank for act in ACTS} | {"words": ORDER}

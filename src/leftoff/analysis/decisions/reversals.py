@@ -12,7 +12,6 @@ from typing import TypeAlias
 import msgspec
 
 from leftoff import lazy_re as re
-from leftoff.analysis.decisions.person import OBJECTIONS
 from leftoff.extraction.decision_model import PATTERNS
 from leftoff.extraction.evidence import Asked, Called
 from leftoff.extraction.requests import matches
@@ -30,6 +29,10 @@ Topics: TypeAlias = tuple[frozenset[str], frozenset[str]]
 
 # So many words after a verb are its object. Chosen by hand; not measured.
 OBJECT_WORDS = 3
+
+# So many names and content words that an objection has in common with what it is about. Chosen
+# by hand: with one, words that were no objection took right decisions away.
+OBJECTED = 2
 
 
 @lru_cache(maxsize=1024)
@@ -121,9 +124,7 @@ def by_words(
                         out[earlier], status=status, replaced_by=later
                     )
                     break
-        if decision.owner == "user" and (
-            decision.rule in OBJECTIONS or matches("correction", decision.text)
-        ):
+        if decision.owner == "user" and matches("correction", decision.text):
             number = bisect_left(prompts, decision.message_index) - 1
             _overrule(out, later, prompts[number] if number >= 0 else -1)
     return out
@@ -135,25 +136,22 @@ def _overrule(out: list[KeyDecision], later: int, since: int) -> None:
     decision = out[later]
     if any(d.replaced_by == later for d in out[:later]):
         return
-    objection = topics(decision.text)
     for earlier in range(later - 1, -1, -1):
         known = out[earlier]
         if known.message_index <= since:
             return
         if known.status != "made" or known.owner == "user":
             continue
-        if objects_to(objection, known):
+        if objects_to(decision.text, known.text):
             out[earlier] = msgspec.structs.replace(known, status="reversed", replaced_by=later)
             return
 
 
-def objects_to(objection: Topics, decision: KeyDecision) -> bool:
-    """Whether words that object are about what a decision takes up: one named thing, or two
-    content words and half of those of the shorter one. Chosen by hand."""
-    names, plain = topics(_taken(decision.text))
-    shared = objection[1] & plain
-    half = 2 * len(shared) >= min(len(objection[1]), len(plain))
-    return bool(objection[0] & names) or len(shared) >= 2 and half
+def objects_to(objection: str, text: str) -> bool:
+    """Whether words that object are about what a statement takes up: one named thing or two
+    content words. Chosen by hand."""
+    (names, plain), (named, about) = topics(objection), topics(_taken(text))
+    return bool(names & named) or len((names | plain) & (named | about)) >= OBJECTED
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from leftoff import lazy_re as re
 from leftoff.analysis.decisions.person import LIMIT, LIMITS, ORDER, rank
-from leftoff.analysis.decisions.reversals import topics
+from leftoff.analysis.decisions.reversals import objects_to, topics
 from leftoff.extraction.decision_model import ENGLISH, PATTERNS
 from leftoff.summary import ContextSummary, KeyDecision, UserRequest
 from leftoff.text.markdown import sentences
@@ -23,9 +23,9 @@ MAX_SHOWN = 5
 MAX_LIKELY = 100
 
 # Least confidence of a decision of the agent that is shown: of one with a word of a choice (a
-# reason, what was not taken), and of any other. Of what readers judged in repositories that no
-# rule was written on 21 of 26 were right before, with all rules 12 of 14.
-LIKELY, LIKELY_PLAIN = 0.5, 0.7
+# reason, what was not taken), and of any other. Of labelled ones of the second kind 7 of 7 are
+# right from 0.55 to 0.7, and 5 of 7 below (`benchmarks/accuracy/decisions/README.md`).
+LIKELY, LIKELY_PLAIN = 0.5, 0.55
 
 # Likewise of one that says "I decided", which agents seldom do. Chosen by hand.
 STATED = 0.4
@@ -42,9 +42,8 @@ RULED_OUT = 0.8
 MAX_TOLD = 320
 
 # More than this share of the shorter one's words in common, and a later message takes the place
-# of an earlier one; with the agent's also so many names and content words, and this share of
-# them. Chosen by hand on recordings that were read: below it are different things.
-SAME_WORDS, SAME, SAME_SHARE = 0.75, 3, 0.6
+# of an earlier one. Chosen by hand on recordings that were read: below it are different things.
+SAME_WORDS = 0.75
 
 # From this share of its names and content words on that stand at the beginning of the request
 # before it, or in one sentence of any before it, a statement says no more than what the person
@@ -98,8 +97,7 @@ class LikelyDecisions:
         for request in typed:
             at = request.ref.message
             texts[at] = f"{texts[at]} {request.text}" if at in texts else request.text
-            # What a message quotes at its beginning it speaks of below.
-            if request.kind == "correction" or request.text.startswith(">"):
+            if request.kind == "correction":
                 objections.add(at)
             if request.status == "answered":
                 answered.add(at)
@@ -128,12 +126,9 @@ class LikelyDecisions:
         least = LIKELY if chosen else LIKELY_PLAIN
         if any(rule.search(text) for rule in PATTERNS["stated"]):
             least = STATED
-        if confidence < least or not decides(text, chosen):
+        if confidence < least or not decides(text, chosen) or self.objected(text, message):
             return False
-        said = _about(text)
-        after = bisect_right(self._places, message)
-        if any(self._objections[after : after + 1]) and said & _about(self._texts[after]):
-            return False
+        said, after = _about(text), bisect_right(self._places, message)
         before = bisect_left(self._places, message)
         if any(self._answered[before - 1 : before]) and not any(
             map(_YES.match, self._texts[after : after + 1])
@@ -146,6 +141,12 @@ class LikelyDecisions:
         asked += [_about(text) for text in self._texts[before - 1 : before]]
         needed = max(2, ASKED * len(said), len(said) - OWN + 1)
         return all(len(said & about) < needed for about in asked)
+
+    def objected(self, text: str, message: int) -> bool:
+        """Whether the person corrects the agent next, in words about a statement in
+        `message`."""
+        after = bisect_right(self._places, message)
+        return any(self._objections[after : after + 1]) and objects_to(self._texts[after], text)
 
 
 def chooses(text: str) -> bool:
@@ -222,16 +223,10 @@ def _different(
 
 
 def _same(one: KeyDecision, other: KeyDecision) -> bool:
-    """Whether two decisions of different messages have almost the same words, or two of the
-    agent are about the same."""
-    if one.message_index == other.message_index:
-        return False
+    """Whether two decisions of different messages have almost the same words."""
     first, second = _words(one.text), _words(other.text)
-    if len(first & second) > SAME_WORDS * min(len(first), len(second)):
-        return True
-    first, second = _about(one.text), _about(other.text)
-    least = max(SAME, SAME_SHARE * min(len(first), len(second)))
-    return one.owner != "user" and len(first & second) >= least
+    alike = len(first & second) > SAME_WORDS * min(len(first), len(second))
+    return alike and one.message_index != other.message_index
 
 
 @lru_cache(maxsize=256)
