@@ -16,7 +16,6 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from leftoff.analysis.assemble import view_of
 from leftoff.analysis.decisions.explain import explain
 from leftoff.analysis.summary_json import seed_shape, to_json
 from leftoff.api import SessionReading, gather, messages_at, read
@@ -168,7 +167,7 @@ class Outputs:
 
     def explain(self) -> str:
         """`leftoff summarize --explain`."""
-        found = explain(view_of(*self._gathered.recordings())[1])
+        found = explain(self._gathered.view())
         return explanation.text(found, width=96, gate=Redactor())
 
     def export(self) -> str:

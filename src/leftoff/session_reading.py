@@ -12,6 +12,7 @@ from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
 from leftoff.model import Issue
+from leftoff.session_view import SessionView
 from leftoff.sources.open import open_lines, session_paths
 from leftoff.sources.session_choice import Choice, choose, split_choice
 from leftoff.summary import ContextSummary, Source
@@ -52,12 +53,14 @@ class SessionReading:
         self.issues: list[Issue] = []
         self.path = ""
         """The recording that the others only come before; "" for the first."""
+        self._last: tuple[str, dict[str, SessionState], tuple[str, SessionView]] | None = None
 
     def add(
         self, path: str, format: str | None, extractors: Sequence[str], session: Choice
     ) -> None:
         """Reads a file or directory and the side files of its subagents; `FILE@3` is the third
         session of a file."""
+        self._last = None
         path, named = split_choice(path)
         session = session if named is None else named
         main, subagents = session_paths(path)
@@ -100,7 +103,18 @@ class SessionReading:
                 places = tuple(f"source {number}, {place}" for place in places)
             self.issues.append(replace(issue, places=places))
 
-    def recordings(self, agent: str = "") -> tuple[dict[str, SessionState], dict[str, int]]:
+    def view(self, agent: str = "") -> SessionView:
+        """The view of the main thread with those of its subagents, or of one subagent alone,
+        the same as long as the same is asked for."""
+        return self._view(agent)[1][1]
+
+    def _view(self, agent: str) -> tuple[dict[str, SessionState], tuple[str, SessionView]]:
+        if self._last is None or self._last[0] != agent:
+            recordings, places = self._recordings(agent)
+            self._last = agent, recordings, view_of(recordings, places)
+        return self._last[1:]
+
+    def _recordings(self, agent: str) -> tuple[dict[str, SessionState], dict[str, int]]:
         """The main thread under "" and each subagent under its id, and the source of each; or
         one subagent alone."""
         recordings = {name: recording for name, (recording, _) in self.agents.items()}
@@ -131,14 +145,12 @@ class SessionReading:
 
     def summary(self, agent: str = "", reader: AnyReader | None = None) -> ContextSummary:
         """The summary of all of it, or of one subagent, as a second reader judges it."""
-        recordings, places = self.recordings(agent)
         summary = assemble(
-            recordings,
+            *self._view(agent),
             sources=self.sources,
             format=self.formats[0],
             lines=self.lines,
             issues=self.issues,
-            child_sources=places,
         )
         # What was asked for is the session, whatever comes before it.
         if self.path:
@@ -148,7 +160,7 @@ class SessionReading:
         from leftoff.second_reading import SecondReading, second_reading
 
         asking = reader if isinstance(reader, SecondReading) else second_reading(reader)
-        return asking.judge(summary, view_of(recordings, places)[1])
+        return asking.judge(summary, self.view(agent))
 
 
 def session_with(path: str, read: Callable[[str], Pass]) -> SessionReading:

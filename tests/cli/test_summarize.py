@@ -14,7 +14,6 @@ import pytest
 from tests.cli.conftest import Run
 
 from leftoff import api
-from leftoff.analysis.assemble import view_of
 from leftoff.analysis.decisions.explain import Explanation, explain
 from leftoff.extraction.decision_model import MODEL, PERSON
 from leftoff.summary import ContextSummary
@@ -137,7 +136,7 @@ NAMES = ("claude_code/prorate.jsonl", "claude_code/outbox.jsonl", "codex/sift.js
 def both(root: Path, request: pytest.FixtureRequest) -> tuple[ContextSummary, Explanation]:
     """A session's summary, and why it says so."""
     gathered = api.gather([root / "corpora" / "sessions" / request.param])
-    return gathered.summary(), explain(view_of(*gathered.recordings())[1])
+    return gathered.summary(), explain(gathered.view())
 
 
 def test_it_tells_exactly_what_the_summary_tells(

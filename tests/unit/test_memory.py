@@ -84,6 +84,17 @@ def test_an_unknown_kind_is_the_callers_mistake(recorder: Recorder) -> None:
         Memory(recorder.index).search("x1", Filters(kinds=("nonsense",)))
 
 
+def test_what_a_subagent_saw_has_its_message_in_the_recording_of_its_own(
+    recorder: Recorder,
+) -> None:
+    own = {"isSidechain": True, "agentId": "helper"}
+    read = ["Read", {"file_path": "/home/dev/shop/vat.py"}, "1 def vat(): return 19"]
+    recorder.session("one", own, "> Look for the rate", read)
+    recorder.read_all()
+    hits = Memory(recorder.index).search("vat", Filters(kinds=("seen",)))
+    assert [hit.number for hit in hits] == [2]
+
+
 def test_a_session_that_did_not_change_is_not_read(recorder: Recorder, memory: Memory) -> None:
     before = statistics(recorder.index)
     assert recorder.read_all().read == 0

@@ -49,20 +49,20 @@ from leftoff.summary import (
 
 def assemble(
     recordings: Mapping[str, SessionState],
+    viewed: tuple[str, SessionView],
     *,
     sources: Sequence[Source] = (),
     format: str = "",
     lines: Lines | None = None,
     issues: Sequence[Issue] = (),
-    child_sources: Mapping[str, int] | None = None,
 ) -> ContextSummary:
     """The summary of one session. A pure function of its arguments.
 
     Args:
         recordings: the main thread under "" and each subagent under its id.
-        sources: the files that the session was read from; refs index into them.
-        child_sources: index into `sources` for subagents with a file of their own."""
-    main_id, view = view_of(recordings, child_sources or {})
+        viewed: what `view_of` gives for them.
+        sources: the files that the session was read from; refs index into them."""
+    main_id, view = viewed
     children = view.children
     header = view.state.header
     # The header of a subagent's own file describes the session that it belongs to.
@@ -165,20 +165,21 @@ def assemble(
 
 
 def view_of(
-    recordings: Mapping[str, SessionState], child_sources: Mapping[str, int]
+    recordings: Mapping[str, SessionState], places: Mapping[str, int]
 ) -> tuple[str, SessionView]:
-    """The name of the main thread in `recordings`, and its view with those of its subagents.
+    """The name of the main thread in `recordings`, and its view with those of its subagents;
+    `places`: the source of each.
 
     The name is "" but for a subagent's own file, where the subagent is the session."""
     main_id = ""
     if "" not in recordings or not len(recordings[""].thread):
         main_id = next((name for name, r in recordings.items() if len(r.thread)), "")
     children = [
-        SessionView(recording, child_sources.get(agent, 0))
+        SessionView(recording, places.get(agent, 0))
         for agent, recording in sorted(recordings.items())
         if agent not in {"", main_id} and len(recording.thread)
     ]
-    return main_id, SessionView(recordings[main_id], child_sources.get(main_id, 0), children)
+    return main_id, SessionView(recordings[main_id], places.get(main_id, 0), children)
 
 
 # Share of the messages of the agent that are in another language, of these and of those with

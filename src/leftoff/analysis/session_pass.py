@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leftoff.analysis.assemble import assemble
+from leftoff.analysis.assemble import assemble, view_of
 from leftoff.extraction.collector import Collector
 from leftoff.extraction.session_state import pack_large
 from leftoff.summary import ContextSummary, Source
@@ -37,8 +37,10 @@ class Pass(Collector):
 
         Args:
             session: which of several sessions in the recording; the last by default."""
+        recordings = self.sessions[session]
         return assemble(
-            self.sessions[session],
+            recordings,
+            view_of(recordings, {}),
             sources=sources,
             format=self.format.name if self.format else "",
             lines=self.lines,

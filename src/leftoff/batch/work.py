@@ -13,7 +13,6 @@ from typing import Any
 from msgspec.structs import asdict, astuple, replace
 
 from leftoff import codec
-from leftoff.analysis.assemble import view_of
 from leftoff.analysis.session_pass import Pass
 from leftoff.analysis.summary_json import numbered, safe_summary
 from leftoff.api import SessionReading
@@ -227,15 +226,16 @@ class _Doing:
             gathered.add(path, wanted.format or None, wanted.extractors, number + (number >= 0))
         summary = gathered.summary("", self._reading())
         gate = self._gate()
-        _, view = view_of(*gathered.recordings())
+        view = gathered.view()
         safe = safe_summary(summary, gate)
         redacted = codec.to_builtins(safe)
         if not all(path.isprintable() for path in paths):
             redacted = codec.to_valid_json(redacted)  # a file name may be invalid UTF-8
         document = self._document(redacted, gathered, gate)
         place = max(0, number)
+        key = session_key(paths[0], place)
         self.rows.session(
-            session_key(paths[0], place),
+            key,
             place,
             safe,
             redacted,
@@ -244,8 +244,7 @@ class _Doing:
             cost(view, view.children, wanted.prices),
         )
         if wanted.what == "memory":
-            key = session_key(paths[0], place)
-            found = session_entries(key, redacted, gathered.recordings()[0], gate)
+            found = session_entries(key, redacted, view, gate)
             self.memory.append(found)
             self.rows.entries(found)
         self._count(summary, place)

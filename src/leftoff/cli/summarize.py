@@ -101,11 +101,10 @@ def summarize(
 
 
 def _explained(gathered: SessionReading, agent: str, gate: Redactor, *, as_json: bool) -> str:
-    from leftoff.analysis.assemble import view_of
     from leftoff.analysis.decisions.explain import explain
     from leftoff.rendering import explanation
 
-    found = explain(view_of(*gathered.recordings(agent))[1])
+    found = explain(gathered.view(agent))
     if as_json:
         return codec.dumps(explanation.plain(found, gate), indent=2).decode()
     return explanation.text(found, width=columns(), gate=gate)

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from leftoff.analysis.decisions.shown import is_sure
 from leftoff.extraction.evidence import Edited, Saw, WroteLines
-from leftoff.extraction.session_state import SessionState
 from leftoff.redaction.redactor import Redactor
 from leftoff.session_view import SessionView
 from leftoff.text.line_hashes import Replaced
@@ -91,14 +90,11 @@ class SessionEntries(Struct, frozen=True):
 
 
 def session_entries(
-    key: str, summary: Mapping[str, Any], recordings: Mapping[str, SessionState], gate: Redactor
+    key: str, summary: Mapping[str, Any], view: SessionView, gate: Redactor
 ) -> SessionEntries:
-    """What a session leaves to the memory.
-
-    Args:
-        summary: a `ContextSummary` as redacted plain values.
-        recordings: the main thread under "", subagents by their ids."""
-    views = [SessionView(state) for _, state in sorted(recordings.items())]
+    """What a session leaves to the memory, given its `ContextSummary` as redacted plain values
+    and its view."""
+    views = [view, *view.children]
     entries = [*entries_of(summary), *_seen(views)]
     renamed = [(f["path"], f["renamed_from"]) for f in summary["file_modifications"]]
     # A file that the session made itself has no path at its start.

@@ -6,7 +6,6 @@ from functools import partial
 
 from msgspec import Struct
 
-from leftoff.analysis.assemble import view_of
 from leftoff.api import SessionReading
 from leftoff.budget.account import Account, account
 from leftoff.budget.prices import PriceRow
@@ -59,7 +58,7 @@ def account_of_reading(
 ) -> SessionAccount:
     """The account of recordings that were read, or of one subagent in them; `windows` and
     `prices` as for `account_of`."""
-    _, main = view_of(*gathered.recordings(agent))
+    main = gathered.view(agent)
     recorder = gathered.formats[0]
     return SessionAccount(
         id=main.state.agent or main.state.header.id,
