@@ -15,7 +15,7 @@ from leftoff.errors import FormatError, UsageError
 from leftoff.extraction.session_state import SessionState
 from leftoff.model import Issue, Message, Ref, record_hash, slice_hash
 from leftoff.session_reading import SessionReading as SessionReading
-from leftoff.session_reading import chosen_place
+from leftoff.session_reading import chosen_place, path_given
 from leftoff.session_reading import open_pass as open_pass
 from leftoff.sources.forerunners import line_of_work
 from leftoff.sources.open import STDIN, open_lines, session_paths
@@ -128,20 +128,6 @@ def paths_given(paths: Any) -> list[str]:
     return [path_given(path) for path in paths]
 
 
-def path_given(place: object) -> str:
-    """A path as a string; where it is something else, a `UsageError` says which function takes
-    that."""
-    if isinstance(place, (str, PathLike)):
-        return str(place)
-    if isinstance(place, (bytes, bytearray)):
-        how = "the content of a recording: leftoff.Pass().feed(data) reads it"
-    elif isinstance(place, (dict, Message)):
-        how = "a message: leftoff.create_context_summary(messages) takes a list of them"
-    else:
-        how = "none"
-    raise UsageError(f"a path is needed, and this {type(place).__name__} is {how}")
-
-
 class HeardPass(Pass):
     """A pass that gives its messages, but repeated records, to a listener, after the main
     recording of its session."""
@@ -180,7 +166,7 @@ class MessageCollector(HeardPass):
         return [m for m, n in zip(messages, numbers, strict=True) if n == number]
 
 
-def read(path: str, *, format: str | None = None) -> Iterator[Message]:
+def read(path: str | PathLike[str], *, format: str | None = None) -> Iterator[Message]:
     """The messages of a recording in file order, one at a time; of `FILE@3` those of its third
     session.
 
@@ -392,8 +378,14 @@ def verify(summary: ContextSummary) -> list[str]:
 
     Raises:
         SourceError: a source of the summary cannot be read.
-        FormatError: it is no recording any more."""
+        FormatError: it is no recording any more.
+        UsageError: it is no summary, in which every reference would hold."""
     from leftoff.redaction.redactor import Redactor
+
+    given: object = summary
+    if not isinstance(given, ContextSummary):
+        kind = type(given).__name__
+        raise UsageError(f"a summary is needed, as from_json gives it, and this is a {kind}")
 
     wanted: dict[int, list[tuple[Ref, str]]] = {}
     for ref, words in refs_of(summary):
@@ -453,5 +445,9 @@ def _check(ref: Ref, words: str, records: dict[Any, list[Message]], gate: Any) -
         about = words.removesuffix(f" {own}")
         if words.endswith(f": {own}") and (about in whole or about in gate.text(whole)):
             return ""
-        return f"{where}: says {shown[:60]!r}, not {gate.text(words)[:60]!r}"
+        told = gate.text(words)
+        pairs = enumerate(zip(shown, told, strict=False))
+        differs = next((i for i, (a, b) in pairs if a != b), min(len(shown), len(told)))
+        begin = max(0, differs - 20)  # with some words before what differs
+        return f"{where}: says {shown[begin:][:60]!r}, not {told[begin:][:60]!r}"
     return f"{where}: changed since the summary was made"

@@ -447,7 +447,13 @@ def unpack_state(data: bytes, type_: object) -> Any:
 
 def schema(type_: object) -> dict[str, Any]:
     """The JSON schema of a document type."""
-    return msgspec.json.schema(type_)
+    from inspect import cleandoc  # a start does without it
+
+    made = msgspec.json.schema(type_)
+    for one in made.get("$defs", {}).values():
+        if "description" in one:
+            one["description"] = cleandoc(one["description"])
+    return made
 
 
 def to_valid_json(value: object, room: int = 250) -> Any:

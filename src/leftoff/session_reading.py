@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from leftoff.analysis.assemble import assemble, view_of
 from leftoff.analysis.session_pass import Pass
 from leftoff.errors import FormatError, UnknownName, UsageError
 from leftoff.extraction.session_state import Lines, SessionState
-from leftoff.model import Issue
+from leftoff.model import Issue, Message
 from leftoff.session_view import SessionView
 from leftoff.sources.open import open_lines, session_paths
 from leftoff.sources.session_choice import Choice, choose, split_choice
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from leftoff.second_reading import AnyReader
 
 
-def open_pass(path: str, *, format: str | None = None, extractors: Sequence[str] = ()) -> Pass:
+def open_pass(
+    path: str | PathLike[str], *, format: str | None = None, extractors: Sequence[str] = ()
+) -> Pass:
     """The recording at `path`, read to its end and closed.
 
     Args:
@@ -31,12 +34,28 @@ def open_pass(path: str, *, format: str | None = None, extractors: Sequence[str]
 
     Raises:
         SourceError: the file cannot be read.
-        FormatError: it holds no message in a known format."""
+        FormatError: it holds no message in a known format.
+        UsageError: it is no path."""
+    path = path_given(path)
     reading = Pass(path, format, extractors)
     with open_lines(path) as lines:
         reading.feed_lines(lines)
     reading.close()
     return reading
+
+
+def path_given(place: object) -> str:
+    """A path as a string; where it is something else, a `UsageError` says which function takes
+    that."""
+    if isinstance(place, (str, PathLike)):
+        return str(place)
+    if isinstance(place, (bytes, bytearray)):
+        how = "the content of a recording: leftoff.Pass().feed(data) reads it"
+    elif isinstance(place, (dict, Message)):
+        how = "a message: leftoff.create_context_summary(messages) takes a list of them"
+    else:
+        how = "none"
+    raise UsageError(f"a path is needed, and this {type(place).__name__} is {how}")
 
 
 class SessionReading:

@@ -204,9 +204,9 @@ def accept(file: str) -> int:
     """Accept a checkpoint that was edited by hand: check it, show the differences, and update
     its checksum.
 
-    Example: leftoff checkpoint accept checkpoint.json
+    Example: leftoff checkpoint accept .leftoff/context-checkpoints/ID.json.gz
 
-    Exit 1: it contradicts itself."""
+    Exit 1: it contradicts itself, or the file is not named by its id."""
     path = Path(file)
     opened = unseal("checkpoint", read_whole(file), file, accept=True)
     name = path.name.removesuffix(".gz").removesuffix(".json")
@@ -217,7 +217,7 @@ def accept(file: str) -> int:
         return 1
     # A copy under another name would take the place of the checkpoint that has it.
     if made.checkpoint_id != name:
-        complain(f"{file}: not accepted: it is the checkpoint {made.checkpoint_id!r}")
+        complain(f"{file}: not accepted: its name is not its id, {made.checkpoint_id!r}")
         return 1
     compress = {"checkpoint": 0} if path.suffix == ".gz" else {}
     store = FileStore(path.parent, places={"checkpoint": path.parent}, compress=compress)
@@ -250,7 +250,11 @@ def _load(id: str) -> StoredDocument:
 def _stored(id: str) -> StoredDocument:
     store = _store()
     places = {entry.id: entry.where for entry in store.list("checkpoint")}
-    newest = next(iter(places), id)
+    if not places:
+        raise StateError(
+            "there is no checkpoint yet; make one with `leftoff checkpoint create`"
+        )
+    newest = next(iter(places))
     found = newest if id == "latest" else params.chosen_id("checkpoint", id, list(places))
     with _hint(places.get(found, "")):
         saved = store.load("checkpoint", found)

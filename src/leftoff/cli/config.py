@@ -31,7 +31,7 @@ def config(key: str | None, *, as_json: bool) -> None:
             or any(squashed(path[:i]) == wanted for i, c in enumerate(path) if c == ".")
         ]
         if not under:
-            raise unknown_setting(key, "leftoff config")
+            raise unknown_setting(key, "config")
         values = {path: values[path] for path in under}
     gate = Redactor()
     if as_json:

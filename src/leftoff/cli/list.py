@@ -55,7 +55,9 @@ def list_command(
     # Names first, all of them: short ids must be unique among all sessions, shown or not.
     known = session_files(os.environ, chosen.recorder or "", unread)
     found = chosen.sessions(subagents=subagents, known=known)
-    names = {} if as_json else short_ids(r.id for r in known)
+    short = {} if as_json else short_ids(r.id for r in known)
+    # The name of a file may hold the beginning of an id only.
+    names = {r.path: short.get(r.id, "") for r in known}
     gate, width, count = Redactor(), columns(), 0
     home = os.path.expanduser("~")  # noqa: PTH111 - compared as a string
     for listed in islice(found, limit or None):
@@ -64,7 +66,9 @@ def list_command(
         if as_json:
             shown = codec.dumps(value).decode()
         else:
-            value["id"] = codec.to_valid_json(names.get(listed.id, value["id"]))
+            name = names.get(listed.path, "")
+            if name and listed.id.startswith(name):
+                value["id"] = codec.to_valid_json(name)
             shown = line(value, width, home) + "\n"
         print(shown, end="", flush=count == 1)
     if count and limit and next(found, None) is not None:

@@ -119,14 +119,21 @@ def memory() -> None:
 
 
 @memory.command("update", params=options("memory update"))
-def update_command(paths: tuple[str, ...], workers: int | None) -> None:
+def update_command(paths: tuple[str, ...], workers: int | None) -> int:
     """Add new recordings from PATHS, or from the default places of all clients.
 
-    Example: leftoff memory update"""
-    path = memory_path(os.environ)
-    report = _update(path, paths, Pool(workers or 0))
-    done = summary_line(report) if report else "another process is updating the index"
-    tell(done.replace("\n", "; "))
+    Example: leftoff memory update
+
+    Exit 1: nothing could be read. Exit 130: interrupted."""
+    report = _update(memory_path(os.environ), paths, Pool(workers or 0))
+    if report is None:
+        tell("another process is updating the index")
+        return 0
+    for line in summary_line(report).splitlines():
+        tell(line)
+    if report.interrupted:
+        return 130
+    return 0 if report.sessions else 1
 
 
 @memory.command("status")

@@ -122,6 +122,8 @@ def _of_recording(
         state = _made(name, file, options)
     # It is no recording either: the caller says that there is no state.
     except (FormatError, SourceError):
+        if name == "latest":  # no workflow's name: why there is no session says more
+            raise
         return None
     tell(f"{path_of(name)}: a recording; a resume state is made of it, as by --save")
     tell(f"saved {manager.save(state)}")
@@ -168,10 +170,10 @@ def _resume(
 def _notices(state: ResumeState, name: str, verdict: Compatibility) -> None:
     _notice("resuming", workflow=name)
     _notice("duration", duration=format_elapsed(state.start_time, state.last_activity))
-    # A state that was cut to its size limit says how many calls it dropped.
+    # A state that was cut to its size limit says how many calls and messages it dropped.
     done = sum(tool.success for tool in state.completed_tools)
     _notice("tools", count=done + state.dropped.get("completed_tools", 0))
-    _notice("messages", count=len(state.chat_history))
+    _notice("messages", count=len(state.chat_history) + state.dropped.get("chat_history", 0))
     if verdict.warnings:
         _notice("warnings")
     for warning in verdict.warnings:

@@ -92,8 +92,7 @@ class TruthRun(Run, frozen=True, kw_only=True, tag="leftoff.truth/1"):
         yield Table(("", "right", "wrong", "unknown", "of what is said", "of all"), cells)
         for measure in listed:
             places = [place for place in self.places if place.measure == measure]
-            if places:
-                yield f"{measure}: {len(places)} places"
+            yield f"{measure}: {len(places)} places"
             yield from (f"  {place.name} {place.place}  {place.what}" for place in places)
         yield from (f"left out: {why}" for why in self.left_out[:MAX_LISTED])
 

@@ -238,7 +238,7 @@ class LineReader(ABC):
             del sample  # what it decoded would stand beside what is decoded now
             self._set_format(found)
         elif complete or sample.binary:
-            raise unrecognised(sample, self.where)
+            raise unrecognised(sample, self.where, self.lines.skipped)
 
     def _too_large(self) -> FormatError:
         limit = codec.MAX_DOCUMENT >> 20

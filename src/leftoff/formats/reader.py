@@ -430,10 +430,11 @@ def detect(sample: Sample) -> Format | None:
     return None
 
 
-def unrecognised(sample: Sample, where: str) -> FormatError:
-    """The error for a recording that no format claims."""
+def unrecognised(sample: Sample, where: str, skipped: int = 0) -> FormatError:
+    """The error for a recording that no format claims; `skipped`: lines that were too long."""
     if not sample.data.strip():
-        return FormatError(f"{where}: empty, no message in it")
+        long = f"nothing but lines of more than {codec.MAX_LINE >> 20} MiB, which are skipped"
+        return FormatError(f"{where}: {long if skipped else 'empty, no message in it'}")
     looks = "binary data" if sample.binary else "no transcript in a known format"
     return FormatError(
         f"{where}: {looks}; tried all {len(formats.names())}: `leftoff plugins` lists them; "

@@ -11,6 +11,7 @@ from leftoff.memory.blame import Origin
 from leftoff.memory.fixes import Fix
 from leftoff.memory.ledger import Standing
 from leftoff.memory.search import Hit
+from leftoff.text.truncation import short
 
 # Code points of a text, of a note, and of a text in a line of a block. Chosen by hand.
 MAX_TEXT, MAX_NOTE, MAX_LINE = 400, 160, 240
@@ -34,8 +35,8 @@ def fixes_text(found: Iterable[Fix], width: int) -> str:
     for fix in found:
         said = [*_said(fix.failure)]
         for edit in fix.edits:
-            said.append(f"then edited {inline(edit.path)}  #{edit.number}")
-            said += [f"  {inline(line)}" for line in edit.text.splitlines()[:6]]
+            said.append(f"then edited {_shown(edit.path)}  #{edit.number}")
+            said += [f"  {_shown(line)}" for line in edit.text.splitlines()[:6]]
         head = f"{_place(fix.failure)}  {fix.likeness:.0f} % alike"
         paragraphs.append(_paragraph(head, said, width))
     return "\n".join(paragraphs)
@@ -70,7 +71,7 @@ def _place(hit: Hit) -> str:
     who = {"person": "the person", "agent": "the agent", "tool": "a tool"}[hit.speaker]
     where = f"{short_id(hit)}#{hit.number}" if hit.number else short_id(hit)
     project = hit.project.rstrip("/").rpartition("/")[2]
-    parts = [f"{hit.kind} ({who})", where, hit.ended[:10], inline(project)]
+    parts = [f"{hit.kind} ({who})", where, hit.ended[:10], _shown(project)]
     return "  ".join(part for part in parts if part)
 
 
@@ -80,12 +81,17 @@ def short_id(hit: Hit) -> str:
 
 
 def _said(hit: Hit) -> Iterator[str]:
-    yield brief(hit.text, MAX_TEXT)
+    yield _shown(hit.text)
     # Of others it is the name of a branch, a reason, the question that was answered ...
     status = hit.kind in {"request", "correction", "open"} and " " not in hit.note
     note = status_words(hit.note) if status else hit.note
     if note:
-        yield f"→ {brief(note, MAX_NOTE)}"
+        yield f"→ {_shown(note, MAX_NOTE)}"
+
+
+def _shown(text: str, limit: int = MAX_TEXT) -> str:
+    """Text for a person, on one line: quoted as it was said, with its backticks and tags."""
+    return short(text, limit, "…")
 
 
 def _paragraph(head: str, lines: Iterable[str], width: int) -> str:
@@ -96,17 +102,17 @@ def _paragraph(head: str, lines: Iterable[str], width: int) -> str:
 
 def _origin(name: str, lines: Sequence[str], origin: Origin, width: int) -> str:
     span = f"{origin.first}-{origin.last}" if origin.last > origin.first else f"{origin.first}"
-    head = f"{inline(name)}:{span}"
-    shown = [f"| {inline(line)}" for line in lines[origin.first - 1 : origin.last][:3]]
+    head = f"{_shown(name)}:{span}"
+    shown = [f"| {_shown(line)}" for line in lines[origin.first - 1 : origin.last][:3]]
     if origin.edit is None:
         return _paragraph(f"{head}  not from a recorded session", shown, width)
     edit = origin.edit
     where = f"{short_id(edit)}#{edit.number}" if edit.number else f"{short_id(edit)} (subagent)"
     asked = [("asked", origin.request)] if origin.request is not None else []
     for label, hit in [*asked, *(("decided", decision) for decision in origin.decisions)]:
-        shown.append(f"{label}: {brief(hit.text, MAX_TEXT)}  #{hit.number}")
+        shown.append(f"{label}: {_shown(hit.text)}  #{hit.number}")
     if origin.commit is not None:
-        shown.append(f"{brief(origin.commit.text)} {inline(origin.commit.note)}")
+        shown.append(f"{_shown(origin.commit.text)} {_shown(origin.commit.note)}")
     return _paragraph(f"{head}  {where}  {edit.ended[:10]}", shown, width)
 
 

@@ -113,8 +113,9 @@ def _occupancy_lines(value: Mapping[str, Any], colour: bool, width: int) -> list
         colours = ((0.95, "red"), (0.7, "yellow"), (0.0, ""))
         warning = next(name for least, name in colours if context["fraction"] >= least)
         parts.append((share, warning))
-        share = f"{context['fraction_of_window']:.1%} of {number(context['window'])}"
-        parts.append((share, ""))
+        if context["window"] != context["usable_window"]:
+            share = f"{context['fraction_of_window']:.1%} of {number(context['window'])}"
+            parts.append((share, ""))
     else:
         parts.append(("window unknown", ""))
     lines = _joined(parts, " · ", colour, width)
@@ -145,8 +146,10 @@ def _chart(value: Mapping[str, Any], colour: bool, width: int) -> list[str]:
     for row in range(_CHART_HEIGHT - 1, -1, -1):
         cells = []
         for tokens in columns:
-            filled = tokens * _CHART_HEIGHT * 8 / top - row * 8
-            cells.append(_BAR_CHARACTERS[max(0, min(8, round(filled)))])
+            filled = round(tokens * _CHART_HEIGHT * 8 / top) - row * 8
+            # A call that fills a hundredth of a large window is still shown.
+            least = int(row == 0 and tokens > 0)
+            cells.append(_BAR_CHARACTERS[max(least, min(8, filled))])
         mark = f"{abbreviated(top):>7} " if row == _CHART_HEIGHT - 1 else " " * 8
         lines.append(mark + style("".join(cells), "cyan", colour))
     count = sum(1 for p in curve if p["emptied"])

@@ -95,7 +95,8 @@ def message_text(
     lines = [head + style("".join(f" · {note}" for note in notes), "dim", colour)]
     for part in message.parts:
         if isinstance(part, Text):
-            lines.append(gate.shown(part.text))
+            if part.text.strip():  # Claude Code records empty lines before a thought
+                lines.append(gate.shown(part.text))
         elif isinstance(part, Reasoning):
             if part.text:
                 text = _truncated(gate.shown(part.text), full=full)

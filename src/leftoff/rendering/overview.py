@@ -241,6 +241,8 @@ def _part(key: str, title: str, items: Sequence[Item], note: str = "") -> Part:
 
 def _goal(summary: SafeSummary, goal: Fact | None) -> Item:
     if goal is None:
+        if summary.stats.user_message_count:  # all of it before what is asked for by `since`
+            return Item("nothing new from a person")
         return Item("nothing that a person typed is recorded")
     text = _first_lines(goal.text)
     text = f"{flat(goal.more)}{ARROW}{text}" if goal.more else text
@@ -288,7 +290,7 @@ def _state(summary: SafeSummary, handover: Handover) -> Item:
         text = f"the run ended{at}: {flat(turn.ended)}"
     elif state.question and not inner:
         text, outcome = f"waiting for your answer{since}: {flat(state.question)}", "open"
-    elif handover.goal is None or inner:
+    elif inner or not (handover.goal or summary.stats.user_message_count):
         text = f"the agent's turn ended{at}"
     else:
         text = f"waiting for you{since}"

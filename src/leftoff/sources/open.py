@@ -124,6 +124,8 @@ def _regular(path: str | os.PathLike[str], buffering: int) -> BinaryIO:
         return open(path, "rb", buffering)  # noqa: PTH123
     except OSError as error:
         raise SourceError(f"{path}: {_why(error)}") from error
+    except ValueError as error:  # a zero byte, or a character that names cannot have
+        raise SourceError(f"{path!r}: {error}") from error
 
 
 def lines_of(stream: IO[bytes], path: str) -> Iterator[bytes]:
@@ -240,7 +242,7 @@ def session_paths(path: str) -> tuple[str, list[tuple[str, str]]]:
     name, mark, which = path.rpartition("@")
     if mark and which and not os.path.lexists(path) and os.path.isfile(name):  # noqa: PTH113
         raise SourceError(f"{path}: here a whole file is read; name it without @{which}")
-    if place.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - a name too long is no folder
         named = _with_name(place)
         beside = named.with_name(named.name + ".jsonl") if named.name else named
         if beside.is_file():
