@@ -10,8 +10,10 @@ from msgspec import Struct, structs
 
 from leftoff import lazy_re as re
 from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
-from leftoff.shell.commands import unwrapped
+from leftoff.shell import analyze
+from leftoff.shell.commands import may_mend, mending, unwrapped
 from leftoff.shell.paths import is_temporary
+from leftoff.shell.per_command import per_command
 from leftoff.tables import table, word_sets
 
 _TABLE = table(__file__, "check_commands.toml")
@@ -142,8 +144,16 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
     return Run(tool.name, kind, _scope(rest, tool)) if kind else None
 
 
-def mended_by(words: list[str]) -> Run | None:
-    """The check whose program a command runs to mend what the check would find."""
+@per_command
+def mending_runs(command: str) -> tuple[Run | None, ...]:
+    """The checks whose programs a command line runs to mend what the check would find; None for
+    a program that rewrites files and is known as no check."""
+    if not may_mend(command):
+        return ()
+    return tuple(map(_mended_by, mending(analyze(command).body)))
+
+
+def _mended_by(words: list[str]) -> Run | None:
     plain = [word for word in words if word not in WORDS["mends"]]
     run = identified([*plain, "--check", "-l"])
     return structs.replace(run, text=" ".join(plain)) if run is not None else None

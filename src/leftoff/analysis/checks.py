@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import edits
-from leftoff.analysis.check_commands import BY_NAME, Run, covers, mended_by, program_of
+from leftoff.analysis.check_commands import BY_NAME, Run, covers, mending_runs, program_of
 from leftoff.analysis.check_lines import (
     RULES,
     STATUS,
@@ -50,8 +50,6 @@ from leftoff.extraction.evidence import Checked, Printed, Ran, Returned
 from leftoff.extraction.rule_sets import CheckTool
 from leftoff.model import Ref
 from leftoff.session_view import SessionView, once
-from leftoff.shell import analyze
-from leftoff.shell.commands import may_mend, mending
 from leftoff.shell.paths import absolute
 from leftoff.summary import Check
 
@@ -404,10 +402,10 @@ def _mended(view: SessionView) -> list[tuple[int, str, Run | None]]:
     """The runs of programs that rewrote files to mend what a check finds, each with its
     message and folder; None for one that is known as no check."""
     return [
-        (ran.ref.message, _folder(ran, view.state.header.cwd), mended_by(words))
+        (ran.ref.message, _folder(ran, view.state.header.cwd), run)
         for ran in view.each(Ran)
-        if may_mend(ran.command) and view.succeeded(ran.call)
-        for words in mending(analyze(ran.command).body)
+        for run in mending_runs(ran.command)
+        if view.succeeded(ran.call)
     ]
 
 

@@ -17,8 +17,8 @@ a large log a `_LazyItems`, which unpacks a part of a block when one of its piec
   together, and who wants milestones should not unpack them.
 * `Noted` (plug-ins) is never packed: its values are the plug-in's own objects.
 * `BLOCK` and `LARGE` trade memory against time (docs/speed.md, "How cost grows"); tests set
-  them low to reach the packed paths. `each` replaces repeated strings by interned ones in
-  pieces that were unpacked just now, to which nothing else refers; never do that to `_newest`.
+  them low to reach the packed paths. Where memory is at hand, a log may be given more than
+  `BLOCK`, and is not large below that.
 """
 
 from __future__ import annotations
@@ -106,31 +106,32 @@ class _Block(NamedTuple):
 class EvidenceLog:
     """An append-only sequence of evidence; packed blocks are unpacked on each access."""
 
-    __slots__ = ("_blocks", "_newest", "_whole")
+    __slots__ = ("_blocks", "_most", "_newest", "_whole")
 
-    def __init__(self, evidence: Iterable[Evidence] = ()) -> None:
+    def __init__(self, evidence: Iterable[Evidence] = (), most: int = 0) -> None:
         self._blocks: tuple[_Block, ...] = ()
         self._newest: list[Evidence] = []
         self._whole = False
+        self._most = most or BLOCK
         self.extend(evidence)
 
     @property
     def large(self) -> bool:
         """Whether there are so many pieces, here or in the logs of the same recording, that
         callers should not hold them for long."""
-        return self._whole or len(self) >= LARGE
+        return self._whole or len(self) >= max(LARGE, self._most)
 
     def append(self, item: Evidence) -> None:
         self._newest.append(item)
-        if len(self._newest) >= BLOCK:
+        if len(self._newest) >= self._most:
             self._pack()
 
     def extend(self, items: Iterable[Evidence]) -> None:
         # A message may have a hundred thousand pieces: not all of them in memory at once.
         items = iter(items)
         while True:
-            self._newest.extend(islice(items, BLOCK - len(self._newest)))
-            if len(self._newest) < BLOCK:
+            self._newest.extend(islice(items, self._most - len(self._newest)))
+            if len(self._newest) < self._most:
                 return
             self._pack()
 
@@ -151,11 +152,7 @@ class EvidenceLog:
     def each(self, kind: type[E]) -> Iterator[E]:
         """The pieces of one kind, in order, unpacked a block at a time."""
         for block in self._blocks:
-            items = block.of(kind)
-            for name in _INTERNED.get(kind, ()):
-                for item in items:  # no other reference to them exists yet
-                    force_setattr(item, name, intern(getattr(item, name)))
-            yield from items
+            yield from interned(block.of(kind))
         yield from self._unpacked_of(kind)
 
     def latest(self, kind: type[E]) -> Iterator[E]:
@@ -198,7 +195,7 @@ class EvidenceLog:
 
     def copy(self) -> EvidenceLog:
         """A log that may grow without changing this one; it shares the frozen pieces."""
-        copy = EvidenceLog()
+        copy = EvidenceLog(most=self._most)
         copy._blocks, copy._newest = self._blocks, list(self._newest)
         return copy
 
@@ -263,6 +260,15 @@ class _LazyItems(Sequence[E]):
             return [self[one] for one in range(*at.indices(len(self)))]
         place = self.places[at]
         return self._unpacked(place >> 32)[place & 0xFFFFFFFF]
+
+
+def interned(items: list[Any]) -> list[Any]:
+    """Pieces that were unpacked just now, to which nothing else refers, with one string for
+    each value of the fields that have few."""
+    for item in items:
+        for name in _INTERNED.get(type(item), ()):
+            force_setattr(item, name, intern(getattr(item, name)))
+    return items
 
 
 def _part_of(item: object) -> _Part:

@@ -307,8 +307,8 @@ class FileState:
         return sorted(
             (known[size:], kind)
             for known, kind in self._kinds.items()
-            if kind in ("file", "directory")
-            and known.startswith(start)
+            if known.startswith(start)
+            and kind in ("file", "directory")
             and "/" not in known[size:]
             and len(known) > size
         )

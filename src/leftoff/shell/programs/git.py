@@ -151,24 +151,23 @@ def _restore_all(
     `fields` name or hold; returns them. `restored`: to their last commit."""
     found: list[tuple[str, Action]] = []
     beside = not is_temporary(f"{walk.cwd}/")
+    places = [walk.path(unmark_patterns(field)) for field in fields or ()]
     for path, action in sorted(walk.effects.changed().items()):
-        if beside and is_temporary(path):
-            continue  # no file of the repository
-        if (action == "modified" and walk.state.kind(path) == "file") or (
-            action == "deleted" and walk.state.kind(path) == "absent"
-        ):
-            if not fields or any(_names(walk, field, path) for field in fields):
-                uncertainty = max(walk.uncertainty, 1 if restored else 2)
-                walk.effects.write(path, "git", uncertainty, restored=restored)
-                found.append((path, action))
+        kind = {"modified": "file", "deleted": "absent"}.get(action)
+        if walk.state.kind(path) != kind or (beside and is_temporary(path)):
+            continue  # or no file of the repository
+        if not places or any(_names(place, path) for place in places):
+            uncertainty = max(walk.uncertainty, 1 if restored else 2)
+            walk.effects.write(path, "git", uncertainty, restored=restored)
+            found.append((path, action))
     walk.effects.doubt(restored=False)
     walk.effects.unknown("git")
     return found
 
 
-def _names(walk: Walk, field: str, path: str) -> bool:
-    """Whether a word names a path for git: itself, a folder that holds it, or a pattern."""
-    place = walk.path(unmark_patterns(field))
+def _names(place: str | None, path: str) -> bool:
+    """Whether the path of a word names another for git: itself, a folder that holds it, or a
+    pattern."""
     if place in (None, ".", path):
         return place is not None
     return path.startswith(f"{place}/") or fnmatchcase(path, str(place))
