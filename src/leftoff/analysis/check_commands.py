@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from leftoff import lazy_re as re
 from leftoff.extraction.rule_sets import CHECK_TOOLS, CheckTool
 from leftoff.shell import analyze
-from leftoff.shell.commands import may_mend, mending, unwrapped
+from leftoff.shell.commands import mending, unwrapped
 from leftoff.shell.paths import is_temporary
 from leftoff.shell.per_command import per_command
 from leftoff.tables import table, word_sets
@@ -148,9 +148,7 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
 def mending_runs(command: str) -> tuple[Run | None, ...]:
     """The checks whose programs a command line runs to mend what the check would find; None for
     a program that rewrites files and is known as no check."""
-    if not may_mend(command):
-        return ()
-    return tuple(map(_mended_by, mending(analyze(command).body)))
+    return tuple(map(_mended_by, mending(command, analyze(command))))
 
 
 def _mended_by(words: list[str]) -> Run | None:

@@ -518,10 +518,10 @@ def _was_carried_out(view: SessionView, at: int, step: str) -> bool:
     codes = _RE["code"].findall(step)
     # From the end: in a very large session what stands before the step is not unpacked.
     later = takewhile(lambda act: act.ref.message > at, view.latest(Ran) if codes else ())
-    if any(
-        any(code in ran.command for code in codes) and view.succeeded(ran.call) for ran in later
-    ):
-        return True
+    for ran in later:
+        for code in codes:  # a loop: thousands of commands for each of many steps
+            if code in ran.command and view.succeeded(ran.call):
+                return True
     names = _RE["named"].findall(step) if _RE["changes_file"].match(step) else []
     files = tuple(f"/{name.strip('`')}" for name in names if "." in name)
     changes = takewhile(lambda act: act.ref.message > at, view.latest(Touched) if files else ())

@@ -51,9 +51,9 @@ if TYPE_CHECKING:  # a resumed read takes 0.1 s; importing these would take half
 
 HEAD, FOUND = "pass.head", "pass.found"
 
-# Pieces of evidence of a thread that are held as objects for a summary, 400 bytes each. To judge
-# 500 MB of sessions, which have 235,000, takes a fifth less time than where they are packed, and
-# no more memory than to load them.
+# Pieces of a thread that are held as objects for a summary, 400 bytes each. Those of
+# 500 MB of sessions, 235,000, are judged in a fifth less time than where they are packed, and
+# take no more memory than to load them does.
 HELD = 300_000
 
 

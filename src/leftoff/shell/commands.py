@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from leftoff import lazy_re as re
 from leftoff.shell import ast
 from leftoff.tables import table
 
@@ -383,23 +382,20 @@ _MENDS = frozenset({"--fix", "--write", "--autocorrect"})
 
 
 @cache
-def _named_mending() -> re.Pattern[str]:
+def _formatters() -> frozenset[str]:
     known = program_rules().by_name
-    words = {name.rpartition(" ")[2] for name, rule in known.items() if rule.formats}
-    return re.compile("|".join(sorted(map(re.escape, words | _MENDS))))
+    return frozenset(name.partition(" ")[0] for name, rule in known.items() if rule.formats)
 
 
-def may_mend(command: str) -> bool:
-    """Whether `mending` may give anything of a command line, by its text alone."""
-    return _named_mending().search(command) is not None
-
-
-def mending(body: ast.Statement) -> list[list[str]]:
-    """The words of the commands of a statement that rewrite files: formatters, and checks that
-    mend what they find."""
+def mending(command: str, script: ast.Script) -> list[list[str]]:
+    """The words of the commands of a line that rewrite files: formatters, and checks that mend
+    what they find."""
+    formats = not _formatters().isdisjoint(name for name, _ in script.programs)
+    if not formats and not any(option in command for option in _MENDS):
+        return []
     found = [
-        [word for word in command.words if isinstance(word, str)]
-        for _, command in ast.named_commands(body)
+        [word for word in one.words if isinstance(word, str)]
+        for _, one in ast.named_commands(script.body)
     ]
     return [words for words in found if _mends(words)]
 

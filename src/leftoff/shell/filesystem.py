@@ -305,12 +305,11 @@ class FileState:
         start = "" if path == "." else path if path == "/" else path + "/"
         size = len(start)
         return sorted(
-            (known[size:], kind)
-            for known, kind in self._kinds.items()
-            if known.startswith(start)
-            and kind in ("file", "directory")
-            and "/" not in known[size:]
+            (known[size:], self._kinds[known])
+            for known in [known for known in self._kinds if known.startswith(start)]
+            if "/" not in known[size:]
             and len(known) > size
+            and self._kinds[known] in ("file", "directory")
         )
 
 

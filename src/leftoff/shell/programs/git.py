@@ -151,15 +151,19 @@ def _restore_all(
     `fields` name or hold; returns them. `restored`: to their last commit."""
     found: list[tuple[str, Action]] = []
     beside = not is_temporary(f"{walk.cwd}/")
-    places = [walk.path(unmark_patterns(field)) for field in fields or ()]
-    for path, action in sorted(walk.effects.changed().items()):
+    changed = walk.effects.changed()
+    named = set(changed)
+    if fields:
+        places = [walk.path(unmark_patterns(field)) for field in fields]
+        named = {path for path in changed for place in places if _names(place, path)}
+    for path in sorted(named):
+        action = changed[path]
         kind = {"modified": "file", "deleted": "absent"}.get(action)
         if walk.state.kind(path) != kind or (beside and is_temporary(path)):
             continue  # or no file of the repository
-        if not places or any(_names(place, path) for place in places):
-            uncertainty = max(walk.uncertainty, 1 if restored else 2)
-            walk.effects.write(path, "git", uncertainty, restored=restored)
-            found.append((path, action))
+        uncertainty = max(walk.uncertainty, 1 if restored else 2)
+        walk.effects.write(path, "git", uncertainty, restored=restored)
+        found.append((path, action))
     walk.effects.doubt(restored=False)
     walk.effects.unknown("git")
     return found
