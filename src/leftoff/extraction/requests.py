@@ -458,4 +458,4 @@ def option_text(tail: str, words: str) -> str:
         re.IGNORECASE | re.MULTILINE,
     )
     plain = str(listed[-1]).replace("**", "").replace("__", "") if listed else ""
-    return plain.strip(_MARKS)[:MAX_QUESTION]
+    return plain.strip(_MARKS.replace("`", ""))[:MAX_QUESTION]

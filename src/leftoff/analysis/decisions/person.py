@@ -304,6 +304,8 @@ def read_prompt(text: str) -> list[Sentence]:
     """The sentences of a prompt."""
     found: list[Sentence] = []
     for start, end in _lines(text):
+        number = _RE["number"].match(text, start, end)
+        start = number.end() if number else start
         item = _RE["item"].search(text[max(0, start - 12) : start]) is not None
         found.append(_sentence(text[start:end], start, end, item=item))
     return found
