@@ -14,6 +14,15 @@ from leftoff.errors import UnknownName, UsageError
 T = TypeVar("T")
 
 
+def imported(module: str, what: str, extra: str) -> Any:
+    """An optional module; `UsageError` that begins with `what` and names the extra of leftoff
+    with which it comes, where it is not installed."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise UsageError(f"{what}: pip install 'leftoff[{extra}]'") from error
+
+
 class Registry(Generic[T]):
     """Named things of one kind: formats, extractors, stores or redactors.
 

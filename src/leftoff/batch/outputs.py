@@ -25,6 +25,7 @@ from leftoff import codec
 from leftoff.batch.files import is_url
 from leftoff.batch.rows import TABLES, TIME_COLUMNS, decode_rows
 from leftoff.errors import SourceError, UnknownName, UsageError
+from leftoff.registry import imported
 from leftoff.stores.atomic import Directory, file_stamp, source_errors
 from leftoff.stores.objects import filesystem
 
@@ -179,22 +180,14 @@ def _zstandard(raw: IO[bytes]) -> AbstractContextManager[IO[bytes]]:
 
 
 def _zstd() -> Any:
-    try:
-        import zstandard
-    except ImportError as error:
-        raise UsageError("an output in .zst needs: pip install 'leftoff[zst]'") from error
-    return zstandard
+    return imported("zstandard", "an output in .zst needs", "zst")
 
 
 # -- Parquet ---------------------------------------------------------------------------------
 
 
 def _arrow() -> Any:
-    try:
-        import_module("pyarrow.parquet")
-    except ImportError as error:
-        what = "an output in .parquet needs: pip install 'leftoff[parquet]'"
-        raise UsageError(what) from error
+    imported("pyarrow.parquet", "an output in .parquet needs", "parquet")
     return import_module("pyarrow")
 
 

@@ -11,8 +11,6 @@ import os
 import signal
 import threading
 from functools import cache
-from importlib import import_module
-from typing import Any
 
 from leftoff import codec
 from leftoff._version import __version__
@@ -20,6 +18,7 @@ from leftoff.batch.jobs import Chunk
 from leftoff.batch.pool import TIME_LIMIT, ChunkLost, Repeating
 from leftoff.batch.work import run_chunk
 from leftoff.errors import UsageError
+from leftoff.registry import imported
 
 # How often Ray retries a task whose worker was lost. Chosen by hand; not measured.
 MAX_RETRIES = 2
@@ -80,11 +79,7 @@ class Cluster(Repeating[object]):
         limit: seconds that one session may take."""
 
     def __init__(self, address: str = "", workers: int = 0, limit: float = TIME_LIMIT) -> None:
-        try:
-            ray: Any = import_module("ray")
-        except ImportError as error:
-            raise UsageError("--engine ray needs: pip install 'leftoff[ray]'") from error
-        self._ray = ray
+        self._ray = ray = imported("ray", "--engine ray needs", "ray")
         self._ours = not ray.is_initialized()
         if self._ours:
             options: codec.JsonObject = {"address": address} if address else {}

@@ -18,13 +18,13 @@ atomically; the writer redacts what it writes."""
 
 import os
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.stores.atomic import Directory, create_and_open, make_directories
+from leftoff.stores.atomic import Directory, make_directories
 
 STATE, LEDGER = "state", "ledger.md"
 BESIDE, BRIEFING = "beside.md", "briefing.md"
@@ -69,10 +69,8 @@ def make_folder(home: Path, folder: Path) -> None:
         make_directories(home)
         with Directory.open(home) as new:
             new.replace(".gitignore", b"*\n", durable=False)
-    with create_and_open(folder.parent) as state:
-        state.mkdir(folder.name)
-        with state.subdirectory(folder.name):
-            pass
+    with Directory.open(home, STATE, folder.name, create=True):
+        pass
 
 
 def _in_use(home: Path) -> bool:
@@ -84,17 +82,10 @@ def _in_use(home: Path) -> bool:
     return any(not name.endswith(".tmp") for name in names)
 
 
-@contextmanager
-def opened(folder: Path) -> Iterator[Directory]:
+def opened(folder: Path) -> AbstractContextManager[Directory]:
     """Opens the folder of a session for writing. Neither it nor its parent may be a link
     (`OSError`): a repository may contain a link that leads elsewhere."""
-    home, state, name = folder.parents[1], folder.parent.name, folder.name
-    with (
-        Directory.open(home) as one,
-        one.subdirectory(state) as two,
-        two.subdirectory(name) as own,
-    ):
-        yield own
+    return Directory.open(folder.parents[1], folder.parent.name, folder.name)
 
 
 def write(path: Path, data: bytes, *, durable: bool = False) -> None:
@@ -200,7 +191,7 @@ def log_error(home: Path, what: str, error: BaseException) -> None:
 def write_log(home: Path, line: str) -> None:
     """Appends a line, which the caller has redacted, to the hooks' log. Never raises."""
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    with suppress(OSError), Directory.open(home) as opened, opened.subdirectory(STATE) as state:
+    with suppress(OSError), Directory.open(home, STATE) as state:
         with suppress(FileNotFoundError):
             if state.stat(LOG).st_size > _MAX_LOG_BYTES:
                 state.rename(LOG, f"{LOG}.1")

@@ -52,31 +52,27 @@ class GrowingSession:
             FormatError: it is no recording in a known format; `NoMessageYet`: it may become
                 one."""
         main, beside = session_paths(self.path)
-        joined = join_files(self.path) if is_multi_file(self.path) else b""
         # Taken before it is read: what is written meanwhile gives another stamp.
         seen: list[object] = [
             file_stamp(path) for path in (main, *(side for _, side in beside))
         ]
-        seen.append(hashlib.blake2b(joined).digest())
+        several = is_multi_file(self.path)
+        seen.append(hashlib.blake2b(join_files(self.path)).digest() if several else b"")
         if seen == self._seen:
             return None
-        read = (lambda _: self._closed(joined)) if joined else self._read_new
-        made = use(session_with(self.path, read))
+        made = use(session_with(self.path, self._read_whole if several else self._read_new))
         # Only now: where `use` raised, the same bytes are new at the next call.
         self._seen = seen
         return made
 
-    def _closed(self, joined: bytes) -> Pass:
-        reading = Pass(self.path, self._format)
-        reading.feed_lines(iter((joined,)))
-        reading.close()
-        return reading
+    def _read_whole(self, main: str) -> Pass:
+        return api.open_pass(main, format=self._format)
 
     def _read_new(self, main: str) -> Pass:
         try:
             reading, cursor = retried(lambda: self._feed(main))
         except NotResumable:
-            return api.open_pass(main, format=self._format)
+            return self._read_whole(main)
         # The copy is closed; the pass itself goes on with the next line.
         closed = reading.fork()
         try:

@@ -9,17 +9,16 @@ use."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from importlib import import_module
 from inspect import isasyncgen, isgenerator
 from typing import Any
 
 from leftoff import codec
 from leftoff.api import MessageCollector
-from leftoff.errors import UsageError
 from leftoff.handover.resume_state.conversation import ConversationTail, truncate_values
 from leftoff.handover.resume_state.document import ChatMessage
 from leftoff.live.resume_states.tracking import TrackedCall, Tracker, result_text
 from leftoff.model import Message, Text, ToolCall, ToolResult
+from leftoff.registry import imported
 from leftoff.text.truncation import short, whole
 
 # Maximum length of a captured streamed result, in code points.
@@ -212,8 +211,5 @@ def _read(data: bytes) -> list[Message]:
 
 
 def _contents() -> Any:
-    try:
-        return import_module("semantic_kernel.contents")
-    except ImportError as error:
-        what = "semantic-kernel is not installed: pip install 'leftoff[semantic-kernel]'"
-        raise UsageError(what) from error
+    what = "semantic-kernel is not installed"
+    return imported("semantic_kernel.contents", what, "semantic-kernel")

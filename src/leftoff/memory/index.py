@@ -311,10 +311,9 @@ def forget(path: Path, *, missing_only: bool) -> int:
             index.close()
             if not missing_only:
                 for ending in ("", "-wal", "-shm"):
-                    with suppress(FileNotFoundError):
-                        path.with_name(path.name + ending).unlink()
+                    path.with_name(path.name + ending).unlink(missing_ok=True)
     except OSError as error:
-        raise StateError(f"{path}: cannot be written ({error.strerror})") from error
+        raise StateError(f"{path}: cannot be written ({error.strerror or error})") from error
     return count
 
 

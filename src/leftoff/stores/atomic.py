@@ -33,7 +33,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,17 +69,23 @@ class Directory:
 
     @classmethod
     @contextmanager
-    def open(cls, path: Path) -> Iterator[Directory]:
-        """The directory at `path`, open until the block ends; `OSError` where it does not exist
-        or cannot be opened."""
-        yield from cls(path, None)._open(path, 0)
+    def open(cls, path: Path, *below: str, create: bool = False) -> Iterator[Directory]:
+        """The directory at `path`, or the one of these names `below` it, none of which may be a
+        symbolic link, open until the block ends. `create`: they are created where they are
+        missing. `OSError` where one does not exist, is a link, or cannot be opened."""
+        with ExitStack() as stack:
+            found = stack.enter_context(cls(path, None)._open(path, 0))
+            for name in below:
+                if create:
+                    found.mkdir(name)
+                found = stack.enter_context(found.subdirectory(name))
+            yield found
+
+    def subdirectory(self, name: str) -> AbstractContextManager[Directory]:
+        """A directory in this one, as `open` opens it."""
+        return self._open(self.path / name, _NOFOLLOW)
 
     @contextmanager
-    def subdirectory(self, name: str) -> Iterator[Directory]:
-        """A subdirectory, which must not be a symbolic link, open until the block ends;
-        `OSError` where it does not exist, is a link, or cannot be opened."""
-        yield from self._open(self.path / name, _NOFOLLOW)
-
     def _open(self, path: Path, flags: int) -> Iterator[Directory]:
         if not _HAS_DIR_FD:
             if flags and path.is_symlink():
@@ -422,10 +428,8 @@ def create_and_open(path: Path) -> Iterator[Directory]:
     be a symbolic link; the directory itself may not. `OSError` where one cannot be created or
     opened, or the directory is a link."""
     make_directories(path.parent)
-    with Directory.open(path.parent) as parent:
-        parent.mkdir(path.name)
-        with parent.subdirectory(path.name) as directory:
-            yield directory
+    with Directory.open(path.parent, path.name, create=True) as directory:
+        yield directory
 
 
 def open_private(path: Path) -> int:

@@ -181,12 +181,10 @@ class FileStore:
         """The folder of a kind, None if there is none. What killed writers left in it is
         removed when it is first opened."""
         own = self._places.get(kind)
+        place = (own,) if own else (self.root, location_of(kind).folder)
         with ExitStack() as stack:
             try:
-                folder = stack.enter_context(Directory.open(own or self.root))
-                if own is None:
-                    name = location_of(kind).folder
-                    folder = stack.enter_context(folder.subdirectory(name))
+                folder = stack.enter_context(Directory.open(*place))
             except FileNotFoundError:
                 yield None
                 return

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from leftoff.errors import LeftoffError, StateError, UnknownName, UsageError
 from leftoff.redaction.redactor import Redactor
+from leftoff.registry import imported
 from leftoff.stores.envelope import RedactorFactory, read_header, redactor_for
 from leftoff.stores.naming import JSON, MARKDOWN, file_stem, location_of, parse_file_name
 from leftoff.stores.protocol import stores
@@ -24,10 +25,7 @@ def filesystem(url: str, **options: object) -> tuple[Any, str]:
     """The file system of a URL, and the path in it. `options`: of fsspec's file system.
     `UsageError` where fsspec, or what it needs for this URL, is not installed, or it does not
     know this URL (`__cause__` is a ValueError)."""
-    try:
-        import fsspec
-    except ImportError as error:
-        raise UsageError(f"{url}: URLs need: pip install 'leftoff[s3]'") from error
+    fsspec = imported("fsspec", f"{url}: URLs need", "s3")
     try:
         # A cached listing would not show what other processes save.
         system, path = fsspec.core.url_to_fs(url, use_listings_cache=False, **options)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from leftoff.errors import StateError, Unsure, UsageError
+from leftoff.registry import imported
 from leftoff.stores.atomic import LOCK_TIMEOUT
 from leftoff.stores.envelope import RedactorFactory, redactor_for
 from leftoff.stores.naming import check_id
@@ -41,12 +42,8 @@ class RedisStore(SealedStore):
         gate: RedactorFactory = redactor_for,
         timeout: float = LOCK_TIMEOUT,
     ) -> None:
-        try:
-            import redis
-        except ImportError as error:
-            raise UsageError("a Redis store needs: pip install 'leftoff[redis]'") from error
         super().__init__(gate)
-        self._redis = redis
+        self._redis = redis = imported("redis", "a Redis store needs", "redis")
         self._prefix = prefix
         parts = urlsplit(url)
         self.shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

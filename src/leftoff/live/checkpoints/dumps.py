@@ -6,7 +6,7 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -58,12 +58,11 @@ class Sandbox:
 
     @contextmanager
     def _open(self) -> Iterator[Directory]:
-        where = f"{self.directory}/{file_names.SANDBOX}/{self.project}"
-        with state_errors(where), ExitStack() as stack:
-            folder = stack.enter_context(Directory.open(self.directory))
-            for name in (*file_names.SANDBOX.split("/"), self.project):
-                folder.mkdir(name)
-                folder = stack.enter_context(folder.subdirectory(name))
+        below = f"{file_names.SANDBOX}/{self.project}"
+        with (
+            state_errors(f"{self.directory}/{below}"),
+            Directory.open(self.directory, *below.split("/"), create=True) as folder,
+        ):
             yield folder
 
 
