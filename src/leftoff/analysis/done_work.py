@@ -1,10 +1,16 @@
-"""Whether what was left open was done later, by the words that both share."""
+"""Whether what was left open was done or dropped later, by the words that both share."""
 
 from collections.abc import Sequence
 from math import ceil
 from sys import intern
 
 from leftoff import lazy_re as re
+from leftoff.extraction.evidence import Asked
+from leftoff.extraction.requests import is_pasted
+from leftoff.session_view import SessionView, once
+from leftoff.tables import table
+
+_DROPS = re.patterns(table(__file__, "patterns.toml")["insights"])["drops"]
 
 # Share of the words of an open item that a later report shares if it is about the same work.
 # Chosen by hand; not measured.
@@ -43,3 +49,39 @@ class DoneWork:
 def content(text: str) -> frozenset[str]:
     """The words of a text that say what it is about, as far as their length shows."""
     return frozenset(map(intern, re.findall(r"\w{4,}", text.casefold())))
+
+
+@once
+def _drops(view: SessionView) -> list[tuple[Asked, frozenset[str], frozenset[str]]]:
+    """What the person took out of the work: where, its words and its numbers."""
+    found = []
+    for asked in view.active(Asked):
+        for match in _DROPS.finditer(asked.text):
+            if is_pasted(asked, *match.span()):
+                continue
+            named = _terms(match[1] or match[2]) - _VAGUE
+            numbers = frozenset(filter(str.isdigit, named))
+            found.append((asked, named - numbers, numbers))
+    return found
+
+
+# In singular; none of them names what is dropped.
+_VAGUE = frozenset(
+    "all and any anymore anything bother for from here item just now number part please point "
+    "rest step task that the then there thi thing thing those to today worry yet".split()
+)
+
+
+def _terms(text: str) -> frozenset[str]:
+    """The words of a text without the ending of a plural, and its numbers."""
+    return frozenset(w.removesuffix("s") for w in re.findall(r"\w{3,}|\d+", text.casefold()))
+
+
+def is_dropped(view: SessionView, at: int, step: str, number: int = 0) -> bool:
+    """Whether the person took a step out later, by its words or, in answer to the list that
+    holds it, by its number there."""
+    return any(
+        asked.ref.message > at
+        and (words <= _terms(step) if words else asked.said == at and f"{number}" in numbers)
+        for asked, words, numbers in _drops(view)
+    )

@@ -2,6 +2,7 @@
 
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable
 from itertools import chain, takewhile
 from sys import intern
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import IDLE, edits, of_command, programs_in
 from leftoff.analysis.checks import checks
-from leftoff.analysis.done_work import DoneWork, content
+from leftoff.analysis.done_work import DoneWork, content, is_dropped
 from leftoff.analysis.git import git_events
 from leftoff.analysis.requests import LAST_WORDS, turn_state, user_requests
 from leftoff.extraction.errors import stands_out
@@ -258,6 +259,7 @@ def next_steps(view: SessionView) -> tuple[NextStep, ...]:
         for words, status, ref in to_dos(view)
         if status in {"in_progress", "pending"}
         and sum(a.ref.message > ref.message for a in prompts) < STALE
+        and not is_dropped(view, ref.message, words)
     ]
     found.sort(key=lambda step: step.status != "in_progress")
     turn = turn_state(view)
@@ -443,10 +445,12 @@ def _said_left(view: SessionView) -> list[NextStep]:
     recent = range(prompts[-STALE - 1] if len(prompts) > STALE else 0, last + 1)
     # Where nobody typed anything and nothing was edited, an agent tells another what to do.
     advises = not any(view.active(Asked)) and not edits(view)
+    numbers: Counter[tuple[int, str]] = Counter()
     for said in sentences:
         text, at = said.text.strip(), said.ref.message
+        numbers[at, said.rule] += 1
         deferred = _RE["deferred"].search(text) is not None
-        if text.endswith(("?", ":")) or _RE["nothing_left"].search(text):
+        if text.rstrip("*").endswith(("?", ":")) or _RE["nothing_left"].search(text):
             continue
         undelivered = _RE["undelivered"].search(text) is not None
         stays = undelivered and _RE["supposed"].search(text) is None
@@ -470,6 +474,8 @@ def _said_left(view: SessionView) -> list[NextStep]:
         if sent > at and (undelivered or reported and _RE["own_commit"].search(text)):
             continue
         if done.after(at, text) or _was_carried_out(view, at, text):
+            continue
+        if is_dropped(view, at, text, numbers[at, said.rule]):
             continue
         if prompted > at and (_RE["asks_you"].search(text) or _RE["until_prompt"].search(text)):
             continue  # the person answered, or went on
@@ -515,21 +521,22 @@ def _names(text: str) -> frozenset[str]:
 def _was_carried_out(view: SessionView, at: int, step: str) -> bool:
     """Whether a later call ran the command that a step quotes, or changed the file of which it
     says to create, change or delete it."""
-    codes = _RE["code"].findall(step)
+    codes = [*_RE["code"].findall(step), *_RE["runs"].findall(step)]
     # From the end: in a very large session what stands before the step is not unpacked.
     later = takewhile(lambda act: act.ref.message > at, view.latest(Ran) if codes else ())
     for ran in later:
         for code in codes:  # a loop: thousands of commands for each of many steps
             if code in ran.command and view.succeeded(ran.call):
                 return True
-    names = _RE["named"].findall(step) if _RE["changes_file"].match(step) else []
+    changes = _RE["changes_file"].search(step) is not None
+    names = _RE["named"].findall(_RE["beside"].sub("", step)) if changes else []
     files = tuple(f"/{name.strip('`')}" for name in names if "." in name)
-    changes = takewhile(lambda act: act.ref.message > at, view.latest(Touched) if files else ())
+    acts = takewhile(lambda act: act.ref.message > at, view.latest(Touched) if files else ())
     return any(
         touched.verb != "read"
         and f"/{touched.path}".endswith(files)
         and view.succeeded(touched.call)
-        for touched in changes
+        for touched in acts
     )
 
 

@@ -104,7 +104,8 @@ class Insights(Struct):
 
 def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[int, int, str]]:
     """The items of the lists that a heading introduces, or of the list after a line that ends
-    in a colon. Of a long item the first sentence; items that are ticked off are left out."""
+    in a colon. Of a long item the first sentence; items that are ticked off are left out, and
+    those within another item, unless it only names a group."""
     text: str = getattr(view.message.parts[part], "text", "")
     blocks, _ = blocks_of(text)
     here = block_before(blocks, start)
@@ -112,11 +113,18 @@ def _items_after(view: View, part: int, start: int, end: int) -> Iterator[tuple[
         return
     if not (blocks[here][2] == HEADING or _LIST_LEAD.search(text[start:end])):
         return
+    outer, groups = -1, False
     for first, last, kind in blocks[here + 1 : here + 1 + MAX_LIST_ITEMS]:
         if kind != ITEM:
             if blocks[here][2] == HEADING and _LIST_LEAD.search(text[first:last]):
                 continue  # a line between the heading and its list
             return
+        before = text[text.rfind("\n", 0, first) + 1 : first]
+        indent = len(before) - len(before.lstrip(" \t>"))
+        if outer < 0 or indent <= outer + 1:
+            outer, groups = indent, _LIST_LEAD.search(text[first:last]) is not None
+        elif not groups:
+            continue  # it says more of the item above it
         if _TICK.search(text[max(0, first - 6) : first + 6]):
             continue
         if last - first > MAX_ITEM:

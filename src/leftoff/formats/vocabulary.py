@@ -133,7 +133,10 @@ def first_text(value: dict[str, Any], keys: Iterable[str]) -> str:
 
 def text_argument(call: ToolCall, role: str) -> str:
     """`argument` as text; "" if there is none. An argv list becomes its shell text."""
-    value = argument(call, role)
+    return _as_text(argument(call, role))
+
+
+def _as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(isinstance(v, str) for v in value):
@@ -144,3 +147,23 @@ def text_argument(call: ToolCall, role: str) -> str:
 
         return shlex.join(value)
     return ""
+
+
+# Arguments that tell what a call is about, the most telling first.
+_SUBJECTS = (
+    "file_path path filename notebook_path command cmd pattern query url description prompt"
+).split()
+
+
+def subject_of(call: ToolCall) -> str:
+    """What a call is about: its command, its file or whatever argument tells most.
+
+    >>> subject_of(ToolCall("", "Bash", "shell", {"command": "npm test", "timeout": 60}))
+    'npm test'"""
+    shell = call.kind in {"shell", "powershell"}
+    given = call.input if isinstance(call.input, dict) else {}
+    texts = [text_argument(call, "command" if shell else "path")]
+    texts += [_as_text(given.get(key)) for key in _SUBJECTS]
+    if call.kind not in EDITS:  # whose other arguments hold what they wrote
+        texts += [value for value in given.values() if isinstance(value, str)]
+    return next((text for text in texts if text.strip()), "")

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from leftoff import codec
 from leftoff import lazy_re as re
-from leftoff.formats.vocabulary import text_argument
+from leftoff.formats.vocabulary import subject_of
 from leftoff.model import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Usage
 from leftoff.redaction.redactor import Redactor, SafeText
 from leftoff.rendering.messages import recorded_time, status_of
@@ -23,7 +23,6 @@ _HEADING = re.compile(r"^( {0,3})(#{1,6})(?=[ \t]|$)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _BACKTICKS = re.compile(r"`+")
 _SPEAKERS = {"user": "User", "assistant": "Agent", "system": "System", "tool": "Tool"}
-_SUBJECT_KEYS = "file_path path command cmd pattern query url description".split()
 
 
 class Block(Struct, frozen=True):
@@ -163,7 +162,7 @@ class Conversation:
             "call",
             self.gate.shown(result.text if result else ""),
             self.single_line(call.name, 60),
-            one_line(_subject_of(call, redacted), 90),
+            one_line(subject_of(ToolCall(call.id, call.name, call.kind, redacted)), 90),
             redacted,
             status_of(result) if result else "",
             answer + 1,
@@ -224,16 +223,6 @@ def _escaped(text: str) -> str:
 
 def _response_key(message: Message) -> tuple[str, str]:
     return (message.agent, message.response or f"message {message.index}")
-
-
-def _subject_of(call: ToolCall, redacted: object) -> str:
-    redacted_call = ToolCall(call.id, call.name, call.kind, redacted)
-    kind = "command" if call.kind in {"shell", "powershell"} else "path"
-    found = text_argument(redacted_call, kind)
-    if not found and isinstance(redacted, dict):
-        candidates = (redacted.get(name) for name in _SUBJECT_KEYS)
-        found = next((t for t in candidates if isinstance(t, str) and t.strip()), "")
-    return found
 
 
 def _tokens(usage: Usage) -> str:

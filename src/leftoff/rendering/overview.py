@@ -45,8 +45,9 @@ from leftoff.text.truncation import one_line
 _RE = re.patterns(table(__file__, "overview.toml"))
 
 # Kinds of requests under "You asked". Choices are decisions. Commands, approvals and remarks
-# of few words are listed where the agent was still at work on them, or if there is nothing
-# else: "okay, commit and push" asks for more than "ok" does.
+# of few words are listed where the agent was still at work on them, a remark where it led to
+# work ("save locally"), or if there is nothing else: "okay, commit and push" asks for more than
+# "ok" does.
 ASKED = frozenset({"task", "plan", "correction", "constraint", "question"})
 # Items of a part that are shown without `--all`. Chosen by hand, so that all parts together fit
 # on a screen of sixty lines.
@@ -314,6 +315,7 @@ def _asked(summary: SafeSummary) -> Part:
             and (r.kind != "choice" or r.ref.message == last)
         )
         or (r.kind in {"approval", "remark"} and len(r.text.split()) > FEW_WORDS)
+        or (r.kind == "remark" and r.status == "worked_on")
         or (r.kind == "command" and has_words(r))
     ]
     # A session of nothing but remarks shows these.

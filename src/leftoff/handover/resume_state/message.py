@@ -12,8 +12,7 @@ from typing import Literal, TypeAlias
 from leftoff import codec
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import of_command
-from leftoff.codec import JsonObject
-from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of, text_argument
+from leftoff.formats.vocabulary import READ_ONLY_KINDS, kind_of, subject_of, text_argument
 from leftoff.handover.lines import stored_part
 from leftoff.handover.packing import Chosen, Line, Part, pack
 from leftoff.handover.resume_state.document import CompletedTool, ResumeState
@@ -40,11 +39,6 @@ _READ_ONLY_ACTIVITIES = frozenset(
 )
 # A line of a tool's output that says something.
 _WORDS = re.compile(r"^(?!\(no output\)|\s*Output:\s*$).*[^\W\d_]{2}")
-# Parameters that tell what a call is about, the most telling first.
-_SUBJECT_PARAMETERS = (
-    "command cmd file_path path filename notebook_path pattern query url description prompt"
-).split()
-
 # A variable of a recording is packed as the part that it was made of.
 _TITLES = {key: title for title, key in KEYS.items()}
 
@@ -161,7 +155,7 @@ def _failed_calls(state: ResumeState) -> list[str]:
     """Calls that failed, each once, unless one like it worked later."""
     found: dict[str, CompletedTool] = {}
     for tool in state.completed_tools:
-        call_text = describe_call(tool.function_name, tool.parameters)
+        call_text = _described(tool)
         if tool.success:
             found.pop(call_text, None)
         elif _may_have_effect(tool):
@@ -171,7 +165,7 @@ def _failed_calls(state: ResumeState) -> list[str]:
 
 def _call_line(tool: CompletedTool) -> str:
     """A call on one line, with the last words of a command or of a failure."""
-    line = brief(describe_call(tool.function_name, tool.parameters))
+    line = brief(_described(tool))
     if tool.success and kind_of(tool.function_name) not in {"shell", "script"}:
         return line
     telling = [text for text in (tool.result or "").splitlines() if _WORDS.search(text)]
@@ -219,13 +213,8 @@ def _instruction(
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def describe_call(name: str, parameters: JsonObject) -> str:
-    """A call on one line: the tool, and its command, file or whatever tells most.
-
-    >>> describe_call("Bash", {"command": "npm test", "timeout": 60})
-    'Bash npm test'"""
-    subject = next((parameters[k] for k in _SUBJECT_PARAMETERS if parameters.get(k)), None)
-    if subject is None:
-        subject = next((v for v in parameters.values() if isinstance(v, str) and v), "")
-    words = subject if isinstance(subject, (list, tuple)) else [subject]
-    return short(" ".join(map(str, (name, *words))).strip(), MAX_CALL_LENGTH, "…")
+def _described(tool: CompletedTool) -> str:
+    """A call on one line: the tool, and what it is about."""
+    name = tool.function_name
+    subject = subject_of(ToolCall("", name, kind_of(name), tool.parameters))
+    return short(f"{name} {subject}".strip(), MAX_CALL_LENGTH, "…")
