@@ -28,6 +28,9 @@ from leftoff.formats.vocabulary import KINDS, tool_call
 
 T = TypeVar("T")
 
+# Prompts that the person can go back behind. Chosen by hand.
+MAX_PROMPTS = 256
+
 ITEM_TYPES = KINDS["codex_items"]
 EVENTS = KINDS["codex_events"]
 IGNORED_LINES = frozenset(
@@ -84,6 +87,7 @@ class CodexReader(ItemReader):
     cwd: str = ""
     model: str = ""
     turn: int = 0  # number of the model response that is being recorded
+    turns: int = 0  # number of the last prompt
     speaking: bool = False
     """The last item came from the model, so the next model item is of the same response."""
     exit_codes: dict[str, int] = field(default_factory=dict)
@@ -94,6 +98,8 @@ class CodexReader(ItemReader):
     """A subagent's recording, up to its prompt: a copy of what its parent recorded before."""
     questions: dict[str, list[str]] = field(default_factory=dict)
     """The ids of what the agent asked the person in one call, by the id of the call."""
+    prompts: list[str] = field(default_factory=list)
+    """Keys of the session and of its last prompts: what follows a prompt is below it."""
     task: str = ""
     """The words of the last call in that copy that started a subagent; they come again as the
     prompt of this one."""
@@ -106,7 +112,11 @@ class CodexReader(ItemReader):
         if kind == "event_msg":
             return self._event(item, cursor)
         message = partial(
-            cursor.message, time=line.text("timestamp"), model=self.model, cwd=self.cwd
+            cursor.message,
+            parent=self.prompts[-1] if self.prompts else "",
+            time=line.text("timestamp"),
+            model=self.model,
+            cwd=self.cwd,
         )
         if kind == "response_item" and item is not line:
             return self._item(item, message)
@@ -142,10 +152,12 @@ class CodexReader(ItemReader):
         if self.session and facts.id != self.session:
             # A fork: the parent's own header is copied in front of the parent's history.
             return (rec.SessionFacts(forked_from=facts.id),)
+        if facts.id and not self.session:
+            self.prompts = [facts.id]
         self.session, self.copied = facts.id, bool(facts.parent_id)
         self.asked = bool(payload.get("source.subagent")) and not facts.forked_from
         self.cwd = facts.cwd or self.cwd
-        return (facts,)
+        return (facts, rec.Link(facts.id, ""))
 
     def _context(self, payload: Fields) -> Iterable[rec.Record]:
         self.model = payload.text("model") or self.model
@@ -178,6 +190,9 @@ class CodexReader(ItemReader):
             return (*facts, rec.Turn(state, why))
         elif kind == "thread_name_updated":
             return (rec.SessionFacts(title=payload.text("thread_name")),)
+        elif kind == "thread_rolled_back":
+            # The person went back: the next prompt takes the place of these.
+            del self.prompts[max(1, len(self.prompts) - payload.count("num_turns")) :]
         elif kind not in EVENTS:
             return (rec.Unknown(f"event_msg/{kind}"),)
         return ()
@@ -238,7 +253,13 @@ class CodexReader(ItemReader):
             self.task, self.copied = "", False
         if not typed and len(texts) == 1 and texts[0].startswith("<turn_aborted>"):
             origin = "interruption"
-        return message("user", parts, origin, typed)
+        key = ""
+        if origin == "prompt" and self.prompts:
+            self.turns += 1
+            key = f"{self.session}-{self.turns}"
+            self.prompts.append(key)
+            del self.prompts[1:-MAX_PROMPTS]
+        return message("user", parts, origin, typed, key=key)
 
     def _said(
         self, part: rec.Part | tuple[rec.Part, ...], message: Builder, stop: str = ""
