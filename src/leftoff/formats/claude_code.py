@@ -64,6 +64,8 @@ MAX_WAITING = 400
 NO_MESSAGE = KINDS["claude_code_no_message"]
 # Kinds of attachments that hold no words of a person or of the agent.
 ATTACHMENTS = KINDS["claude_code_attachments"]
+# Subtypes of `system` lines, as far as they are known.
+SUBTYPES = KINDS["claude_code_system"]
 
 _SPOKEN = frozenset({"assistant", "user"})
 # Calls of tools that the API itself runs.
@@ -244,6 +246,8 @@ class ClaudeReader(Struct):
                 records += (cursor.compaction(facts.trigger or "", before),)
             elif line.subtype == "init" and line.sessionId and not self.session:
                 records += (self._facts(line),)
+            elif line.subtype and line.subtype not in SUBTYPES:
+                return (*records, Unknown(f"system/{line.subtype}"))
         elif kind == "result":
             words = line.result or ""
             if words and not self.spoken:

@@ -118,7 +118,10 @@ class ClineReader(ItemReader):
             if text:
                 yield message("assistant", (rec.Reasoning(text),))
         elif kind in {"condense", "condense_context", "summarize_task"}:
-            yield cursor.compaction("auto")
+            summary = item.text("contextCondense.summary") or given.text("context")
+            yield from cursor.compacted(summary, "auto", message=message)
+        elif kind == "api_req_failed":
+            yield rec.Turn("failed", text)
         elif kind == "command_output":
             self._store_output(text)
         elif call := self._panel_call(kind, text, given):

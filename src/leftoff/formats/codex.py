@@ -126,9 +126,7 @@ class CodexReader(ItemReader):
             return self._meta(item)
         if kind == "compacted":
             # Where the client itself wrote the summary, it stands here alone.
-            summary = item.text("message")
-            found = (message("user", (rec.Text(summary),), "compaction"),) if summary else ()
-            return (cursor.compaction(), *found)
+            return cursor.compacted(item.text("message"), message=message)
         if kind in IGNORED_LINES or line.get("record_type") is not None:
             return ()
         if item is not line:

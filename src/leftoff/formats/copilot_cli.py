@@ -148,9 +148,8 @@ class CopilotReader(ItemReader):
         elif kind == "session.usage_info":
             yield rec.SessionFacts(window=data.count("tokenLimit") or None)
         elif kind == "session.compaction_complete" and data.get("success") is not False:
-            yield cursor.compaction(data.text("trigger"), data.count("preCompactionTokens"))
-            if summary := data.text("summaryContent"):
-                yield message("user", (rec.Text(summary),), "compaction")
+            about = data.text("summaryContent"), data.text("trigger")
+            yield from cursor.compacted(*about, data.count("preCompactionTokens"), message)
         elif kind == "session.error":
             yield rec.Turn("failed", data.text("message", "errorType"))
         elif kind == "session.shutdown":

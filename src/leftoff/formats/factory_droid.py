@@ -41,10 +41,11 @@ class DroidReader(ItemReader):
             self.cwd, self.child = facts.cwd or self.cwd, bool(facts.parent_id)
             yield facts
         elif kind == "compaction_state":
-            yield cursor.compaction()
-            message = partial(cursor.message, key=identity, parent=parent, cwd=self.cwd)
-            summary = (Text(line.text("summaryText")),)
-            yield message("user", summary, "compaction", time=line.text("timestamp"))
+            time = line.text("timestamp")
+            message = partial(
+                cursor.message, key=identity, parent=parent, time=time, cwd=self.cwd
+            )
+            yield from cursor.compacted(line.text("summaryText"), message=message)
         else:
             if identity:
                 yield Link(identity, parent)

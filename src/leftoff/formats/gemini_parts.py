@@ -51,8 +51,13 @@ class GeminiPartsReader(ItemReader):
                 found.append(self.function_response(part.at("functionResponse")))
             elif {"inlineData", "fileData"} & part.value.keys():
                 found.append(Media(part.text("inlineData.mimeType", "fileData.mimeType")))
-            elif {"executableCode", "codeExecutionResult"} & part.value.keys():
-                found.append(Media("code"))
+            elif "executableCode" in part.value:  # the API itself runs it
+                found.append(self.call("", "code_execution", part.get("executableCode")))
+            elif "codeExecutionResult" in part.value:
+                output = part.at("codeExecutionResult")
+                status = "ok" if output.get("outcome") == "OUTCOME_OK" else "error"
+                call = self.answered("", "code_execution")
+                found.append(ToolResult(call, output.text("output"), status))
         return tuple(found), typed
 
     def function_call(self, call: Fields) -> ToolCall:

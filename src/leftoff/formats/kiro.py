@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from leftoff import model as rec
 from leftoff.formats.injected import typed_parts
 from leftoff.formats.lenient_json import Fields, dicts_of, json_text
+from leftoff.formats.openai_parts import texts_of
 from leftoff.formats.reader import Cursor, Format, ItemReader, Sample
 from leftoff.formats.vocabulary import tool_call
 
@@ -17,15 +18,19 @@ class KiroReader(ItemReader):
 
     cwd: str = ""
     model: str = ""
+    summary: str = ""  # of what was said before the history
 
     def head(self, document: Fields) -> Iterable[rec.Record]:
         self.model = document.text("model_info.model_id")
         yield document.facts(id="conversation_id")
-        if document.get("latest_summary"):
-            # Stored beside the history; the messages that it replaced are not recorded.
-            yield rec.Compaction(raw=bytes(document.raw("latest_summary")))
+        # The summary, with what is known of its message.
+        self.summary = "\n".join(texts_of(document.get("latest_summary")))
 
     def item(self, item: Fields, cursor: Cursor) -> Iterable[rec.Record]:
+        if self.summary:
+            # Stored beside the history; the messages that it replaced are not recorded.
+            yield from cursor.compacted(self.summary)
+            self.summary = ""
         if not item.value:
             yield rec.Unknown("history/no object")
         yield from self._user(item.at("user"), cursor)

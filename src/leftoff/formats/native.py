@@ -47,7 +47,7 @@ class NativeReader(ItemReader):
         return (replace(facts, window=line.number("window")),)
 
     def _message(self, line: Fields, role: str, cursor: Cursor) -> rec.Message:
-        parts = [p for p in map(self._part, line.each("parts")) if p is not None]
+        parts = list(map(self._part, line.each("parts")))
         if isinstance(text := line.get("text"), str):
             parts.insert(0, rec.Text(text))
         origin = line.text("origin")
@@ -70,7 +70,7 @@ class NativeReader(ItemReader):
         more = {"response": line.text("response"), "model": line.text("model")}
         return replace(message, usage=usage, **more)
 
-    def _part(self, part: Fields) -> rec.Part | None:
+    def _part(self, part: Fields) -> rec.Part:
         if isinstance(text := part.get("text"), str):
             return rec.Text(text)
         if isinstance(text := part.get("reasoning"), str):
@@ -86,7 +86,7 @@ class NativeReader(ItemReader):
                 result.text("status") or "ok",
                 result.number("exit_code"),
             )
-        return None
+        return rec.Media(part.text("media"))
 
 
 def write(messages: Iterable[rec.Message], facts: rec.SessionFacts | None = None) -> bytes:

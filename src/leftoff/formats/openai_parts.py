@@ -39,7 +39,7 @@ def part_of(block: Fields) -> Part:
     """A block of a thought, of a call or with a text; of anything else its kind alone."""
     kind = block.text("type")
     if kind in {"thinking", "reasoning"}:
-        return Reasoning(block.text("thinking", "reasoning"))
+        return Reasoning(block.text("thinking", "reasoning", "text"))
     if kind in {"tool_use", "toolCall"}:
         given = block.get("input" if "input" in block.value else "arguments")
         return tool_call(block.identity("id"), block.text("name"), given)

@@ -103,7 +103,7 @@ class OpenHandsReader(ItemReader):
         if action == "message" or action == "system":
             return (self._text_message(event, action, say),)
         if action == "condensation":
-            return (cursor.compaction("auto"),)
+            return cursor.compacted(event.text("args.summary"), "auto", message=say)
         if action in IGNORED_ACTIONS:
             return ()
         if action not in CALLS and not event.get("tool_call_metadata"):
@@ -124,8 +124,9 @@ class OpenHandsReader(ItemReader):
                 yield say("system", (rec.Text(content_text([event.get("system_prompt")])),))
             case "ConversationErrorEvent":
                 yield say("system", (rec.Text(event.text("detail")),), "meta")
+                yield rec.Turn("failed", event.text("detail", "code"))
             case "Condensation":
-                yield cursor.compaction("auto")
+                yield from cursor.compacted(event.text("summary"), "auto", message=say)
             case _ if kind not in IGNORED_KINDS:
                 yield rec.Unknown(f"event {kind}")
 

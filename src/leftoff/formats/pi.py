@@ -55,8 +55,8 @@ class PiReader(ItemReader):
         if kind == "message":
             yield from self._message(body, message)
         elif kind == "compaction":
-            yield cursor.compaction(recorded=line.count("tokensBefore"))
-            yield message("user", (rec.Text(line.text("summary")),), "compaction")
+            before = line.count("tokensBefore")
+            yield from cursor.compacted(line.text("summary"), recorded=before, message=message)
         elif kind in ("custom_message", "branch_summary"):
             found = line.get("content" if kind == "custom_message" else "summary")
             yield message("user", parts_of(found), "injected")

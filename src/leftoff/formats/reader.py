@@ -26,6 +26,7 @@ from leftoff.model import (
     Part,
     Record,
     Role,
+    Text,
     ToolCall,
     ToolResult,
     Typed,
@@ -162,6 +163,18 @@ class Cursor(Struct):
     def compaction(self, trigger: str = "", recorded: int = 0) -> Compaction:
         """A compaction that the recorder notes here; its count of tokens before, 0 for none."""
         return Compaction(self.line or None, self.item, trigger, recorded or None, self.raw)
+
+    def compacted(
+        self,
+        summary: str,
+        trigger: str = "",
+        recorded: int = 0,
+        message: "Builder | None" = None,
+    ) -> Iterator[Record]:
+        """A compaction, and the summary that takes the place of what was said, if readable."""
+        yield self.compaction(trigger, recorded)
+        if summary:
+            yield (message or self.message)("user", (Text(summary),), "compaction")
 
     def changes(
         self,
