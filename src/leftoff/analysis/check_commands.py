@@ -121,11 +121,13 @@ def identified(words: list[str], depth: int = 0) -> Run | None:
             return behind
     if name in WORDS["managers"] or name in {"turbo", "nx"}:
         return _managed(name, rest, depth)
-    operands = _operands(rest)
+    places = _operands(rest)
+    operands = [rest[place] for place in places]
     tool = _BY_COMMAND.get(name)
-    for second in (*operands[:1], *rest[:1]):
-        if f"{name} {second}" in _BY_COMMAND:
-            tool, rest = _BY_COMMAND[f"{name} {second}"], rest[rest.index(second) + 1 :]
+    for place in (*places[:1], 0):
+        second = f"{name} {''.join(rest[place : place + 1])}"
+        if second in _BY_COMMAND:
+            tool, rest = _BY_COMMAND[second], rest[place + 1 :]
             break
     if name in WORDS["tasks"] and (tool is None or tool.name in {"", "make"}):
         return _target(name, [o for o in operands if o not in WORDS["run"]])
@@ -204,22 +206,24 @@ def _behind(name: str, rest: list[str], depth: int) -> Run | None:
     return None
 
 
-def _operands(words: list[str]) -> list[str]:
-    found: list[str] = []
+def _operands(words: list[str]) -> list[int]:
+    """Where the operands stand among the words behind a program."""
+    found: list[int] = []
     skip = False
-    for word in words:
+    for place, word in enumerate(words):
         if skip:
             skip = False
         elif word[:1] == "-":
             skip = word in WORDS["takes"]
         elif "=" not in word:
-            found.append(word)
+            found.append(place)
     return found
 
 
 def _managed(name: str, rest: list[str], depth: int) -> Run | None:
     """The check of a package manager's script, or of the program that it starts."""
-    operands = _operands(rest)
+    places = _operands(rest)
+    operands = [rest[place] for place in places]
     if name == "bun" and operands[:1] == ["test"]:
         return Run("bun", "test", _scope(rest[1:], BY_NAME["bun"]))
     if name in {"turbo", "nx"}:
@@ -230,22 +234,23 @@ def _managed(name: str, rest: list[str], depth: int) -> Run | None:
         operands = operands[2:] if operands[0] == "workspace" else operands[1:]
     if not operands:
         return None
-    script = operands[0]
+    script, place = operands[0], places[-len(operands)]
     base = program_of(script)
     known = base in _BY_COMMAND and base not in WORDS["managers"]
     if known or " ".join(operands[:2]) in _BY_COMMAND:
-        return identified([base, *rest[rest.index(script) + 1 :]], depth + 1)
+        return identified([base, *rest[place + 1 :]], depth + 1)
     if name in {"npx", "bunx"} or script in {"install", "add", "i", "ci", "create", "init"}:
         return None
     kind = kind_of_script(script)
     if not kind:
         return None
-    return Run("npm", kind, _script_scope(script, kind, rest), True, script=script)
+    return Run("npm", kind, _script_scope(place, kind, rest), True, script=script)
 
 
-def _script_scope(script: str, kind: str, rest: list[str]) -> str:
-    """A script's name where it says more than its kind, the package that it runs in, and what
-    the words after its name choose."""
+def _script_scope(place: int, kind: str, rest: list[str]) -> str:
+    """A script's name, which stands at a place, where it says more than its kind, the package
+    that it runs in, and what the words after its name choose."""
+    script = rest[place]
     named = [script] if re.search(r"[:._-]\w", script) or _RE["level"].search(script) else []
     for before, word in zip(["", *rest], rest, strict=False):
         option, _, value = word.partition("=")
@@ -255,11 +260,7 @@ def _script_scope(script: str, kind: str, rest: list[str]) -> str:
             named.append(word)
     if rest[:1] == ["workspace"]:
         named += rest[1:2]
-    # The package may have the script's name: `pnpm --filter test test`.
-    pairs = list(zip(["", *rest], rest, strict=False))
-    at = [n for n, (b, w) in enumerate(pairs) if w == script and b not in WORDS["takes"]]
-    behind = at[0] if at else rest.index(script)
-    chosen = _scope(rest[behind + 1 :], CheckTool("", kind, ()))
+    chosen = _scope(rest[place + 1 :], CheckTool("", kind, ()))
     return _bounded([*named, *(word for word in chosen.split() if word not in named)])
 
 

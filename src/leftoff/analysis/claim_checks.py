@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from leftoff import lazy_re as re
 from leftoff.analysis.activities import EDITING, Done
+from leftoff.analysis.check_commands import BY_NAME
 from leftoff.analysis.checks import checks
 from leftoff.extraction.evidence import Asked
 from leftoff.extraction.rule_sets import CHECK_TOOLS
@@ -48,16 +49,12 @@ _RUN_LEVEL = (
 )
 
 
-def _tool_words() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for tool in CHECK_TOOLS:
-        for words in (tool.name, *tool.commands):
-            if words and tool.kind != "other" and words not in {"make", "standard", "next"}:
-                found.setdefault(words, tool.name)
-    return found
-
-
-_TOOLS = _tool_words()
+_TOOLS = {
+    words: tool.name
+    for tool in CHECK_TOOLS[::-1]
+    for words in (*tool.commands, tool.name)
+    if words and tool.kind != "other" and words not in {"make", "standard", "next"}
+}
 # The longest first, so that "cargo nextest" is not read as "cargo"; no part of a path or word.
 _NAMED_TOOL = re.compile(
     r"(?<![\w./-])(?:"
@@ -215,8 +212,7 @@ def _proof(evidence: str, why: str, number: int, check: Check) -> Proof:
 
 
 def _kinds_of(tool: str) -> list[str]:
-    found = [t.kind for t in CHECK_TOOLS if t.name == tool]
-    return ["build", "test"] if tool in {"gradle", "maven"} else found
+    return ["build", "test"] if tool in {"gradle", "maven"} else [BY_NAME[tool].kind]
 
 
 def _level(check: Check) -> str:
